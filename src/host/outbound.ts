@@ -3,20 +3,23 @@ import { addressText, parseAddress } from '../core/address.ts';
 import { addressClass, literalAddress } from '../core/address-class.ts';
 import { codeOf } from '../core/thrown.ts';
 
-/** The most addresses of one name that are tried. */
+/** The most addresses of one host name that are tried. */
 const ADDRESSES_MAX = 4;
 
 /**
- * Why no answer was read. `address`: the URL is none that may be asked. `refused`: its host leads to an address that may not be
- * asked. `lookup`: its host has no address. `unreachable`: no connection, or it broke off. `late`: the time was over.
+ * Why there is no answer. `address`: the URL may not be called. `refused`: its host resolves to an address that may not be called.
+ * `lookup`: its host has no address. `unreachable`: there was no connection, or it broke off. `late`: the time limit was exceeded.
  */
 export type OutboundFault = 'address' | 'refused' | 'lookup' | 'unreachable' | 'late';
 
-/** The message is one sentence for the operator: it names a host and a system's code, never a path, which may hold a secret. */
+/**
+ * The message is one sentence for the operator. It names a host and an error code of the system, never a path, because a path may contain a
+ * secret.
+ */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';
   readonly fault: OutboundFault;
-  /** Whether it was refused for private addresses alone, which the operator may allow. */
+  /** Whether the only reason for the refusal is that the addresses are private, which the operator may allow. */
   readonly isPrivate: boolean;
 
   constructor(fault: OutboundFault, message: string, isPrivate = false) {
@@ -26,24 +29,24 @@ export class OutboundError extends Error {
   }
 }
 
-/** A request to a host outside, which an operator has named. */
+/** A request to a host that an operator has named. */
 export interface OutboundRequest {
-  /** http or https, without user and password. */
+  /** An http or https URL, without user and password. */
   readonly url: string;
   readonly method: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of a POST. */
+  /** The body of a POST request. */
   readonly body?: string;
-  /** Whether the host may be this machine or in a private network. Metadata services and the like are refused in any case. */
+  /** Whether the host may be this machine or in a private network. Metadata services and similar addresses are refused in any case. */
   readonly allowPrivate: boolean;
-  /** The whole time for the lookup, the connection and the answer, ms. */
+  /** The total time for the lookup, the connection and the answer, ms. */
   readonly timeoutMs: number;
-  /** The most bytes of the answer that are read; the rest is not. */
+  /** The most bytes of the answer that are read. The rest is ignored. */
   readonly bytesMax: number;
 }
 
 export interface OutboundReply {
-  /** Also that of a redirect, which is never followed. */
+  /** The status of the answer, also of a redirect, which is never followed. */
   readonly status: number;
   readonly headers: Headers;
   /** The body as far as it was read; invalid UTF-8 becomes U+FFFD. */
@@ -52,22 +55,22 @@ export interface OutboundReply {
   readonly isCut: boolean;
 }
 
-/** Returns the addresses of a name. Rejects where there are none. */
+/** Returns the addresses of a host name. Rejects if there are none. */
 export type HostLookup = (host: string) => Promise<readonly string[]>;
 
-/** The operating system's, with `/etc/hosts`. */
+/** The lookup of the operating system, which includes `/etc/hosts`. */
 const bySystem: HostLookup = async (host) => (await systemLookup(host, { all: true })).map(({ address }) => address);
 
 /**
- * Asks a host once. Its name is looked up now, each address is checked, and the connection gets a checked one, so that no other
- * answer of the DNS can lead elsewhere. Follows no redirect, goes through no proxy, keeps no connection, does not decompress.
+ * Calls a host once. It looks up the name now, checks each address, and connects only to a checked address, so that a later DNS answer
+ * cannot lead elsewhere. It follows no redirect, uses no proxy, keeps no connection, and does not decompress.
  *
  * @throws OutboundError
  */
 export async function outbound(request: OutboundRequest, lookup: HostLookup = bySystem): Promise<OutboundReply> {
   const url = URL.parse(request.url);
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
-    throw new OutboundError('address', 'the address is not one of http or https without user and password');
+    throw new OutboundError('address', 'the address must be an http or https address without user and password');
   }
   const signal = AbortSignal.timeout(request.timeoutMs);
   const late = new OutboundError('late', `\`${url.hostname}\` took longer than ${request.timeoutMs} ms`);
@@ -80,14 +83,14 @@ export async function outbound(request: OutboundRequest, lookup: HostLookup = by
   }
 }
 
-/** A lookup cannot be stopped. */
+/** A lookup cannot be stopped, so this stops waiting for it. */
 function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   return Promise.race([work, promise]);
 }
 
-/** The addresses of a URL's host that may be asked, as texts. */
+/** Returns the addresses of a URL's host that may be called, as texts. */
 async function addressesOf({ hostname }: URL, allowPrivate: boolean, lookup: HostLookup): Promise<readonly string[]> {
   const literal = literalAddress(hostname);
   const found = literal ? [addressText(literal)] : await lookup(hostname).catch((cause) => failLookup(hostname, cause));
@@ -101,8 +104,8 @@ async function addressesOf({ hostname }: URL, allowPrivate: boolean, lookup: Hos
   }
   if (found.length === 0) throw new OutboundError('lookup', `\`${hostname}\` has no address`);
   if (allowed.length === 0) {
-    const what = isPrivate ? 'a private address, which is not allowed' : 'an address that is never asked';
-    throw new OutboundError('refused', `\`${hostname}\` leads to ${what}`, isPrivate);
+    const what = isPrivate ? 'a private address, which is not allowed' : 'a reserved address, which is never allowed';
+    throw new OutboundError('refused', `\`${hostname}\` points to ${what}`, isPrivate);
   }
   return [...new Set(allowed)].slice(0, ADDRESSES_MAX);
 }
@@ -112,7 +115,7 @@ function failLookup(hostname: string, cause: unknown): never {
   throw new OutboundError('lookup', `\`${hostname}\` has no address${code && ` (${code})`}`);
 }
 
-/** Errors before a byte was sent: another address may be asked without asking twice. */
+/** Errors that happen before a byte was sent. Another address may then be tried without sending the request twice. */
 const UNSENT: ReadonlySet<string> = new Set([
   ...['ConnectionRefused', 'FailedToOpenSocket', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL'],
 ]);
@@ -134,7 +137,7 @@ async function ask(url: URL, address: string, request: OutboundRequest, signal: 
   const target = new URL(url);
   target.hostname = address.includes(':') ? `[${address}]` : address;
   const isNamed = literalAddress(url.hostname) === null;
-  // The name on the certificate stays that of the host.
+  // The certificate is checked against the host name, although the connection goes to an address.
   const tls = isNamed && url.protocol === 'https:' ? { servername: url.hostname.replace(/\.$/, '') } : null;
   using session = new Bun.FetchSession({ proxy: false, keepAlive: false, ...(tls && { tls }) });
   const headers = new Headers({ ...request.headers, 'accept-encoding': 'identity', host: url.host });
@@ -148,7 +151,7 @@ async function bodyText(body: ReadableStream<Uint8Array> | null, bytesMax: numbe
   let left = bytesMax;
   let text = '';
   if (body === null) return { text, isCut: false };
-  // Leaving the loop cancels the rest.
+  // Leaving the loop cancels the rest of the body.
   for await (const piece of body) {
     text += decoder.decode(piece.subarray(0, left), { stream: true });
     if (piece.length > left) return { text: text + decoder.decode(), isCut: true };

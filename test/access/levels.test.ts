@@ -172,7 +172,7 @@ describe('a refusal for money', () => {
         { name: 'each-run', subject: 'root/session', level: null },
       ] as const) {
         const { message, info } = shortageErrorOf(short({ why, ...fund, needed: 5_000 }), key);
-        expect(message).toContain('of the key `root` above this API key');
+        expect(message).toContain('of the parent key `root` of this API key');
         expect(message).not.toMatch(/0\.9|1 Credit/);
         const figures = Object.keys(info.details ?? {}).filter((name) => name.endsWith('_credits'));
         expect(figures).toEqual(['needed_credits']);

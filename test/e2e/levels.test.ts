@@ -61,7 +61,9 @@ describe('the money of a line of keys', () => {
     expect(charged.every((one) => one > 0)).toBe(true);
     await expectError(response, 'insufficient_quota');
     const { details, message } = await expectError(await chat(grandchild), 'insufficient_quota');
-    expect(message).toStartWith(`The daily budget of the key \`${root.id}\` above this API key has too little left`);
+    expect(message).toStartWith(
+      `The daily budget of the parent key \`${root.id}\` of this API key has too little left`,
+    );
     expect(details).toMatchObject({ budget: 'key-day', subject: root.id, level: 'key' });
     expect(details).not.toHaveProperty('spent_credits');
 
@@ -89,7 +91,9 @@ describe('the money of a line of keys', () => {
     const { charged } = await spendAll(...children);
     expect(charged.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(1);
     const { message } = await expectError(await chat(children[0]!), 'insufficient_quota');
-    expect(message).toStartWith(`The budget \`each\` of the key \`${root.id}\` above this API key has too little left`);
+    expect(message).toStartWith(
+      `The budget \`each\` of the parent key \`${root.id}\` of this API key has too little left`,
+    );
   });
 
   test('is its balance, where it is prepaid', async () => {
@@ -100,7 +104,7 @@ describe('the money of a line of keys', () => {
     const shown = await bodyOf<{ balance: { spent_credits: number } }>(await box.get(`/admin/keys/${root.id}`));
     expect(shown.balance.spent_credits).toBeCloseTo(charged[0]!, 6);
     const { message } = await expectError(await chat(child), 'insufficient_quota');
-    expect(message).toContain(`of the key \`${root.id}\` above this API key`);
+    expect(message).toContain(`of the parent key \`${root.id}\` of this API key`);
   });
 });
 

@@ -88,7 +88,7 @@ describe('a request to outside', () => {
       expect(await faultOf(ask(`http://${host}:${at}/`, { allowPrivate: false }))).toContain('refused: ');
     }
     expect(await faultOf(ask('/', { allowPrivate: false }))).toBe(
-      'refused: `hook.example` leads to a private address, which is not allowed',
+      'refused: `hook.example` points to a private address, which is not allowed',
     );
     for (const host of ['169.254.169.254', '0.0.0.0', '[fd00:ec2::254]', '[64:ff9b::169.254.169.254]']) {
       expect(await faultOf(ask(`http://${host}:${at}/`))).toContain('refused: ');
@@ -145,7 +145,7 @@ describe('a request to outside', () => {
       faultOf(ask('file:///etc/secret')),
       faultOf(ask('no: secret')),
     ]);
-    const noAddress = 'address: the address is not one of http or https without user and password';
+    const noAddress = 'address: the address must be an http or https address without user and password';
     expect(faults).toEqual([
       `unreachable: \`hook.example:${none}\` cannot be reached (ECONNREFUSED)`,
       'lookup: `unknown.example` has no address (ENOTFOUND)',

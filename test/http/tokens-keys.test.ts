@@ -212,7 +212,7 @@ describe('the keys of an issuer are not read', () => {
   test('from a private network that the policy does not allow', async () => {
     const forbid = (policy: string) => policy.replace('allow_private_network: true', 'allow_private_network: false');
     const problem = await problemOf(() => {}, '', forbid);
-    expect(problem).toBe('`127.0.0.1` leads to a private address, which is not allowed');
+    expect(problem).toBe('`127.0.0.1` points to a private address, which is not allowed');
   });
 });
 

@@ -153,9 +153,9 @@ test('a strategy without a score is refused, and a path without its dot gets a h
   expect(await checked(STRATEGY.replace('score', 'skore'), named)).toContain('`prepare` returns no `score` function');
   // Options by plain JSON Schema used to be reported as `Unknown type`, without a place.
   const plain = STRATEGY.replace(/options: .*/, "options: { type: 'object' },");
-  expect(await checked(plain, named)).toContain('must be a schema of TypeBox');
+  expect(await checked(plain, named)).toContain('must be a TypeBox schema');
   expect(await checked(STRATEGY, policy(['plugins/thrifty.ts'], null))).toContain(
-    'a file begins with a dot: `./plugins/thrifty.ts`',
+    'to load a file of the policy folder, write `./plugins/thrifty.ts`',
   );
 });
 

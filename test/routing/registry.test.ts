@@ -21,7 +21,7 @@ describe('the registry of plugins', () => {
   });
 
   test('refuses two plugins of one name', () => {
-    expect(() => createRegistry([...shipped, own, own])).toThrow('two strategy plugins are named `own`');
+    expect(() => createRegistry([...shipped, own, own])).toThrow('two strategy plugins have the name `own`');
   });
 
   test('refuses to start without a strategy that requests rely on', () => {
@@ -38,7 +38,7 @@ describe('the registry of plugins', () => {
     expect(foreign({ ...own, name: 'No Good' })).toThrow('lower-case letters');
     expect(foreign({ ...own, name: 7 })).toThrow('lower-case letters');
     expect(foreign({ ...own, options: null })).toThrow('no schema for its options');
-    expect(foreign({ ...own, options: { type: 'object' } })).toThrow('must be a schema of TypeBox');
+    expect(foreign({ ...own, options: { type: 'object' } })).toThrow('must be a TypeBox schema');
     expect(foreign({ ...own, prepare: 1 })).toThrow('no prepare function');
     expect(foreign({ kind: 'provider', contract: 2, name: 'p', prepare: () => {} })).toThrow(
       'no schema for its settings',

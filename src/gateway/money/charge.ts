@@ -3,7 +3,7 @@ import { costOf } from '../../core/price.ts';
 import type { Endpoint, Model } from '../../core/snapshot.ts';
 import type { MeasuredUsage } from './meter.ts';
 
-/** Endpoints are frozen with their snapshot, so the text of their prices is made once. */
+/** The text of an endpoint's prices is made only once, because endpoints are frozen with their snapshot. */
 const tariffs = new WeakMap<Endpoint, Tariff>();
 
 function tariffOf(model: Model, endpoint: Endpoint): Tariff {
@@ -16,7 +16,7 @@ function tariffOf(model: Model, endpoint: Endpoint): Tariff {
   return tariff;
 }
 
-/** Makes the ledger's line of an attempt. */
+/** Makes the ledger entry of an attempt. */
 export function entryLine(
   model: Model,
   endpoint: Endpoint,

@@ -2,17 +2,17 @@ import type { ModelRequest } from '../../core/model-request.ts';
 import type { Members } from '../../core/original.ts';
 import type { Provider } from '../../core/snapshot.ts';
 
-/** The fields of a request that the gateway does not know, as a provider gets them or not. */
+/** The fields of a request that the gateway does not know: those that the provider receives, and those that are dropped. */
 interface SortedExtras {
   readonly passed: Members;
   readonly dropped: readonly string[];
 }
 
-/** Shown names of dropped fields; a body can hold tens of thousands. */
+/** The most names of dropped fields that are shown. A body can have tens of thousands. */
 const DROPPED_SHOWN = 64;
 const NAME_SHOWN = 64;
 
-/** Frozen: plugins get it, and what one wrote into it would reach the requests of others. */
+/** Plugins receive this object. It is frozen, because a member that a plugin wrote into it would reach the requests of other callers. */
 export const NO_EXTRAS: SortedExtras = { passed: Object.freeze({}), dropped: Object.freeze([]) };
 
 const passingOf =
@@ -20,11 +20,11 @@ const passingOf =
   (name: string): boolean =>
     passthrough.has('*') || passthrough.has(name);
 
-/** Whether a provider gets fields of the request that the gateway does not know. */
+/** Whether a provider receives fields of the request that the gateway does not know. */
 export const passesExtras = ({ extras }: Pick<ModelRequest, 'extras'>, { passthrough }: Provider): boolean =>
   passthrough.size > 0 && Object.keys(extras).some(passingOf(passthrough));
 
-/** Sorts the fields that the gateway does not know into those that a provider lets through and the rest. */
+/** Divides the fields that the gateway does not know into fields that the provider accepts and fields that are dropped. */
 export function sortExtras({ extras }: ModelRequest, { passthrough }: Pick<Provider, 'passthrough'>): SortedExtras {
   const unknown = Object.keys(extras);
   const passes = passingOf(passthrough);
@@ -34,7 +34,7 @@ export function sortExtras({ extras }: ModelRequest, { passthrough }: Pick<Provi
   };
 }
 
-/** Returns the first of many names, and the number of the others. */
+/** Returns the first of many names, and the number of the remaining names. */
 export function shown(names: readonly string[]): readonly string[] {
   const more = names.length - DROPPED_SHOWN;
   return more > 0 ? [...names.slice(0, DROPPED_SHOWN), moreText(more)] : names;
@@ -43,13 +43,13 @@ export function shown(names: readonly string[]): readonly string[] {
 const moreText = (count: number): string => `and ${count} more`;
 const MORE = /^and (\d+) more$/;
 
-/** The longest value of the header that names dropped fields, bytes. */
+/** The longest value of the header that names dropped fields, in bytes. */
 const HEADER_MAX = 1_024;
 
 /**
- * Writes dropped fields as the value of a header: percent-encoded, with commas, at most 1,024 bytes long. Names that do not fit
- * are counted.
- * @param dropped as `platform.dropped`: names, and the number of others where there are too many
+ * Writes dropped fields as the value of a header: percent-encoded, separated by commas, at most 1,024 bytes long. Names that do not fit are
+ * counted.
+ * @param dropped as in `platform.dropped`: names, and the number of further names if there are too many
  */
 export function droppedText(dropped: readonly string[]): string {
   const names = dropped.filter((name) => !MORE.test(name)).map(headerText);
@@ -66,5 +66,5 @@ export function droppedText(dropped: readonly string[]): string {
 
 const SEPARATOR = ', ';
 
-/** Encodes what a header cannot hold or a reader could mistake for a separator. */
+/** Encodes characters that a header cannot contain or that look like a separator. */
 const headerText = (name: string): string => name.toWellFormed().replace(/[^!-~]|[%,]/gu, encodeURIComponent);

@@ -6,13 +6,13 @@ import { type DecidedRequest, roomyWay, trancheTerms } from './growth.ts';
 import { raisedWay } from './raised-way.ts';
 import { leastTranche, type TrancheTerms } from './tranches.ts';
 
-/** A way whose attempt is paid for. */
+/** An endpoint to try, whose attempt is paid for. */
 export interface FundedWay extends RankedEndpoint {
-  /** The terms on which its answer is paid for as it is written; absent where its worst case is held. */
+  /** The terms on which its answer is paid for while it is written; absent if its whole worst case is held. */
   readonly growth?: TrancheTerms;
 }
 
-/** Returns a way with its money, after raising the hold where it lacks some; null where that is not possible. */
+/** Returns an endpoint with the money for its attempt. If the hold is too small, it is raised first; null if it cannot be raised. */
 export function fundedWay(
   decided: DecidedRequest,
   hold: Pick<Hold, 'left' | 'reserved' | 'grows' | 'raise'>,
@@ -27,7 +27,7 @@ export function fundedWay(
   return missing <= 0 ? way : raisedWay(decided, hold, way, missing);
 }
 
-/** Returns the way once the least that its answer may begin on is held; null where that is not possible. */
+/** Returns an endpoint once the least amount with which its answer may begin is held; null if that amount cannot be held. */
 function growingWay(
   hold: Pick<Hold, 'left' | 'raise'>,
   way: FundedWay & { readonly growth: TrancheTerms },

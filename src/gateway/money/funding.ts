@@ -15,9 +15,9 @@ import type { Runtime } from '../../policy/runtime/runtime.ts';
 import type { Write } from '../../store/store.ts';
 import type { PlatformPayment } from './receipt.ts';
 
-/** The parts of a gateway that a funding works with. */
+/** The parts of a gateway that a funding uses. */
 export interface FundingParts {
-  /** The runtime in force; taken once per request and kept to its end. */
+  /** Returns the active runtime. A request takes it once and keeps it until its end. */
   lease(): Runtime;
   readonly ledger: Ledger;
   readonly log: Log;
@@ -28,143 +28,143 @@ export interface FundingParts {
 /** A request before its payer is known. */
 export interface FundingRequest {
   readonly request: ModelRequest;
-  /** The API key that it came with; null for none. */
+  /** The API key that the request came with; null for none. */
   readonly key: Caller | null;
-  /** Its `Idempotency-Key`; null for none. A payment is for the request of that name, and for no other. */
+  /** The request's `Idempotency-Key`; null for none. A payment is valid only for the request with that key. */
   readonly idempotencyKey: string | null;
-  /** The URL that it was sent to. */
+  /** The URL that the request was sent to. */
   readonly url: string;
-  /** Of the HTTP request: one of them may bring a payment. */
+  /** The headers of the HTTP request. One of them may have a payment. */
   readonly headers: Pick<Headers, 'get'>;
   /**
-   * Decides it without carrying it out, for a quote.
-   * @throws SignalboxError when no model is left, or no money for it
+   * Decides the request without carrying it out, for a quote.
+   * @throws SignalboxError if no model is left, or the funds cover none
    */
   readonly decide: (terms: DecisionTerms) => Promise<{ readonly runtime: Runtime; readonly decision: Decision }>;
 }
 
 /**
- * Finds who pays for requests; a gateway has one. Keys and x402 are the implementations, and `test/http/voucher-funding.ts`
- * is a small one of another kind.
+ * Finds who pays for requests; a gateway has one funding source. API keys and x402 are the implementations. `test/http/voucher-funding.ts`
+ * is a small example of another kind.
  */
 export interface FundingSource {
-  /** The headers that tell of a payment: errors and repeats of an answer have them, too. */
+  /** The headers that describe a payment. Errors and repeated answers have them, too. */
   readonly headerNames: readonly string[];
   /**
    * Finds who pays for a request.
-   * @throws SignalboxError for a request that contradicts itself, or whose payment is refused; the error tells how to
-   * pay where another payment would be accepted.
+   * @throws SignalboxError for a contradictory request, or for a refused payment. If another payment would be accepted, the error says how
+   * to pay.
    */
   of(request: FundingRequest): Funding | Promise<Funding>;
   /**
-   * Checks the payer that a request names, for advice.
-   * @throws SignalboxError for an unknown name, or one that the key may not use
+   * Checks the payer that a request names, for a recommendation.
+   * @throws SignalboxError for an unknown name, or a name that the key may not use
    */
   checkNamed(request: ModelRequest, key: Caller): void;
   /** Admission of callers without a key. */
   readonly keyless: KeylessAdmission;
   /** @throws SignalboxError `insufficient_permissions` for a payer that the operator has blocked */
   checkBlocked(caller: Caller): void;
-  /** The payments that advice tells of under a policy; null where it takes none. */
+  /** Returns the payments that a recommendation mentions under a policy; null if the policy accepts none. */
   adviceUnder(policy: Pick<PolicySnapshot, 'payments'>): FundingAdvice | null;
 }
 
-/** How callers are admitted who have no key and pay by the request. */
+/** How the server admits callers who have no key and pay for each request. */
 interface KeylessAdmission {
-  /** Whether a policy admits them at all. */
+  /** Whether a policy admits callers without a key. */
   isOpen(policy: Pick<PolicySnapshot, 'payments'>): boolean;
-  /** Bytes of the largest body that is read of them; Infinity for no bound of their own. */
+  /** The largest body that is read from callers without a key, in bytes; Infinity if they have no limit of their own. */
   bodyBytesMax(policy: Pick<PolicySnapshot, 'payments'>): number;
-  /** @throws SignalboxError for a payment in a form that is not taken */
+  /** @throws SignalboxError for a payment in a form that is not accepted */
   checkHeaders(headers: Pick<Headers, 'has'>): void;
   /**
-   * Returns a sentence that tells a caller with a refused key how to pay instead.
-   * @param keyHeader the name of the header that brought the key, as it is shown
+   * Returns a sentence that tells a caller whose key was refused how to pay instead.
+   * @param keyHeader the name of the header that had the key, as it is shown
    */
   advice(keyHeader: string): string;
 }
 
-/** Payments in advice, which itself spends nothing. */
+/** The payments that a recommendation mentions. The recommendation itself spends nothing. */
 interface FundingAdvice {
-  /** Whether a caller without a balance would be asked to pay. */
+  /** Whether a caller without a balance would be required to pay. */
   mayPay(caller: Caller): boolean;
   quoteOf(decision: Decision): PaymentEstimate;
 }
 
-/** `payment_quote`: the most that a request would be quoted for, before a balance pays its part. */
+/** `payment_quote`: the most that a quote for the request would amount to, before a balance pays part of it. */
 export type PaymentEstimate = {
   readonly schemes: readonly string[];
   readonly max_credits: number;
   readonly max_atomic: readonly { readonly network: string; readonly asset: string; readonly amount_atomic: string }[];
 };
 
-/** The terms on which a request is decided. */
+/** The terms under which a request is decided. */
 export interface DecisionTerms {
   readonly runtime: Runtime;
   /** The caller whose rules, limits and models apply. */
   readonly caller: Caller;
-  /** The most that the request may cost beside its own `budget_limit`; null for no more than that. */
+  /** The most that the request may cost in addition to the limit of its own `budget_limit`; null if only `budget_limit` applies. */
   readonly cap: Microcredits | null;
-  /** Whether the caller's balance is left out, because it is yet to be paid in. */
+  /** Whether the caller's balance is ignored, because the payment into it has not yet been made. */
   readonly windowsOnly: boolean;
 }
 
-/** The terms on which it is carried out, too. */
+/** The terms under which a request is decided and carried out. */
 export interface FundingTerms extends DecisionTerms {
-  /** The holder whose balance pays in place of the caller's own; null for the caller's own. */
+  /** The holder whose balance pays instead of the caller's own balance; null for the caller's own. */
   readonly holder: string | null;
-  /** The wallet that the request named, as the books keep it; null for none. */
+  /** The wallet that the request names, as the books store it; null for none. */
   readonly agentWallet: string | null;
 }
 
-/** The name of a request that is known by its payment, so that a repeat is recognized without an API key. */
+/** Identifies a request by its payment, so that a repeat is recognized without an API key. */
 export interface RepeatIdentity extends KeyedRequest {
-  /** The word for it in a text, and the header that brings it. */
+  /** The word for the identity in messages, and the header that has it. */
   readonly label: string;
   readonly param: string;
 }
 
-/** The claim of a request on its name, stored before a provider is called. One of the two is called, once. */
+/** Claims the name of a request. The claim is stored before a provider is called. Exactly one of the two functions is called, once. */
 export type RequestClaim = Pick<IdempotentRun, 'claim' | 'begin'>;
 
 /**
- * The payer of one request, and the way of payment. The request is decided on its `terms`; then `reserve` sets its worst case aside,
- * once. An error of either goes through `mend` before the caller gets it.
+ * Who pays for one request, and how. The request is decided under its `terms`. Then `reserve` sets its worst case aside, once. An error of
+ * either step goes through `mend` before the caller receives it.
  */
 export interface Funding {
-  /** The sender of the request; null while it is unpaid. */
+  /** The sender of the request; null while the request is unpaid. */
   readonly caller: Caller | null;
-  /** A caller without a key who has proved itself by its payment: its rate limits are counted from here on. */
+  /** A caller without a key whose payment has proved its identity. Its rate limits count from here on. */
   readonly provedCaller: Caller | null;
-  /** Null where the API key and the body tell a repeat. */
+  /** Null if a repeat is recognized by the API key and the body. */
   readonly identity: RepeatIdentity | null;
   /**
-   * The terms of the request, with the runtime that is in force or was quoted for.
-   * @throws Error that `mend` turns into a public one, such as for an unpaid request.
+   * Returns the terms of the request, with the runtime that is active or was quoted for.
+   * @throws Error that `mend` turns into a public error, for example for an unpaid request
    */
   terms(): FundingTerms;
   /**
-   * Sets the worst case of a decided request aside, having a payment settled where one was offered.
-   * @param request amounts in microcredits, the choice's first
-   * @param claim of its name, which must be durable before money moves; null for a request without one
-   * @throws NameTaken where another run has the name, HoldRefused, and Error that `mend` turns into a public one, and then nothing
-   * is held.
+   * Sets the worst case of a decided request aside. If the caller offered a payment, the payment is settled first. If it throws, nothing is
+   * held.
+   * @param request amounts in microcredits, the amount for the chosen model first
+   * @param claim the claim of the request's name, which must be durable before money moves; null for a request without a name
+   * @throws NameTaken if another run has the name; HoldRefused; Error that `mend` turns into a public error
    */
   reserve(request: HoldRequest, claim: RequestClaim | null): Promise<FundedHold>;
   /**
-   * Returns the error to answer for a request that ended before it ran: one that says how to pay where a payment would
-   * help, else the cause itself.
+   * Returns the error to answer for a request that ended before it ran. If a payment would help, the error says how to pay; else it is the
+   * cause itself.
    * @param cause thrown by `terms`, the decision or `reserve`
    */
   mend(cause: unknown): Promise<unknown>;
 }
 
-/** Thrown where the books refuse the hold of a request that the figures at its decision could pay. */
+/** Thrown if the books refuse the hold of a request that seemed affordable when it was decided. */
 export class HoldRefused extends Error {
   readonly shortage: FundShortage;
 
   constructor(shortage: FundShortage) {
-    super('the funds of the request lack the money');
+    super('the funds of the request do not cover its cost');
     this.shortage = shortage;
   }
 }
@@ -172,12 +172,12 @@ export class HoldRefused extends Error {
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 const NO_WRITES: readonly Write[] = [];
 
-/** Money that was set aside for a request, with the facts for its caller. A key's own funds have none to tell. */
+/** Money that is set aside for a request, with the payment details to show to its caller. A key's own funds have no such details. */
 export class FundedHold {
   readonly hold: Hold;
-  /** Whether a payment was settled for it: that takes seconds, which are not the gateway's own. */
+  /** Whether a payment was settled for it. A settlement takes seconds that do not count as the gateway's own time. */
   readonly isSettledPayment: boolean;
-  /** Headers of the answer, by their lower-case names. */
+  /** The headers of the answer, by their lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
 
   /** @param paid the headers of a payment that was settled for it; null for none */
@@ -188,8 +188,8 @@ export class FundedHold {
   }
 
   /**
-   * Books the end of a payment, within `hold.settle`: called once, for the writes of its commit.
-   * @param _charged microcredits; 0 where nothing was answered
+   * Returns the writes that end a payment. `hold.settle` calls it once, for the writes of its commit.
+   * @param _charged microcredits; 0 if nothing was answered
    */
   settlementWrites(_charged: Microcredits): readonly Write[] {
     return NO_WRITES;
@@ -204,8 +204,8 @@ export class FundedHold {
   }
 
   /**
-   * Returns the error of a request that failed on this money, as it is answered.
-   * @param _isKept whether a repeat gets the same error, and pays no more
+   * Returns the error to answer for a request that failed after this money was set aside.
+   * @param _isKept whether a repeat gets the same error without another payment
    */
   errorOf(error: SignalboxError, _isKept: boolean): SignalboxError {
     return error;

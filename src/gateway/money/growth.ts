@@ -11,23 +11,23 @@ import { inputBound } from '../../routing/input-tokens.ts';
 import { passesExtras } from './extras.ts';
 import { firstTranche, leastTranche, marginOf, type TrancheTerms } from './tranches.ts';
 
-/** A request with its decision, and the runtime that it was decided under. */
+/** A request with its decision, and the runtime that made the decision. */
 export interface DecidedRequest {
   readonly runtime: Pick<Runtime, 'snapshot' | 'health'>;
   readonly decision: Pick<Decision, 'facts' | 'readings' | 'ranked'>;
-  /** Null for one that states no more than its facts. */
+  /** Null for a request that says no more than its facts. */
   readonly request: (Pick<ModelRequest, 'settings' | 'extras'> & Partial<Pick<ModelRequest, 'original'>>) | null;
 }
 
-/** Returns what an endpoint declares of aborted answers, if they can be paid for as they are written; null where not. */
+/** Returns how an endpoint declares to bill aborted answers, if its answers can be paid for while they are written; else null. */
 function growingBilling({ providers }: PolicySnapshot, endpoint: Endpoint): StoppedBilling | null {
   const billing = abortBillingOf(endpoint, providers);
   return billing.bills === 'stops' && billing.reports === 'each' ? billing : null;
 }
 
 /**
- * Whether a model may write hidden reasoning for a request: by itself, or because the request states an effort, or has a field
- * that is passed on unread. Even the effort `none` may reach a service that has no such value.
+ * Whether a model may write hidden reasoning for a request: by default, because the request sets an effort, or because a field is passed
+ * through unread. Even the effort `none` may reach a provider that does not know this value.
  */
 export function mayHide(
   model: Model,
@@ -37,14 +37,14 @@ export function mayHide(
 ): boolean {
   if (model.mayReason) return true;
   if (request === null || (model.capabilities & CAPABILITIES.reasoning.bit) === 0) return false;
-  // A request that goes out as it came has all of its fields.
+  // A request that is passed through unchanged keeps all of its fields.
   if (endpoint.capabilities & passthroughBit(request.original?.dialect ?? '')) return true;
   return request.settings.reasoningEffort !== undefined || passesExtras(request, provider);
 }
 
 /**
- * Returns the terms on which an answer of an endpoint may be paid for as it is written; null where its whole worst case must be
- * held: its service may bill an aborted answer whole, or writes what cannot be counted.
+ * Returns the terms on which an answer of an endpoint may be paid for while it is written. Returns null if its whole worst case must be
+ * held, because its provider may bill an aborted answer in full, or writes output that cannot be counted.
  */
 export function trancheTerms(
   { runtime, decision, request }: DecidedRequest,
@@ -57,7 +57,7 @@ export function trancheTerms(
   if (billing === null || ranked.outputCap === 0 || health[ranked.model]![at]!.hasBroken(billing)) return null;
   const { facts, readings } = decision;
   const inputMax = inputBound(model, facts);
-  // Hidden reasoning is billed and not shown; so is what a service's own tools read.
+  // Hidden reasoning is billed but not visible, and so is the text that a provider's own tools read.
   if (inputMax === null || facts.addOns !== undefined) return null;
   if (mayHide(model, endpoint, snapshot.providers.get(endpoint.provider)!, request)) return null;
   return {
@@ -67,7 +67,7 @@ export function trancheTerms(
     choices: facts.choices,
     outputMax: ranked.outputCap * facts.choices,
     useful: usefulOutput(model, facts, taskOf(facts, snapshot)) * facts.choices,
-    // An answer begins only once the least that the caller can use is paid for.
+    // An answer begins only once the shortest useful answer is paid for.
     expected:
       Math.max(Math.ceil(expectedOutput(facts, snapshot, readings)), facts.outputTokensMin ?? 0) * facts.choices,
     margin: marginOf(billing, readings.tokensPerSecond[model.firstSlot + at]! * facts.choices),
@@ -75,8 +75,9 @@ export function trancheTerms(
 }
 
 /**
- * Returns an endpoint with the output cap of its request and model, as far as the funds can ever pay it at its own price: a
- * decision caps a model at its dearest endpoint. Money that others hold counts: it may come free while the answer is written.
+ * Returns an endpoint with the output limit of its request and model, as far as the funds can ever pay for it at the endpoint's own price.
+ * The decision's limit uses the model's most expensive endpoint. Money held by other requests is counted as available, because it may be
+ * released while the answer is written.
  */
 export function roomyWay({ runtime, decision: { facts } }: DecidedRequest, way: RankedEndpoint): RankedEndpoint {
   const { ranked, at } = way;
@@ -88,7 +89,7 @@ export function roomyWay({ runtime, decision: { facts } }: DecidedRequest, way: 
   return { at, ranked: { ...ranked, outputCap: cap, cappedBy: cap < own ? ranked.cappedBy : null } };
 }
 
-/** Returns the first tranche of a decision's choice; null where its whole worst case must be held. */
+/** Returns the first tranche of a decision's chosen model; null if its whole worst case must be held. */
 export function firstTrancheOf(decided: DecidedRequest): FirstTranche | null {
   const [ranked] = decided.decision.ranked;
   const terms = trancheTerms(decided, roomyWay(decided, { ranked, at: ranked.endpoints[0]! }));
@@ -96,7 +97,7 @@ export function firstTrancheOf(decided: DecidedRequest): FirstTranche | null {
   return { wanted: firstTranche(terms), least: leastTranche(terms) };
 }
 
-/** Whether an endpoint of the choice declares that its answers can be paid for as they are written, which is cheap to know. */
+/** Whether an endpoint of the chosen model declares that its answers can be paid for while they are written. This check is cheap. */
 export const mayGrow = (snapshot: PolicySnapshot, { ranked: [choice] }: Pick<Decision, 'ranked'>): boolean =>
   choice.outputCap > 0 &&
   growingBilling(snapshot, snapshot.models[choice.model]!.endpoints[choice.endpoints[0]!]!) !== null;

@@ -14,9 +14,9 @@ import {
 import { type DecidedRequest, firstTrancheOf, mayGrow } from './growth.ts';
 
 /**
- * Returns the amounts that a decided request asks its funds for: those of the choice and of each fallback, so that a hold suffices
- * or can be raised. Where a fund caps outputs, they include those for a shorter answer of the choice.
- * @param drawsOnFunds by default whether the decision saw funds; those that a payment fills it did not see
+ * Returns the amounts that a decided request tries to hold: for the chosen model and for each fallback, so that a hold is sufficient or can
+ * be raised. If a fund limits outputs, the amounts include those for a shorter answer of the chosen model.
+ * @param drawsOnFunds by default, whether the decision used funds. A payment fills funds that did not exist at the decision.
  */
 export function holdTermsOf(decided: DecidedRequest, drawsOnFunds = decided.decision.facts.funds !== null): HoldTerms {
   const { snapshot } = decided.runtime;
@@ -43,7 +43,10 @@ const growthOf = (decided: DecidedRequest): HoldTerms['growth'] => ({
   first: () => firstTrancheOf(decided),
 });
 
-/** Returns the choice as a hold of so much caps it; the choice itself where the hold pays it whole, or grows with the answer. */
+/**
+ * Returns the chosen model with its output limited to what a hold of this amount pays for; the unchanged choice if the hold covers it
+ * completely, or grows with the answer.
+ */
 export function choiceWithin(
   { amount, grows }: FirstHold,
   { facts, ranked: [choice] }: Pick<Decision, 'facts' | 'ranked'>,

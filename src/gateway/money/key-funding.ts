@@ -22,7 +22,7 @@ import { shortageError } from './shortage.ts';
 
 const UNWRITTEN = 'The ledger cannot be written, so no request can be charged; try again.';
 
-/** A key pays from its own funds: its budgets, those of the policy, and its balance. */
+/** A key pays from its own funds: its budgets, the budgets of the policy, and its balance. */
 export class KeyFunding implements Funding {
   readonly caller: Caller;
   readonly provedCaller = null;
@@ -65,11 +65,11 @@ export class KeyFunding implements Funding {
   }
 }
 
-/** `agent_wallet` as the books store it, with secrets masked, for the books are kept for good. */
+/** Returns `agent_wallet` as the books store it. Secrets are masked, because the books are never deleted. */
 export const recordedWallet = ({ routing: { agentWallet: named } }: ModelRequest): string | null =>
   named === undefined ? null : scrub(named);
 
-/** A hold on the funds of the request's caller, or of another holder in its place. */
+/** Makes a hold on the funds of the request's caller, or on the balance of another holder. */
 export function holdOf(hold: Hold, { caller, holder: other }: HoldRequest): FundedHold {
   const holder = other ?? caller.keyId;
   return isAddress(holder) ? new BalanceHold(hold, holder) : new FundedHold(hold);
@@ -102,5 +102,5 @@ class BalanceHold extends FundedHold {
   }
 }
 
-/** Maps a StoreError to `overloaded`: money that cannot be written down may not be spent. */
+/** Turns a StoreError into `overloaded`, because money that cannot be recorded must not be spent. */
 export const orUnwritten = <T>(write: () => Promise<T>): Promise<T> => orOverloaded(UNWRITTEN, write);

@@ -5,7 +5,7 @@ import { isImpossible, isPlausible, plainUsage, type Usage } from '../../core/us
 import { AnswerMark } from '../prompt/answer-mark.ts';
 import { outputWeight } from './output-weight.ts';
 
-/** The least share of an answer's time that its reader waits where the pace is the upstream's. */
+/** If the reader waits for at least this share of an answer's time, the upstream determines the speed, not the reader. */
 const OWN_PACE_SHARE = 0.9;
 
 /** The form of a raw finish reason. Other texts of an upstream are not shown. */
@@ -13,43 +13,48 @@ const WORD = /^[A-Za-z_ -]{1,40}$/;
 
 const NO_PARTS: readonly StreamPart[] = [];
 
-/** Measures one attempt's parts as they pass: usage, times, ends. */
+/** Measures the parts of one attempt while they pass: usage, times, ends. */
 export class Meter {
-  /** The usage last reported by the upstream, of those that can be true. */
+  /** The latest plausible usage that the upstream reported. */
   reported: Usage | null = null;
-  /** A report after it that cannot be true, which counts as none. */
+  /** A later report with impossible figures, which is ignored. */
   impossible: Usage | null = null;
-  /** Whether content came after the report, which may have counted only the parts before it. */
+  /** Whether content came after the report. The report may have counted only the parts before it. */
   isOutdated = false;
   /** When the first content part came, ms on the exchange's clock. */
   firstContentAt: number | null = null;
-  /** Time spent waiting for the upstream once content had come, ms. */
+  /** The time spent waiting for the upstream after the first content, ms. */
   waited = 0;
   /** Why each choice ended, in the provider's own words. */
   readonly finishReasons: string[] = [];
-  /** How the answer broke off; null while it has not. */
+  /** How the answer broke off; null while it has not broken off. */
   failure: ProviderFailure | null = null;
-  /** Choices that have ended. */
+  /** The number of choices that have ended. */
   finished = 0;
-  /** Whether a choice ended at the cap. */
+  /** Whether a choice ended at the output limit. */
   isCut = false;
-  /** Whether a filter ended a choice. */
+  /** Whether a content filter ended a choice. */
   isFiltered = false;
-  /** Whether its caller got a count of the gateway's in place of a usage that cannot be true, in an answer that went out as it came. */
+  /**
+   * Whether the caller got the gateway's own count instead of an impossible usage, in an answer that is otherwise passed through unchanged.
+   */
   isUsageReplaced = false;
   #lastContentAt = 0;
-  /** The last batch, until it is weighed and marked: of most answers in one piece nobody asks for either. */
+  /** The last batch, until its weight and mark are computed. Most answers without streaming need neither. */
   #unweighed: readonly StreamPart[] = NO_PARTS;
   #unmarked: readonly StreamPart[] = NO_PARTS;
   #weight = 0;
   #hasUnread = false;
-  /** The weight when usage was last reported. */
+  /** The weight of the output when usage was last reported. */
   #reportedWeight = 0;
-  /** Made when it is asked for. */
+  /** Created when it is first read. */
   #mark: AnswerMark | null = null;
   readonly #isStream: boolean;
 
-  /** @param isStream whether the answer comes in many batches: each is let go at once, as a reader may stop at any of them. */
+  /**
+   * @param isStream whether the answer comes in many batches. Each batch is then released at once, because a reader may stop after any
+   * batch.
+   */
   constructor(isStream: boolean) {
     this.#isStream = isStream;
   }
@@ -92,7 +97,7 @@ export class Meter {
     this.#unweighed = NO_PARTS;
     for (const part of parts) {
       if (part.type === 'passthrough' || part.type === 'unread') this.#hasUnread = true;
-      // The unread output of an answer has its state, as it comes.
+      // If the answer has unread output, its state parts are already counted in that output.
       if (part.type !== 'state' || !this.#hasUnread) this.#weight += outputWeight(part);
       if (part.type === 'usage' && isPlausible(part.usage)) this.#reportedWeight = this.#weight;
     }
@@ -106,40 +111,43 @@ export class Meter {
     for (const part of parts) this.#mark.add(part);
   }
 
-  /** Lets go of what nobody has asked for: a settled answer may wait for its reader for long, and is kept once already. */
+  /**
+   * Releases data that nothing has read. A settled answer may wait for its reader for a long time, and its parts are already kept
+   * elsewhere.
+   */
   forget(): void {
     this.#unweighed = NO_PARTS;
     this.#unmarked = NO_PARTS;
   }
 
-  /** The answer's content as a figure. */
+  /** A number that identifies the answer's content. */
   get mark(): number {
     this.#addToMark();
     return this.#mark?.value ?? 0;
   }
 
-  /** Whether the upstream has reported anything, true or not. */
+  /** Whether the upstream has reported any usage, plausible or not. */
   get hasReport(): boolean {
     return this.reported !== null || this.impossible !== null;
   }
 
-  /** From the first content part to the last, ms. */
+  /** The time from the first content part to the last, ms. */
   get contentMs(): number {
     return this.firstContentAt === null ? 0 : this.#lastContentAt - this.firstContentAt;
   }
 
-  /** Whether the answer's pace was the upstream's and not its reader's. */
+  /** Whether the upstream determined the speed of the answer, and not its reader. */
   get isOwnPace(): boolean {
     return this.waited >= OWN_PACE_SHARE * this.contentMs;
   }
 
-  /** Output tokens so far, counted here. */
+  /** The output tokens so far, counted by Signalbox. */
   get counted(): number {
     this.#weigh();
     return Math.ceil(this.#weight);
   }
 
-  /** Output tokens after the last report, which cannot include them. */
+  /** The output tokens after the last report, which cannot include them. */
   get unreported(): number {
     this.#weigh();
     return Math.ceil(this.#weight - this.#reportedWeight);
@@ -147,8 +155,8 @@ export class Meter {
 }
 
 /**
- * The tokens of the usage that is charged. An upstream's absurd figure is cut at what its model can
- * take, so that it does not shut the caller out for years.
+ * Returns the tokens of the charged usage. An absurd figure of an upstream is limited to what its model can accept, so that it does not
+ * exhaust the caller's rate limits for years.
  */
 export function chargedTokens({ usage }: MeasuredUsage, { contextWindow }: Model, facts: Facts): number {
   return Math.min(usage.inputTokens + usage.outputTokens, contextWindow * (facts.embedding?.inputs ?? facts.choices));
@@ -157,15 +165,16 @@ export function chargedTokens({ usage }: MeasuredUsage, { contextWindow }: Model
 /** The usage that an attempt is charged for. */
 export interface MeasuredUsage {
   readonly usage: Usage;
-  /** True when any of it was counted here. */
+  /** True if Signalbox counted any part of it. */
   readonly estimated: boolean;
-  /** A report of the upstream that cannot be true; null or absent for none. */
+  /** A report of the upstream with impossible figures; null or absent for none. */
   readonly impossible?: Usage | null;
 }
 
 /**
- * Returns the usage of an answer that came to its end: as reported, or as counted without a report that can be true. A report
- * lacks the prompt or the output where it has 0 for it, and lacks all parts after it: no answer is free for want of figures.
+ * Returns the usage of a complete answer: as reported, or as counted if there is no plausible report. A report that says 0 for the prompt
+ * or the output lacks that figure, and a report lacks the parts that come after it. Missing figures are counted, so that no answer is free
+ * because of them.
  */
 export function completeUsage(meter: Meter, { inputTokens, outputMax }: ExpectedTokens): MeasuredUsage {
   const { reported, impossible } = meter;
@@ -173,7 +182,7 @@ export function completeUsage(meter: Meter, { inputTokens, outputMax }: Expected
     const isWhole = reported.outputTokens !== 0 || meter.counted === 0 || outputMax === 0;
     if (isWhole) return { usage: reported, estimated: impossible !== null, impossible };
   }
-  // The count here can exceed a cap that the upstream has kept.
+  // The count of Signalbox can exceed a limit that the upstream has kept.
   const counted = Math.min(meter.counted, outputMax);
   if (!reported) return { usage: plainUsage(inputTokens, counted), estimated: true, impossible };
   const sinceReport = Math.min(reported.outputTokens + meter.unreported, outputMax);
@@ -188,38 +197,38 @@ export function completeUsage(meter: Meter, { inputTokens, outputMax }: Expected
 }
 
 /**
- * Returns the usage that a failed attempt is charged for, when another may follow: as reported, otherwise nothing. A report
- * that cannot be true is not free: what was counted stands in for it.
+ * Returns the usage to charge for a failed attempt that another attempt may follow: the reported usage, otherwise nothing. An impossible
+ * report is replaced by the counted tokens, so it is not free.
  */
 export function failedUsage(meter: Meter, expected: ExpectedTokens): MeasuredUsage | null {
   if (meter.impossible) return completeUsage(meter, expected);
   return meter.reported && { usage: meter.reported, estimated: false };
 }
 
-/** The tokens of an attempt, as known beforehand. */
+/** The tokens of an attempt, as far as they are known before it. */
 export interface ExpectedTokens {
-  /** The prompt on this model, media included. */
+  /** The prompt for this model, including media. */
   readonly inputTokens: number;
-  /** Output that the upstream may make at most: cap × choices. */
+  /** The most output that the upstream may write: limit × choices. */
   readonly outputMax: number;
 }
 
-/** The figures that an answer without an end is estimated by. */
+/** The figures for estimating the usage of an incomplete answer. */
 interface BrokenAnswer extends ExpectedTokens {
   /** The model's output rate for all choices together, tokens per second. */
   readonly tokensPerSecond: number;
-  /** Time since the first part was seen, or else since it was to be expected. May be negative. */
+  /** The time since the first part came, or since it was expected, ms. It may be negative. */
   readonly outputMs: number;
-  /** Tokens that it may have thought unseen before that: no part has any of them. */
+  /** The tokens of reasoning that the model may have written before that time and that no part contains. */
   readonly thought: number;
-  /** Tokens that its service may bill beyond that; 0 where it ended the answer itself. */
+  /** The further tokens that the provider may bill; 0 if the provider ended the answer itself. */
   readonly margin: number;
 }
 
 /**
- * Returns the usage of an answer that was cut: the prompt, and the larger of the output reported and what was written: the larger
- * of the output counted and the output that the model makes in such a time, with what it has thought unseen. The margin of its
- * service is added.
+ * Returns the usage of an answer that was cut off: the prompt and the output. The output is the larger of two figures. One is the reported
+ * output plus what came after the report. The other is the output counted, or the output that the model writes in this time if that is
+ * more, plus hidden reasoning. The margin of the provider is added.
  */
 export function brokenUsage(meter: Meter, expected: BrokenAnswer): MeasuredUsage {
   const { inputTokens, outputMax, tokensPerSecond, outputMs, thought, margin } = expected;
@@ -234,8 +243,8 @@ export function brokenUsage(meter: Meter, expected: BrokenAnswer): MeasuredUsage
 }
 
 /**
- * Returns the usage of an answer that was ended early: the most that its service may bill, for it reports no more.
- * @param most the tokens that its parts and its prompt can be at most, with what the service may have written since
+ * Returns the usage of an answer that was ended early: the most that its provider may bill, because the provider reports no more.
+ * @param most the most tokens of its prompt and its parts, including what the provider may have written since
  */
 export function cutUsage({ reported, impossible }: Meter, most: ExpectedTokens): MeasuredUsage {
   const usage = {

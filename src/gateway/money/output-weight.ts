@@ -2,13 +2,13 @@ import type { StreamPart, UnreadOutput } from '../../contract/parts.ts';
 import { isObject } from '../../core/object.ts';
 import { tokenWeight } from '../../core/tokens.ts';
 
-/** Characters of base64 that count as a token: state is denser than text, and no tokenizer has read it. */
+/** How many characters of base64 count as one token. Base64 state is denser than text, and no tokenizer reads it. */
 const STATE_CHARS_PER_TOKEN = 4;
 
-/** Members of an entry of state that are no state: names, and texts that other parts have told. */
+/** Members of a state entry that do not contain state: names, and texts that other parts already contain. */
 const PLAIN: ReadonlySet<string> = new Set(['type', 'format', 'id', 'text', 'summary']);
 
-/** Returns the tokens of a part of an answer, as they are counted where its service reports none. */
+/** Returns the tokens of a part of an answer, which are counted if its provider reports none. */
 export function outputWeight(part: StreamPart): number {
   switch (part.type) {
     case 'text':

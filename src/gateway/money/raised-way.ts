@@ -8,8 +8,8 @@ import { StoreError } from '../../store/store.ts';
 import type { DecidedRequest } from './growth.ts';
 
 /**
- * Raises a hold by what an attempt lacks, as far as possible. Returns the attempt with its output capped at what is held; null
- * where that pays less than its least.
+ * Raises a hold, as far as possible, by the amount that an attempt lacks. Returns the attempt with its output limited to what is held; null
+ * if that is less than the least useful output.
  */
 export async function raisedWay(
   { decision, runtime }: Pick<DecidedRequest, 'decision'> & { readonly runtime: { readonly snapshot: PolicySnapshot } },
@@ -19,7 +19,7 @@ export async function raisedWay(
 ): Promise<RankedEndpoint | null> {
   const { facts, ranked } = decision;
   const least = leastFor(way, facts, runtime.snapshot);
-  // The hold was granted what there is for the choice.
+  // For the chosen model, the hold already got as much as the funds have.
   const isGranted = way.ranked === ranked[0] && !hold.grows && hold.left === hold.reserved && hold.left >= least;
   if (!isGranted) {
     try {
@@ -34,7 +34,7 @@ export async function raisedWay(
   return payableWay(way, hold.left, facts, runtime.snapshot);
 }
 
-/** The most that is held for an attempt unless the funds have plenty: its worst case where no fund caps outputs. */
+/** Returns the most that is held for an attempt unless the funds have plenty: no limit if no fund limits outputs. */
 function ampleFor(
   { ranked, at }: RankedEndpoint,
   { facts, readings }: Pick<Decision, 'facts' | 'readings'>,
@@ -44,14 +44,19 @@ function ampleFor(
   return ampleCase(snapshot.models[ranked.model]!, [at], facts, snapshot, readings, ranked.outputCap);
 }
 
-/** The least that must be held for an attempt: its worst case, or that of its least useful output where a fund caps outputs. */
+/**
+ * Returns the least that must be held for an attempt: its worst case, or the worst case of its least useful output if a fund limits
+ * outputs.
+ */
 function leastFor({ ranked, at }: RankedEndpoint, facts: Facts, snapshot: PolicySnapshot): Microcredits {
   const model = snapshot.models[ranked.model]!;
   if (facts.funds?.cap === undefined) return worstCase(model.endpoints[at]!.price, model, facts, ranked.outputCap);
   return usefulCase(model, [at], facts, taskOf(facts, snapshot), ranked.outputCap);
 }
 
-/** Returns an attempt with its output capped at what `held` microcredits pay; null where they pay less than its least. */
+/**
+ * Returns an attempt with its output limited to what `held` microcredits pay for; null if they pay for less than the least useful output.
+ */
 function payableWay(
   way: RankedEndpoint,
   held: Microcredits,

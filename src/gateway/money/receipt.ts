@@ -6,7 +6,7 @@ import { costOf } from '../../core/price.ts';
 import type { Model } from '../../core/snapshot.ts';
 import type { Usage } from '../../core/usage.ts';
 
-/** `platform` beside an answer: its model, price and attempts. The same in JSON and in a stream. */
+/** The member `platform` of an answer: its model, price and attempts. It is the same in JSON and in a stream. */
 export interface Platform {
   readonly routed_model: string;
   readonly route_reason: string;
@@ -14,23 +14,29 @@ export interface Platform {
   readonly cost_saved_credits: number;
   readonly decision_id: string;
   readonly policy_revision: string;
-  /** True when tokens were counted here rather than reported by the upstream. */
+  /** True if Signalbox counted tokens because the upstream did not report them. */
   readonly estimated: boolean;
-  /** Fields of the request that neither Signalbox nor the model took. */
+  /** Fields of the request that neither Signalbox nor the model accepted. */
   readonly dropped: readonly string[];
-  /** Fields that reached the model in another form, such as `tool_choice` as a schema of the answer; absent for none. */
+  /** Fields that reached the model in another form, such as `tool_choice` as a JSON schema of the answer; absent for none. */
   readonly adapted?: readonly string[];
-  /** The attempts made, in their order; the last one answered unless it has a `failure`. */
+  /** The attempts in their order. The last one answered unless it has a `failure`. */
   readonly attempts: readonly PlatformAttempt[];
-  /** What lowered the cap on the output, reached or not: a budget's name, `balance`, or `model`; absent for none of them. */
+  /**
+   * The reason why the limit on the output was lowered, whether or not the answer reached it: a budget's name, `balance`, or `model`;
+   * absent for none.
+   */
   readonly output_capped_by?: string;
-  /** The one change of an answer that goes out as it came: its service's usage cannot be true, so the count made here stands there. Absent for none. */
+  /**
+   * True if Signalbox replaced the usage by its own count, because the provider's figures are impossible. It is the only change of an
+   * answer that is passed through. Absent for no change.
+   */
   readonly usage_replaced?: true;
-  /** How a wallet paid for it; absent for a key's own funds. */
+  /** How a wallet paid for the answer; absent if the key's own funds paid. */
   readonly payment?: PlatformPayment;
 }
 
-/** The same without a price, because the charge could not be written down: a crash would change it. */
+/** `platform` without a price, because the charge could not be stored: after a crash, the charge could be different. */
 interface UnpricedPlatform extends Omit<Platform, 'credits_consumed' | 'cost_saved_credits' | 'payment'> {
   readonly credits_consumed: null;
   readonly cost_saved_credits: null;
@@ -38,13 +44,13 @@ interface UnpricedPlatform extends Omit<Platform, 'credits_consumed' | 'cost_sav
 
 type PlatformAttempt = {
   readonly model: string;
-  /** The policy's name of the provider. */
+  /** The provider's name in the policy. */
   readonly provider: string;
-  /** Milliseconds from sending to the end. */
+  /** The time from sending the request to the end, ms. */
   readonly ms: number;
   /** The kind of failure; null for none. */
   readonly failure: string | null;
-  /** The provider's own name of the request; null where it gave none. */
+  /** The provider's own ID of the request; null if it gave none. */
   readonly request_id: string | null;
   /** Why each choice ended, in the provider's own words. */
   readonly finish_reasons: readonly string[];
@@ -52,11 +58,11 @@ type PlatformAttempt = {
 
 /** `platform.payment`: how a wallet paid for an answer. */
 export type PlatformPayment = {
-  /** Of the payment; null where the request ran on balance. */
+  /** The ID of the payment; null if the balance paid for the request. */
   readonly id: string | null;
   readonly source: 'x402' | 'wallet_credits';
   readonly payer: string;
-  /** As it stands with the answer; `GET /v1/payments/{id}` tells later ones. Null for balance. */
+  /** The state when the answer was sent; `GET /v1/payments/{id}` returns later states. Null if the balance paid. */
   readonly state: string | null;
   readonly scheme: 'exact' | null;
   readonly network: string | null;
@@ -65,9 +71,9 @@ export type PlatformPayment = {
   readonly paid_atomic: string | null;
   readonly transaction: string | null;
   readonly paid_credits: number;
-  /** The part of it that the settlement cost; 0 where nothing was charged. */
+  /** The part of the price that the settlement of the payment cost; 0 if nothing was charged. */
   readonly fee_credits: number;
-  /** The change of the wallet's balance by this request; negative for a withdrawal. */
+  /** The change of the wallet's balance through this request; negative for a withdrawal. */
   readonly balance_added_credits: number;
 };
 
@@ -75,7 +81,7 @@ export type PlatformPayment = {
 export interface Receipt {
   readonly usage: Usage;
   readonly platform: Platform | UnpricedPlatform;
-  /** Against the baseline, on the tokens really used; negative when the choice cost more. */
+  /** The saving against the baseline, for the tokens that were really used; negative if the chosen model cost more. */
   readonly saved: Microcredits;
 }
 
@@ -85,8 +91,8 @@ function platformAttempt(attempt: AttemptRecord): PlatformAttempt {
 }
 
 /**
- * Returns the amount that a charge saves against the baseline on the same tokens: negative when the choice cost more.
- * @param usage null when no attempt is charged
+ * Returns the amount that a charge saves against the baseline for the same tokens; negative if the chosen model cost more.
+ * @param usage null if no attempt is charged
  */
 export function savedBy(
   charged: Microcredits,
@@ -95,16 +101,16 @@ export function savedBy(
   { pinned }: Pick<Facts, 'pinned'>,
 ): Microcredits {
   if (pinned) return 0;
-  // Where nothing was answered the baseline had cost nothing either, not even its fee for a request.
+  // If nothing was answered, the baseline would have cost nothing either, not even its fee for a request.
   return (usage === null ? 0 : costOf(baseline.endpoints[0].price, usage)) - charged;
 }
 
 const NONE: readonly string[] = [];
 
 /**
- * Returns `platform` of an answer.
- * @param model ID of the model that answered; of the choice when none did
- * @param payment null for a key's own funds
+ * Makes the member `platform` of an answer.
+ * @param model the ID of the model that answered, or of the chosen model if none answered
+ * @param payment null if the key's own funds paid
  */
 export function platformOf(
   outcome: DecisionOutcome,

@@ -11,11 +11,11 @@ interface UnpaidRequest {
   readonly decision: Decision;
   readonly terms: FundingTerms;
   readonly run: RunNames;
-  /** When its decision began, ms on `clock`. */
+  /** When the decision began, ms on `clock`. */
   readonly startedAt: number;
-  /** Ends its waiting for money; undefined for a request that goes on without its caller. */
+  /** Ends the wait for money; undefined for a request that continues without its caller. */
   readonly signal: AbortSignal | undefined;
-  /** Milliseconds on a clock that never goes back. */
+  /** Milliseconds on a clock whose value never decreases. */
   readonly clock: () => number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -24,12 +24,12 @@ interface UnpaidRequest {
 /**
  * Sets the worst case of a decision aside.
  * @param claim null for a request without a name
- * @returns a promise that rejects with an error that the funding mends, and then nothing is held
+ * @returns a promise; if it rejects, nothing is held, and the error must go through `Funding.mend`
  */
 export const reserve = (unpaid: UnpaidRequest, funding: Funding, claim: RequestClaim | null): Promise<FundedHold> =>
   funding.reserve(holdRequest(unpaid), claim);
 
-/** An exchange ends at its deadline; a hold that is open so much later was forgotten, ms. */
+/** An exchange ends at its deadline. A hold that is still open this much later was forgotten, ms. */
 const EXPIRY_SLACK_MS = 60_000;
 
 function holdRequest(unpaid: UnpaidRequest): HoldRequest {
@@ -57,7 +57,7 @@ function holdRequest(unpaid: UnpaidRequest): HoldRequest {
     ample,
     growth,
     limit: facts.budget,
-    // After the wait there must still be time for the answer.
+    // After the wait there must still be enough time for the answer.
     waitMs: Math.min(ledger.contentionWaitMs, leftMs - choice.latencyMs),
     signal,
     expiresAt: now() + leftMs + EXPIRY_SLACK_MS,

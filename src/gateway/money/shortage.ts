@@ -7,10 +7,10 @@ import { capital } from '../../core/text.ts';
 import type { FundShortage } from '../../ledger/available-funds.ts';
 import type { FundingParts } from './funding.ts';
 
-/** A time in which some running request ends, ms. */
+/** The time in which one of the running requests is likely to end, ms. */
 const CONTENDED_RETRY_MS = 1_000;
 
-/** Makes the error of a request that no fund can pay, now or ever. Logs it, too: it leaves no other trace. */
+/** Makes the error of a request that no fund can pay, now or ever. Also logs it, because the request leaves no other trace. */
 export function shortageError(
   shortage: FundShortage,
   caller: Caller,
@@ -30,7 +30,7 @@ export function shortageError(
   return shortageErrorOf(shortage, caller);
 }
 
-/** Makes the error alone. */
+/** Makes the error without logging it. */
 export function shortageErrorOf(shortage: FundShortage, caller: PayingCaller): SignalboxError {
   const { kind, why, name, subject, window, level, needed, limit, spent, held } = shortage;
   const above = keyAbove(shortage, caller);
@@ -43,10 +43,10 @@ export function shortageErrorOf(shortage: FundShortage, caller: PayingCaller): S
     needed_credits: toCredits(needed),
     renews_at: shortage.renewsAt === null ? null : iso(shortage.renewsAt),
   };
-  const cost = `This request needs ${credits(needed)}; a lower limit on its output lowers that.`;
-  // A balance has no whole limit: it grows with every grant.
+  const cost = `This request needs ${credits(needed)}; a lower limit on its output reduces this amount.`;
+  // A balance has no fixed total: it grows with every grant.
   if (kind === 'budget' && needed > limit) {
-    const never = `${capital(fundText({ ...shortage, subject: level ? subject : '' }, caller))} is ${credits(limit)} in all, so this request never fits.`;
+    const never = `${capital(fundText({ ...shortage, subject: level ? subject : '' }, caller))} is ${credits(limit)} in total, so this request can never fit.`;
     return new SignalboxError('request_exceeds_budget', `${never} ${cost}`, { details });
   }
   if (why === 'exhausted')
@@ -58,14 +58,14 @@ export function shortageErrorOf(shortage: FundShortage, caller: PayingCaller): S
   });
 }
 
-/** The errors of requests that no waiting makes affordable. */
+/** Whether waiting does not make the request affordable. */
 export const isShortageCode = (code: ErrorCode): boolean =>
   code === 'insufficient_quota' || code === 'request_exceeds_budget';
 
-/** Who asks for money, with the names of its levels. */
+/** The caller who needs money, with the names of its organization, team and user. */
 type PayingCaller = Pick<Caller, 'keyId' | 'line' | 'levels'>;
 
-/** The error of a key below one with too little: the figures of that are not its own. */
+/** Makes the error if a fund of a parent key is too low. It shows no figures of that fund, because they belong to the parent key. */
 function shortageAbove(shortage: FundShortage, above: string): SignalboxError {
   const { kind, why, name, window, level, needed, subject, renewsAt } = shortage;
   const details = {
@@ -73,7 +73,7 @@ function shortageAbove(shortage: FundShortage, above: string): SignalboxError {
     ...{ needed_credits: toCredits(needed), renews_at: renewsAt === null ? null : iso(renewsAt) },
   };
   const named = kind === 'budget' && level === null ? `budget \`${name}\`` : `${adjectiveOf(window)}${kind}`;
-  const fund = `${named} of the key \`${above}\` above this API key`;
+  const fund = `${named} of the parent key \`${above}\` of this API key`;
   if (why === 'contended') {
     const message = `Requests in progress have reserved what is left of the ${fund}.`;
     return new SignalboxError('budget_contended', message, { details, retryAfterMs: CONTENDED_RETRY_MS });
@@ -82,15 +82,17 @@ function shortageAbove(shortage: FundShortage, above: string): SignalboxError {
   return new SignalboxError('insufficient_quota', `${message}${renewsText(renewsAt)}`, { details });
 }
 
-/** The key above the caller's whose fund it is, by its budget, its balance, or its share of a budget of the policy; null for none. */
+/**
+ * Returns the parent key of the caller whose fund it is: its budget, its balance, or its share of a budget of the policy; null for none.
+ */
 function keyAbove({ kind, level, name, subject }: FundShortage, { keyId, line = [] }: PayingCaller): string | null {
   if (level === 'key') return subject === keyId ? null : subject;
   const own = kind === 'balance' ? name : subject;
-  // A session's share is named by its key, too.
+  // The name of a session's share begins with its key.
   return level === null ? (line.find((id) => own === id || own.startsWith(`${id}/`)) ?? null) : null;
 }
 
-/** Describes the fund that is short. */
+/** Describes the fund that is too low. */
 function stateOf(shortage: FundShortage, caller: PayingCaller): string {
   const { kind, limit, spent, renewsAt } = shortage;
   const figures = `${toCredits(spent)} of its ${credits(limit)}`;

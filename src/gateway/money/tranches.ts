@@ -6,69 +6,69 @@ import { isPlausible } from '../../core/usage.ts';
 import type { HoldExtension } from '../../ledger/hold.ts';
 
 /**
- * The terms on which an answer is paid for as it is written. Tokens are those of the output of all choices together; the
- * service never bills more than `outputMax`, nor, once aborted, more than `margin` beyond what had been read.
+ * The terms on which an answer is paid for while it is written. Tokens are the output of all choices together. The provider never bills
+ * more than `outputMax`. After an abort, it never bills more than `margin` beyond the tokens that had been read.
  */
 export interface TrancheTerms {
-  /** The declaration of the service. */
+  /** The provider's declaration about aborted answers. */
   readonly declared: StoppedBilling;
   readonly price: Price;
-  /** Input tokens that the request cannot exceed. */
+  /** The upper bound of the request's input tokens. */
   readonly inputMax: number;
   readonly outputMax: number;
   readonly choices: number;
-  /** The usual length of such an answer. */
+  /** The usual length of an answer of this kind, in tokens. */
   readonly expected: number;
-  /** The least useful length. */
+  /** The least useful length, in tokens. */
   readonly useful: number;
   readonly margin: number;
 }
 
-/** A pace may be so many times the one that was measured. */
+/** How many times faster than measured a model may write. */
 export const PACE_FACTOR = 2;
 
-/** Returns the margin of a service in tokens. `tokensPerSecond`: the pace of all choices together. */
+/** Returns the margin of a provider in tokens. `tokensPerSecond`: the speed of all choices together. */
 export function marginOf({ marginTokens, marginMs }: StoppedBilling, tokensPerSecond: number): number {
   return marginTokens + Math.ceil((marginMs / 1_000) * tokensPerSecond * PACE_FACTOR);
 }
 
-/** The output tokens that `left` pays for beside the input. */
+/** Returns the output tokens that `left` pays for in addition to the input. */
 export function paidOutput({ price, inputMax, outputMax }: TrancheTerms, left: Microcredits): number {
   return Math.min(outputMax, Math.max(0, outputWithin(price, inputMax, left)));
 }
 
 /**
- * The output that must be paid for while `counted` tokens have been read: those that the service may have written since, which
- * are the next to be read, and those that it bills after an abort then.
+ * Returns the output tokens that must be paid for once `counted` tokens have been read. They include one margin for tokens that the
+ * provider may already have written and that are read next, and one margin for tokens that it bills after an abort.
  */
 const neededOutput = ({ outputMax, margin }: TrancheTerms, counted: number): number =>
   Math.min(outputMax, counted + 2 * margin);
 
-/** The cost of the input and so much output. */
+/** Returns the cost of the input and this much output. */
 const costTo = ({ price, inputMax }: TrancheTerms, output: number): Microcredits => costBound(price, inputMax, output);
 
-/** The whole worst case. */
+/** Returns the whole worst case. */
 export const wholeTranche = (terms: TrancheTerms): Microcredits => costTo(terms, terms.outputMax);
 
-/** An answer up to so many times as long as usual needs no other tranche than the first: most do not. */
+/** An answer up to this many times as long as usual needs only the first tranche. Most answers are shorter. */
 const FIRST_LENGTHS = 2;
 
-/** The first tranche. */
+/** Returns the first tranche. */
 export const firstTranche = (terms: TrancheTerms): Microcredits =>
   costTo(terms, neededOutput(terms, FIRST_LENGTHS * terms.expected));
 
-/** The least that an answer may begin on. */
+/** Returns the least amount with which an answer may begin. */
 export const leastTranche = (terms: TrancheTerms): Microcredits =>
   costTo(terms, neededOutput(terms, Math.min(terms.useful, terms.expected)));
 
-/** Whether an answer of so many tokens may be read on: the service bills nothing that `paid` tokens do not cover. */
+/** Whether an answer of `counted` tokens may be read further: the provider then bills nothing that `paid` tokens do not cover. */
 export const mayReadOn = (terms: TrancheTerms, paid: number, counted: number): boolean =>
   neededOutput(terms, counted) <= paid;
 
 /**
- * Returns the next extension, which keeps the hold ahead of the answer by its usual length: an answer that has come so far may
- * well be as long again. Null while it is. It is of half that length where the funds have plenty, else of a quarter of that, and
- * of a margin at least.
+ * Returns the next extension of the hold. It keeps the paid output ahead of the answer by the usual length, because an answer that has
+ * become this long may become twice as long. Null if the hold is far enough ahead. If the funds have plenty, the extension pays for half
+ * of the usual length, else for an eighth of it (in both cases for at least the margin).
  */
 export function nextTranche(terms: TrancheTerms, left: Microcredits, counted: number): HoldExtension | null {
   const { margin, expected, outputMax } = terms;
@@ -82,16 +82,16 @@ export function nextTranche(terms: TrancheTerms, left: Microcredits, counted: nu
   return least === 0 ? null : { amounts: [by(margin + Math.ceil(step / 4)), by(margin + step)], least };
 }
 
-/** Tokens that show no text: around a choice, and around a tool call. */
+/** Tokens that contain no text: around a choice, and around a tool call. */
 const AROUND_CHOICE = 8;
 const AROUND_CALL = 32;
 
-/** Counts the output of an answer by a bound: each token has a byte at least; a report of the upstream's own is exact. */
+/** Counts an upper bound of an answer's output, because each token has at least one byte. The upstream's own report is exact. */
 export class OutputBound {
-  /** Bytes of all parts, at most. */
+  /** The most bytes of all parts. */
   bytes = 0;
   #reported = 0;
-  /** Bytes of the parts since the report. */
+  /** The bytes of the parts since the report. */
   #since = 0;
   readonly #choices: Set<number> = new Set();
 
@@ -112,7 +112,7 @@ export class OutputBound {
   }
 
   #report(usage: Parameters<typeof isPlausible>[0]): void {
-    // Some upstreams report the prompt alone at first.
+    // Some upstreams first report only the prompt.
     if (!isPlausible(usage) || usage.outputTokens === 0) return;
     this.#reported = usage.outputTokens;
     this.#since = 0;

@@ -8,42 +8,42 @@ import { AnswerTable, answererOf, type PromptAnswer } from './answer-table.ts';
 import { hashOfTurn } from './message-hash.ts';
 import { bearsState } from './reasoning-state.ts';
 
-/** Remembered answers: 4 MB. */
+/** The most answers that are remembered; they take 4 MB. */
 const ANSWERS_MAX = 50_000;
-/** Earlier turns of a conversation that are looked up. */
+/** The most earlier turns of a conversation that are looked up. */
 const TURNS_MAX = 32;
 
 /**
- * Remembers which models answered which prompts of each key, so that a repeat and the next turn of a conversation find the
- * provider that has most of it in its cache, and the writers of its messages. Holds hashes, no text. Local to the process and
- * bounded: the least recently used answer goes first. State: affinity.
+ * Remembers which models answered which prompts of each key. For a repeat or the next turn of a conversation, it finds the provider whose
+ * cache has most of the prompt, and the models that wrote the messages. It stores hashes, no text. It is local to the process and bounded:
+ * the least recently used answer is removed first. State: affinity.
  */
 export class Affinity {
   readonly #clock: () => number;
   readonly #answers: AnswerTable;
-  /** Secret, so that no caller can search for two prompts with one hash. */
+  /** The seed is secret, so that no caller can search for two prompts with the same hash. */
   readonly #seed = crypto.getRandomValues(new BigUint64Array(1))[0]!;
 
-  /** @param clock ms, never goes back */
+  /** @param clock ms, never decreases */
   constructor(clock: () => number, answersMax = ANSWERS_MAX) {
     this.#clock = clock;
     this.#answers = new AnswerTable(answersMax);
   }
 
-  /** Number of remembered answers. */
+  /** The number of remembered answers. */
   get size(): number {
     return this.#answers.size;
   }
 
-  /** Returns the history of the prompt of a key's request. Reads the prompt when first needed. */
+  /** Returns the history of the prompt of a key's request. The prompt is read when it is first needed. */
   history(keyId: string, request: ModelRequest): PromptHistory {
     return new PromptHistory(keyId, request, this.#answers, this.#clock, this.#seed);
   }
 }
 
-/** The earlier answers to a prompt and its beginnings. Its text is hashed once, when first needed. */
+/** The earlier answers to a prompt and to its beginnings. The text is hashed once, when the hash is first needed. */
 export class PromptHistory {
-  /** ID of its caller's key. */
+  /** The ID of the caller's key. */
   readonly keyId: string;
   readonly #request: ModelRequest;
   readonly #answers: AnswerTable;
@@ -51,7 +51,7 @@ export class PromptHistory {
   readonly #seed: bigint;
   #hashes: PromptHashes | null = null;
   #bearsState: boolean | null = null;
-  /** Hashes of the earlier turns that were looked up and found; null for none. */
+  /** The hashes of the earlier turns that were looked up and found; null for none. */
   #used: Set<bigint> | null = null;
 
   constructor(keyId: string, request: ModelRequest, answers: AnswerTable, clock: () => number, seed: bigint) {
@@ -62,15 +62,15 @@ export class PromptHistory {
     this.#seed = seed;
   }
 
-  /** Whether any turn bears state that not every model can read. */
+  /** Whether any turn has state that only some models can read. */
   get bearsState(): boolean {
     this.#bearsState ??= bearsState(this.#request);
     return this.#bearsState;
   }
 
   /**
-   * Returns the facts with the tokens that are probably in caches: of each model's longest prompt, which is this whole one
-   * where it is a repeat, else what stood before one of its answers. Changes nothing here.
+   * Adds to the facts the tokens that are probably in caches, for each model: the whole prompt if it is a repeat, else the longest
+   * beginning that the model has already answered. It changes nothing here.
    */
   recall(facts: Facts, snapshot: PolicySnapshot): Facts {
     if (this.#answers.size === 0 || isTooShort(facts, snapshot)) return facts;
@@ -88,11 +88,14 @@ export class PromptHistory {
     return { ...facts, cached: [...cached.values()].sort((a, b) => (a.model < b.model ? -1 : 1)) };
   }
 
-  /** The family that wrote the assistant's turn of this index; null where none is known, or several may have. */
+  /**
+   * Returns the family of the model that wrote the assistant's turn at this index; null if it is unknown or several families may have
+   * written it.
+   */
   writerOf(index: number): string | null {
     const turn = this.#read().turns.get(index);
     if (turn === undefined) return null;
-    // Several models may have answered the prompt: the mark finds the writer of this message.
+    // Several models may have answered the prompt. The mark shows which model wrote this message.
     const mark = markOfTurn(this.#request.conversation.turns[index]!);
     const families = new Set(this.#find(turn).flatMap((one) => (one.mark === mark ? [one.by.family] : [])));
     const [family = null] = families;
@@ -100,9 +103,10 @@ export class PromptHistory {
   }
 
   /**
-   * Notes a complete answer. A prompt that is too short for a cache is kept only where its reasoning may come back.
+   * Notes a complete answer. If the prompt is too short for a cache, the answer is kept only if its reasoning may come back in a later
+   * request.
    * @param read the prompt as the endpoint read it
-   * @param answer its mark is asked for only where the answer is kept
+   * @param answer its mark is read only if the answer is kept
    */
   noteAnswer(
     model: Model,
@@ -121,7 +125,7 @@ export class PromptHistory {
     this.#answers.add(this.#read().whole, this.keyId, { by, inputTokens, expectedTokens, at, mark: answer.mark });
   }
 
-  /** The key's ID is a part: even with equal hashes no caller finds another's answers. */
+  /** The key's ID is part of the lookup, so that no caller finds another caller's answers, even with equal hashes. */
   #find(hash: bigint): readonly PromptAnswer[] {
     const found = this.#answers.of(hash, this.keyId);
     if (found.length > 0) {
@@ -138,17 +142,17 @@ export class PromptHistory {
 }
 
 interface PromptHashes {
-  /** Hashes of the text before each assistant's turn, by the turn's index, in order. */
+  /** The hashes of the text before each assistant's turn, by the turn's index, in order. */
   readonly turns: ReadonlyMap<number, bigint>;
-  /** Hash of the whole prompt. */
+  /** The hash of the whole prompt. */
   readonly whole: bigint;
 }
 
-/** Makes chained 64-bit hashes: each is seeded with the one before. No two prompts feed the same texts. */
+/** Makes chained 64-bit hashes: each hash is the seed of the next. No two different prompts produce the same sequence of texts. */
 function hashesOf(request: ModelRequest, seed: bigint): PromptHashes {
   const { turns: all } = request.conversation;
   const { answerFormat: format } = request.settings;
-  // A format that asks for nothing puts nothing before the turns.
+  // The format `text` adds nothing to the prompt before the turns.
   const form = format && format.type !== 'text' ? request.originalAt(format.at) : null;
   const turns = new Map<number, bigint>();
   const whole = new Set<OriginalPath>();
@@ -162,11 +166,11 @@ function hashesOf(request: ModelRequest, seed: bigint): PromptHashes {
   return { turns, whole: hash };
 }
 
-/** Whether no provider caches so short a prompt. */
+/** Whether the prompt is so short that no provider caches it. */
 const isTooShort = ({ inputTokens, images, audioBytes }: Facts, { cachedTokensMin }: PolicySnapshot): boolean =>
   inputTokens < cachedTokensMin && images === 0 && audioBytes === 0;
 
-/** Whether the model's first endpoint is the one that answered, and probably still has the prompt in its cache. */
+/** Whether the model's first endpoint gave the answer, and probably still has the prompt in its cache. */
 function isCached(
   { by, at, inputTokens }: PromptAnswer,
   { models, modelIndex, providers }: PolicySnapshot,

@@ -2,14 +2,14 @@ import type { StreamPart } from '../../contract/parts.ts';
 import type { Turn } from '../../core/conversation.ts';
 
 /**
- * A figure of an answer's text and the IDs of its calls, the same for any split of its parts. It holds no text. A caller
- * who finds two answers with one figure deceives only itself.
+ * A number computed from an answer's text and the IDs of its calls. It is the same however the answer is split into parts. It contains no
+ * text. A caller who finds two answers with the same number deceives only itself.
  */
 export class AnswerMark {
   #text = 0;
   #calls = 0;
 
-  /** Adds a part of the first choice, which stands for the answer. */
+  /** Adds a part of the first choice, which represents the answer. */
   add(part: StreamPart): void {
     if (!('choice' in part) || part.choice !== 0) return;
     if (part.type === 'text') this.#text = rolled(this.#text, part.text);
@@ -21,7 +21,7 @@ export class AnswerMark {
   }
 }
 
-/** The mark of a turn that a caller sends back. */
+/** Returns the mark of a turn that a caller sends back. */
 export function markOfTurn({ parts }: Turn): number {
   let text = 0;
   let ids = 0;
@@ -32,7 +32,7 @@ export function markOfTurn({ parts }: Turn): number {
   return markOf(text, ids);
 }
 
-/** Joins as much of two 32-bit figures as a double holds exactly. */
+/** Joins as many bits of two 32-bit numbers as a double can store exactly. */
 const markOf = (text: number, calls: number): number => (text >>> 0) * 0x100000 + ((calls >>> 0) & 0xfffff);
 
 function rolled(figure: number, text: string): number {

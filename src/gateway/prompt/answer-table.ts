@@ -1,8 +1,8 @@
 import type { Endpoint, Model } from '../../core/snapshot.ts';
 
-/** The endpoint that gave answers, and its model. */
+/** An endpoint that gave answers, and its model. */
 interface Answerer {
-  /** ID of the model. */
+  /** The ID of the model. */
   readonly model: string;
   readonly family: string;
   readonly provider: string;
@@ -13,20 +13,20 @@ interface Answerer {
 /** An answer to a prompt, without its text. */
 export interface PromptAnswer {
   readonly by: Answerer;
-  /** Its `AnswerMark`. */
+  /** The `AnswerMark` of the answer. */
   readonly mark: number;
-  /** Tokens of the prompt, as charged: a provider caches no prompt below its minimum. */
+  /** The charged tokens of the prompt. A provider does not cache a prompt below its minimum. */
   readonly inputTokens: number;
-  /** The same as estimated: the next turn is estimated with the same error. */
+  /** The estimated tokens of the prompt. The next turn is estimated with the same error, so the two can be compared. */
   readonly expectedTokens: number;
-  /** When the prompt was sent, ms on the clock: the cache's time counts from its reading. */
+  /** When the prompt was sent, ms on the clock. The provider's cache expires relative to this time. */
   readonly at: number;
 }
 
-/** By model, so that an answer refers to no snapshot, which would stay in memory with it. */
+/** The objects are kept by model, so that an answer does not refer to a snapshot, which would otherwise stay in memory. */
 const answerers = new WeakMap<Model, Answerer[]>();
 
-/** The one object for an endpoint of a model. */
+/** Returns the single object for an endpoint of a model. */
 export function answererOf(model: Model, { provider, upstream }: Endpoint): Answerer {
   const known = answerers.getOrInsertComputed(model, () => []);
   for (const one of known) if (one.provider === provider && one.upstream === upstream) return one;
@@ -40,19 +40,19 @@ const LOW_BITS = 0xffff_ffffn;
 const NO_ROWS = { uint: new Uint32Array(0), float: new Float64Array(0) };
 
 /**
- * Answers by the hash of their prompt and the key that asked; one prompt may have been answered by several models. The prompt
- * that was used least recently is forgotten first.
+ * Stores answers by the hash of their prompt and the caller's key. Several models may have answered one prompt. The prompt that was used
+ * least recently is removed first.
  *
- * Each answer is a row of columns, and not an object: the collector would follow 50,000 of them each time, and lets the heap
- * grow to a multiple of what is alive. Row 0 stands before the first and behind the last in the order of use, and for none.
+ * Each answer is a row in columns instead of an object: the garbage collector would follow 50,000 objects each time, and would let the heap
+ * grow to a multiple of the live data. Row 0 means "no row", and is both before the first and after the last row in the order of use.
  */
 export class AnswerTable {
-  /** Number of answers. */
+  /** The number of answers. */
   size = 0;
   readonly #most: number;
   /** The first row of each chain, by the lower bits of the hash. */
   #first = new Uint32Array(1);
-  /** The next row of its chain; of a free row, the next free one. */
+  /** The next row of a row's chain; for a free row, the next free row. */
   #next = NO_ROWS.uint;
   #before = NO_ROWS.uint;
   #after = NO_ROWS.uint;
@@ -66,13 +66,13 @@ export class AnswerTable {
   readonly #by: (Answerer | null)[] = [null];
   #free = 0;
 
-  /** Takes no memory for answers before the first one. */
+  /** Allocates no memory for answers until the first answer. */
   constructor(most: number) {
     this.#most = most;
   }
 
   #makeRows(): void {
-    // One more comes before the oldest goes.
+    // A new row is added before the oldest row is removed.
     const rows = this.#most + 2;
     this.#first = new Uint32Array(2 ** Math.ceil(Math.log2(rows)));
     this.#next = new Uint32Array(rows);
@@ -86,7 +86,7 @@ export class AnswerTable {
     this.#at = new Float64Array(rows);
   }
 
-  /** The answers to a prompt of a key. */
+  /** Returns the answers to a prompt of a key. */
   of(hash: bigint, keyId: string): readonly PromptAnswer[] {
     let found: PromptAnswer[] | null = null;
     for (let row = this.#find(hash, keyId); row !== 0; row = this.#findNext(row)) {
@@ -102,7 +102,7 @@ export class AnswerTable {
     return found ?? NO_ANSWERS;
   }
 
-  /** Adds an answer to a prompt of a key, in place of an earlier one by the same model. */
+  /** Adds an answer to a prompt of a key. It replaces an earlier answer of the same model. */
   add(hash: bigint, keyId: string, answer: PromptAnswer): void {
     if (this.#next.length === 0) this.#makeRows();
     for (let row = this.#find(hash, keyId); row !== 0; ) {
@@ -115,7 +115,7 @@ export class AnswerTable {
     while (this.size > this.#most) this.#forgetOldest();
   }
 
-  /** Marks a prompt of a key as the most recently used. Its answers stay side by side in the order of use. */
+  /** Marks a prompt of a key as the most recently used. Its answers stay adjacent in the order of use. */
   touch(hash: bigint, keyId: string): void {
     for (let row = this.#find(hash, keyId); row !== 0; row = this.#findNext(row)) {
       this.#unlink(row);
@@ -131,7 +131,7 @@ export class AnswerTable {
     return row;
   }
 
-  /** The next answer to the same prompt. */
+  /** Returns the next answer to the same prompt. */
   #findNext(row: number): number {
     let next = this.#next[row]!;
     while (next !== 0 && !this.#isAlike(next, row)) next = this.#next[next]!;

@@ -11,11 +11,11 @@ interface KeptLengthsOptions {
   /** Whether this instance stores its lengths. */
   readonly lead: Lead;
   readonly timers: Timers;
-  /** The lengths could not be stored; the next attempt stores them. */
+  /** Called if the lengths could not be stored; the next attempt stores them. */
   readonly onError: (error: unknown) => void;
 }
 
-/** The lengths of questions on a server, which outlive it. */
+/** The lengths of questions on a server. They are stored, so that they survive a restart. */
 export class KeptLengths extends QuestionLengths {
   readonly #options: KeptLengthsOptions;
   readonly #saving: Timer;
@@ -46,7 +46,7 @@ export class KeptLengths extends QuestionLengths {
       await store.commit([...lead.conditions(), store.learning.lengths.put(bytes)]);
     } catch (cause) {
       this.markUnsaved();
-      // Another instance leads by now, and stores its own.
+      // Another instance leads by now, and stores its own lengths.
       if (!isUnmet(cause)) throw cause;
     }
   }

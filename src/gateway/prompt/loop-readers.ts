@@ -6,8 +6,8 @@ import type { PromptHistory } from './affinity.ts';
 import { bearsStateAt, bearsWrappedState } from './reasoning-state.ts';
 
 /**
- * Adds the models that can read the thoughts of the tool calls under way, where a selector is to choose and others would lose
- * them: amid a turn, a model goes on from what it thought.
+ * If a selector chooses the model, adds the models that can read the reasoning of the tool calls in progress. Within a turn, a model
+ * continues from its reasoning, and other models would lose it.
  */
 export function withLoopReaders(
   facts: Facts,
@@ -20,7 +20,7 @@ export function withLoopReaders(
   return turn === null || !bearsStateAt(request, turn) ? facts : withReaders(facts, request, history, turn, snapshot);
 }
 
-/** @param turn index of the turn with the thoughts */
+/** @param turn the index of the turn with the reasoning */
 function withReaders(
   facts: Facts,
   request: ModelRequest,
@@ -29,7 +29,7 @@ function withReaders(
   { models }: PolicySnapshot,
 ): Facts {
   const family = history.writerOf(turn);
-  // A service that gets the request as it came reads what services of its dialect have signed.
+  // A provider that receives the request unchanged can read state that providers of its dialect have signed.
   const own = bearsWrappedState(request, turn) ? 0 : passthroughBit(request.original.dialect);
   const readers = models.filter(
     (model) => model.family === family || model.endpoints.some(({ capabilities }) => (capabilities & own) !== 0),
@@ -38,10 +38,10 @@ function withReaders(
   return { ...facts, readers: readers.map(({ id }) => id) };
 }
 
-/** The index of the assistant's turn whose tool calls the end of the request answers; null where it ends otherwise. */
+/** Returns the index of the assistant's turn whose tool calls the end of the request answers; null if the request ends otherwise. */
 function callingTurn({ conversation: { turns } }: ModelRequest): number | null {
   let at = turns.length - 1;
-  /** The message of a user's words; they may stand behind results in one message. */
+  /** The message that contains the user's text. The text may come after tool results in the same message. */
   let beside: unknown = null;
   for (; at >= 0 && turns[at]!.role !== 'assistant' && turns[at]!.role !== 'tool'; at--) {
     const { role, at: place } = turns[at]!;

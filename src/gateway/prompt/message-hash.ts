@@ -4,9 +4,10 @@ import { isObject } from '../../core/object.ts';
 import type { OriginalPath } from '../../core/original.ts';
 
 /**
- * Hashes a turn to 64 bits. Its texts and calls are hashed as they are, after its other members. Cache marks do not count:
- * clients move them on with every turn, and write a text with a mark as a list of one.
- * @param whole places whose originals are in the seed. It gets those of this turn: one message may be many turns
+ * Hashes a turn to 64 bits. Its texts and calls are hashed as they are, after its other members. Cache marks do not count, because clients
+ * move them with every turn and write a text with a mark as a list with one entry.
+ * @param whole places whose originals are already in the seed. The places of this turn are added to it, because one message may be many
+ * turns.
  */
 export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint, whole = new Set<OriginalPath>()): bigint {
   const kinds = plainKinds(turn);
@@ -16,12 +17,12 @@ export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint, whol
   return hash;
 }
 
-/** A letter for each part; '' for no parts, and where one of them has no plain text or says more than it. */
+/** Returns a letter for each part; '' if there are no parts, or if one has no plain text or says more than its text. */
 function plainKinds({ parts, at }: Turn): string {
   let kinds = '';
   for (const part of parts) {
     if (part.at !== part.valueAt && !isUnmarked(part.extras)) return '';
-    // All lone surrogates would hash alike; JSON escapes them.
+    // Lone surrogates would all have the same hash, so such texts are hashed as JSON, which escapes them.
     if (part.type === 'text' && isOwnText(part, at) && part.text.isWellFormed()) kinds += 't';
     else if (part.type === 'tool-call' && isWellFormed(part.id, part.name, part.arguments)) kinds += 'c';
     else return '';
@@ -29,13 +30,13 @@ function plainKinds({ parts, at }: Turn): string {
   return kinds;
 }
 
-/** Whether a text is a part of the turn by itself. That of a document, within a block of its own, lies deeper. */
+/** Whether a text is itself a part of the turn. The text of a document is nested deeper, in a block. */
 const isOwnText = ({ valueAt }: TextPart, at: OriginalPath): boolean => valueAt.length <= at.length + 3;
 
 const isWellFormed = (id: string, name: string, text: string): boolean =>
   id.isWellFormed() && name.isWellFormed() && text.isWellFormed();
 
-/** The text of a part of a plain kind. No two calls have the same. */
+/** Returns the text of a part of a plain kind. No two different calls have the same text. */
 function plainText(part: ContentPart): string {
   if (part.type === 'text') return part.text;
   return part.type === 'tool-call'
@@ -43,7 +44,7 @@ function plainText(part: ContentPart): string {
     : '';
 }
 
-/** The members of a turn beside its parts. No two heads of different turns are the same. */
+/** Returns the members of a turn other than its parts. No two different turns have the same head. */
 function headOf({ role, name, toolCallId, extras }: Turn, kinds: string): string {
   if (name === undefined && isUnmarked(extras)) {
     if (toolCallId === undefined) return `${kinds} ${role}`;
@@ -58,7 +59,7 @@ function hashOfOriginals(turn: Turn, request: ModelRequest, seed: bigint, whole:
     if (whole.has(at)) continue;
     whole.add(at);
     const original = request.originalAt(at);
-    // Null content means the same as none.
+    // A content of null means the same as no content.
     const plain = isObject(original) && original.content === null ? { ...original, content: undefined } : original;
     const json = JSON.stringify(plain);
     hash = Bun.hash.rapidhash(json.includes(MARK) ? JSON.stringify(plain, withoutMark) : json, hash);
@@ -69,7 +70,7 @@ function hashOfOriginals(turn: Turn, request: ModelRequest, seed: bigint, whole:
 const MARK = '"cache_control"';
 const withoutMark = (name: string, value: unknown): unknown => (name === 'cache_control' ? undefined : value);
 
-/** Whether the members say nothing but where to cache. */
+/** Whether the members contain nothing except cache marks. */
 function isUnmarked(members: object): boolean {
   for (const name in members) if (name !== 'cache_control') return false;
   return true;

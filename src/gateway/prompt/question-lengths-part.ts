@@ -1,31 +1,31 @@
-/** The questions of one task. */
+/** The lengths of the questions of one task. */
 export interface TaskLengths {
-  /** The use of the task by the clock of all. */
+  /** When the task was last used, on a clock that counts the uses of all tasks. */
   lastUsed: number;
   requests: number;
-  /** The running mean of their lengths, in standard deviations. */
+  /** The running mean of the lengths, in standard deviations. */
   length: number;
 }
 
-/** All that is stored of questions' lengths. */
+/** Everything that is stored about the lengths of questions. */
 interface StoredLengths {
-  /** By name, in the order in which they came. */
+  /** The tasks by name, in the order in which they came. */
   readonly tasks: Map<string, TaskLengths>;
   readonly clock: number;
-  /** The installation's, by which versions that learned from outcomes know their own bytes. */
+  /** The mark of the installation, by which versions that learned from outcomes recognize their own bytes. */
   readonly mark: number;
 }
 
 /**
- * The bytes, little endian, are those of versions that learned from outcomes, so that such a version can share the database: the head
- * has `MAGIC`, the mark, the clock and four figures on words; each task its name, `lastUsed`, `requests`, `length` and five figures on
- * words; then comes the number of models with words. The figures on words are skipped, and written as 0.
+ * The bytes (little endian) have the format of earlier versions that learned from outcomes, so that such a version can share the database.
+ * The head has `MAGIC`, the mark, the clock and four figures about words. Each task has its name, `lastUsed`, `requests`, `length` and five
+ * figures about words. Then comes the number of models with words. The figures about words are skipped when read, and written as 0.
  */
 const MAGIC = 0x4c424c31;
 const HEAD_BYTES = 8 + 8 * 5 + 4;
 const TASK_FIGURES = 8;
 
-/** Reads `lengthsPart`'s bytes; nothing is known from null, and from bytes that are damaged. */
+/** Reads the bytes of `lengthsPart`. For null or damaged bytes, it returns no lengths. */
 export function lengthsFrom(bytes: Uint8Array | null): StoredLengths {
   if (bytes === null) return { tasks: new Map(), clock: 0, mark: 0 };
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -37,7 +37,7 @@ export function lengthsFrom(bytes: Uint8Array | null): StoredLengths {
   }
 }
 
-/** @throws RangeError for bytes that are cut, or that no version wrote */
+/** @throws RangeError for bytes that are truncated, or that no version wrote */
 function read(view: DataView): StoredLengths {
   const figure = (at: number): number => {
     const value = view.getFloat64(at, true);

@@ -3,36 +3,36 @@ import { allMoved, type Estimate } from '../../core/estimate.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { lengthsFrom, lengthsPart, type TaskLengths } from './question-lengths-part.ts';
 
-/** How much a question one standard deviation longer than usual lowers the log odds of a good answer of every model. */
+/** How much a question that is one standard deviation longer than usual lowers the log odds of a good answer, for every model. */
 const LOSS = 0.25;
-/** Stands for all tasks without declared qualities. No task can have this name. */
+/** The name for all tasks without declared qualities. No task can have this name. */
 const UNDECLARED = '*';
 const TASKS_MAX = 256;
-/** A running mean covers at most so many requests, and its distances count half after `WARM_UP` of them. */
+/** A running mean covers at most `WINDOW` requests. After `WARM_UP` requests, a difference from the mean counts half. */
 const WINDOW = 500;
 const WARM_UP = 20;
 
-/** What a snapshot says of tasks. */
+/** The facts about tasks in a snapshot. */
 interface SnapshotTasks {
-  /** By task, then by model. */
+  /** Declared qualities by task, then by model. */
   readonly declared: readonly Float64Array[];
-  /** By task: the name under which its lengths are kept. */
+  /** By task: the name under which its lengths are stored. */
   readonly groups: readonly string[];
 }
 
 /**
- * The usual lengths of questions, by task. A question longer than usual for its task lowers the declared quality of all models alike.
- * Bounded: the task that was used least recently is replaced. State: question lengths.
+ * The usual lengths of questions, by task. A question that is longer than usual for its task lowers the declared quality of all models
+ * equally. The number of tasks is bounded: the task that was used least recently is replaced. State: question lengths.
  */
 export class QuestionLengths {
   readonly #tasks: Map<string, TaskLengths>;
   readonly #snapshots = new WeakMap<PolicySnapshot, SnapshotTasks>();
-  /** Counts uses. */
+  /** Counts the uses of all tasks. */
   #clock: number;
   readonly #mark: number;
   #isSaved = true;
 
-  /** @param stored an earlier `save`; null or unreadable bytes begin without lengths */
+  /** @param stored an earlier result of `save`; with null or unreadable bytes, there are no lengths at first */
   constructor(stored?: Uint8Array | null) {
     const { tasks, clock, mark } = lengthsFrom(stored ?? null);
     this.#tasks = tasks;
@@ -42,8 +42,8 @@ export class QuestionLengths {
 
   /**
    * Corrects the declared qualities for a question.
-   * @param length of the question, as `questionLengthOf` gives it
-   * @returns null where nothing corrects them
+   * @param length the length of the question, as `questionLengthOf` returns it
+   * @returns null if nothing needs a correction
    */
   estimate(snapshot: PolicySnapshot, facts: TaskFacts, length: number | null): Estimate | null {
     const group = length === null ? undefined : this.#tasks.get(this.#groupOf(snapshot, facts));
@@ -65,14 +65,14 @@ export class QuestionLengths {
     this.#isSaved = false;
   }
 
-  /** The lengths as bytes; null where nothing changed since the last call. */
+  /** Returns the lengths as bytes; null if nothing changed since the last call. */
   save(): Uint8Array | null {
     if (this.#isSaved) return null;
     this.#isSaved = true;
     return lengthsPart({ tasks: this.#tasks, clock: this.#clock, mark: this.#mark });
   }
 
-  /** Lets the next `save` return the lengths, because the last result was not stored. */
+  /** Makes the next `save` return the lengths again, because the last result was not stored. */
   markUnsaved(): void {
     this.#isSaved = false;
   }

@@ -7,39 +7,39 @@ import { isWrappedState, wrapState } from '../../core/wrapped-state.ts';
 type Kind = 'whole' | 'blocks' | 'within' | 'tail';
 
 /**
- * The members of a message that only the model which wrote it can read; the only place to add one. `whole`: the member
- * is such state. `blocks`: its signed or encrypted entries are. `within`: it may hold such members. `tail`: its text
- * after `TAIL` is.
+ * The members of a message that only the model that wrote them can read. Add new members only here. `whole`: the member is such state.
+ * `blocks`: its signed or encrypted entries are such state. `within`: it may contain such members. `tail`: its text after `TAIL` is such
+ * state.
  */
 const STATE: ReadonlyMap<string, Kind> = new Map([
-  // OpenRouter, on messages.
+  // OpenRouter uses it on messages.
   ['reasoning_details', 'blocks'],
-  // LiteLLM, on messages: Anthropic's blocks as they came.
+  // LiteLLM uses it on messages: Anthropic's blocks, unchanged.
   ['thinking_blocks', 'blocks'],
-  // A signature beside readable reasoning, and OpenAI's reasoning items, as several gateways hand them on.
+  // A signature with readable reasoning, and OpenAI's reasoning items, as several gateways pass them on.
   ['reasoning_signature', 'whole'],
   ['encrypted_content', 'whole'],
   ['reasoning_encrypted_content', 'whole'],
-  // LiteLLM and others, on messages: items of OpenAI's Responses.
+  // LiteLLM and others use it on messages: items of OpenAI's Responses.
   ['reasoning_items', 'blocks'],
-  // GitHub Copilot.
+  // GitHub Copilot uses it.
   ['reasoning_opaque', 'whole'],
-  // Gemini, on messages and on calls: by itself, below `extra_content`, and in the plural with LiteLLM.
+  // Gemini uses it on messages and on calls: directly, below `extra_content`, and in the plural with LiteLLM.
   ['thought_signature', 'whole'],
   ['thought_signatures', 'whole'],
   ['extra_content', 'within'],
   ['google', 'within'],
   ['vertex', 'within'],
   ['provider_specific_fields', 'within'],
-  // Blocks of it, in Anthropic's Messages, are thoughts.
+  // In Anthropic's Messages, blocks of the content are thoughts.
   ['content', 'within'],
   ['tool_calls', 'within'],
   ['function', 'within'],
-  // LiteLLM writes Gemini's signature into the ID of the call, lest a client lose it.
+  // LiteLLM writes Gemini's signature into the ID of the call, so that no client loses it.
   ['id', 'tail'],
 ]);
 const TAIL = '__thought__';
-/** The signature of a thought that has no state. */
+/** The signature of a thought without state. */
 const UNSIGNED = wrapState({});
 
 /** Members that mark an opaque block. */
@@ -47,26 +47,26 @@ const MARKS = ['signature', 'data', 'encrypted_content', 'thought_signature'] as
 const MARKED_TYPES: ReadonlySet<unknown> = new Set(['reasoning.encrypted', 'redacted_thinking']);
 
 interface ReadableRequest {
-  /** The same object where nothing was left out. */
+  /** The same object if nothing was removed. */
   readonly request: ModelRequest;
-  /** The members that were left out, such as `messages[3].reasoning_details`. */
+  /** The members that were removed, such as `messages[3].reasoning_details`. */
   readonly dropped: readonly string[];
 }
 
-/** Whether any turn of the assistant bears state that not every model can read. */
+/** Whether any turn of the assistant has state that only some models can read. */
 export function bearsState(request: ModelRequest): boolean {
   const { turns } = request.conversation;
   for (let index = 0; index < turns.length; index++) if (bearsStateAt(request, index)) return true;
   return false;
 }
 
-/** Whether the turn of this index bears such state. */
+/** Whether the turn at this index has state that only some models can read. */
 export function bearsStateAt(request: ModelRequest, index: number): boolean {
   const turn = request.conversation.turns[index]!;
   return mayBear(turn) && messagesOf(turn, request).some((message) => without(message, []) !== message);
 }
 
-/** Whether the state of a turn was wrapped here, because its service speaks another dialect than the request. */
+/** Whether Signalbox wrapped the state of a turn, because its provider uses another dialect than the request. */
 export function bearsWrappedState(request: ModelRequest, index: number): boolean {
   const messages = messagesOf(request.conversation.turns[index]!, request);
   const owners = messages.flatMap((message) => [message, ...(Array.isArray(message.content) ? message.content : [])]);
@@ -80,7 +80,7 @@ const messagesOf = (turn: Turn, request: ModelRequest): readonly Members[] =>
     .map((at) => request.originalAt(at))
     .filter(isObject);
 
-/** Whether a turn has members that the neutral form does not name, or marked IDs of calls: state is nowhere else. */
+/** Whether a turn has members that the neutral form does not name, or marked IDs of calls. State is nowhere else. */
 function mayBear({ role, parts, extras }: Turn): boolean {
   if (role !== 'assistant') return false;
   if (!isEmpty(extras)) return true;
@@ -91,14 +91,14 @@ function mayBear({ role, parts, extras }: Turn): boolean {
 }
 
 /**
- * Leaves out the state of earlier reasoning that a model cannot read.
- * @param mayRead called with the index of a turn, only where the turn bears state
+ * Removes the state of earlier reasoning that a model cannot read.
+ * @param mayRead called with the index of a turn, only if the turn has state
  */
 export function withReadableState(request: ModelRequest, mayRead: (turn: number) => boolean): ReadableRequest {
   const { turns } = request.conversation;
   const dropped: string[] = [];
   const edits: Edit[] = [];
-  /** IDs of calls that lost their state: an answer names its call. */
+  /** The IDs of calls that lost their state. The result of a tool names its call, so its ID must change, too. */
   const cut = new Set<string>();
   for (let index = 0; index < turns.length; index++) {
     const turn = turns[index]!;
@@ -114,7 +114,7 @@ export function withReadableState(request: ModelRequest, mayRead: (turn: number)
   return { request: request.edit(edits), dropped };
 }
 
-/** Finds the edits that leave out the state of a turn, and the paths of what they leave out. */
+/** Finds the edits that remove the state of a turn, and the paths of the removed members. */
 function statesIn(turn: Turn, request: ModelRequest): { readonly edits: Edit[]; readonly dropped: string[] } {
   const edits: Edit[] = [];
   const dropped: string[] = [];
@@ -132,7 +132,7 @@ function statesIn(turn: Turn, request: ModelRequest): { readonly edits: Edit[]; 
   return { edits, dropped };
 }
 
-/** Returns the readable rest of a member by its kind; undefined for none. */
+/** Functions that return the readable rest of a member, by kind; undefined if nothing is readable. */
 const READABLE: Readonly<Record<Kind, (value: unknown, found: string[]) => unknown>> = {
   whole: () => undefined,
   blocks: plainBlocks,
@@ -140,7 +140,7 @@ const READABLE: Readonly<Record<Kind, (value: unknown, found: string[]) => unkno
   tail: withoutTail,
 };
 
-/** Returns an object without its opaque members, and adds their paths in it to `found`; the same object where it has none. */
+/** Returns an object without its opaque members, and adds their paths to `found`; the same object if it has none. */
 function without<T extends Members>(owner: T, found: string[]): T {
   let copy: Record<string, unknown> | null = null;
   for (const name in owner) {
@@ -159,12 +159,12 @@ function without<T extends Members>(owner: T, found: string[]): T {
   return copy === null ? owner : (copy as T);
 }
 
-/** Completes the paths from the index `from` on. They are written from the inside out: nearly all requests have none. */
+/** Completes the paths from the index `from` on. Paths are built from the inside out, because nearly all requests have none. */
 function putBefore(step: string, found: string[], from: number): void {
   for (let at = from; at < found.length; at++) found[at] = `${step}${found[at]}`;
 }
 
-/** Does the same within a member; undefined where nothing is left. */
+/** Removes opaque members within a member; undefined if nothing is left. */
 function withoutInner(value: unknown, found: string[]): unknown {
   if (Array.isArray(value)) return withoutEach(value, found);
   if (!isObject(value)) return value;
@@ -189,11 +189,11 @@ function withoutEach(list: readonly unknown[], found: string[]): readonly unknow
   return changed?.filter((item) => item !== undefined) ?? list;
 }
 
-/** Whether a block of content is a thought with state: an unsigned one is plain text. */
+/** Whether a block of content is a thought with state. An unsigned thought is plain text. */
 const isOpaqueThought = ({ type, signature }: Members): boolean =>
   type === 'redacted_thinking' || (type === 'thinking' && signature !== '' && signature !== UNSIGNED);
 
-/** Returns the entries of plain text; undefined for none. */
+/** Returns the entries with plain text; undefined for none. */
 function plainBlocks(value: unknown): unknown {
   if (!Array.isArray(value)) return value;
   const plain = value.filter((block) => !isOpaque(block));

@@ -1,42 +1,42 @@
-/** Limits of what is remembered. */
+/** The limits on what is remembered. */
 export interface RecentLimits {
-  /** Values of one key at once. */
+  /** The most values of one key at once. */
   readonly most: number;
-  /** Values of all keys at once. */
+  /** The most values of all keys at once. */
   readonly mostOfAll: number;
-  /** A value that was not used for so long makes room for another, ms. */
+  /** A value that was not used for this time may be replaced by another, ms. */
   readonly idleMs: number;
 }
 
 interface RecentValue<T> {
   readonly value: T;
-  /** When it was last used, ms on the clock. */
+  /** When the value was last used, ms on the clock. */
   at: number;
 }
 
 /**
- * Values that callers name, each within its key, and so out of reach of other keys. They are bounded in number and age, and
- * local to the process.
+ * Values that callers name. Each key has its own names, so no key can reach the values of another key. The values are bounded in number and
+ * age, and local to the process.
  */
 export class RecentByKey<T> {
   readonly #clock: () => number;
   readonly #limits: RecentLimits;
-  /** Keys by last use, each with its values by last use, the oldest first. */
+  /** The keys by last use, each with its values by last use, the oldest first. */
   readonly #byKey = new Map<string, Map<string, RecentValue<T>>>();
   #size = 0;
 
-  /** @param clock ms, never goes back */
+  /** @param clock ms, never decreases */
   constructor(clock: () => number, limits: RecentLimits) {
     this.#clock = clock;
     this.#limits = limits;
   }
 
-  /** Number of values that are remembered. */
+  /** The number of values that are remembered. */
   get size(): number {
     return this.#size;
   }
 
-  /** Returns a value, which is the last used one from now on; undefined for none. */
+  /** Returns a value and marks it as the last used; undefined for none. */
   get(keyId: string, name: string): T | undefined {
     const values = this.#byKey.get(keyId);
     const found = values?.get(name);
@@ -48,7 +48,7 @@ export class RecentByKey<T> {
     return found.value;
   }
 
-  /** Whether a key has as many values as it may, and none of them is idle. */
+  /** Whether a key has the most values that it may have, and none of them is idle. */
   isFull(keyId: string): boolean {
     const values = this.#byKey.get(keyId);
     if (!values) return false;
@@ -56,7 +56,7 @@ export class RecentByKey<T> {
     return values.size >= this.#limits.most;
   }
 
-  /** Remembers a value. Where there is no room, the oldest of its key is forgotten, or those of the oldest key. */
+  /** Remembers a value. If there is no room, the oldest value of the same key is removed, or the values of the oldest key. */
   set(keyId: string, name: string, value: T): void {
     const values = this.#byKey.get(keyId) ?? new Map<string, RecentValue<T>>();
     this.#putLast(keyId, values);
@@ -88,7 +88,7 @@ export class RecentByKey<T> {
 
   #forgetOldestKey(): void {
     const [keyId, values] = this.#byKey.entries().next().value!;
-    // The oldest value, if it is the only key.
+    // If there is only one key, its oldest value is removed.
     const isOnly = this.#byKey.size === 1;
     for (const name of values.keys()) {
       this.#forget(values, name);

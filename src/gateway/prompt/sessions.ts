@@ -5,42 +5,45 @@ import { NO_RUN, type RunNames } from '../../core/run-names.ts';
 import { redact } from '../records/redact.ts';
 import { RecentByKey } from './recent-by-key.ts';
 
-/** Names of one key at once. */
+/** The most names of one key at once. */
 const NAMES_MAX = 1_000;
-/** Names of all keys at once; with their keys some 15 MB. */
+/** The most names of all keys at once; with their keys they take about 15 MB. */
 const ALL_NAMES_MAX = 50_000;
-/** A name that was not used for so long makes room for another, ms. */
+/** A name that was not used for this time may be replaced by another, ms. */
 const IDLE_MS = DAY_MS;
 
-/** A name that the books keep as it is. */
+/** A name that the books store unchanged. */
 const PLAIN = /^[\x21-\x7e]{1,128}$/;
 
-/** The name under which all further sessions of a key, and further agents, count together. No caller can send it: it is not plain. */
+/**
+ * The shared name of all further sessions of a key, and of all further agents. No caller can send this name, because `PLAIN` does not match
+ * it.
+ */
 export const OTHER_SESSIONS = '…';
 
 /**
- * The sessions that callers name, and the agents in them. A name is a claim: it stands within its key, and so never reaches what another key spends
- * or caches. Names are bounded in number and age; those beyond count together as one session, so that a cap for each
- * session holds for them, too. Local to the process: what a session has spent is in the books. State: sessions.
+ * The sessions that callers name, and the agents in them. A name is only a claim, so it applies within its key: it never affects what
+ * another key spends or caches. Names are bounded in number and age. Further names count together as one session, so that a limit for each
+ * session also applies to them. The names are local to the process; the books store what a session has spent. State: sessions.
  */
 export class Sessions {
   readonly #names: RecentByKey<string>;
-  /** By session and agent, so that no session can name more of them than there are names. */
+  /** Agents by session and agent, so that one session cannot name more agents than there may be names. */
   readonly #agents: RecentByKey<string>;
 
-  /** @param clock ms, never goes back */
+  /** @param clock ms, never decreases */
   constructor(clock: () => number, most = NAMES_MAX, mostOfAll = ALL_NAMES_MAX) {
     const limits = { most, mostOfAll, idleMs: IDLE_MS };
     this.#names = new RecentByKey(clock, limits);
     this.#agents = new RecentByKey(clock, limits);
   }
 
-  /** Number of names that are remembered. */
+  /** The number of names that are remembered. */
   get size(): number {
     return this.#names.size;
   }
 
-  /** Returns the names of a run as books and records have them. */
+  /** Returns the names of a run as the books and records store them. */
   run(keyId: string, { session: claimed, agent, parentAgent }: RunNames): RunNames {
     if (claimed === null && agent === null) return NO_RUN;
     const session = this.nameOf(keyId, claimed);
@@ -56,7 +59,7 @@ export class Sessions {
   }
 
   /**
-   * Returns the name of a session as books and records have it; null for a request of none.
+   * Returns the name of a session as the books and records store it; null for a request without a session.
    * @param claimed the name that the caller sent
    */
   nameOf(keyId: string, claimed: string | null): string | null {
@@ -64,7 +67,7 @@ export class Sessions {
   }
 }
 
-/** Returns a claimed name as it is kept, and remembers it. @param within what it is remembered by */
+/** Returns a claimed name as it is stored, and remembers it. @param within the key, or the key and session, under which it is remembered */
 function nameIn(
   names: RecentByKey<string>,
   keyId: string,
@@ -81,7 +84,7 @@ function nameIn(
   return name;
 }
 
-/** A name with an address or a secret in it is kept as a hash: it stands in books that are never edited. */
+/** A name that contains an address or a secret is stored as a hash, because the books are never edited. */
 function shownName(keyId: string, claimed: string): string {
   if (redact(claimed, REDACTIONS) === claimed) return claimed;
   return `hash_${createHash('sha256').update(`${keyId}\0${claimed}`).digest('hex').slice(0, 24)}`;

@@ -11,30 +11,30 @@ import type { Repositories } from '../../store/repositories.ts';
 import type { Store, Write } from '../../store/store.ts';
 import type { ThreadRow } from '../../store/threads.ts';
 
-/** Answers of a key that its threads may go on from, and for how long, ms. */
+/** The most answers of a key that its threads may continue from, and how long they are kept, ms. */
 const MOST = 1_000;
 const KEPT_MS = DAY_MS;
 
-/** Characters of an ID at most, as in requests. */
+/** The most characters of an ID, as in requests. */
 const ID_MAX = 256;
 
-/** An answer that a thread may go on from. */
+/** An answer that a thread may continue from. */
 interface ThreadAnswer {
   readonly id: string;
-  /** The attempt that gave it. */
+  /** The attempt that gave the answer. */
   readonly attempt: AttemptRecord;
   readonly usage: Usage;
   /** The facts of its request. */
   readonly facts: Facts;
 }
 
-/** The part of a store that keeps threads. */
+/** The part of a store that stores threads. */
 type ThreadStore = Pick<Store, 'written'> & Pick<Repositories, 'threads'>;
 
 /**
- * Knows which service keeps the history behind an answer, by the answer's ID, so that the next turn goes there. In the store,
- * within the caller's key, bounded in number and age: a caller who names an answer that is gone sends the whole conversation.
- * State: threads.
+ * Stores which provider keeps the history of a conversation, by the ID of its last answer, so that the next turn goes to that provider.
+ * Threads belong to the caller's key, and are bounded in number and age. If a caller names an answer that is gone, it must send the whole
+ * conversation. State: threads.
  */
 export class Threads {
   readonly #store: ThreadStore;
@@ -46,7 +46,7 @@ export class Threads {
     this.#now = now;
   }
 
-  /** Keeps an answer that a thread may go on from. @returns what is written with the answer's settlement */
+  /** Stores an answer that a thread may continue from. @returns the writes to store together with the answer's settlement */
   keep(keyId: string, { id, attempt, usage, facts }: ThreadAnswer, { originOf }: Runtime): readonly Write[] {
     const { model, provider } = attempt;
     const tokens = usage.inputTokens + usage.outputTokens;
@@ -56,38 +56,38 @@ export class Threads {
   }
 
   /**
-   * Finds the answer that a request goes on from.
+   * Finds the answer that a request continues from.
    * @throws SignalboxError `thread_not_found`; StoreError
    */
   async find(keyId: string, answerId: string): Promise<ThreadRow> {
     const { threads } = this.#store;
     let kept = await threads.find(keyId, answerId);
-    // The next turn can overtake the settlement of the one before.
+    // The next turn can arrive before the settlement of the previous turn is stored.
     if (!kept && (await this.#store.written())) kept = await threads.find(keyId, answerId);
     if (kept && kept.time > this.#now() - KEPT_MS) return kept;
-    throw notFound('It is older than a day, or of another key.');
+    throw notFound('It is older than a day, or belongs to another key.');
   }
 
-  /** Deletes what is too old. Rejects with StoreError. */
+  /** Deletes answers that are too old. Rejects with StoreError. */
   async prune(): Promise<void> {
     await this.#store.threads.prune(this.#now() - KEPT_MS);
   }
 }
 
 /**
- * Adds to the facts of a request where its history is.
- * @param kept the answer that it goes on from
+ * Adds to the facts of a request which provider has its history.
+ * @param kept the answer that it continues from
  * @throws SignalboxError `thread_not_found`
  */
 export function withHistory(facts: Facts, kept: ThreadRow, { snapshot, originOf }: Runtime): Facts {
-  // A request that names another model gets that one, if the same service has it.
+  // If the request names another model, that model is used, provided that the same provider serves it.
   const model = facts.pinned ? facts.model : kept.model;
   const { endpoints = [] } = snapshot.models[snapshot.modelIndex.get(model) ?? -1] ?? {};
   const own = endpoints.flatMap(({ provider }, at) =>
     provider === kept.provider && originOf(provider) === kept.origin ? [at] : [],
   );
   if (own.length === 0)
-    throw notFound(`The service that has it does not serve \`${model}\`, or is no longer in the policy.`);
+    throw notFound(`The provider that has it does not serve \`${model}\`, or is no longer in the policy.`);
   const addOns = joinedAddOns(kept.addOns ?? undefined, facts.addOns);
   return {
     ...facts,
@@ -98,13 +98,13 @@ export function withHistory(facts: Facts, kept: ThreadRow, { snapshot, originOf 
   };
 }
 
-/** The add-ons of a history. Their fields are not of the turn that goes on with it. */
+/** Returns the add-ons of a history. Their fields are not in the turn that continues the history. */
 const addOnsToKeep = ({ addOns }: Facts): AskedAddOns | null =>
   addOns ? { ...addOns, unpriced: addOns.unpriced.length > 0 ? ['thread'] : [] } : null;
 
-/** Hears the ID of an answer that goes out as its service sent it. */
+/** Reads the ID of an answer that is passed through as its provider sent it. */
 export class AnswerId {
-  /** Null before it is heard. */
+  /** Null until the ID was read. */
   value: string | null = null;
 
   hear(parts: readonly StreamPart[]): void {
@@ -112,14 +112,14 @@ export class AnswerId {
       if (this.value !== null) return;
       if (part.type !== 'passthrough') continue;
       const { message, id } = part.event;
-      // A whole answer, or the event that begins one.
+      // The event is a complete answer, or the event that begins an answer.
       const own = isObject(message) ? message.id : id;
       if (typeof own === 'string' && own !== '' && own.length <= ID_MAX) this.value = own;
     }
   }
 }
 
-/** The error of a history that is not to be found. Clients that have the conversation then send it whole, in a new thread. */
+/** The error for a history that cannot be found. Clients that have the conversation then send it whole, in a new thread. */
 export const notFound = (why: string): SignalboxError =>
   new SignalboxError(
     'thread_not_found',
@@ -127,7 +127,7 @@ export const notFound = (why: string): SignalboxError =>
     { param: 'thread.previous_message_id' },
   );
 
-/** The error of a thread where none can be kept. Clients that have the conversation then send it whole, without a thread. */
+/** The error for a thread if no provider can keep it. Clients that have the conversation then send it whole, without a thread. */
 export const unsupportedThread = (why: string): SignalboxError =>
   new SignalboxError(
     'unsupported_parameter',

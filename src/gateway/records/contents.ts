@@ -8,17 +8,17 @@ import type { ContentTable, StoredContent } from '../../store/records.ts';
 import type { Write } from '../../store/store.ts';
 import { redact } from './redact.ts';
 
-/** The maximum number of characters stored of a prompt, and of an answer. */
+/** The most characters that are stored of a prompt, and of an answer. */
 export const CONTENT_MAX = 262_144;
-/** Characters read beyond the limit and discarded, so that redaction recognises what the limit would cut through. */
+/** Characters that are read beyond the limit and then discarded, so that redaction recognizes values that the limit would cut. */
 const MARGIN = 512;
 /** The maximum length of a stored member name. */
 const NAME_MAX = 64;
 
 /**
- * Records the text of a request and its answer: the only text of theirs that is stored, except answers stored for an
- * `Idempotency-Key`, which need the caller's secret to be read.
- * @param model the selector or model that the request's `model` stands for
+ * Records the text of a request and its answer. No other text of them is stored, except answers stored for an `Idempotency-Key`, which can
+ * be read only with the caller's secret.
+ * @param model the selector or model that the request's `model` means
  * @returns null if the policy stores nothing of the request
  */
 export function recordContent(
@@ -53,7 +53,7 @@ interface ChoiceContent {
   content: string;
   reasoning: string;
   refusal: string;
-  /** By index. */
+  /** Tool calls by index. */
   readonly calls: Map<number, { name: string; arguments: string }>;
 }
 
@@ -90,7 +90,7 @@ class RedactedRecorder {
     try {
       return [this.#contents.add(decision, this.#content(now))];
     } catch {
-      // The settlement must not fail because of its content.
+      // A fault in the content must not prevent the settlement.
       return [];
     }
   }
@@ -142,7 +142,7 @@ class RedactedRecorder {
   }
 }
 
-/** Members that hold media, which is large and no text. */
+/** Members that contain media, which is large and not text. */
 const MEDIA = new Set(['data', 'file_data']);
 
 /** Copies a JSON value with every text redacted, up to the limit. */
@@ -189,7 +189,7 @@ class ContentRedactor {
     const room = this.#left;
     this.#left = 0;
     const read = redact(text.slice(0, room + MARGIN), this.#kinds);
-    // A value that the margin cut through is at the end of it.
+    // A value that was cut by the end of the margin is within the margin, which is discarded.
     const end = text.length > room + MARGIN ? read.length - MARGIN : read.length;
     return read.slice(0, Math.max(0, Math.min(room, end)));
   }

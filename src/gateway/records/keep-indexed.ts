@@ -1,17 +1,21 @@
 import type { Timer, Timers } from '../../core/timers.ts';
 
-/** Between batches while records are left, ms: requests are served meanwhile. */
+/** The pause between batches while records are left, ms. Requests are served during the pause. */
 const PAUSE_MS = 25;
 /**
- * While all are indexed and counted, ms. Reading looks behind the index, and a question for traffic counts first, so this only bounds
- * how much. Each batch reads and writes each bucket once, however many requests it adds, so that a few at a time would cost most.
+ * The pause while everything is indexed and counted, ms. Readers also read records after the end of the index, and a query for traffic
+ * first counts the rest, so this pause only limits how much they must read. Each batch reads and writes each bucket once, so many small
+ * batches would cost more than a few large ones.
  */
 const IDLE_MS = 2_000;
 
-/** Batches at most that old records wait for before they are deleted: half a second. The rest is left to the next time. */
+/**
+ * How many batches old records wait for before they are deleted: half a second. Records that are not counted by then are deleted the next
+ * time.
+ */
 const AWAITED = 25;
 
-/** Whether all records and entries are counted by now. */
+/** Whether all records and entries are counted. */
 export async function isCounted(count: () => Promise<boolean>): Promise<boolean> {
   for (let batches = 0; batches < AWAITED; batches++) if (!(await count())) return true;
   return false;
@@ -19,9 +23,9 @@ export async function isCounted(count: () => Promise<boolean>): Promise<boolean>
 
 /**
  * Keeps the index of records and the buckets of traffic up to date in the background, one batch at a time. State: record index.
- * @param count does a batch; resolves with whether any is left
- * @param onError receives errors of the store; the batch is tried again
- * @returns stops it
+ * @param count runs a batch; resolves with whether any record is left
+ * @param onError receives errors of the store; the batch is then tried again
+ * @returns stops the work
  */
 export function keepIndexed(
   count: () => Promise<boolean>,

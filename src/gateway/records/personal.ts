@@ -9,11 +9,11 @@ const digitsIn = (text: string): number => text.match(DIGIT)?.length ?? 0;
 const LOCAL = /[\p{L}\p{N}_.!#$%&'*+/=?^`{|}~-]/u;
 const DOMAIN = /[\p{L}\p{N}.-]+/uy;
 const LOCAL_MAX = 64;
-/** Matches from the first character of a run only: trying each would take quadratic time. */
+/** The pattern matches only from the first character of a run, because matching from each character would take quadratic time. */
 const DOMAIN_END = /(?<![.-])[.-]+$/;
 const TOP_LEVEL = /\.[\p{L}][\p{L}\p{N}-]*\p{L}$/u;
 
-/** Searches both ways from each `@`. */
+/** Finds e-mail addresses: searches in both directions from each `@`. */
 export function emailsIn(text: string): TextSpan[] {
   const found: TextSpan[] = [];
   let last = 0;
@@ -54,7 +54,7 @@ export function ibansIn(text: string): TextSpan[] {
   return found;
 }
 
-/** The end of `length` letters and digits with optional spaces or hyphens; null if there are fewer. */
+/** Returns the end of `length` letters and digits with optional spaces or hyphens; null if there are fewer. */
 function endOf(text: string, from: number, length: number): number | null {
   let count = 0;
   for (let at = from; at < text.length; at++) {
@@ -85,7 +85,7 @@ const CARD_RUN = /\d{3,}(?:[ -]\d{3,})*/g;
 const CARD_MIN = 13;
 const CARD_MAX = 19;
 
-/** 13 to 19 digits with a correct check digit and no adjacent digit. Finds each of several in a row. */
+/** Finds card numbers: 13 to 19 digits with a correct check digit and no adjacent digit. It also finds several numbers in a row. */
 export function cardsIn(text: string): TextSpan[] {
   const found: TextSpan[] = [];
   for (const { index, 0: run } of text.matchAll(CARD_RUN)) {
@@ -101,7 +101,7 @@ export function cardsIn(text: string): TextSpan[] {
 
 const isDigit = (sign: string | undefined): boolean => sign !== undefined && sign >= '0' && sign <= '9';
 
-/** The end of the longest card number from here; null if there is none. */
+/** Returns the end of the longest card number from here; null if there is none. */
 function cardEnd(run: string, from: number): number | null {
   const digits: number[] = [];
   let end: number | null = null;
@@ -124,10 +124,10 @@ function isLuhn(digits: readonly number[]): boolean {
 
 const IP_RUN = /[0-9A-Fa-f:.]+/g;
 const IP_LENGTH_MAX = 45;
-/** As `DOMAIN_END`. */
+/** Matches only from the first character of a run, like `DOMAIN_END`. */
 const IP_END = /(?<![.:])[.:]+$/;
 
-/** IPv4 and IPv6 addresses, without punctuation after them or a port. */
+/** Finds IPv4 and IPv6 addresses, without the punctuation after them and without a port. */
 export function ipsIn(text: string): TextSpan[] {
   const found: TextSpan[] = [];
   for (const { index, 0: run } of text.matchAll(IP_RUN)) {
@@ -146,7 +146,7 @@ const isWordPart = (sign: string | undefined): boolean => sign !== undefined && 
 function isIp(text: string): boolean {
   if (text.length > IP_LENGTH_MAX) return false;
   const octets = text.split('.');
-  // People also write leading zeros.
+  // Leading zeros are accepted, because people write them.
   const isV4 = octets.length === 4 && octets.every((octet) => /^\d{1,3}$/.test(octet) && Number(octet) < 256);
   return isV4 || (text.includes(':') && text !== '::' && parseAddress(text) !== null);
 }
@@ -158,8 +158,8 @@ const AMERICAN = /^(?:1[-. ])?\d{3}[-. ]\d{3}[-. ]\d{4}(?!\d)/;
 const NO_PHONE = /^(?:\d+\.\d+|\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}\1\d{2,4})$/;
 
 /**
- * Numbers that start like phone numbers, `+49`, `0049`, `030`, `(030)`, or have the American format, with extensions.
- * Prefers false positives.
+ * Finds numbers that start like phone numbers, `+49`, `0049`, `030`, `(030)`, or have the American format, with extensions. It prefers
+ * false positives to missed numbers.
  */
 export function phonesIn(text: string): TextSpan[] {
   const found: TextSpan[] = [];

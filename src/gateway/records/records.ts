@@ -9,13 +9,13 @@ import { findReadings, RENEW_MS, StoredReadings } from './stored-readings.ts';
 
 export type RecordReader = ReturnType<typeof openRecordReader>;
 
-/** Reads stored decisions. Everything is null if absent, or deleted. */
+/** Reads stored decisions. Each function returns null if the data is absent or deleted. */
 export const openRecordReader = ({ log, revisions, readings }: RecordTables) => ({
   /** @throws UnreadableRecord */
   find: log.find,
-  /** Null, too, if its row was edited. */
+  /** Also null if the row was edited. */
   findRevision: revisions.find,
-  /** The readings that a record names, under the policy of the record. */
+  /** Returns the readings that a record refers to, under the policy of the record. */
   findReadings: (number: number, watched: MeasuredCatalog) => findReadings(readings, number, watched),
 });
 
@@ -24,17 +24,19 @@ interface RecordsOptions {
   readonly tables: RecordTables;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Called for each record that is added. Must not throw. */
+  /** Called for each record that is added. It must not throw. */
   readonly onAdd?: (record: DecisionRecord) => void;
-  /** Returns a decision whose request runs in this process, without an outcome; null for any other. Absent: there are none. */
+  /**
+   * Returns a decision whose request is running in this process, without an outcome; null for any other. If absent, no request is running.
+   */
   readonly running?: (id: number) => DecisionRecord | null;
-  /** Whether all records are counted, so that old ones may go; absent: they are. */
+  /** Whether all records are counted, so that old records may be deleted. If absent, they are. */
   readonly isCounted?: () => Promise<boolean>;
 }
 
 export type Records = ReturnType<typeof openRecords>;
 
-/** Partitions in which records of the retention are, at most about; each is of whole days. */
+/** About the most partitions that the retained records are in; each partition covers whole days. */
 const PARTITIONS = 50;
 
 async function prune({ store, tables, now, isCounted }: RecordsOptions, ageMs: number): Promise<number> {
@@ -61,7 +63,7 @@ export function openRecords(options: RecordsOptions) {
   const { store, tables, now, onAdd = () => {}, running = () => null } = options;
   const { log, readings, revisions, contents } = tables;
   let prunedAt = 0;
-  /** A row that is not found may wait for a later commit; a reader that needs it now flushes. */
+  /** If a row is not found, its commit may still be waiting. So the store is flushed and read again. */
   const flushed = async <Found>(find: () => Promise<Found | null>): Promise<Found | null> => {
     const found = await find();
     if (found) return found;
@@ -70,24 +72,24 @@ export function openRecords(options: RecordsOptions) {
   };
   return {
     ...openRecordReader(tables),
-    /** The readings that records name. */
+    /** The readings that records refer to. */
     readings: new StoredReadings(readings, store, now),
     contents,
     /** Finds running decisions, too. */
     async find(id: number): Promise<DecisionRecord | null> {
-      // The request may end while the store is read, so the store comes second.
+      // Running requests are checked before the store, because a request may end while the store is read.
       const found = running(id);
       if (!found) return flushed(() => log.find(id));
-      // Its readings may not be written yet.
+      // The readings of a running decision may not be written yet.
       await store.flush();
       return found;
     },
-    /** Writes a record, soon: a crash may lose the last ones, which a reader has nevertheless. */
+    /** Writes a record soon. A crash may lose the latest records, but readers in this process see them at once. */
     add: (record: DecisionRecord) => {
       store.defer(log.add(record));
       onAdd(record);
     },
-    /** Writes what belongs to a record without a settlement; durable within milliseconds. */
+    /** Writes data that belongs to a record without a settlement. The data is durable within milliseconds. */
     append(writes: readonly Write[]) {
       if (writes.length > 0) store.append(writes, true);
     },
@@ -95,11 +97,11 @@ export function openRecords(options: RecordsOptions) {
       await store.flush();
       return log.list(query);
     },
-    /** The stored content of a decision's request and answer; null if there is none. */
+    /** Returns the stored content of a decision's request and answer; null if there is none. */
     findContent: (id: number) => flushed(() => contents.find(id, now())),
     /**
-     * Deletes decisions older than `ageMs`, readings and revisions that no decision can name, and expired content. A store with
-     * partitions keeps decisions until all of theirs are older.
+     * Deletes decisions older than `ageMs`, readings and revisions that no decision can refer to, and expired content. A store with
+     * partitions deletes a partition only when all of its decisions are older.
      * @returns the number of decisions deleted one by one
      */
     async prune(ageMs: number): Promise<number> {
@@ -107,11 +109,11 @@ export function openRecords(options: RecordsOptions) {
       prunedAt = now();
       return deleted;
     },
-    /** When `prune` has last succeeded here, ms since 1970; 0 for never. */
+    /** When `prune` last succeeded in this process, ms since 1970; 0 for never. */
     get prunedAt() {
       return prunedAt;
     },
-    /** Stores a policy under its revision, as in force from now on. A text stored before stays unchanged. */
+    /** Stores a policy under its revision, as active from now on. A text that is already stored stays unchanged. */
     saveRevision: (revision: Omit<Revision, 'saved'>) => store.commit([revisions.save({ ...revision, saved: now() })]),
   };
 }

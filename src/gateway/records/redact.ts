@@ -2,7 +2,7 @@ import type { Redaction } from '../../core/content.ts';
 import { scrub } from '../../host/telemetry/secrets.ts';
 import { cardsIn, emailsIn, ibansIn, ipsIn, phonesIn, type TextSpan } from './personal.ts';
 
-/** In order of certainty, the most certain first. Each takes linear time for any text. */
+/** The finders in the order of their certainty, the most certain first. Each takes linear time for any text. */
 const FINDERS: readonly (readonly [Exclude<Redaction, 'secret'>, (text: string) => readonly TextSpan[]])[] = [
   ['email', emailsIn],
   ['iban', ibansIn],
@@ -11,11 +11,11 @@ const FINDERS: readonly (readonly [Exclude<Redaction, 'secret'>, (text: string) 
   ['phone', phonesIn],
 ];
 
-/** Each replacement can reveal another match; a text with this many was made to. */
+/** The most rounds of replacement. Each replacement can reveal another match; a text that needs this many rounds was constructed for it. */
 const ROUNDS_MAX = 8;
 const FULLY_REDACTED = '[redacted]';
 
-/** Replaces all matches of these kinds by the kind in brackets. Idempotent. */
+/** Replaces all matches of these kinds by the kind in brackets. A second call changes nothing. */
 export function redact(text: string, kinds: readonly Redaction[]): string {
   let before = text;
   for (let round = 0; round < ROUNDS_MAX; round++) {

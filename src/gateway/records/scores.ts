@@ -5,7 +5,7 @@ import type { OutcomeRow } from '../../store/learning.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { isUnmet, type Store } from '../../store/store.ts';
 
-/** The estimator that scores are noted for: servers of earlier versions at the same database learn from them. */
+/** The name of the estimator that scores are stored for. Servers of earlier versions that share the database learn from them. */
 const ESTIMATOR = 'learned';
 
 /** A caller's score of an answer. */
@@ -14,12 +14,12 @@ export interface AnswerScore extends Pick<OutcomeRow, 'decision' | 'keyId' | 'mo
   readonly label: string | null;
 }
 
-/** The stored score of a decision, which may be an earlier one. */
+/** The stored score of a decision, which may be an earlier score. */
 export interface ScoreReceipt {
   readonly isFirst: boolean;
-  /** 0..1 */
+  /** From 0 to 1. */
   readonly score: number;
-  /** In outcomes, 0..1. */
+  /** The weight in outcomes, from 0 to 1. */
   readonly weight: number;
   readonly label: string | null;
 }
@@ -31,7 +31,7 @@ export class Scores {
   /** The number of scores since the process began. */
   count = 0;
 
-  /** @param nextId gives numbers that grow with time and never repeat */
+  /** @param nextId returns numbers that grow with time and never repeat */
   constructor(store: Pick<Store, 'commit'> & Pick<Repositories, 'learning'>, nextId: () => number) {
     this.#store = store;
     this.#nextId = nextId;
@@ -56,7 +56,10 @@ export class Scores {
     return { ...row, isFirst: true };
   }
 
-  /** Deletes scores older than `ageMs`, and what earlier versions kept of questions, in batches. Rejects with StoreError. @param now ms since 1970 */
+  /**
+   * Deletes scores older than `ageMs`, and data that earlier versions stored about questions, in batches. Rejects with StoreError. @param
+   * now ms since 1970
+   */
   async prune(ageMs: number, now: number): Promise<void> {
     const { examples, outcomes } = this.#store.learning;
     await examples.prune(now);
@@ -64,7 +67,7 @@ export class Scores {
   }
 }
 
-/** The metric on how many scores callers give. */
+/** The metric that counts the scores that callers send. */
 export const scoreFamilies = (scores: Pick<Scores, 'count'>): readonly Family[] => [
   totalBy('signalbox_outcomes_total', 'Outcomes of answers, by source.', 'source', () => [['caller', scores.count]]),
 ];

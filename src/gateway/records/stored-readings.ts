@@ -4,30 +4,30 @@ import { differencesBy, type ReadingPairs, type ReadingsDifferences, type Readin
 import type { Store, Write } from '../../store/store.ts';
 
 /**
- * Current readings get a new number after this long, ms. So they are at most this much older than the decisions that
- * name them, and can be deleted by number alone.
+ * Current readings get a new number after this time, ms. So readings are at most this much older than the decisions that refer to them, and
+ * can be deleted by number alone.
  */
 export const RENEW_MS = HOUR_MS;
 
-/** The number of readings for a record, and the writes to commit with its settlement. */
+/** The number of readings for a record, and the writes to commit with the record's settlement. */
 interface ReadingsReference {
-  /** 0 if the readings equal those of the policy. */
+  /** 0 if the readings equal the policy's own figures. */
   readonly number: number;
   readonly writes: readonly Write[];
 }
 
 interface ReadingsState extends ReadingsReference {
   readonly numberedAt: number;
-  /** Committed with every settlement until they are known to be stored. */
+  /** The writes are committed with every settlement until the readings are known to be stored. */
   writes: readonly Write[];
   isConfirming: boolean;
 }
 
 const NO_WRITES: readonly Write[] = [];
-/** Readings that equal those of the policy: their `number` is 0. */
+/** Readings that equal the policy's own figures; their `number` is 0. */
 export const PRIOR_READINGS: ReadingsReference = { number: 0, writes: NO_WRITES };
 
-/** The readings behind decisions. They are written once, before the first record that names them. State: readings. */
+/** The readings that decisions used. They are written once, before the first record that refers to them. State: readings. */
 export class StoredReadings {
   readonly #table: ReadingsTable;
   readonly #store: Pick<Store, 'written'>;
@@ -41,10 +41,10 @@ export class StoredReadings {
   }
 
   /**
-   * Returns the readings for the record of a decision by others than the policy's. The caller must give their writes to the
-   * store at once.
-   * @param decision the decision's own number, which the readings take where no other is given: an answer that was made must
-   *   not fail for its record
+   * Returns the readings for the record of a decision that used other readings than the policy's own figures. The caller must give their
+   * writes to the store at once.
+   * @param decision the decision's own number. The readings use it if no other number is available, because an answer that was made must
+   * not fail because of its record.
    */
   refer(readings: Readings, watched: MeasuredCatalog, nextId: () => number, decision: number): ReadingsReference {
     let state = this.#states.get(readings);
@@ -63,16 +63,19 @@ export class StoredReadings {
     return { number, numberedAt: this.#now(), writes, isConfirming: false };
   }
 
-  /** Drops the writes once the readings can be read: their record may have been rejected. */
+  /**
+   * Drops the writes once the readings can be read from the store. Until then they may be lost, because their record may have been
+   * rejected.
+   */
   async #confirm(state: ReadingsState): Promise<void> {
     state.isConfirming = true;
     try {
-      // Lets the caller queue the writes first.
+      // The caller queues the writes first.
       await Promise.resolve();
       await this.#store.written();
       if ((await this.#table.find(state.number)) !== null) state.writes = NO_WRITES;
     } catch {
-      // The next record tries again.
+      // If this fails, the next record tries again.
     } finally {
       state.isConfirming = false;
     }
@@ -87,14 +90,14 @@ function numberOr(own: number, nextId: () => number): number {
   }
 }
 
-/** The readings of a number under the same policy; null if they are not stored, or no longer. */
+/** Returns the readings of a number under the same policy; null if they are not stored. */
 export async function findReadings(table: ReadingsTable, number: number, watched: MeasuredCatalog) {
   if (number === 0) return priorReadings(watched);
   const differences = await table.find(number);
   return differences && withDifferences(differences, number, watched);
 }
 
-/** Null if no reading differs from the policy's. */
+/** @returns null if no reading differs from the policy's own figures */
 function differencesOf(readings: Readings, watched: MeasuredCatalog): ReadingsDifferences | null {
   const prior = priorReadings(watched);
   const differences = differencesBy((field) => differingPairs(readings[field], prior[field]));

@@ -8,10 +8,10 @@ import { isObject, objectOf } from '../../core/object.ts';
 import { claimFiles } from './owners.ts';
 import { assertContract } from './registry.ts';
 
-/** Limit of the time that a module's top level takes, ms. */
+/** The longest time that the top level of a module may take, ms. */
 const IMPORT_MS = 5_000;
 
-/** A loaded module of the operator. */
+/** A module of the operator that is loaded. */
 export interface PluginModule {
   /** The name in the policy: a path relative to its folder, or a package. */
   readonly specifier: string;
@@ -19,23 +19,29 @@ export interface PluginModule {
   readonly plugins: readonly Plugin[];
   /** The names of its exports that are estimators, which earlier versions ran. */
   readonly estimators: readonly string[];
-  /** Hash of its file and of all files that it imports by relative paths. */
+  /** The hash of the module's file and of all files that it imports by relative paths. */
   readonly hash: string;
-  /** The first of these files outside the policy's folder, relative to it, links followed; null for none and for packages. */
+  /**
+   * The first of these files that is outside the policy's folder, relative to the folder, after following links; null for none and for
+   * packages.
+   */
   readonly outside: string | null;
 }
 
 /** The exports of a module that are plugins. */
 type ModulePlugins = Pick<PluginModule, 'plugins' | 'estimators'>;
 
-/** Specifier → module, or the error that kept it from loading. */
+/** Maps each specifier to its module, or to the error that prevented it from loading. */
 export type PluginModules = ReadonlyMap<string, PluginModule | Error>;
 
-/** Loads the operator's plugins of one process. Loaded code stays until a restart. */
+/** Loads the operator's plugins in one process. Loaded code stays until a restart. */
 export interface PluginLoader {
-  /** Never throws. `folder` is the policy's, absolute. */
+  /** Loads the modules. Never throws. `folder` is the absolute path of the policy's folder. */
   load(specifiers: readonly string[], folder: string): Promise<PluginModules>;
-  /** The plugins of a module for a past policy; null if its code no longer has this hash. Never throws. Does not change the watched files. */
+  /**
+   * Returns the plugins of a module for a past policy; null if its code no longer has this hash. Never throws. It does not change which
+   * files are watched.
+   */
   recall(specifier: string, folder: string, hash: string): Promise<ModulePlugins | null>;
   /** Specifiers whose code on disk differs from the loaded code. */
   outdated(): string[];
@@ -99,20 +105,26 @@ export function createPluginLoader(): PluginLoader {
 function locate(specifier: string, folder: string): string {
   if (isPath(specifier)) {
     const file = resolve(folder, specifier);
-    if (!existsSync(file)) throw new Error(`there is no file ${file}`);
+    if (!existsSync(file)) throw new Error(`the file ${file} does not exist`);
     return Bun.resolveSync(file, folder);
   }
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
-  // Bun must not fetch a package that is not installed.
+  // Without this check, Bun could download a package that is not installed.
   const home = [folder, process.cwd()].find((start) => isInstalled(name, start));
   if (!home) {
-    const meant = existsSync(resolve(folder, specifier)) ? `; a file begins with a dot: \`./${specifier}\`` : '';
-    throw new Error(`the package \`${name}\` is not installed beside the policy or the working folder${meant}`);
+    const meant = existsSync(resolve(folder, specifier))
+      ? `; to load a file of the policy folder, write \`./${specifier}\``
+      : '';
+    throw new Error(
+      `the package \`${name}\` is not installed: it is in no \`node_modules\` of the policy folder, the working folder, or a folder above them${meant}`,
+    );
   }
   return Bun.resolveSync(specifier, home);
 }
 
-/** Follows links, so that links within the folder, as in a ConfigMap, do not count as outside. */
+/**
+ * Finds the first file outside the folder. It follows links, so that links within the folder, as in a ConfigMap, do not count as outside.
+ */
 function firstOutside(files: readonly string[], folder: string): string | null {
   const root = realpathSync(folder);
   const paths = files.map((file) => relative(root, realpathSync(file)));
@@ -128,7 +140,7 @@ function isInstalled(name: string, start: string): boolean {
   }
 }
 
-/** A module and all its relative imports, sorted. Skips files that cannot be read or resolved. */
+/** Returns a module and all its relative imports, sorted. Files that cannot be read or resolved are skipped. */
 function codeFiles(entry: string): string[] {
   const found = new Set<string>();
   const open = [entry];
@@ -138,24 +150,27 @@ function codeFiles(entry: string): string[] {
     try {
       for (const path of importsOf(file)) if (isPath(path)) open.push(Bun.resolveSync(path, dirname(file)));
     } catch {
-      // A syntax error or a missing file: the import reports it.
+      // The import itself reports a syntax error or a missing file.
     }
   }
   return [...found].sort();
 }
 
-/** The specifiers that a module imports, without type imports. Throws if the file cannot be read or parsed. */
+/** Returns the specifiers that a module imports, without type imports. Throws if the file cannot be read or parsed. */
 export function importsOf(file: string): string[] {
   return importsIn(file, () => readFileSync(file)).map((path) =>
     path.startsWith('file:') ? fileURLToPath(path) : path,
   );
 }
 
-/** The specifiers in the code of a module, whose path tells its language; none in other files. Throws if it cannot be parsed. */
+/**
+ * Returns the specifiers in the code of a module; its path determines the language. Other files have none. Throws if the code cannot be
+ * parsed.
+ */
 export function importsIn(path: string, code: () => Uint8Array): string[] {
   const [, language, x] = /\.[cm]?([jt])s(x?)$/.exec(path) ?? [];
   if (language === undefined) return [];
-  // As Bun runs these files: JavaScript may have JSX, whatever its ending.
+  // Bun runs these files in the same way: JavaScript may contain JSX, whatever its file extension.
   const loader = language === 'j' ? 'jsx' : x ? 'tsx' : 'ts';
   return new Bun.Transpiler({ loader }).scanImports(code()).map((one) => one.path);
 }
@@ -166,7 +181,7 @@ function hashFiles(files: readonly string[]): string {
   return hasher.digest('hex').slice(0, 16);
 }
 
-/** Makes `signalbox/plugin` importable for plugins outside this package. Modules are the process's, so once is enough. */
+/** Makes `signalbox/plugin` importable for plugins outside this package. Modules belong to the process, so one call is enough. */
 const shareContract = lazy(() =>
   Bun.plugin({
     name: 'signalbox/plugin',
@@ -181,7 +196,7 @@ async function importPlugins(file: string, hash: string): Promise<ModulePlugins>
     timer = setTimeout(() => reject(new Error(`it did not finish loading within ${IMPORT_MS} ms`)), IMPORT_MS);
   });
   try {
-    // Failed imports are cached by specifier. The hash lets a fixed file be tried again.
+    // Bun caches failed imports by specifier. With the hash in the specifier, a fixed file can be loaded again.
     const module: Readonly<Record<string, unknown>> = await Promise.race([import(`${file}?${hash}`), late]);
     return pluginsIn(module);
   } catch (cause) {
@@ -191,7 +206,7 @@ async function importPlugins(file: string, hash: string): Promise<ModulePlugins>
   }
 }
 
-/** The plugins among a module's exports, each once. Throws if one breaks the contract. */
+/** Returns the plugins among a module's exports, each once. Throws if one breaks the contract. */
 function pluginsIn(module: Readonly<Record<string, unknown>>): ModulePlugins {
   const found = [...new Set(Object.values(module))];
   const estimators = found.flatMap((value) => (isObject(value) && value.kind === 'estimator' ? `${value.name}` : []));
@@ -203,7 +218,7 @@ function pluginsIn(module: Readonly<Record<string, unknown>>): ModulePlugins {
 const looksLikePlugin = (value: unknown): value is Plugin =>
   typeof value === 'object' && value !== null && 'kind' in value && 'prepare' in value && value.kind !== 'estimator';
 
-/** The error of a build or top level, on one line. */
+/** Returns the error of a build or of a module's top level, on one line. */
 function reasonOf(cause: unknown): string {
   const first: unknown = cause instanceof AggregateError ? cause.errors[0] : cause;
   const { message, position } = objectOf(first);

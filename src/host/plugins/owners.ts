@@ -1,6 +1,6 @@
 /**
- * File → the operator's plugin that it belongs to. Entries stay, because code stays loaded in the process.
- * State: plugin code.
+ * Maps each file to the operator's plugin that it belongs to. Entries are never removed, because code stays loaded in the process. State:
+ * plugin code.
  */
 const owners = new Map<string, string>();
 
@@ -9,7 +9,7 @@ export function claimFiles(files: readonly string[], specifier: string): void {
   for (const file of files) owners.set(file, specifier);
 }
 
-/** The specifier of the plugin whose file comes first in a stack; null for none. */
+/** Returns the specifier of the plugin whose file comes first in a stack; null for none. */
 export function pluginIn(stack: string): string | null {
   let first = Number.POSITIVE_INFINITY;
   let owner: string | null = null;
@@ -22,7 +22,7 @@ export function pluginIn(stack: string): string | null {
   return owner;
 }
 
-/** The offset of a file in a stack, where an import hash or a line follows it; negative if it is absent. */
+/** Returns the offset of a file in a stack, where an import hash or a line number follows the file; negative if it is absent. */
 function placeOf(file: string, stack: string): number {
   let at = stack.indexOf(file);
   while (at >= 0 && !/[?:]/.test(stack.charAt(at + file.length))) at = stack.indexOf(file, at + 1);

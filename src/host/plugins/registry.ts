@@ -1,19 +1,19 @@
 import { TypeGuard } from '@sinclair/typebox';
 import { PLUGIN_KINDS, type Plugin, type PluginMaps, pluginMaps } from '../../contract/kinds.ts';
 
-/** Strategies that requests rely on. */
+/** Strategies that requests need, so they must exist. */
 const REQUIRED_STRATEGIES = ['auto', 'auto-fast', 'auto-cheap', 'weighted'] as const;
 
 /**
  * Collects plugins by kind and name.
- * @throws Error with the name of a plugin that clashes, breaks the contract, or is missing.
+ * @throws Error that names a plugin that is missing, breaks the contract, or has the same name as another
  */
 export function createRegistry(plugins: readonly Plugin[]): PluginMaps {
   const seen = new Set<string>();
   for (const plugin of plugins) {
     assertContract(plugin);
     const { kind, name } = plugin;
-    if (seen.has(`${kind} ${name}`)) throw new Error(`two ${kind} plugins are named \`${name}\``);
+    if (seen.has(`${kind} ${name}`)) throw new Error(`two ${kind} plugins have the name \`${name}\``);
     seen.add(`${kind} ${name}`);
   }
   const registry = pluginMaps(plugins);
@@ -25,13 +25,13 @@ export function createRegistry(plugins: readonly Plugin[]): PluginMaps {
 
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 
-/** A plugin without a version is of the first contract, which had none. */
+/** A plugin without a version follows the first version of the contract, which had no version number. */
 const CONTRACT_OF_OLD = 1;
 const CONTRACT_NOW = 2;
 
 /**
  * Checks a plugin, which may not be type-checked.
- * @throws Error where it breaks the contract, or was made for a version of it that no longer works.
+ * @throws Error if it breaks the contract, or was made for a version of the contract that no longer works
  */
 export function assertContract(plugin: Plugin): void {
   const { kind, name } = plugin;
@@ -47,7 +47,7 @@ export function assertContract(plugin: Plugin): void {
   const version: unknown = plugin.contract ?? CONTRACT_OF_OLD;
   if (typeof version !== 'number' || !(version >= contractMin && version <= CONTRACT_NOW)) {
     throw new Error(
-      `the ${kind} plugin \`${name}\` is made for version ${String(version)} of the plugin contract, and this gateway takes ${contractMin === CONTRACT_NOW ? '' : `${contractMin} to `}${CONTRACT_NOW}: see docs/extend/plugins.md#contract-2`,
+      `the ${kind} plugin \`${name}\` is made for version ${String(version)} of the plugin contract, but this gateway accepts ${contractMin === CONTRACT_NOW ? '' : `${contractMin} to `}${CONTRACT_NOW}: see docs/extend/plugins.md#contract-2`,
     );
   }
   const schema: unknown = Reflect.get(plugin, member);
@@ -57,7 +57,7 @@ export function assertContract(plugin: Plugin): void {
   if (typeof plugin.prepare !== 'function') throw new Error(`the ${kind} plugin \`${name}\` has no prepare function`);
   if (!TypeGuard.IsSchema(schema)) {
     throw new Error(
-      `the ${member} of the ${kind} plugin \`${name}\` must be a schema of TypeBox, such as \`Type.Object({})\``,
+      `the ${member} of the ${kind} plugin \`${name}\` must be a TypeBox schema, such as \`Type.Object({})\``,
     );
   }
 }

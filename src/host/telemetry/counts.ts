@@ -1,7 +1,7 @@
 import { Spread } from '../../core/spread.ts';
 import type { Family, FamilySample, FamilySpec, Labels } from './families.ts';
 
-/** The label value of all series beyond the maximum. */
+/** The label value that all series beyond the maximum share. */
 export const OTHER = 'other';
 
 /** A value that only increases. */
@@ -20,11 +20,11 @@ interface Series<Cell> {
 }
 
 /**
- * Cells by label values. The first `max` combinations have their own cell, all others share one with `other` as every
- * value. A lookup allocates nothing. Without labels, the only cell exists from the start. State: metrics.
+ * Cells by label values. The first `max` combinations have their own cell; all others share one cell with `other` as every value. A lookup
+ * allocates no memory. Without labels, the only cell exists from the start. State: metrics.
  */
 export class LabelledCells<Cell> {
-  /** In the order of creation. */
+  /** All cells in the order of their creation. */
   readonly all: Series<Cell>[] = [];
   readonly #names: readonly string[];
   readonly #make: (...values: readonly string[]) => Cell;
@@ -38,7 +38,7 @@ export class LabelledCells<Cell> {
     if (names.length === 0) this.at();
   }
 
-  /** Keep the cell if it is used often. @param values in the order of the label names */
+  /** Returns the cell of these values. Keep the cell if you use it often. @param values in the order of the label names */
   at(...values: readonly string[]): Cell {
     let branch: Branch<Cell> | undefined = this.#root;
     for (const value of values) branch = branch?.below.get(value);
@@ -65,7 +65,7 @@ export class LabelledCells<Cell> {
 export type LabelledCounter = ReturnType<typeof counter>;
 
 /**
- * A counter with at most `seriesMax` series, and one for the rest.
+ * Makes a counter with at most `seriesMax` series, and one more for the rest.
  * @param spec `per` is the number of counted units in one displayed unit, such as microcredits in a Credit; 1 by default
  */
 export function counter({ per = 1, ...spec }: FamilySpec & { readonly per?: number }, seriesMax = 1_000) {
@@ -77,10 +77,10 @@ export function counter({ per = 1, ...spec }: FamilySpec & { readonly per?: numb
 
 export type Histogram = ReturnType<typeof histogram>;
 
-/** With ascending upper bounds of the buckets, without infinity. */
+/** `bounds` are the ascending upper bounds of the buckets, without infinity. */
 type HistogramSpec = FamilySpec & { readonly bounds: readonly number[] };
 
-/** A histogram, bounded like a counter. */
+/** Makes a histogram whose number of series is bounded like a counter's. */
 export function histogram(spec: HistogramSpec, seriesMax = 500) {
   const cells = new LabelledCells(spec.labels, seriesMax, () => new Spread(spec.bounds));
   return { at: cells.at.bind(cells), family: histogramFamily(spec, () => cells.all) };
@@ -96,7 +96,7 @@ const histogramFamily = (spec: HistogramSpec, read: () => Iterable<Series<Bucket
   },
 });
 
-/** On the page, each bucket includes those below it. */
+/** On the page, the count of each bucket includes the counts of the lower buckets. */
 function* bucketSamples(
   labels: Labels,
   bounds: readonly number[],
@@ -111,11 +111,11 @@ function* bucketSamples(
   yield [labels, count, '_count'];
 }
 
-/** A histogram without labels whose values are counted elsewhere, read when the page is made. */
+/** Makes a histogram without labels whose values are counted elsewhere. It is read when the page is made. */
 export const spread = (name: string, help: string, bounds: readonly number[], read: () => BucketCounts): Family =>
   histogramFamily({ name, help, labels: [], bounds }, () => [{ labels: {}, cell: read() }]);
 
-/** A family whose values are kept elsewhere, read when the page is made. Figures that are not finite are left out. */
+/** Makes a family whose values are kept elsewhere. It is read when the page is made. Values that are not finite are omitted. */
 const readFamily = (type: Family['type'], spec: FamilySpec, read: () => Iterable<FamilySample>): Family => ({
   ...spec,
   type,
@@ -127,10 +127,10 @@ const readFamily = (type: Family['type'], spec: FamilySpec, read: () => Iterable
 const unlabelled = (type: Family['type']) => (name: string, help: string, read: () => number) =>
   readFamily(type, { name, help, labels: [] }, () => [[{}, read()]]);
 
-/** A gauge without labels, read when the page is made. A figure that is not finite is left out. */
+/** Makes a gauge without labels that is read when the page is made. A value that is not finite is omitted. */
 export const gauge = unlabelled('gauge');
 
-/** A counter without labels whose value is kept elsewhere, read when the page is made. */
+/** Makes a counter without labels whose value is kept elsewhere. It is read when the page is made. */
 export const total = unlabelled('counter');
 
 type LabelFigures = Iterable<readonly [value: string, figure: number]>;
@@ -140,13 +140,13 @@ const byLabel = (type: Family['type']) => (name: string, help: string, label: st
     Array.from(read(), ([value, figure]) => [{ [label]: value }, figure]),
   );
 
-/** A gauge with one label, read when the page is made. Figures that are not finite are left out. */
+/** Makes a gauge with one label that is read when the page is made. Values that are not finite are omitted. */
 export const gaugeBy = byLabel('gauge');
 
-/** A counter with one label whose values are kept elsewhere, read when the page is made. */
+/** Makes a counter with one label whose values are kept elsewhere. It is read when the page is made. */
 export const totalBy = byLabel('counter');
 
-/** Reads a value once for all families of a page: a page is made in one turn of the event loop. */
+/** Reads a value once for all families of a page, because a page is made in one turn of the event loop. */
 export function oncePerTurn<Value extends object>(read: () => Value): () => Value {
   let last: Value | null = null;
   return () => {

@@ -1,13 +1,13 @@
 /** The families of a metrics page. They are read when the page is made, not before. */
 
-/** By the label names of the family. Values come from the policy or a fixed list, never from a caller. */
+/** Label values by label name. Values come from the policy or a fixed list, never from a caller. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** A histogram's samples have a suffix, and those of its buckets the label `le` before the others. */
+/** A histogram's samples have a suffix. The samples of its buckets have the label `le` before the other labels. */
 export type FamilySample = readonly [labels: Labels, value: number, suffix?: '_bucket' | '_sum' | '_count'];
 
 export interface FamilySpec {
-  /** Such as `signalbox_chats_total`. Counters end in `_total`; units are Prometheus' base units or Credits. */
+  /** The name, such as `signalbox_chats_total`. Counters end in `_total`; units are Prometheus' base units or Credits. */
   readonly name: string;
   /** One sentence, for the page and docs/operate/metrics.md. */
   readonly help: string;

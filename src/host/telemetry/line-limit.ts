@@ -1,10 +1,10 @@
 import { MINUTE_MS } from '../../core/clock.ts';
 
-/** Gives the number of lines suppressed since the last one that passed; null if this one, at `now` ms, is suppressed, too. */
+/** Returns how many lines were suppressed since the last line that passed; null if the line at `now` ms is suppressed, too. */
 export type LineLimit = (now: number) => number | null;
 
 /**
- * Limits the lines of one kind per minute, so that a flood of them does not drown the others.
+ * Limits the lines of one kind in a minute, so that many of them do not hide the other lines.
  * @param max lines per minute
  */
 export function lineLimit(max: number): LineLimit {

@@ -4,30 +4,33 @@ import type { Family } from './families.ts';
 import { prettyLine } from './pretty.ts';
 import { hasSecret, SECRET_LENGTH_MIN, scrub } from './secrets.ts';
 
-/** Fields of one event. Never a prompt or an answer; secrets are removed. */
+/** The fields of one event. They never contain a prompt or an answer, and secrets are removed. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 type LogLevel = 'info' | 'warn' | 'error';
 
 export type Log = Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>>;
 
-/** The maximum delay and number of characters before waiting lines are written. */
+/** Waiting lines are written after at most this delay (ms), or when they have this many characters. */
 const WRITE_AFTER_MS = 20;
 const WAITING_CHARS_MAX = 65_536;
 
 export interface LogStyle {
-  /** For people; JSON otherwise. */
+  /** Whether lines are formatted for people; JSON otherwise. */
   readonly pretty: boolean;
-  /** For the pretty format only. */
+  /** Applies only to the pretty format. */
   readonly colours?: boolean;
-  /** Warnings and errors only. */
+  /** Whether only warnings and errors are written. */
   readonly quiet?: boolean;
 }
 
 interface LogOptions extends LogStyle {
-  /** The number of this process among those whose lines go to one place, as their metrics have it; null for one alone. */
+  /**
+   * The number of this process among processes whose lines go to the same place; their metrics have the same number. Null for a single
+   * process.
+   */
   readonly instance?: number | null;
-  /** Takes whole lines. Must neither block nor throw. */
+  /** Receives complete lines. It must neither block nor throw. */
   write(lines: string): void;
   /** Milliseconds since 1970. */
   now(): number;
@@ -69,7 +72,7 @@ export function createLog({ write, pretty, colours = false, quiet = false, insta
     }
     return stamp;
   };
-  /** The number of lines by level. */
+  /** The number of lines at each level. */
   const counts: Record<LogLevel, number> = { info: 0, warn: 0, error: 0 };
   const put = (level: LogLevel, message: string, fields: LogFields): void => {
     counts[level]++;
@@ -88,7 +91,7 @@ export function createLog({ write, pretty, colours = false, quiet = false, insta
   return { info: quiet ? () => {} : line('info'), warn: line('warn'), error: line('error'), flush, counts };
 }
 
-/** Runs for every line, so it checks only values that can hold a secret: field names and numbers cannot. */
+/** Runs for every line, so it checks only values that can contain a secret. Field names and numbers cannot. */
 function isClean(message: string, fields: LogFields): boolean {
   for (const name in fields) {
     const value = fields[name];
@@ -102,7 +105,7 @@ function scrubFields(fields: LogFields): LogFields {
   return Object.fromEntries(clean);
 }
 
-/** Concatenates the head, because copying all fields into one object costs as much as encoding them. */
+/** Concatenates the head, because copying all fields into one object takes as much time as encoding them. */
 function jsonLine(time: string, mark: string, level: string, message: string, fields: LogFields): string {
   const head = `{"time":"${time}",${mark}"level":"${level}","message":${JSON.stringify(message)}`;
   const rest = JSON.stringify(fields);

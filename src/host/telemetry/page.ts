@@ -4,19 +4,19 @@ import type { Family } from './families.ts';
 const NAME = /^[A-Za-z_:][\w:]*$/;
 
 /**
- * Makes pages of these families in Prometheus' text format 0.0.4. A family that throws has no samples on the page, and
- * is counted.
- * @throws Error if two families share a name, or a name is invalid
+ * Makes pages of these families in Prometheus' text format 0.0.4. If a family throws, the page has no samples of it, and the failure is
+ * counted.
+ * @throws Error if two families have the same name, or a name is invalid
  */
 export function metricsPage(families: readonly Family[]): () => string {
   const errors = metricsErrors();
-  // The last, so that it includes the errors of this page.
+  // The family of errors is the last, so that it includes the errors of the same page.
   const all = [...families, errors.family];
   const names = new Set<string>();
   for (const { name, labels } of all) {
-    if (names.has(name)) throw new Error(`There are two metric families ${name}.`);
+    if (names.has(name)) throw new Error(`Two metric families have the name ${name}.`);
     if (![name, ...labels].every((one) => NAME.test(one)))
-      throw new Error(`${name} or a label of it is no valid name.`);
+      throw new Error(`${name} or one of its labels is not a valid name.`);
     names.add(name);
   }
   const partOf = (family: Family): string => {

@@ -4,10 +4,13 @@ import { visible } from '../../core/visible.ts';
 type EventFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 type Value = EventFields[string];
 
-/** Values may come from outside. */
+/** Control characters are made visible, because values may come from outside. */
 const shown = (value: Value): string => visible(String(value));
 
-/** @param at ms since 1970, shown in local time. @param mark who writes it, with a space behind; empty for one alone */
+/**
+ * @param at ms since 1970, shown in local time
+ * @param mark the process that writes the line, followed by a space; empty for a single process
+ */
 export function prettyLine(
   at: number,
   mark: string,
@@ -21,10 +24,10 @@ export function prettyLine(
   return `${time} ${mark}${isRequest ? requestText(message, fields, paint) : eventText(level, message, fields, paint)}\n`;
 }
 
-/** Characters of a field; a longer list goes below its event, over several lines. */
+/** The most characters of a field in a line. A longer list is written below its event, over several lines. */
 const LINE_MAX = 100;
 
-/** The lines of a list, which breaks after commas. */
+/** Matches the lines of a list, which breaks after commas. */
 const LIST_LINES = new RegExp(`.{1,${LINE_MAX}}(?:, |$)|.+?(?:, |$)`, 'g');
 
 function eventText(level: string, message: string, fields: EventFields, paint: Paint): string {
@@ -40,12 +43,12 @@ function eventText(level: string, message: string, fields: EventFields, paint: P
     else text += paint.faint(`  ${one}`);
   }
   text += lists;
-  // A stack is read line by line.
+  // A stack trace is written with one line for each frame.
   if (typeof stack === 'string') for (const line of stack.split('\n')) text += `\n    ${shown(line.trim())}`;
   return text;
 }
 
-/** `200 auto → gpt-6-luna @ openai  1204→356 tokens  0.0123 Credits  ttft 312 ms  total 2.1 s  key k7mw2pq9x4ta` */
+/** Formats a request: `200 auto → gpt-6-luna @ openai  1204→356 tokens  0.0123 Credits  ttft 312 ms  total 2.1 s  key k7mw2pq9x4ta` */
 function requestText(message: string, fields: EventFields, paint: Paint): string {
   const { key, credits, ttft_ms: ttft, total_ms: total, input_tokens: input, output_tokens: output } = fields;
   const odd = oddities(fields, paint);
@@ -57,7 +60,7 @@ function requestText(message: string, fields: EventFields, paint: Paint): string
     typeof ttft === 'number' ? `ttft ${timeText(ttft)}` : '',
     typeof total === 'number' ? `total ${timeText(total)}` : '',
     key === undefined ? '' : paint.faint(`key ${shown(key)}`),
-    // The ID to look it up by.
+    // The ID with which you can look up the request.
     odd.length === 0 ? '' : paint.faint(shown(fields.decision ?? fields.request)),
   ];
   return parts.filter((part) => part !== '').join('  ');
@@ -74,7 +77,7 @@ function statusText(status: Value, paint: Paint): string {
   return paint[status >= 500 ? 'error' : status >= 400 ? 'warning' : 'good'](String(status));
 }
 
-/** Everything unusual about the request. */
+/** Returns everything unusual about the request. */
 function oddities({ outcome, error, failures, reason, suppressed }: EventFields, paint: Paint): string[] {
   const odd: string[] = [];
   if (outcome === 'failed' || outcome === 'broken') odd.push(paint.error(outcome));
@@ -82,7 +85,7 @@ function oddities({ outcome, error, failures, reason, suppressed }: EventFields,
   if (error !== undefined) odd.push(paint.error(shown(error)));
   if (typeof reason === 'string' && reason.endsWith(':fallback')) odd.push(paint.warning('fallback'));
   if (failures !== undefined) odd.push(paint.warning(`after ${shown(failures)}`));
-  if (suppressed !== undefined) odd.push(paint.warning(`${shown(suppressed)} like it are not shown`));
+  if (suppressed !== undefined) odd.push(paint.warning(`${shown(suppressed)} similar lines are not shown`));
   return odd;
 }
 

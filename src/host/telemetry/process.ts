@@ -5,7 +5,7 @@ import type { Family } from './families.ts';
 /** The interval of the timer that measures event loop lag, ms. */
 const LAG_EVERY_MS = 100;
 
-/** Not a number, and so without a sample, where the system does not tell. */
+/** Returns NaN if the system does not provide the value, so that the page has no sample of it. */
 const ifKnown = (read: () => number) => (): number => {
   try {
     return read();
@@ -14,7 +14,7 @@ const ifKnown = (read: () => number) => (): number => {
   }
 };
 
-/** With the names of Prometheus' own clients. */
+/** These families have the same names as in Prometheus' own client libraries. */
 const PROCESS_FAMILIES: readonly Family[] = [
   total('process_cpu_seconds_total', 'CPU time used, user and system.', cpuSeconds),
   gauge('process_resident_memory_bytes', 'Memory in use.', () => process.memoryUsage.rss()),
@@ -24,9 +24,7 @@ const PROCESS_FAMILIES: readonly Family[] = [
   gauge('process_start_time_seconds', 'Start time, Unix time.', () => performance.timeOrigin / 1000),
 ];
 
-/**
- * The metrics of this process. Measures event loop lag from now on, until `stop`, without keeping the process alive.
- */
+/** Makes the metrics of this process. It measures event loop lag from now on, until `stop`, without keeping the process alive. */
 export function watchProcess() {
   const lag = histogram({
     name: 'signalbox_event_loop_lag_seconds',
@@ -50,7 +48,7 @@ function cpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-/** Without the descriptor of this listing. */
+/** Counts the open files, without the file descriptor of the listing itself. */
 function openFiles(): number {
   return readdirSync('/proc/self/fd').length - 1;
 }

@@ -1,20 +1,20 @@
 import { piecesOf, RUN_MIN, replaceRuns } from '../../core/runs.ts';
 import { SECRET_SHAPES } from '../../core/secret-shapes.ts';
 
-/** The replacement of a secret. */
+/** The text that replaces a secret. */
 export const SECRET = '[secret]';
-/** Shorter values are no secrets. */
+/** Shorter values are not treated as secrets. */
 export const SECRET_LENGTH_MIN = RUN_MIN;
 
-/** Values with the name of a credential. */
+/** Matches values that follow the name of a credential. */
 const NAMED = String.raw`(?:[Aa]uthorization|[Xx]-[Aa][Pp][Ii]-[Kk]ey)["']?\s*[:=]\s*["']?(?:[A-Za-z]+\s+)?[\w.~+/-]{12,}=*|\bbearer\s+[\w.~+/-]{16,}=*`;
 const SECRET_PATTERN = new RegExp(`${SECRET_SHAPES}|${NAMED}`);
 const ALL_SECRETS = new RegExp(SECRET_PATTERN.source, 'g');
 
-/** Characters of a secret that `hasSecret` looks for. Compiling an expression of 65,536 characters takes 80 ms. */
+/** How many characters of a secret `hasSecret` searches for. Compiling an expression of 65,536 characters takes 80 ms. */
 const BEGINNING_MAX = 256;
 
-/** Variables also hold addresses, which are no secrets. */
+/** Some variables contain addresses, which are not secrets. */
 const ADDRESS = /^https?:\/\//i;
 const WORD = /^[a-z]{1,15}$|^[A-Z]{1,15}$|^\d{1,11}$/;
 
@@ -22,11 +22,11 @@ const canBeSecret = (text: string): boolean =>
   text.length >= SECRET_LENGTH_MIN && !ADDRESS.test(text) && !WORD.test(text);
 
 /**
- * The secrets that were registered. They are of the process, as its environment is, so that no line of any of its
- * applications shows one. They are never removed, because requests may still use a key after a reload without it.
+ * The registered secrets. They belong to the process, like its environment, so that no log line of any application in the process shows a
+ * secret. They are never removed, because requests may still use a key after a reload without it.
  */
 class SecretRegistry {
-  /** Whole secrets, in all forms. */
+  /** The complete secrets, in all forms. */
   readonly #secrets = new Set<string>();
   readonly pieces = new Set<string>();
   /** Matches the beginning of any secret. */
@@ -52,7 +52,7 @@ const registry = new SecretRegistry();
 /** Registers secrets from the environment. Skips values that are short or may be words, such as `workstation`. */
 export const registerSecrets = (values: Iterable<string | null | undefined>): void => registry.add(values);
 
-/** The forms of a secret in texts: plain, in JSON, in a URL. */
+/** Returns the forms of a secret in texts: plain, in JSON, in a URL. */
 const formsOf = (secret: string): Set<string> =>
   new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())]);
 
@@ -61,19 +61,19 @@ export function hasSecret(text: string): boolean {
   return SECRET_PATTERN.test(text) || (registry.beginnings?.test(text) ?? false);
 }
 
-/** Replaces registered secrets, pieces of them from 8 characters on, and anything that looks like a credential. */
+/** Replaces registered secrets, pieces of them with at least 8 characters, and everything that looks like a credential. */
 export function scrub(text: string): string {
   return replaceRuns(text, registry.pieces, () => SECRET).replace(ALL_SECRETS, SECRET);
 }
 
-/** Like `scrub`, with as many asterisks as characters, so that columns stay in place. */
+/** Like `scrub`, but writes as many asterisks as there were characters, so that columns stay in place. */
 export function mask(text: string): string {
   if (!hasSecret(text)) return text;
   const stars = (found: string) => '*'.repeat(found.length);
   return replaceRuns(text, registry.pieces, stars).replace(ALL_SECRETS, stars);
 }
 
-/** Scrubs all texts and names of a JSON value. */
+/** Removes secrets from all texts and member names of a JSON value. */
 export function scrubAll<Value>(value: Value): Value;
 export function scrubAll(value: unknown): unknown {
   if (typeof value === 'string') return scrub(value);

@@ -1,6 +1,6 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 
-/** Starts writing a range of bytes; `done` gets the number written. */
+/** Starts writing a range of bytes; `done` receives the number of bytes written. */
 export type WriteCall = (
   fd: number,
   bytes: Buffer,
@@ -12,15 +12,15 @@ export type WriteCall = (
 type WriteError = { readonly code?: string } | null;
 
 export interface SinkOptions {
-  /** The maximum number of waiting bytes. */
+  /** The most bytes that may wait. */
   readonly bytesMax?: number;
-  /** Defaults to the system's. */
+  /** Defaults to the write call of the system. */
   readonly write?: WriteCall;
 }
 
-/** Several seconds of a busy server's lines, for readers that stall briefly. */
+/** Enough for several seconds of a busy server's lines, so that readers may stall briefly. */
 const BYTES_MAX = 4 * 1024 * 1024;
-/** The pause before the next attempt on a full disk; it doubles. */
+/** The pause before the next attempt on a full disk, ms; it doubles each time. */
 const PAUSE_MIN_MS = 10;
 const PAUSE_MAX_MS = 1_000;
 /** Permanent errors: the reader is gone, or the descriptor is closed. */
@@ -37,21 +37,21 @@ export type Sink = Pick<DescriptorSink, 'lost' | 'onResume' | 'write' | 'drain' 
 export const openSink = (fd: number, options: SinkOptions = {}): Sink => new DescriptorSink(fd, options);
 
 /**
- * Makes one asynchronous write at a time, so that a stalled reader blocks a thread and not the event loop. Other lines
- * wait. At the limit it drops lines until half of the buffer is free, to make few gaps. State: log.
+ * Makes one asynchronous write at a time, so that a stalled reader blocks a thread and not the event loop. Other lines wait. When the
+ * buffer is full, it drops lines until half of the buffer is free, so that there are few gaps. State: log.
  */
 class DescriptorSink {
-  /** The number of lines dropped. */
+  /** The number of lines that were dropped. */
   lost = 0;
   readonly #fd: number;
   readonly #bytesMax: number;
   readonly #start: WriteCall;
-  /** The unwritten rest of the buffer being written. */
+  /** The unwritten rest of the buffer that is being written. */
   #rest: Buffer = NOTHING;
   #waiting: Buffer[] = [];
-  /** Of `#rest` and `#waiting`. */
+  /** The bytes of `#rest` and `#waiting`. */
   #bytes = 0;
-  /** From the first line until all are written; null if there are none. */
+  /** Pending from the first line until all lines are written; null if there are none. */
   #writing: Promise<void> | null = null;
   /** Whether a write is in progress. */
   #isWriting = false;
@@ -66,7 +66,7 @@ class DescriptorSink {
     this.#start = start;
   }
 
-  /** Sets a listener for the end of each gap, with the number of lines dropped in it. */
+  /** Sets a listener that is called at the end of each gap, with the number of lines that were dropped in it. */
   onResume(listener: (lines: number) => void): void {
     this.#onResume = listener;
   }
@@ -84,21 +84,21 @@ class DescriptorSink {
     if (!this.#isOver) this.#writing ??= this.#writeAll();
   }
 
-  /** Resolves once everything is written or dropped; after `patienceMs` at the latest. */
+  /** Resolves once everything is written or dropped, after `patienceMs` at the latest. */
   async drain(patienceMs: number): Promise<void> {
     if (this.#writing) await Promise.race([this.#writing, Bun.sleep(patienceMs)]);
   }
 
-  /** For the exit of the process: writes what it can without blocking. */
+  /** Writes as much as possible without blocking, when the process exits. */
   flushNow(): void {
-    // The progress of a write under way is unknown, and later lines could end up inside its lines.
+    // The progress of a write in progress is unknown, so later lines could end up inside its lines.
     if (this.#isWriting || this.#isOver || this.#bytes === 0) return;
     const all = this.#takeAll();
     this.lost += countLines(all.subarray(writeNonBlocking(this.#fd, all)));
   }
 
   async #writeAll(): Promise<void> {
-    // An exit in this turn still finds all lines here, and several lines share a write.
+    // If the process exits in this turn of the event loop, all lines are still here. It also lets several lines share one write.
     await Promise.resolve();
     let pauseMs = PAUSE_MIN_MS;
     for (;;) {
@@ -113,7 +113,7 @@ class DescriptorSink {
         await new Promise((done) => setTimeout(done, pauseMs).unref());
         pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS);
       } else {
-        // A pipe may take any number of bytes, even half a character.
+        // A pipe may accept any number of bytes, even half a character.
         this.#rest = this.#rest.subarray(count);
         this.#bytes -= count;
         pauseMs = PAUSE_MIN_MS;
@@ -156,7 +156,7 @@ function countLines(bytes: Buffer): number {
 }
 
 /**
- * Writes line by line, because a pipe takes up to 4 KiB whole or not at all.
+ * Writes line by line, because a pipe accepts a write of up to 4 KiB completely or not at all.
  * @returns the number of bytes written
  */
 function writeNonBlocking(fd: number, bytes: Buffer): number {
@@ -168,12 +168,12 @@ function writeNonBlocking(fd: number, bytes: Buffer): number {
       written += writeSync(impatient, bytes, written, end - written);
     }
   } catch {
-    // Full or gone, and there is no time left.
+    // The pipe is full or closed, and no time is left to try again.
   }
   return written;
 }
 
-/** The same pipe in non-blocking mode, or the descriptor itself if that fails. */
+/** Returns the same pipe in non-blocking mode, or the descriptor itself if that fails. */
 function nonBlocking(fd: number): number {
   try {
     if (!fstatSync(fd).isFIFO()) return fd;

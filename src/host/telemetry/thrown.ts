@@ -1,11 +1,11 @@
-/** The maximum length of the text, in characters; of a longer one, the first and the last of these stay. */
+/** The most characters of the text. Of a longer text, its beginning and its end are kept. */
 const LENGTH_MAX = 4_000;
 const HEAD = 1_000;
 
-/** The stack of any thrown value, or else its message or text. Never throws, although its getters may. */
+/** Returns the stack of any thrown value, or else its message or text. Never throws, although getters of the value may. */
 export function stackOf(thrown: unknown): string {
   const text = wholeText(thrown);
-  // The frames of the stack come after the message, which may be of any length.
+  // The frames of the stack come after the message, which may have any length.
   return text.length <= LENGTH_MAX ? text : `${text.slice(0, HEAD - 1)}…${text.slice(HEAD - LENGTH_MAX)}`;
 }
 
@@ -14,7 +14,7 @@ function wholeText(thrown: unknown): string {
   return textAt(thrown, 'stack') ?? textAt(thrown, 'message') ?? textAt(thrown, 'name') ?? 'a value without a stack';
 }
 
-/** A member, if it can be read and is a text that is not empty. */
+/** Returns a member if it can be read and is a text that is not empty. */
 function textAt(value: object, name: string): string | null {
   try {
     const found: unknown = Reflect.get(value, name);

@@ -3,14 +3,14 @@
 /** The steps of a request in their order. */
 export type TraceStep = 'admit' | 'pin' | 'profile' | 'shortlist' | 'decide' | 'reserve' | 'dispatch' | 'settle';
 
-/** With OpenTelemetry's names where they exist, else `signalbox.…`. Undefined values are omitted. */
+/** Attributes have OpenTelemetry's names if they exist, else `signalbox.…`. Undefined values are omitted. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | string[] | undefined>>;
 
 /** The result of a span when it ends. */
 export interface SpanResult {
   readonly name: string;
   readonly attributes: SpanAttributes;
-  /** In one line; null without an error. */
+  /** The error in one line; null without an error. */
   readonly error: string | null;
 }
 
@@ -18,7 +18,7 @@ export interface SpanResult {
 export interface Trace {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
-  /** Of the span of the whole request, 16 hexadecimal digits. */
+  /** The ID of the span of the whole request, 16 hexadecimal digits. */
   readonly spanId: string;
   /** If false, no span is sent, but the context is still propagated. */
   readonly isSampled: boolean;

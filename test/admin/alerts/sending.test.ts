@@ -246,7 +246,7 @@ describe('a webhook', () => {
 
   test('a webhook at a private address receives nothing unless the policy allows it', async () => {
     expect(await failing({ allowPrivate: false })).toBe(
-      '`127.0.0.1` leads to a private address, which is not allowed: set `allow_private_network` of the webhook to allow this address',
+      '`127.0.0.1` points to a private address, which is not allowed: set `allow_private_network` of the webhook to allow this address',
     );
     expect(receiver.received).toEqual([]);
   });

@@ -166,7 +166,7 @@ describe('a pretty line', () => {
       total_ms: 1,
     };
     expect(textOf(PRETTY, (log) => log.info('request', { ...fields, suppressed: 12 }))).toBe(
-      '09:30:05 401 GET /v1/models  invalid_api_key  12 like it are not shown  total 1 ms  req_1\n',
+      '09:30:05 401 GET /v1/models  invalid_api_key  12 similar lines are not shown  total 1 ms  req_1\n',
     );
   });
 

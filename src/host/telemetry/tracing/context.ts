@@ -1,7 +1,9 @@
 import type { SpanContext } from '@opentelemetry/api';
 import { parseTraceParent, TraceState } from '@opentelemetry/core';
 
-/** The caller's span, by W3C Trace Context; null if it names none. Leaves out invalid members of `tracestate`. */
+/**
+ * Returns the caller's span, according to W3C Trace Context; null if the headers name none. Invalid members of `tracestate` are left out.
+ */
 export function parseContext(headers: Headers): SpanContext | null {
   const context = parseTraceParent(headers.get('traceparent') ?? '');
   if (!context) return null;
@@ -9,7 +11,7 @@ export function parseContext(headers: Headers): SpanContext | null {
   return { ...context, isRemote: true, traceState: traceState.serialize() === '' ? undefined : traceState };
 }
 
-/** The headers that propagate a context. */
+/** Returns the headers that propagate a context. */
 export function contextHeaders({ traceId, spanId, traceFlags, traceState }: SpanContext): Record<string, string> {
   const traceparent = `00-${traceId}-${spanId}-${traceFlags & 1 ? '01' : '00'}`;
   return traceState ? { traceparent, tracestate: traceState.serialize() } : { traceparent };

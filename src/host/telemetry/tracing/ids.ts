@@ -15,7 +15,7 @@ export class TraceIds {
     return this.#take(16);
   }
 
-  /** Takes random digits from a block: bytes drawn for each ID would cost as much as the rest of an unsampled trace. */
+  /** Takes random digits from a block, because drawing bytes for each ID would take as much time as the rest of an unsampled trace. */
   #take(count: number): string {
     if (this.#at + count > this.#digits.length) {
       this.#digits = Buffer.from(crypto.getRandomValues(new Uint8Array(BLOCK_BYTES))).toString('hex');

@@ -7,7 +7,7 @@ import { contextHeaders } from './context.ts';
 import type { TraceIds } from './ids.ts';
 
 const UNSET: SpanStatus = Object.freeze({ code: SpanStatusCode.UNSET });
-/** For a call without an explicit end. */
+/** The result of a call that was not ended explicitly. */
 const NO_RESULT: SpanResult = Object.freeze({ name: 'chat', attributes: {}, error: null });
 
 /** The parts of a tracer that a request needs. */
@@ -21,11 +21,11 @@ interface RequestTraceOptions {
   readonly propagates: boolean;
   readonly resource: Resource;
   readonly scope: { readonly name: string; readonly version: string };
-  /** Takes finished spans. */
+  /** Receives finished spans. */
   take(span: ReadableSpan): void;
 }
 
-/** A request, step or call by the tracer's clock; `end` is NaN while it is open. */
+/** A request, step or call with times on the tracer's clock; `end` is NaN while it is open. */
 interface OpenSpan {
   readonly kind: SpanKind;
   readonly context: SpanContext;
@@ -37,8 +37,8 @@ interface OpenSpan {
 }
 
 /**
- * A request: collects the times of steps and calls, and makes the spans at its end, because OpenTelemetry's own objects
- * cost three times as much. One that is not sampled only propagates its context.
+ * The trace of a request. It collects the times of steps and calls, and makes the spans at the end, because OpenTelemetry's own objects
+ * would take three times as much time. A trace that is not sampled only propagates its context.
  */
 export class RequestTrace implements Trace {
   readonly traceId: string;
@@ -95,7 +95,7 @@ export class RequestTrace implements Trace {
     this.#closeStep(now);
     for (const call of this.#calls) {
       if (Number.isNaN(call.end)) call.end = now;
-      // A call can outlast the start of the next step, and extends its own.
+      // A call can last longer than the start of the next step; then its own step is extended.
       if (call.within && call.within.end < call.end) call.within.end = call.end;
     }
     for (const span of [this.#request, ...this.#steps, ...this.#calls]) this.#options.take(this.#finished(span));

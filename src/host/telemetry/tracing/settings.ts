@@ -2,14 +2,14 @@ import { UsageError } from '../../../core/usage-error.ts';
 
 type Environment = (name: string) => string | undefined;
 
-/** OpenTelemetry's variables, except those its exporters read themselves (headers, compression, certificates). */
+/** OpenTelemetry's variables, except the variables that its exporters read themselves (headers, compression, certificates). */
 export type TracingSettings = NonNullable<ReturnType<typeof tracingSettings>>;
 
 const PROPAGATORS = ['tracecontext', 'baggage', 'none'];
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'];
 
 /**
- * Null if tracing is off. Defaults are OpenTelemetry's own.
+ * Reads the settings. Returns null if tracing is off. The defaults are OpenTelemetry's own.
  * @throws UsageError that names the variable
  */
 export function tracingSettings(env: Environment) {
@@ -24,14 +24,14 @@ export function tracingSettings(env: Environment) {
   const count = (preset: number, ...names: readonly string[]) => countOf(read(...names), preset);
   const endpoint = read('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', SHARED_ENDPOINT);
   if (!endpoint || read('OTEL_SDK_DISABLED')?.[1].toLowerCase() === 'true') return null;
-  if (oneOf(['otlp', 'none'], read('OTEL_TRACES_EXPORTER'), '“otlp” and “none” are known') === 'none') return null;
+  if (oneOf(['otlp', 'none'], read('OTEL_TRACES_EXPORTER'), 'it must be “otlp” or “none”') === 'none') return null;
   return {
-    /** The address of the collector. May contain a password. */
+    /** The address of the collector. It may contain a password. */
     url: urlOf(endpoint),
     protocol: oneOf(
       ['http/protobuf', 'http/json'],
       read('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'),
-      'traces are sent by “http/protobuf” or “http/json”, which collectors take at port 4318',
+      'it must be “http/protobuf” or “http/json”, which collectors accept on port 4318',
     ),
     sampling: samplingOf(read('OTEL_TRACES_SAMPLER'), read('OTEL_TRACES_SAMPLER_ARG')),
     /** Whether to join callers' traces and propagate the context to providers. */
@@ -39,7 +39,7 @@ export function tracingSettings(env: Environment) {
     timeoutMs: count(10_000, 'OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'),
     delayMs: count(5_000, 'OTEL_BSP_SCHEDULE_DELAY'),
     exportTimeoutMs: count(30_000, 'OTEL_BSP_EXPORT_TIMEOUT'),
-    /** Spans, as `batchMax`. */
+    /** The most spans that wait; `batchMax` also counts spans. */
     queueMax: count(2_048, 'OTEL_BSP_MAX_QUEUE_SIZE'),
     batchMax: count(512, 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE'),
   };
@@ -52,7 +52,7 @@ const SHARED_ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 const settingError = ([name, value]: Setting, right: string): UsageError =>
   new UsageError(`${name} is “${value}”: ${right}.`);
 
-/** The first of the known values if nothing is set. */
+/** Returns the first of the known values if nothing is set. */
 function oneOf<Known extends string>(
   known: readonly [Known, ...Known[]],
   setting: Setting | null,
@@ -64,31 +64,31 @@ function oneOf<Known extends string>(
   return found;
 }
 
-/** Appends the path of traces to the address for all signals; an address for traces alone stays as it is. */
+/** Appends the path of traces to the address for all signals. An address that is only for traces stays as it is. */
 function urlOf([name, value]: Setting): string {
   const whole = name === SHARED_ENDPOINT ? `${value}${value.endsWith('/') ? '' : '/'}v1/traces` : value;
   const url = URL.parse(whole);
-  // The message omits the address, which may contain a password.
+  // The error does not show the address, because it may contain a password.
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href;
   throw new UsageError(`${name} must be an http or https address, such as http://127.0.0.1:4318.`);
 }
 
-/** Accepts baggage, which is in OpenTelemetry's default, although it is never propagated. */
+/** Also accepts baggage, which is in OpenTelemetry's default, although baggage is never propagated. */
 function propagatesOf(setting: Setting | null): boolean {
   if (setting === null) return true;
   const names = setting[1].split(',').map((name) => name.trim());
   if (!names.every((name) => PROPAGATORS.includes(name)))
-    throw settingError(setting, '“tracecontext” and “none” are known');
+    throw settingError(setting, 'its values must be “tracecontext” or “none”');
   return names.includes('tracecontext');
 }
 
-/** Whether the caller's decision, if there is one, applies; and the share of other traces to sample, 0..1. */
+/** Returns whether the caller's sampling decision applies if there is one, and the share of other traces to sample, 0..1. */
 function samplingOf(sampler: Setting | null, argument: Setting | null): { byParent: boolean; ratio: number } {
   if (sampler === null) return { byParent: true, ratio: 1 };
   const kind = sampler[1].replace(/^parentbased_/, '');
   const byParent = kind !== sampler[1];
   if (!SAMPLERS.includes(kind)) {
-    throw settingError(sampler, `${SAMPLERS.join(', ')} and the same with “parentbased_” before them are known`);
+    throw settingError(sampler, `it must be one of ${SAMPLERS.join(', ')}, with or without “parentbased_” before it`);
   }
   if (kind !== 'traceidratio' || argument === null) return { byParent, ratio: kind === 'always_off' ? 0 : 1 };
   const ratio = Number(argument[1]);
@@ -103,11 +103,11 @@ function countOf(setting: Setting | null, preset: number): number {
   throw settingError(setting, 'it must be a whole number above 0');
 }
 
-/** The headers for the collector, `name=value,name=value`; later ones win. */
+/** Returns the headers for the collector, `name=value,name=value`; a later value replaces an earlier one. */
 export const collectorHeaders = (env: Environment): string =>
   ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'].map((name) => env(name) ?? '').join(',');
 
-/** The credentials for the collector: the values of its headers, which no output may show. */
+/** Returns the credentials for the collector: the values of its headers, which no output may show. */
 export function collectorSecrets(env: Environment): string[] {
   const values = collectorHeaders(env)
     .split(',')
@@ -115,6 +115,6 @@ export function collectorSecrets(env: Environment): string[] {
   const plain = values.map((value) =>
     value.replace(/%([0-9a-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16))),
   );
-  // Such as the token after `Bearer`.
+  // Splits values at spaces, because a value such as `Bearer TOKEN` contains a token.
   return [...values, ...plain].flatMap((value) => value.split(' '));
 }

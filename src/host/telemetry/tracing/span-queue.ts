@@ -17,7 +17,7 @@ export const spanFamily = (read: () => { readonly exported: number; readonly los
     Object.entries(read()),
   );
 
-/** Counts lost spans, and logs them: now and then, because a collector that is down must not flood the log. */
+/** Counts lost spans, and logs them only now and then, because a collector that is down must not flood the log. */
 function lossCounter(log: Log, clock: () => number) {
   const mayWarn = lineLimit(1);
   let lost = 0;
@@ -41,18 +41,18 @@ function lossCounter(log: Log, clock: () => number) {
 }
 
 interface SpanQueueHost {
-  /** The environment. */
+  /** Reads an environment variable. */
   env(name: string): string | undefined;
   readonly log: Log;
   /** Milliseconds on a monotonic clock. */
   readonly clock: () => number;
 }
 
-/** Sends finished spans to the collector in batches, from a bounded queue. Counts them, and logs losses. State: traces. */
+/** Sends finished spans to the collector in batches, from a bounded queue. It counts the spans, and logs losses. State: traces. */
 export function spanQueue(settings: TracingSettings, { env, log, clock }: SpanQueueHost) {
   const { url, protocol, timeoutMs, delayMs, exportTimeoutMs, queueMax, batchMax } = settings;
   const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter;
-  // Asked for with each batch: a file with headers may have changed.
+  // The headers are read for each batch, because a file with headers may have changed.
   const headers = async () => {
     registerSecrets(collectorSecrets(env));
     return { 'accept-encoding': 'identity', ...parseKeyPairsIntoRecord(collectorHeaders(env)) };
@@ -60,9 +60,9 @@ export function spanQueue(settings: TracingSettings, { env, log, clock }: SpanQu
   const exporter = new Exporter({ url, timeoutMillis: timeoutMs, headers });
   const losses = lossCounter(log, clock);
   let exported = 0;
-  /** Spans in the processor's queue. Counted here, because it drops excess spans silently. */
+  /** The number of spans in the processor's queue. It is counted here, because the processor drops excess spans silently. */
   let waiting = 0;
-  /** Spans at the exporter, with the reason that will tell why they are lost; null where they arrive. */
+  /** The spans at the exporter. Each promise resolves with the reason of their loss; null if they arrive. */
   const sending = new Map<readonly ReadableSpan[], Promise<string | null>>();
   let isClosed = false;
   /** Resolves once the batch has a result, or its time is over. */
@@ -70,7 +70,7 @@ export function spanQueue(settings: TracingSettings, { env, log, clock }: SpanQu
     const { promise, resolve } = Promise.withResolvers<string | null>();
     waiting -= spans.length;
     sending.set(spans, promise);
-    // The exporter's own timeout concerns silence: a response that trickles in would never end.
+    // The exporter's own timeout applies only to silence, so a response that arrives byte by byte would never end.
     const timer = setTimeout(resolve, timeoutMs, 'timeout');
     timer.unref();
     exporter.export(spans, ({ code, error }) => resolve(code === ExportResultCode.SUCCESS ? null : whyLost(error)));
@@ -82,9 +82,9 @@ export function spanQueue(settings: TracingSettings, { env, log, clock }: SpanQu
   };
   const processor = new BatchSpanProcessor({
     exporter: {
-      // Its results are counted here. After a failure, the processor would abandon other batches.
+      // Results are counted here, and the processor always gets a success. After a failure, it would abandon other batches.
       export: (spans, done) => void send(spans).then(() => done({ code: ExportResultCode.SUCCESS })),
-      // The exporter would wait for abandoned batches, too.
+      // The exporter's own shutdown would also wait for abandoned batches.
       shutdown: () => Promise.resolve(),
     },
     maxQueueSize: queueMax,
@@ -102,11 +102,11 @@ export function spanQueue(settings: TracingSettings, { env, log, clock }: SpanQu
         processor.onEnd(span);
       }
     },
-    /** Sends all spans that wait, and none after the patience. Never rejects. */
+    /** Sends all waiting spans, and sends none after `patienceMs`. Never rejects. */
     async close(patienceMs = PATIENCE_MS): Promise<void> {
       if (isClosed) return;
       isClosed = true;
-      // A batch that is on its way already is not the processor's any more.
+      // A batch that is already being sent no longer belongs to the processor.
       const sent = processor.shutdown().then(() => Promise.all(sending.values()));
       await Promise.race([sent.catch(() => {}), Bun.sleep(patienceMs)]);
       let left = waiting;
@@ -119,7 +119,7 @@ export function spanQueue(settings: TracingSettings, { env, log, clock }: SpanQu
   };
 }
 
-/** Text that is safe to log: the message may contain the address with its password, or a collector's response. */
+/** Returns a text that is safe to log. The error's own message may contain the address with its password, or a collector's response. */
 function whyLost(error: Error | undefined): string {
   const code = error && 'code' in error ? error.code : undefined;
   if (typeof code === 'number') return `HTTP ${code}`;

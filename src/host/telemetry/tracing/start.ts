@@ -18,7 +18,7 @@ import { spanQueue } from './span-queue.ts';
 export type Tracer = ReturnType<typeof startTracing>;
 
 export interface TracerOptions {
-  /** Access to the environment of the process. OpenTelemetry's exporters also read it directly. */
+  /** Reads an environment variable. OpenTelemetry's exporters also read the environment directly. */
   env(name: string): string | undefined;
   /** The version of Signalbox. */
   readonly version: string;
@@ -29,7 +29,10 @@ export interface TracerOptions {
   readonly now?: () => number;
 }
 
-/** Loads OpenTelemetry, as the only file that the others import only dynamically. */
+/**
+ * Loads OpenTelemetry and starts the tracer. Other files import this file only dynamically, so that OpenTelemetry is loaded only when it is
+ * needed.
+ */
 export function startTracing(settings: TracingSettings, options: TracerOptions) {
   const { clock = () => performance.now(), now = Date.now, env, log, version } = options;
   const { propagates, sampling } = settings;
@@ -54,12 +57,12 @@ export function startTracing(settings: TracingSettings, options: TracerOptions) 
   };
 }
 
-/** The description of this server. The operator's variables take precedence. */
+/** Returns the description of this server. The operator's variables take precedence. */
 function resourceOf({ env, version, log }: TracerOptions): Resource {
   const named = detectResources({ detectors: [envDetector] });
   const stated = env('OTEL_RESOURCE_ATTRIBUTES')?.trim();
   const isRead = Object.keys(named.attributes).some((name) => stated?.includes(name));
-  // The detector drops invalid attributes silently.
+  // The detector drops invalid attributes silently, so this warns.
   if (stated && !isRead) log.warn('OTEL_RESOURCE_ATTRIBUTES is ignored: its form must be name=value,name=value');
   const own = resourceFromAttributes({
     'service.name': 'signalbox',

@@ -3,7 +3,7 @@ import { collectorSecrets, tracingSettings } from './settings.ts';
 import type { Tracer, TracerOptions } from './start.ts';
 
 /**
- * Opens the tracer; null without a collector, in which case OpenTelemetry is not loaded.
+ * Opens the tracer; null if no collector is set, in which case OpenTelemetry is not loaded.
  * @throws UsageError that names the variable
  */
 export async function openTracer(options: TracerOptions): Promise<Tracer | null> {
