@@ -7,13 +7,13 @@ import { freePort } from '../support/ports.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /**
- * What is charged for an answer that nobody heard to its end: the prompt, and the largest of the output counted, the
- * output last reported, and what the model will have made in the time. Attempts that fail otherwise are in
- * attempts.test.ts; what an upstream reports that cannot be is in test/gateway/money/usage.test.ts.
+ * The charge for an answer that no caller received to its end: the prompt, and the largest of the counted output, the latest reported
+ * output, and the output that the model writes in that time. Attempts that fail in other ways are in attempts.test.ts; impossible reports
+ * of an upstream are in test/gateway/money/usage.test.ts.
  */
 let first: FakeUpstream;
 let second: FakeUpstream;
-/** Takes a request and slams the door. */
+/** An upstream that accepts a request and closes the connection at once. */
 let slammer: ReturnType<typeof startSlammer>;
 let box: Signalbox;
 
@@ -50,12 +50,12 @@ function startSlammer() {
   return Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: (socket) => void socket.terminate() } });
 }
 
-/** Expected tokens of the prompt: 4 of its words, 4 of its frame. A token costs 1 thousandth, of output 4. */
+/** The expected tokens of the prompt: 4 for its words, 4 for its frame. A token of input costs 0.001 Credits, a token of output 0.004. */
 const PROMPT = 8;
-/** `latency` of the policy: a token in 10 ms, after the first 100. */
+/** `latency` of the policy: a token every 10 ms after the first 100 ms. */
 const TTFT_MS = 100;
 const MS_PER_TOKEN = 10;
-/** An upstream sees within 250 ms that nobody listens; a busy machine gets much more. */
+/** An upstream notices within 250 ms that its client has disconnected; a busy machine gets much more time, ms. */
 const ABORT_MS = 5_000;
 const WORDS = ['aaaa', ' bbbb', ' cccc', ' dddd'];
 
@@ -63,7 +63,7 @@ const asked = { messages: [{ role: 'user', content: 'Say hello.' }], max_tokens:
 const chat = (body: object, init: RequestInit = {}) =>
   box.post('/v1/chat/completions', { model: 'patient', ...asked, ...body }, init);
 
-/** Runs something and tells the rows that it left, of one hold: all closed, and once. */
+/** Runs something and returns the journal rows that it wrote for its single hold, which must be closed exactly once. */
 async function rowsOf(run: () => Promise<unknown>): Promise<readonly Entry[]> {
   const before = (await closedBooks(box.data)).entries.length;
   await run();
@@ -78,7 +78,7 @@ async function rowsOf(run: () => Promise<unknown>): Promise<readonly Entry[]> {
   return rows;
 }
 
-/** That the last row charges the stated rule's sum of its tokens, at least and at most so many of output. */
+/** Expects that the last row charges its tokens at the stated prices, with between `least` and `most` tokens of output. */
 function expectCharge(rows: readonly Entry[], least: number, most: number, prompt = PROMPT): void {
   const [{ kind: opening, amount: reserved }, last] = [rows[0]!, rows.at(-1)!];
   expect([opening, last.kind, last.estimated, last.input_tokens]).toEqual(['reserve', 'settle', 1, prompt]);
@@ -92,35 +92,35 @@ const tokensIn = (ms: number) => Math.max(0, ms / MS_PER_TOKEN);
 interface Point {
   readonly name: string;
   readonly stream: boolean;
-  /** What has come from upstream when it happens; it goes no further by itself. */
+  /** The part of the answer that the upstream has sent at this point. It sends no more by itself. */
   readonly sent: Behaviour;
-  /** Tokens of content among that. */
+  /** How many tokens of content that part has. */
   readonly content: number;
-  /** The answer is complete to its finish: that it ends is no break. */
+  /** The answer is complete up to its finish reason, so its end is not a failure. */
   readonly finished?: true;
 }
 
 const HALF = '{"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"aaaa';
 const WHOLE_BUT_ONE = `${HALF}"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1}`;
 const part = (text: string): Behaviour => ({ raw: text === '' ? [] : [text], form: 'json' });
-/** The chunks of a stream: the role, four of content, the finish, the usage. */
+/** The chunks of a stream: the role, four chunks of content, the finish reason, the usage. */
 const POINTS: readonly Point[] = [
-  { name: 'before a byte of the answer', stream: true, sent: { text: WORDS }, content: 0 },
+  { name: 'before the first byte of the answer', stream: true, sent: { text: WORDS }, content: 0 },
   { name: 'at its first byte', stream: true, sent: { text: WORDS }, content: 0 },
   { name: 'at its first content', stream: true, sent: { text: WORDS }, content: 1 },
   { name: 'in its middle', stream: true, sent: { text: WORDS }, content: 2 },
   { name: 'before its finish', stream: true, sent: { text: WORDS }, content: 4 },
   { name: 'before its usage', stream: true, sent: { text: WORDS }, content: 4, finished: true },
-  { name: 'before a byte of the answer', stream: false, sent: part(''), content: 0 },
+  { name: 'before the first byte of the answer', stream: false, sent: part(''), content: 0 },
   { name: 'at its first byte', stream: false, sent: part('{'), content: 0 },
   { name: 'in its middle', stream: false, sent: part(HALF), content: 0 },
   { name: 'before its last byte', stream: false, sent: part(WHOLE_BUT_ONE), content: 0 },
 ];
-/** Chunks that have gone out at each point of the stream. */
+/** How many chunks were sent at each point of the stream. */
 const chunksAt = (point: Point) => POINTS.filter(({ stream }) => stream).indexOf(point) + (point.content === 4 ? 1 : 0);
 const titleOf = ({ name, stream }: Point) => `${stream ? 'a stream' : 'JSON'}, ${name}`;
 
-/** Sends a request, waits for what comes of it, stays a while and leaves. Checks that upstream learns of it. */
+/** Sends a request, waits for the part of the answer, stays connected a while and disconnects. Checks that the upstream notices it. */
 async function leaving(behaviour: Behaviour, { stream, content }: Pick<Point, 'stream' | 'content'>, stayMs: number) {
   const caller = new AbortController();
   const [requests, aborted] = [first.requests.length, first.aborted];
@@ -141,14 +141,14 @@ async function leaving(behaviour: Behaviour, { stream, content }: Pick<Point, 's
   const leftAt = performance.now();
   caller.abort();
   await waitFor(() => first.aborted > aborted, ABORT_MS);
-  // What was measured of earlier answers makes the first token expected sooner than the catalog has it.
+  // Measurements of earlier answers make the first token expected sooner than the catalog says.
   const longest = performance.now() - sentAt;
   return { least: tokensIn(leftAt - seenAt), most: tokensIn(longest) };
 }
 
 describe('a caller that disconnects', () => {
   for (const point of POINTS) {
-    test(`${titleOf(point)}: the call upstream is aborted, and what it will have made is charged`, async () => {
+    test(`${titleOf(point)}: a disconnect of the caller aborts the upstream call, and the output that the model has written is charged`, async () => {
       const { sent, stream, content } = point;
       const behaviour = stream ? { ...sent, hang: chunksAt(point) } : { ...sent, keepOpen: true };
       let made = { least: 0, most: 0 };
@@ -161,7 +161,7 @@ describe('a caller that disconnects', () => {
   }
 
   for (const stream of [false, true]) {
-    test(`${stream ? 'a stream' : 'JSON'}, before there are headers: as well, once the first token was to be expected`, async () => {
+    test(`${stream ? 'a stream' : 'JSON'}, before its headers: a disconnect is charged once the first token was to be expected`, async () => {
       let made = { least: 0, most: 0 };
       const rows = await rowsOf(async () => {
         made = await leaving({ hang: 'headers' }, { stream, content: 0 }, 250);
@@ -174,7 +174,7 @@ describe('a caller that disconnects', () => {
     });
   }
 
-  test('after longer than the longest output takes is charged that and no more', async () => {
+  test('a disconnect long after the longest output is charged the longest output and no more', async () => {
     const rows = await rowsOf(async () => {
       const caller = new AbortController();
       first.next({ hang: 'headers' });
@@ -186,7 +186,7 @@ describe('a caller that disconnects', () => {
     expectCharge(rows, 5, 5);
   });
 
-  test('of a stream whose upstream reports as it goes is charged what was reported last', async () => {
+  test('a disconnect from a stream with intermediate usage reports is charged the latest report', async () => {
     const usage = (prompt: number, completion: number) => ({ prompt_tokens: prompt, completion_tokens: completion });
     const event = (fields: object) => `data: ${JSON.stringify({ id: 'x', ...fields })}\n\n`;
     const choices = [{ index: 0, delta: { content: 'aaaa' }, finish_reason: null }];
@@ -198,10 +198,10 @@ describe('a caller that disconnects', () => {
 
 describe('an upstream that breaks off', () => {
   for (const point of POINTS.filter(({ finished }) => !finished)) {
-    test(`${titleOf(point)}: is charged the same, and its error says not to retry`, async () => {
+    test(`${titleOf(point)}: if the upstream breaks off, the charge is the same, and the error says not to retry`, async () => {
       const { sent, stream, content } = point;
       const chunks = stream ? chunksAt(point) : (sent.raw?.length ?? 0);
-      // What is cut behind the last of a list never is: one more stands there.
+      // The fake upstream cuts before the last entry of a list, so this adds another entry.
       const raw = stream ? {} : { raw: [...(sent.raw ?? []), '-'] };
       first.next({ ...sent, ...raw, cutAfter: chunks });
       let tookMs = 0;
@@ -223,7 +223,7 @@ describe('an upstream that breaks off', () => {
     });
   }
 
-  test('an answer that lacks its usage alone is whole: its output is counted', async () => {
+  test('an answer that lacks only its usage is complete: its output is counted', async () => {
     const rows = await rowsOf(async () => {
       first.next({ text: WORDS, usage: 'missing' });
       expect((await eventsOf(await chat({ stream: true }))).done).toBeTrue();
@@ -232,7 +232,7 @@ describe('an upstream that breaks off', () => {
   });
 
   for (const stream of [false, true]) {
-    test(`${stream ? 'a stream' : 'JSON'}, before its headers: the prompt is charged, for it was sent`, async () => {
+    test(`${stream ? 'a stream' : 'JSON'}, before its headers: if the upstream breaks off, the prompt is charged, because it was sent`, async () => {
       let tookMs = 0;
       const rows = await rowsOf(async () => {
         const since = performance.now();
@@ -244,7 +244,7 @@ describe('an upstream that breaks off', () => {
       expectCharge(rows, 0, tokensIn(tookMs) + 1);
     });
 
-    test(`${stream ? 'a stream' : 'JSON'}, where no upstream listens: nothing is charged, for nothing was sent`, async () => {
+    test(`${stream ? 'a stream' : 'JSON'}, without a listening upstream: nothing is charged, because nothing was sent`, async () => {
       const rows = await rowsOf(async () => {
         const response = await chat({ model: 'absent', stream });
         expect([response.status, response.headers.get('x-should-retry')]).toEqual([502, 'true']);
@@ -253,7 +253,7 @@ describe('an upstream that breaks off', () => {
     });
   }
 
-  test('never costs more than was reserved, whatever it had reported', async () => {
+  test('a broken answer never costs more than was reserved, whatever usage it had reported', async () => {
     const choices = [{ index: 0, delta: { content: 'aaaa' }, finish_reason: null }];
     const usage = { prompt_tokens: 42, completion_tokens: 5_000 };
     first.next({ raw: [`data: ${JSON.stringify({ id: 'x', choices, usage })}\n\n`, '-'], form: 'sse', cutAfter: 1 });
@@ -267,7 +267,7 @@ describe('an upstream that breaks off', () => {
 });
 
 describe('an upstream that goes silent', () => {
-  test('in a stream is given up after `idle_ms`, and what it will have made is charged', async () => {
+  test('a stream that goes silent is given up after `idle_ms`, and the output that the model has written is charged', async () => {
     const aborted = first.aborted;
     first.next({ text: WORDS, hang: 3 });
     let tookMs = 0;
@@ -277,13 +277,13 @@ describe('an upstream that goes silent', () => {
       tookMs = performance.now() - since;
       expect(chunks.at(-1)!.error.code).toBe('upstream_timeout');
     });
-    // 300 ms without a byte are 30 tokens.
+    // In 300 ms without a byte the model writes 30 tokens.
     expectCharge(rows, 30, tokensIn(tookMs) + 1);
     await waitFor(() => first.aborted > aborted, ABORT_MS);
   });
 
   for (const stream of [false, true]) {
-    test(`${stream ? 'before a stream’s first token' : 'in JSON'} is given up at the deadline, and charged by the time, at most the cap`, async () => {
+    test(`an upstream that is silent ${stream ? 'before a stream’s first token' : 'in JSON'} is given up at the deadline, and charged by the time, up to the output limit`, async () => {
       const aborted = first.aborted;
       first.next({ hang: 'headers' });
       const rows = await rowsOf(async () => {
@@ -294,7 +294,7 @@ describe('an upstream that goes silent', () => {
       await waitFor(() => first.aborted > aborted, ABORT_MS);
     });
 
-    test(`${stream ? 'before a stream’s first token' : 'in JSON'} is replaced, costs nothing that it did not report, and is aborted`, async () => {
+    test(`an upstream that is silent ${stream ? 'before a stream’s first token' : 'in JSON'} is aborted and replaced by another, and costs only what it reported`, async () => {
       const aborted = first.aborted;
       first.next({ hang: 'headers' });
       second.next({ text: 'Hi', usage: { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 } });
@@ -311,14 +311,14 @@ describe('an upstream that goes silent', () => {
     });
   }
 
-  test('after a report without content is replaced, and costs what it reported', async () => {
+  test('an upstream that is silent after a report without content is replaced, and costs what it reported', async () => {
     const usage = { prompt_tokens: 20, completion_tokens: 5 };
     first.next({ raw: [`data: ${JSON.stringify({ id: 'x', choices: [], usage })}\n\n`], form: 'sse', keepOpen: true });
     second.next({ text: 'Hi', usage: { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 } });
     const rows = await rowsOf(async () => (await chat({ model: 'twofold', stream: true })).text());
     expect(rows.map(({ kind, amount, estimated }) => [kind, amount, estimated])).toEqual([
       ['reserve', 442_000, null],
-      // What it cost is set aside once more, so that the next attempt's worst case fits.
+      // The hold is raised by the cost of the failed attempt, so that the next attempt's worst case fits.
       ['post', 40_000, 0],
       ['raise', 40_000, null],
       ['settle', 17_000, 0],

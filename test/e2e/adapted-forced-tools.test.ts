@@ -16,7 +16,10 @@ import {
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** `gateway.forced_tools`: a forced call of one function, on a Claude that refuses it and on a server of OpenAI's dialect that does. */
+/**
+ * Tests `gateway.forced_tools` with forced calls of one function, on a Claude model and a server of OpenAI's dialect that both refuse such
+ * calls.
+ */
 const claude = useUpstream({ dialect: 'anthropic' });
 const other = useUpstream();
 
@@ -71,14 +74,14 @@ async function answerOf(door: Door, body: object, at = box): Promise<ReadAnswer>
 }
 
 describe.each(DOORS)('a forced call of one function in %s', (_, door) => {
-  describe.each(REFUSING)('on %s', (model) => {
+  describe.each(REFUSING)('on the model %s', (model) => {
     test.each([
       ['named, whole', {}, () => door.named, []],
-      ['named among others, whole', {}, () => door.named, ['time', 'place']],
+      ['one that is named among others, and its whole answer', {}, () => door.named, ['time', 'place']],
       ['required, whole', {}, () => door.any, []],
       ['named, as a stream', { stream: true }, () => door.named, []],
       ['required, as a stream', { stream: true }, () => door.any, []],
-    ] as const)('%s, comes back as that call', async (_form, stream, choice, others) => {
+    ] as const)('%s comes back as a call of the forced function', async (_form, stream, choice, others) => {
       const body = { ...door.body(model, SCHEMA, others), ...choice(), ...stream };
       const { calls, text, finish, platform } = await answerOf(door, body);
       expect(calls).toEqual([{ id: expect.stringMatching(/^[a-zA-Z0-9_-]+$/), name: 'weather', arguments: CITY }]);
@@ -94,52 +97,52 @@ describe.each(DOORS)('a forced call of one function in %s', (_, door) => {
       });
     });
 
-    test('costs what its service reports', async () => {
+    test('an adapted call costs what its provider reports', async () => {
       const usage = { prompt_tokens: 100, completion_tokens: 10 };
       upstreamOf(model).next({ text: CITY_PIECES, usage });
       const { platform } = await answerOf(door, { ...door.body(model, SCHEMA), ...door.named });
       expect([platform.credits_consumed, platform.estimated]).toEqual([0.14, false]);
     });
 
-    test('that the cap cuts keeps its finish reason', async () => {
+    test('an adapted call that the output limit cuts keeps its finish reason', async () => {
       upstreamOf(model).next({ text: '{"city":"Be', finish: 'length' });
       const { calls, finish } = await answerOf(door, { ...door.body(model, SCHEMA), ...door.named, stream: true });
       expect([calls[0]?.name, calls[0]?.arguments, finish]).toEqual(['weather', '{"city":"Be', door.finishes[1]]);
     });
 
-    test('that the model refuses has no call', async () => {
+    test('an adapted call that the model refuses has no function call', async () => {
       upstreamOf(model).next({ text: [], refusal: 'I do not say that.', finish: 'content_filter' });
       const { calls } = await answerOf(door, { ...door.body(model, SCHEMA), ...door.named });
       expect(calls).toEqual([]);
     });
 
-    test('has calls with IDs that differ from answer to answer', async () => {
+    test('adapted calls have IDs that differ from answer to answer', async () => {
       const body = { ...door.body(model, SCHEMA), ...door.named };
       const [first, second] = [await answerOf(door, body), await answerOf(door, body)];
       expect(first.calls[0]!.id).not.toBe(second.calls[0]!.id);
     });
   });
 
-  test('goes to a model that accepts it unchanged', async () => {
+  test('a forced call is passed unchanged to a model that accepts it', async () => {
     claude.next({ toolCalls: [{ name: 'weather', arguments: CITY }] });
     const { calls, platform } = await answerOf(door, { ...door.body('claude-opus-4-8', SCHEMA), ...door.named });
     expect([calls[0]?.name, platform.adapted]).toEqual(['weather', undefined]);
     expect(claude.requests.at(-1)!.asked).toMatchObject({ tools: ['weather'], toolChoice: ['weather'], schema: null });
   });
 
-  test('lets a selector choose a model that refuses it', async () => {
+  test('a selector may choose a model that refuses forced calls', async () => {
     const { platform } = await answerOf(door, { ...door.body('auto', SCHEMA), ...door.named });
     expect([platform.routed_model, platform.adapted]).toEqual(['claude-opus-5-5', ['tool_choice']]);
   });
 
-  test('is refused in version 1, with the setting that allows it', async () => {
+  test('in policy version 1 a forced call is refused, and the error names the setting that allows it', async () => {
     const response = await former.post(door.path, { ...door.body('claude-opus-5-5', SCHEMA), ...door.named });
     const { message } = (await expectError(response, 'no_eligible_model', 'tool_choice'))!;
     expect(message).toContain('does not accept a forced `tool_choice`');
     expect(message).toContain('`gateway.forced_tools: adapt`');
   });
 
-  test('is refused on a model without structured output', async () => {
+  test('a forced call is refused on a model without structured output', async () => {
     const response = await box.post(door.path, { ...door.body('no-schema', SCHEMA), ...door.named });
     await expectError(response, 'no_eligible_model', 'tool_choice');
   });
@@ -165,19 +168,19 @@ describe.each(DOORS)('a forced call of one function in %s', (_, door) => {
       () => withSchema({ type: 'object', properties: { next: { $ref: '#' } } }),
       'is recursive',
     ],
-  ])('%s is refused with the rule, and a selector takes another model', async (_form, body, why) => {
+  ])('a forced call %s is refused with the reason, and a selector chooses another model', async (_form, body, why) => {
     const response = await box.post(door.path, body());
     const { message } = (await expectError(response, 'no_eligible_model', 'tool_choice'))!;
     expect(message).toContain('does not accept a forced `tool_choice`');
     expect(message).toContain(why);
-    // What prevents the schema prevents it as the format of the answer, too.
+    // The same obstacle also prevents this schema as the format of the answer, so the error does not suggest it.
     expect(message).not.toContain('json_schema');
     claude.next({ toolCalls: [{ name: 'weather', arguments: CITY }] });
     const { platform } = await answerOf(door, { ...body(), model: 'auto' });
     expect([platform.routed_model, platform.adapted]).toEqual(['claude-opus-4-8', undefined]);
   });
 
-  test('with alternatives at the top is refused with the rule', async () => {
+  test('a forced call whose schema has alternatives at the top is refused with the reason', async () => {
     const response = await box.post(door.path, withSchema({ type: 'object', anyOf: [SCHEMA] }));
     const { message } = (await expectError(response, 'no_eligible_model', 'tool_choice'))!;
     expect(message).toContain('`anyOf` at the top');
@@ -186,7 +189,7 @@ describe.each(DOORS)('a forced call of one function in %s', (_, door) => {
   const withSchema = (schema: object) => ({ ...door.body('claude-opus-5-5', schema), ...door.named });
 });
 
-test('a request for thinking with a forced call is adapted on a model that refuses both together', async () => {
+test('thinking with a forced call is adapted on a model that refuses both together', async () => {
   const body = { ...chat.body('claude-opus-4-8', SCHEMA), ...chat.named, reasoning_effort: 'high' };
   claude.next({ reasoning: 'Bern is in Switzerland.', text: CITY_PIECES });
   const { calls, platform } = await answerOf(chat, { ...body, stream: true });
@@ -194,7 +197,7 @@ test('a request for thinking with a forced call is adapted on a model that refus
   expect(claude.requests.at(-1)!.body.thinking).toMatchObject({ type: 'adaptive' });
 });
 
-test('Messages keep the fields that only Anthropic knows', async () => {
+test('an adapted Messages request keeps the fields that only Anthropic knows', async () => {
   const system = [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }];
   const body = {
     ...messages.body('claude-opus-5-5', SCHEMA),
@@ -210,19 +213,19 @@ test('Messages keep the fields that only Anthropic knows', async () => {
   expect(sent).not.toContainAnyKeys(['tools', 'tool_choice', 'stop_sequences']);
 });
 
-test('Messages whose `output_config` is null are adapted', async () => {
+test('a Messages request whose `output_config` is null is adapted', async () => {
   const body = { ...messages.body('claude-opus-5-5', SCHEMA), ...messages.named, output_config: null };
   const { calls } = await answerOf(messages, body);
   expect(calls[0]?.arguments).toBe(CITY);
 });
 
-test('parallel calls that are switched off need nothing of a model that answers in a schema', async () => {
+test('switching off parallel calls requires nothing of a model that answers in a schema', async () => {
   const body = { ...chat.body('refuses-calls', SCHEMA), ...chat.named, parallel_tool_calls: false };
   expect((await answerOf(chat, body)).calls[0]?.arguments).toBe(CITY);
   expect(other.requests.at(-1)!.body).not.toContainAnyKeys(['tools', 'tool_choice', 'parallel_tool_calls']);
 });
 
-test('each choice of an answer has a call with its own ID', async () => {
+test('each choice of an answer has an adapted call with its own ID', async () => {
   const body = { ...chat.body('refuses-calls', SCHEMA), ...chat.named, n: 2 };
   const response = await box.post(chat.path, body);
   const choices = objectsIn(objectOf(await response.json()).choices);
@@ -231,7 +234,7 @@ test('each choice of an answer has a call with its own ID', async () => {
   expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
 });
 
-test('the result of such a call is answered as that of any call', async () => {
+test('the result of an adapted call is accepted like the result of any call', async () => {
   const body = { ...messages.body('claude-opus-5-5', SCHEMA), ...messages.named };
   const { calls } = await answerOf(messages, body);
   const id = calls[0]!.id;
@@ -247,7 +250,7 @@ test('the result of such a call is answered as that of any call', async () => {
   expect((await answerOf(messages, later)).text).toBe('It rains.');
 });
 
-test('the record of the decision says what was adapted, and repeats as equal', async () => {
+test('the record of the decision says what was adapted, and repeating the decision gives the same result', async () => {
   const { platform } = await answerOf(chat, { ...chat.body('claude-opus-5-5', SCHEMA), ...chat.named });
   const decision = objectOf(await (await box.get(`/v1/decisions/${platform.decision_id}`)).json());
   expect(objectOf(decision.outcome).adapted).toEqual(['tool_choice']);
@@ -255,7 +258,7 @@ test('the record of the decision says what was adapted, and repeats as equal', a
   expect(objectOf(decision.replay).matches).toBe(true);
 });
 
-test('/v1/route says for each model whether the call would be adapted, as a chat gets it', async () => {
+test('/v1/route says for each model whether the forced call would be adapted, as in a chat', async () => {
   const response = await box.post('/v1/route', { ...chat.body('auto', SCHEMA), ...chat.named });
   const { recommended_model: model, adapted, alternatives } = objectOf(await response.json());
   expect([model, adapted]).toEqual(['claude-opus-5-5', ['tool_choice']]);
@@ -275,7 +278,7 @@ test.each([
   expect(JSON.stringify(explanation).includes('JSON schema')).toBe(isAdapted);
 });
 
-test('a conversation that ends with the beginning of an answer is refused with the rule', async () => {
+test('a forced call in a conversation that ends with the beginning of an answer is refused with the reason', async () => {
   const body = { ...chat.body('refuses-calls', SCHEMA), ...chat.named };
   const begun = { messages: [...QUESTION, { role: 'assistant', content: '{' }] };
   const refused = await box.post(chat.path, { ...body, ...begun });

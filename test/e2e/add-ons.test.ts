@@ -4,7 +4,7 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 
-/** What a service in Anthropic's dialect bills beside tokens, through the doors of two dialects. */
+/** Usage that a provider in Anthropic's dialect bills in addition to tokens. The tests call it through two dialects. */
 const reported = {
   input_tokens: 100,
   cache_creation_input_tokens: 1_000,
@@ -66,17 +66,17 @@ const say = (more: object = {}) => ({
 });
 const ask = (key: string, more: object = {}) => box.post('/v1/messages', say(more), withKey(key));
 
-describe('a request that its service bills beside tokens', () => {
-  test('is charged its searches and what it keeps for an hour; an export tells, and the audit computes it again', async () => {
+describe('a request whose provider bills more than tokens', () => {
+  test('searches and an hour of cache are charged; an export shows them, and the audit computes the same charge', async () => {
     const before = bodies.length;
     const asked = await ask(funded, { tools: [search] });
     const got = Object(await asked.json());
     expect([asked.status, got.error]).toEqual([200, undefined]);
     // 100 × 1 + 400 × 1.25 + 600 × 2 + 50 × 5 thousandths of a Credit, and 2 searches at 10 Credits
     expect(got.platform.credits_consumed).toBe(22.05);
-    // What the service sent is what the caller gets.
+    // The caller gets exactly what the provider sent.
     expect(got.content).toEqual(answer.content);
-    // The policy's limit of uses, where the request has none.
+    // The policy's limit of uses applies if the request has none.
     expect(bodies[before]!.tools).toEqual([{ ...search, max_uses: 3 }]);
     const { out } = await runHere(['ledger', 'export', '--key', idOf(funded), '--format', 'json', '--data', box.data]);
     const [line]: Record<string, unknown>[] = JSON.parse(out);
@@ -86,7 +86,7 @@ describe('a request that its service bills beside tokens', () => {
     expect([audited.code, audited.out]).toEqual([0, expect.stringContaining('nothing wrong')]);
   });
 
-  test('keeps its own limit of uses', async () => {
+  test('a request keeps its own limit of tool uses', async () => {
     const limited = { ...search, max_uses: 1 };
     const { status } = await ask(funded, { tools: [limited] });
     expect(status).toBe(200);
@@ -108,7 +108,7 @@ describe('a request that its service bills beside tokens', () => {
     ['code that the service runs', { tools: [{ type: 'code_execution_20250825', name: 'run' }] }, 'tools[0]'],
   ];
   test.each(FIELDS)(
-    'is refused where a fund pays and nothing prices it, and passes where none does: %s',
+    'a tool without a price is refused if a fund pays, and allowed if none does: %s',
     async (_, more, field) => {
       const refused = await ask(funded, more);
       const { error } = Object(await refused.json());
@@ -123,7 +123,7 @@ describe('a request that its service bills beside tokens', () => {
     },
   );
 
-  test('is for a model whose price covers it: searches, and an hour of cache', async () => {
+  test('a request with searches or an hour of cache goes to a model whose price covers them', async () => {
     const hour = { system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral', ttl: '1h' } }] };
     for (const more of [hour, { tools: [search] }]) {
       expect((await ask(funded, more)).status).toBe(200);
@@ -133,11 +133,11 @@ describe('a request that its service bills beside tokens', () => {
     }
   });
 
-  test('passes with a tool that the policy vouches for', async () => {
+  test('a request with a tool that the policy allows to pass is served', async () => {
     expect((await ask(funded, { tools: [{ type: 'odd_20260101', name: 'odd' }] })).status).toBe(200);
   });
 
-  test('names the field of the dialect in which it was asked', async () => {
+  test('the error names the field in the dialect of the request', async () => {
     const asked = {
       model: 'bare',
       max_tokens: 9,

@@ -4,7 +4,10 @@ import { answerOf } from '../support/answers.ts';
 import { type ApiCall, type ApiClient, apiClient } from '../support/api-client.ts';
 import { withKey } from '../support/signalbox.ts';
 
-/** The admin API by a client that knows nothing but the document: a member serves itself, and an operator and an auditor look on. */
+/**
+ * Uses the admin API with a client that knows only the OpenAPI document. A member manages its own keys, while an operator and an auditor
+ * read.
+ */
 const box = usePeople();
 let api: ApiClient;
 
@@ -19,7 +22,7 @@ interface NewKey extends Row {
   readonly key: string;
 }
 
-/** The login of each. */
+/** The logins of the three people. */
 const MEMBER = {
   get headers() {
     return box.as('member').headers;
@@ -40,7 +43,7 @@ beforeAll(async () => {
   api = await apiClient(box.url);
 });
 
-/** Follows the pages of a list to its end. */
+/** Reads all pages of a list. */
 async function pages(
   operation: string,
   cursor: 'after' | 'before',
@@ -56,7 +59,7 @@ async function pages(
   }
 }
 
-test('a member makes, uses, rotates and revokes a key, and sees what it spent and why', async () => {
+test('a member creates, uses, rotates and revokes a key, and sees what the key spent and why', async () => {
   const made = await api.call<NewKey>('POST /admin/keys', { ...MEMBER, body: { name: 'laptop' } });
   const { id, key } = made.body;
   const chat = { model: 'toy', messages: [{ role: 'user', content: 'Hello' }] };
@@ -85,7 +88,7 @@ test('a member makes, uses, rotates and revokes a key, and sees what it spent an
   );
 });
 
-test('pages of every list are complete and in order', async () => {
+test('the pages of every list are complete and in order', async () => {
   for (const name of ['a', 'b', 'c', 'd', 'e']) {
     const { body } = await api.call<NewKey>('POST /admin/keys', { ...LEAD, body: { name } });
     await box.post(
@@ -112,16 +115,16 @@ test('pages of every list are complete and in order', async () => {
   }
 });
 
-/** Those that end: the feed of events goes on until its caller leaves. */
+/** All reading operations that end. The feed of events is left out, because it ends only when its caller disconnects. */
 const readingOperations = () =>
   api.operations.filter(
     (name) => name.startsWith('GET /admin/') && !name.includes('{id}') && name !== 'GET /admin/events',
   );
 
-/** Lists that are as long as the policy. */
+/** Lists without pages, because their length is fixed by the policy. */
 const OF_THE_POLICY = ['GET /admin/endpoints', 'GET /admin/models'];
 
-test('every list has pages by a cursor, as the document says', async () => {
+test('every list has pages with a cursor, as the OpenAPI document says', async () => {
   const reading = readingOperations();
   const lists: string[] = [];
   for (const name of reading) {
@@ -135,13 +138,13 @@ test('every list has pages by a cursor, as the document says', async () => {
   expect(lists.length).toBeGreaterThan(7);
 });
 
-test('every reading operation of operators answers as documented', async () => {
+test('every reading operation of operators answers as the OpenAPI document says', async () => {
   const reading = readingOperations();
   expect(reading.length).toBeGreaterThan(10);
   for (const name of reading) expect([name, (await api.call(name, AUDITOR)).status]).toEqual([name, 200]);
 });
 
-test('the document has If-Match where a version may be refused, and nowhere else', () => {
+test('the OpenAPI document has If-Match exactly where a version may be refused', () => {
   const reading = api.operations.filter((name) => api.parametersOf(name).includes('If-Match'));
   expect(reading.toSorted()).toEqual(
     [
@@ -152,7 +155,7 @@ test('the document has If-Match where a version may be refused, and nowhere else
   );
 });
 
-test('the client sends and takes nothing that the document lacks', async () => {
+test('the client sends and receives nothing that the OpenAPI document lacks', async () => {
   const list = (query: Readonly<Record<string, string>>) => api.call('GET /admin/keys', { ...AUDITOR, query });
   await expect(list({ colour: 'red' })).rejects.toThrow('no parameter colour');
   await expect(api.call('GET /admin/nothing', AUDITOR)).rejects.toThrow('no operation');

@@ -6,7 +6,7 @@ import { testPolicy } from '../support/policies.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** What stops a key stops it within a second; taken four times, ms. */
+/** A change that stops a key takes effect within a second; the tests allow four times as much, ms. */
 const WITHIN = 4_000;
 
 const upstream = useUpstream();
@@ -15,7 +15,7 @@ const box = useSignalbox(() => ({
   policy: testPolicy(
     { first: upstream.url },
     { best: { endpoints: ['first'], price: { input: 1, output: 4 } }, plain: { endpoints: ['first'] } },
-    // Many tests ask with keys that do not work any longer.
+    // Many tests send requests with keys that no longer work.
     'gateway: { failed_auth_per_minute: 1000000 }\n',
   ),
 }));
@@ -45,7 +45,7 @@ const deed = (id: string, what: string, body: object = {}) => box.post(`/admin/k
 const shown = async (id: string) => keyOf(await box.get(`/admin/keys/${id}`));
 
 describe('/admin/keys', () => {
-  test('makes a key that works from the answer on, with chat and route unless said', async () => {
+  test('a new key works as soon as it is returned, by default with the scopes chat and route', async () => {
     const made = await create();
     expect(made.key).toMatch(new RegExp(`^sb_live_${made.id}_[\\w-]{43}$`));
     expect((await chat(made.key)).status).toBe(200);
@@ -54,7 +54,7 @@ describe('/admin/keys', () => {
     expect((await shown(made.id)).last_used_at).not.toBeNull();
   });
 
-  test('gives a key all that is asked for', async () => {
+  test('a new key gets everything that the request sets', async () => {
     const terms = {
       name: 'trial',
       scopes: ['chat'],
@@ -72,13 +72,13 @@ describe('/admin/keys', () => {
     expect((await keyOf(await box.get('/admin/keys'))).data.find(({ id }) => id === made.id)).toEqual(rest);
   });
 
-  test('an admin key may make another', async () => {
+  test('an admin key may create another admin key', async () => {
     const made = await create({ scopes: ['admin'] });
     expect((await box.get('/admin/keys', withKey(made.key))).status).toBe(200);
     expect((await chat(made.key)).status).toBe(403);
   });
 
-  test('a rotated, a revoked and an expired key stop at once, and the command line sees it', async () => {
+  test('a rotated, revoked or expired key stops at once, and commands show it', async () => {
     const [rotated, revoked, expired] = [await create(), await create(), await create({ expires_in_seconds: 60 })];
     const next = await keyOf(await deed(rotated.id, 'rotate', { overlap_seconds: 0 }));
     expect([await status(rotated.key), await status(next.key)]).toEqual([401, 200]);
@@ -86,7 +86,7 @@ describe('/admin/keys', () => {
     const answer = await deed(revoked.id, 'revoke');
     expect(await keyOf(answer)).toMatchObject({ id: revoked.id, state: 'revoked' });
     expect(await status(revoked.key)).toBe(401);
-    // The clock cannot be moved from here, but the moment can.
+    // The test cannot move the server's clock, but it can move the key's expiry.
     const db = new Database(join(box.data, 'signalbox.db'), { readwrite: true });
     db.run('PRAGMA busy_timeout = 1000');
     db.run('UPDATE keys SET expires_at = ? WHERE id = ?', [Date.now() - 1, expired.id]);
@@ -96,7 +96,7 @@ describe('/admin/keys', () => {
     expect((await box.run('keys', 'list')).out).toMatch(new RegExp(`${revoked.id} .*revoked`));
   });
 
-  test('a rotated key has two secrets until the overlap ends by itself, a day unless said', async () => {
+  test('a rotated key has two secrets until the overlap ends by itself, after a day by default', async () => {
     const made = await create();
     const day = await keyOf(await deed(made.id, 'rotate'));
     expect(Date.parse(day.overlap_ends_at!) - Date.now()).toBeGreaterThan(86_000_000);
@@ -108,7 +108,7 @@ describe('/admin/keys', () => {
     expect((await shown(made.id)).overlap_ends_at).toBeNull();
   });
 
-  test('a revocation by command stops a key made here, and one made by command can be revoked here', async () => {
+  test('a command can revoke a key created by the API, and the API can revoke a key created by a command', async () => {
     const made = await create();
     await box.run('keys', 'revoke', made.id);
     await waitFor(async () => (await status(made.key)) === 401, WITHIN);
@@ -118,7 +118,7 @@ describe('/admin/keys', () => {
     expect(await status(key)).toBe(401);
   });
 
-  test('a grant counts from the answer on; a key without one is post-paid', async () => {
+  test('a grant counts as soon as it is returned; a key without a grant is billed afterwards', async () => {
     const made = await create();
     const granted = await deed(made.id, 'grant', { credits: 30, note: 'invoice 1042' });
     const balance = { granted_credits: 30, spent_credits: 0, left_credits: 30 };
@@ -140,8 +140,8 @@ describe('/admin/keys', () => {
   });
 });
 
-describe('the trail', () => {
-  test('records changes by the API and by the command line, with their authors', async () => {
+describe('the audit trail', () => {
+  test('the audit trail has the changes by the API and by commands, with their authors', async () => {
     const made = await create({ name: 'trailed' });
     const rotated = await deed(made.id, 'rotate', { overlap_seconds: 60 });
     await deed(made.id, 'grant', { credits: 2, note: 'a note' });
@@ -163,7 +163,7 @@ describe('the trail', () => {
   });
 });
 
-describe('what is wrong is refused with its place, and nothing is done:', () => {
+describe('an invalid request is refused with the name of its field, and changes nothing:', () => {
   const cases: readonly (readonly [path: string, body: unknown, code: string, param: string | null])[] = [
     ['/admin/keys', { nme: 'x' }, 'unknown_field', 'nme'],
     ['/admin/keys', { name: 7 }, 'invalid_type', 'name'],
@@ -215,13 +215,13 @@ describe('what is wrong is refused with its place, and nothing is done:', () => 
     expect((await keyOf(response)).error).toMatchObject({ code: 'out_of_range', param: 'limit' });
   });
 
-  test('DELETE gets an error that names the method to use', async () => {
+  test('the error for DELETE names the method to use', async () => {
     const response = await box.get('/admin/keys/test00000001', { method: 'DELETE' });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, PATCH']);
   });
 });
 
-test('no part of a secret is anywhere but in the answer that made it', async () => {
+test('no part of a secret is stored or shown except in the answer that created it', async () => {
   const made = await create({ name: 'canary' });
   const rotated = await keyOf(await deed(made.id, 'rotate'));
   const byHand = await box.makeKey('--name', 'canary');

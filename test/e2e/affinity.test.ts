@@ -4,9 +4,9 @@ import type { FakeUpstream, RecordedRequest } from '../support/fake-upstream.ts'
 import { testPolicy } from '../support/policies.ts';
 import { useLivePolicy, useUpstream } from '../support/use.ts';
 
-/** What a conversation's earlier turns mean for its next one, through the real server. */
+/** Tests through a real server how the earlier turns of a conversation affect its next turn. */
 const TTL_S = 3;
-/** Tokens that the upstreams report of every prompt. */
+/** The tokens that the upstreams report for every prompt. */
 const CACHED = 1_000;
 
 const ANSWER = 'A fake.';
@@ -15,7 +15,7 @@ const [first, second] = [useUpstream({ behaviour }), useUpstream({ behaviour })]
 const live = useLivePolicy(() => ({ 'policy.yaml': policyText() }));
 let other: string;
 
-/** `dear` gives a good price for what it has in its cache, `stiff` a poor one; `cheap` costs half of both without any. */
+/** `dear` has a low price for cached input, `stiff` a high one. `cheap` costs half as much as either without any cache. */
 function policyText(quality = 0.9): string {
   const text = testPolicy(
     { first: first.url, second: second.url },
@@ -38,7 +38,7 @@ beforeAll(async () => {
 type Message = Readonly<Record<string, unknown>>;
 
 let conversations = 0;
-/** Between 1,000 and 1,700 tokens that nobody has asked before. */
+/** Makes a prompt of 1,000 to 1,700 tokens that no test has sent before. */
 const opening = (): Message[] => [
   { role: 'system', content: `Conversation ${++conversations}. ${'You know the tides of the sea. '.repeat(170)}` },
   { role: 'user', content: 'Who are you?' },
@@ -63,7 +63,7 @@ const cachedOf = async (decision: string, key?: string): Promise<Readonly<Record
 
 describe('the next turn of a conversation', () => {
   for (const stream of [false, true]) {
-    test(`prices what its model has cached, after ${stream ? 'a stream' : 'an answer in one piece'}, in route and in chat`, async () => {
+    test(`the next turn is priced with the tokens that its model has cached, after ${stream ? 'a stream' : 'an answer in one piece'}, in route and in chat`, async () => {
       const messages = opening();
       const before = await route('dear', nextTurn(messages));
       if (stream) {
@@ -72,7 +72,8 @@ describe('the next turn of a conversation', () => {
         );
       } else await chat('dear', messages);
       const after = await route('dear', nextTurn(messages));
-      // As they were expected, whatever the upstream counts; at 0.4 rather than 4 USD per 1M tokens, and 0.001 USD a Credit.
+      // The cached tokens are the expected tokens, whatever the upstream reports. They cost 0.4 instead of 4 USD per 1M tokens, at 0.001
+      // USD for a Credit.
       const { dear = 0 } = await cachedOf(after.decision_id);
       expect(dear).toBeGreaterThan(CACHED);
       expect(before.estimated_cost_credits - after.estimated_cost_credits).toBeCloseTo((dear * (4 - 0.4)) / 1_000, 6);
@@ -84,7 +85,7 @@ describe('the next turn of a conversation', () => {
     });
   }
 
-  test('of another key with the same words finds nothing', async () => {
+  test('another key that sends the same words finds no cached tokens', async () => {
     const messages = opening();
     await chat('dear', messages);
     const asked = await route('dear', nextTurn(messages), other);
@@ -93,22 +94,22 @@ describe('the next turn of a conversation', () => {
     expect(await cachedOf(platform.decision_id, other)).toEqual({});
   });
 
-  test('finds nothing once the provider has let go of it', async () => {
+  test('the next turn finds no cached tokens once the provider’s cache has expired', async () => {
     const messages = opening();
     await chat('dear', messages);
-    // The provider's own time, from the answer on.
+    // Waits until the provider's cache has expired, counted from the answer.
     await Bun.sleep(TTL_S * 1_000 + 50);
     expect(await cachedOf((await route('dear', nextTurn(messages))).decision_id)).toEqual({});
   });
 
-  test('finds nothing of an answer that failed', async () => {
+  test('the next turn finds no cached tokens of an answer that failed', async () => {
     const messages = opening();
     first.next({ status: 400, error: { message: 'Bad.' } });
     await chat('dear', messages);
     expect(await cachedOf((await route('dear', nextTurn(messages))).decision_id)).toEqual({});
   });
 
-  test('survives a reload', async () => {
+  test('cached tokens are still known after a reload of the policy', async () => {
     const messages = opening();
     await chat('dear', messages);
     const { revision } = await live.status();
@@ -117,7 +118,7 @@ describe('the next turn of a conversation', () => {
     expect(Object.keys(await cachedOf((await route('dear', nextTurn(messages))).decision_id))).toEqual(['dear']);
   });
 
-  test('stays with a dearer model where its cached price makes it the better one, and nowhere else', async () => {
+  test('the next turn stays with a more expensive model only if its price for cached input makes it the better one', async () => {
     const cheapest = { route_strategy: { cost_weight: 1, quality_weight: 0 } };
     for (const [served, next] of [
       ['dear', 'dear'],
@@ -126,7 +127,7 @@ describe('the next turn of a conversation', () => {
     ] as const) {
       const messages = opening();
       expect((await chat('auto', messages, cheapest)).platform.routed_model).toBe('cheap');
-      // Another conversation, which that one has not begun.
+      // Another conversation, whose beginning differs from the first one's.
       const own = opening();
       await chat(served, own);
       expect((await chat('auto', nextTurn(own), cheapest)).platform.routed_model).toBe(next);
@@ -136,18 +137,18 @@ describe('the next turn of a conversation', () => {
 
 describe('signed reasoning', () => {
   const signed = { thought_signature: 'c2lnbmVk', reasoning_content: 'I am a fake.' };
-  /** What an upstream was sent of the answer of before. */
+  /** Returns the earlier answer as the upstream received it in the next request. */
   const answerIn = ({ messages }: RecordedRequest['body']) => (messages as Message[])[2]!;
   const sent = ({ requests }: FakeUpstream) => answerIn(requests.at(-1)!.body);
 
-  test('goes back to the model that wrote it, and not to its stand-in of another family', async () => {
+  test('signed reasoning goes back to the model that wrote it, and not to a fallback of another model family', async () => {
     const messages = opening();
     expect((await chat('auto', messages)).platform.routed_model).toBe('dear');
     const own = await chat('auto', nextTurn(messages, signed));
     expect(own.platform).toMatchObject({ routed_model: 'dear', dropped: [] });
     expect(sent(first)).toHaveProperty('thought_signature');
     const before = first.requests.length;
-    // `stiff` is at the same provider, and of another family, too.
+    // `stiff` is at the same provider, but of another model family.
     first.next({ status: 500 }, { status: 500 });
     const { platform } = await chat('auto', nextTurn(messages, signed));
     expect(platform.routed_model).toBe('cheap');
@@ -160,7 +161,7 @@ describe('signed reasoning', () => {
     expect(sent(second)).toEqual({ role: 'assistant', content: ANSWER });
   });
 
-  test('with other words than the answer’s has no known origin', async () => {
+  test('signed reasoning with other words than the answer had counts as of unknown origin', async () => {
     const messages = opening();
     expect((await chat('auto', messages)).platform.routed_model).toBe('dear');
     const elsewhere = { ...signed, content: 'Another answer.' };
@@ -168,7 +169,7 @@ describe('signed reasoning', () => {
     expect(platform.dropped).toEqual(['messages[2].thought_signature']);
   });
 
-  test('of unknown origin goes only to a model that its caller names', async () => {
+  test('signed reasoning of unknown origin goes only to a model that its caller names', async () => {
     const messages = nextTurn(opening(), signed);
     const routed = await chat('auto', messages);
     expect(routed.platform.dropped).toEqual(['messages[2].thought_signature']);
@@ -179,26 +180,26 @@ describe('signed reasoning', () => {
   });
 });
 
-test('how long answers are, and how soon they come from a cache, is learnt and shown', async () => {
+test('the server learns and shows how long answers are, and how soon they come with a cached prompt', async () => {
   const usage = { prompt_tokens: 2_000, completion_tokens: 40, prompt_tokens_details: { cached_tokens: 1_500 } };
   const ask = async (more: object) => {
     first.next({ usage, firstChunkAfterMs: 5 });
-    // A ceiling goes by the task, which is read for it.
+    // A latency limit depends on the expected length of the task, so the task is read.
     const body = { model: 'dear', messages: opening(), constraints: { max_latency_ms: 600_000 }, ...more };
     await eventsOf(await live.box.post('/v1/chat/completions', body));
   };
   const expected = () => live.metrics().then((all) => all.get('signalbox_task_output_tokens{task="general"}')!);
   const answers = () => live.metrics().then((all) => all.get('signalbox_task_answers{task="general"}') ?? 0);
   const known = await answers();
-  // Their length is fixed: they teach nothing.
+  // The lengths of these answers are fixed by the request, so they teach nothing.
   for (let i = 0; i < 5; i++) await ask({ max_tokens: 50 });
-  // Nothing depends on their task, so it is not known.
+  // Nothing in these requests depends on their task, so the task is not read.
   for (let i = 0; i < 5; i++) await ask({ constraints: {} });
   const isLearnt = async () => (await answers()) > known + 0.1;
   await quietFor(1_100, 'a length that was learnt of these, which is published each second', isLearnt);
   const before = await expected();
   for (let i = 0; i < 20; i++) await ask({ stream: true, stream_options: { include_usage: true } });
-  // One caller is not heard twice within ten seconds.
+  // Each caller adds at most one answer in ten seconds.
   await waitFor(async () => (await answers()) > known + 0.9);
   expect(await answers()).toBeLessThan(known + 2.1);
   expect(await expected()).toBeLessThan(before);

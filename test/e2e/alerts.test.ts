@@ -40,7 +40,7 @@ alerts:
 const folder = writePolicy(POLICY);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Looks come twenty times a second; all else has its own time. */
+/** Checks of alerts run twenty times a second; all other timers have their normal intervals. */
 const quick: Timers = {
   after: processTimers.after,
   every: (ms, run) => processTimers.every(ms === LOOK_EVERY_MS ? 50 : ms, run),
@@ -58,7 +58,7 @@ async function start(): Promise<Signalbox> {
   return server;
 }
 
-/** A day near the beginning of a month, at which a budget soon has a forecast beyond its limit; tests move it on. */
+/** A day near the beginning of a month, when a budget soon has a forecast above its limit. Tests move it forward. */
 let ahead = Date.UTC(2026, 10, 5, 12) - Date.now();
 const now = (): number => Date.now() + ahead;
 
@@ -67,7 +67,7 @@ const listed = async (query = '') => {
   return Value.Parse(AlertList, await answer.json());
 };
 
-/** The verification as the page has it, for receivers to copy. */
+/** Runs the verification code from the documentation, which receivers copy. */
 async function verification(): Promise<(header: string | null, body: string, secret: string, now?: number) => boolean> {
   const page = readFileSync(join(import.meta.dir, '../../docs/operate/alerts.md'), 'utf8');
   const [, code = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
@@ -97,7 +97,7 @@ beforeEach(() => {
 });
 
 describe('alerts of a server', () => {
-  test('tell of a budget and of a forecast once, through chats, in each form', async () => {
+  test('a server alerts once about a budget and once about a forecast, caused by chats, in each format', async () => {
     const signalbox = await start();
     const body = { model: 'toy', messages: [{ role: 'user', content: 'one two three '.repeat(40) }] };
     expect((await signalbox.post('/v1/chat/completions', body)).status).toBe(200);
@@ -131,7 +131,7 @@ describe('alerts of a server', () => {
     ]);
   });
 
-  test('are the same by HTTP and by the command, which show no address', async () => {
+  test('HTTP and the command list the same alerts, and show no webhook address', async () => {
     const signalbox = server!;
     const text = await (await signalbox.get('/admin/alerts?limit=5')).text();
     const { out } = await signalbox.run('alerts', 'list', '--json', '--limit', '5', '--policies', folder);
@@ -149,7 +149,7 @@ describe('alerts of a server', () => {
     expect((await signalbox.run('alerts', 'list')).out).toBe(list.out);
   });
 
-  test('come page by page', async () => {
+  test('alerts are listed in pages', async () => {
     const signalbox = server!;
     await signalbox.post('/admin/alerts/test', { webhook: 'ops' });
     const first = await listed('?limit=1');
@@ -161,7 +161,7 @@ describe('alerts of a server', () => {
     expect((await signalbox.get('/admin/alerts?limit=201')).status).toBe(400);
   });
 
-  test('tell of a key near its expiry, and not of one that lives for an hour', async () => {
+  test('a server alerts about a key that expires soon, and not about a key that lives for only an hour', async () => {
     const signalbox = server!;
     const expire = { short: 3_600, soon: 4 * 86_400 };
     for (const [name, expires_in_seconds] of Object.entries(expire)) {
@@ -174,7 +174,7 @@ describe('alerts of a server', () => {
     ]);
   });
 
-  test('tell of a refused policy, and that it is over', async () => {
+  test('a server alerts about a refused policy, and again when a policy is accepted', async () => {
     writeFileSync(join(folder, 'policy.yaml'), `${POLICY}nonsense: 1\n`);
     await waitFor(() => of('/ops').length === 1);
     expect(of('/ops')[0]!.text).toContain('unknown-key: there is no section `nonsense`');
@@ -183,7 +183,7 @@ describe('alerts of a server', () => {
     expect(of('/ops')[1]!.text).toContain('active again');
   });
 
-  test('are not sent again by a restart', async () => {
+  test('a restart does not send alerts again', async () => {
     const before = (await listed()).data.length;
     const signalbox = await start();
     await signalbox.post('/admin/alerts/test', { webhook: 'slack' });
@@ -195,7 +195,7 @@ describe('alerts of a server', () => {
 });
 
 describe('a test of webhooks', () => {
-  test('is sent by a request and by the command, to one or to all', async () => {
+  test('a request or a command sends a test alert to one webhook or to all', async () => {
     const signalbox = server!;
     const answer = Value.Parse(AlertTest, await (await signalbox.post('/admin/alerts/test', {})).json());
     expect(answer.data).toEqual([
@@ -205,7 +205,7 @@ describe('a test of webhooks', () => {
     const { code, out } = await signalbox.run('alerts', 'test', 'slack', '--policies', folder);
     expect([code, out]).toEqual([2, expect.stringMatching(/^slack +false +the variable `SLACK_URL` is not set$/m)]);
     expect(receiver.received.map(({ path }) => path).sort()).toEqual(['/ops', '/slack']);
-    // A running server sends it with its own variables, and lists it.
+    // A running server sends the test with its own environment variables, and lists it.
     const before = (await listed('?limit=200')).data.length;
     const served = await signalbox.run('alerts', 'test', 'slack', '--json');
     expect([served.code, JSON.parse(served.out)]).toEqual([
@@ -215,7 +215,7 @@ describe('a test of webhooks', () => {
     expect((await listed('?limit=200')).data.length).toBe(before + 1);
   });
 
-  test('names the webhook that does not exist, and is for admins alone', async () => {
+  test('a test alert names a webhook that does not exist, and only admins can send it', async () => {
     const signalbox = server!;
     const unknown = await signalbox.post('/admin/alerts/test', { webhook: 'op' });
     expect([unknown.status, await unknown.text()]).toEqual([400, expect.stringContaining('no webhook `op`')]);
@@ -240,10 +240,10 @@ describe('alerts of providers', () => {
     watched.post('/v1/chat/completions', { model: 'best', max_tokens: 8, messages: [{ role: 'user', content }] });
   const told = () => of('/slack').map(({ text }) => text);
 
-  test('tell of one that does not answer, and that it answers again', async () => {
+  test('a server alerts about a provider that does not answer, and again when it answers', async () => {
     expect((await chat('hello')).status).toBe(200);
     upstream.behave({ status: 500, error: 'no' });
-    // The breaker lets a try through now and then: it must fail, too, until somebody has looked.
+    // The circuit breaker lets single attempts through. They must fail, too, until the rule has been checked.
     await waitFor(async () => {
       await chat('hello');
       return told().length > 0;
@@ -259,7 +259,7 @@ describe('alerts of providers', () => {
     ]);
   });
 
-  test('tell of prompts that providers do not have in their caches', async () => {
+  test('a server alerts about prompts that providers do not have in their caches', async () => {
     expect((await chat('word '.repeat(140_000))).status).toBe(200);
     await waitFor(() => told().length > 0);
     expect(told()).toEqual([

@@ -4,7 +4,7 @@ import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** `tool_choice: allowed_tools`, which few services know: the others are not given the tools that it leaves out. */
+/** Tests `tool_choice: allowed_tools`. Few providers know it; the others are simply not sent the tools that it does not allow. */
 const [chat, claude, gemini, own] = [
   useUpstream(),
   useUpstream({ dialect: 'anthropic' }),
@@ -44,7 +44,7 @@ interface Shape {
   tool(name: string): object;
   named(name: string): object;
   choice(mode: string | undefined, tools: readonly object[]): object;
-  /** The place of the allowed tools and of their mode. */
+  /** The path of the allowed tools and of their mode. */
   readonly at: string;
   readonly nameAt: string;
 }
@@ -77,7 +77,7 @@ function bodyOf(shape: ShapeName, model: string, mode: string | undefined, more:
   return { model, ...asked, tools: NAMES.map(tool), tool_choice: choice(mode, ALLOWED.map(named)), ...more };
 }
 
-/** The names of the tools that a service was sent last, and its choice among them. */
+/** Returns the names of the tools that were last sent to a provider, and the choice among them. */
 const SENT: Readonly<Record<Exclude<Service, 'own'>, (body: Record<string, unknown>) => readonly unknown[]>> = {
   chat: ({ tools, tool_choice }) => [
     Object(tools).map((tool: { function: { name: string } }) => tool.function.name),
@@ -99,14 +99,14 @@ const sentTo = (upstream: FakeUpstream): Record<string, unknown> => ({
 
 describe.each(['chat', 'responses'] as const)('allowed tools in the dialect of %s', (shape) => {
   for (const mode of ['auto', 'required']) {
-    test.each(['chat', 'claude', 'gemini'] as const)(`are all that %s is given, ${mode}`, async (service) => {
+    test.each(['chat', 'claude', 'gemini'] as const)(`%s is sent only the allowed tools, ${mode}`, async (service) => {
       const answer = await box.post(SHAPES[shape].path, bodyOf(shape, service, mode));
       expect(answer.status, await answer.text()).toBe(200);
       expect(SENT[service](sentTo(UPSTREAMS[service]))).toEqual([ALLOWED, mode]);
     });
   }
 
-  test('are in the order of `tools`, each once', async () => {
+  test('allowed tools are sent in the order of `tools`, each once', async () => {
     const { choice, named, path } = SHAPES[shape];
     const more = { tool_choice: choice('auto', ['news', 'time', 'news'].map(named)) };
     expect((await box.post(path, bodyOf(shape, 'chat', 'auto', more))).status).toBe(200);
@@ -127,7 +127,7 @@ describe.each(['chat', 'responses'] as const)('allowed tools in the dialect of %
     ],
     ['a tool without a name', only('auto', [{ type: 'function' }]), `${at}.tools[0]`, 'missing_field', 'required'],
     ['no tools', { ...only('auto', [named('time')]), tools: [] }, '', '', 'tool'],
-  ])('with %s get a 400 that names the field', async (_, more, param, code, says) => {
+  ])('a request whose allowed tools have %s gets a 400 that names the field', async (_, more, param, code, says) => {
     const refused = await box.post(path, bodyOf(shape, 'chat', 'auto', more));
     const { error } = await answerOf(refused);
     expect([refused.status, error.param?.startsWith(param)], JSON.stringify(error)).toEqual([400, true]);
@@ -136,12 +136,12 @@ describe.each(['chat', 'responses'] as const)('allowed tools in the dialect of %
   });
 });
 
-describe('a request of Responses with allowed tools', () => {
+describe('a Responses request with allowed tools', () => {
   const post = (more: object) => box.post('/v1/responses', bodyOf('responses', 'own', 'required', more));
   const { tool, named, choice } = SHAPES.responses;
   const SEARCH = { type: 'web_search' };
 
-  test('goes to OpenAI as it came, the other tools included, which count in its size', async () => {
+  test('a Responses request is passed to OpenAI unchanged, with the other tools, which count in its size', async () => {
     const long = { ...tool('weather'), description: 'word '.repeat(2_000) };
     const tools = [long, tool('time'), tool('news')];
     const answer = await post({ tools });
@@ -151,11 +151,11 @@ describe('a request of Responses with allowed tools', () => {
       const route = await box.post('/v1/route', bodyOf('responses', 'own', 'required', more));
       return (await adviceOf(route)).max_cost_credits;
     };
-    // 10,000 bytes at 1 millicredit a token.
+    // 10,000 bytes at 0.001 Credits a token.
     expect((await sizeOf({ tools })) - (await sizeOf({}))).toBeGreaterThan(9.9);
   });
 
-  test('counts all tools against the limit', async () => {
+  test('all tools of a Responses request count against the limit', async () => {
     const many = ['a', 'b', 'c'].map(tool);
     const refused = await post({ tools: [...NAMES.map(tool), ...many] });
     expect([refused.status, (await answerOf(refused)).error.param]).toEqual([400, 'tools']);
@@ -164,7 +164,7 @@ describe('a request of Responses with allowed tools', () => {
     expect([hosted.status, (await answerOf(hosted)).error.param]).toEqual([400, 'tools']);
   });
 
-  test('is sent without a tool of OpenAI’s that it does not allow, which could run and be billed', async () => {
+  test('a Responses request is sent without a tool of OpenAI that it does not allow, because the tool could run and be billed', async () => {
     const run = { type: 'mcp', server_label: 'x', server_url: 'https://example.com' };
     const answer = await post({ tools: [...NAMES.map(tool), SEARCH, run] });
     expect(Object(await answer.json()).platform.dropped).toEqual(['tools[3]', 'tools[4]']);
@@ -177,7 +177,7 @@ describe('a request of Responses with allowed tools', () => {
 
   const withSearch = [...NAMES.map(tool), SEARCH];
 
-  test('leaves out a tool of OpenAI’s, too, for a service that has none; one that is allowed is refused by name', async () => {
+  test('a tool of OpenAI is also left out for another provider; if the request allows it, the request is refused with the tool’s name', async () => {
     const left = await post({ model: 'chat', tools: withSearch });
     expect(left.status, await left.text()).toBe(200);
     expect(SENT.chat(sentTo(chat))).toEqual([ALLOWED, 'required']);
@@ -187,7 +187,7 @@ describe('a request of Responses with allowed tools', () => {
     expect(error.message).toContain('(`web_search`)');
   });
 
-  test('may allow tools by their kind, and no kind that is not offered', async () => {
+  test('a Responses request may allow tools by their type, but no type that it does not offer', async () => {
     const both = choice('auto', [named('time'), SEARCH]);
     const answer = await post({ tools: withSearch, tool_choice: both });
     expect(answer.status, await answer.text()).toBe(200);
@@ -199,7 +199,7 @@ describe('a request of Responses with allowed tools', () => {
     ]);
   });
 
-  test('allows no tool that the policy drops', async () => {
+  test('a Responses request cannot allow a tool that the policy drops', async () => {
     const run = { type: 'code_interpreter', container: { type: 'auto' } };
     const asked = { tools: [tool('time'), run], tool_choice: choice('auto', [named('time'), run]) };
     const answer = await post(asked);
@@ -207,14 +207,14 @@ describe('a request of Responses with allowed tools', () => {
     expect(sentTo(own)).toMatchObject({ tools: [tool('time')], tool_choice: choice('auto', [named('time')]) });
   });
 
-  test('without a mode means `auto`, and says so', async () => {
+  test('allowed tools without a mode mean `auto`, and the answer says so', async () => {
     const answer = await box.post('/v1/responses', bodyOf('responses', 'chat', undefined));
     const { tool_choice: echo } = Object(await answer.json());
     expect(echo).toEqual(choice('auto', ALLOWED.map(named)));
     expect(SENT.chat(sentTo(chat))).toEqual([ALLOWED, 'auto']);
   });
 
-  test('finds tools in namespaces', async () => {
+  test('allowed tools are found in namespaces', async () => {
     const space = (name: string) => ({
       type: 'namespace',
       name,
@@ -239,14 +239,14 @@ describe('a request of Responses with allowed tools', () => {
   });
 });
 
-test('a chat with allowed tools counts all tools against the limit', async () => {
+test('all tools of a chat with allowed tools count against the limit', async () => {
   const { tool } = SHAPES.chat;
   const many = [...NAMES, 'a', 'b', 'c'].map(tool);
   const refused = await box.post('/v1/chat/completions', bodyOf('chat', 'chat', 'auto', { tools: many }));
   expect([refused.status, (await answerOf(refused)).error.param]).toEqual([400, 'tools']);
 });
 
-test('`text.format` is echoed with its description', async () => {
+test('the answer repeats `text.format` with its description', async () => {
   const format = { type: 'json_schema', name: 'x', description: 'A weather report.', schema: PARAMETERS, strict: true };
   const echoOf = async (more: object): Promise<unknown> => {
     const body = { model: 'chat', input: 'Hi', text: { format: { ...format, ...more } } };

@@ -5,7 +5,7 @@ import { runHere } from '../support/run-here.ts';
 import { type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
-/** A task whose answers are a tenth or ten times as long as the policy declares, on a server that has measured it. */
+/** A task whose answers are a tenth or ten times as long as the policy declares, on a server that has measured them. */
 const upstream = useUpstream();
 
 const MODELS = {
@@ -14,7 +14,7 @@ const MODELS = {
   writer: { endpoints: ['up'], price: { input: 1, output: 4 }, quality: 0.7 },
   short: { endpoints: ['up'], price: { input: 1, output: 4 }, quality: 0.7 },
 };
-/** `writer` gives the answers that are measured, so that the candidates of the others keep their declared speeds. */
+/** `writer` gives the answers that are measured, so that the candidates of the other selectors keep their declared speeds. */
 const SELECTORS = ['auto', 'auto-cheap', 'auto-fast'];
 const policyOf = (declared: number, head = 'version: 2') =>
   testPolicy(
@@ -45,7 +45,7 @@ interface Explanation {
 
 async function explainedBy(box: Signalbox, model: string, more: object = {}): Promise<Explanation> {
   const request = { model, messages, ...more };
-  // A principal gets ten explanations a second.
+  // Each principal may request ten explanations a second.
   const answer = await waitFor(async () => {
     const response = await box.post('/admin/policy/explain', { request });
     return response.status === 429 ? null : response;
@@ -60,7 +60,7 @@ async function start(declared: number, head?: string) {
   const clock = () => performance.now() + skippedMs;
   const box = await startSignalbox({ policy, env: UPSTREAM_ENV, clock });
   const chat = async (model: string, more: object = {}) => {
-    // A key adds one answer of a task in ten seconds.
+    // A key adds at most one answer of a task in ten seconds.
     skippedMs += 10_001;
     const response = await box.post('/v1/chat/completions', { model, messages, ...more });
     expect(response.status).toBe(200);
@@ -69,7 +69,7 @@ async function start(declared: number, head?: string) {
   return { box, chat };
 }
 
-/** A server after so many answers of `words` words, once it has published what it measured. */
+/** Starts a server, gets enough answers of `words` words, and waits until the measured length is published. */
 async function warm(words: number, head?: string) {
   upstream.behave({ text: 'word '.repeat(words) });
   const server = await start(1_200, head);
@@ -86,7 +86,7 @@ test.each([
   ['a thirtieth as long', 40],
   ['three times as long', 3_600],
 ])(
-  'a server whose answers are %s as declared decides like a fresh one whose policy declares that length',
+  'a server whose answers are %s as declared decides like a new server whose policy declares that length',
   async (_, words) => {
     const { box } = await warm(words);
     const { expected_output_tokens: measured } = await explainedBy(box, 'auto');
@@ -105,7 +105,7 @@ test.each([
   60_000,
 );
 
-test('auto-cheap stays with the cheap model while a server measures short answers, where blended lengths move it away', async () => {
+test('auto-cheap stays with the cheap model while a server measures short answers; blended lengths would change its choice', async () => {
   const choices = async (head: string) => {
     const { box, chat } = await start(1_200, head);
     const before = (await explainedBy(box, 'auto-cheap')).choice;
@@ -121,7 +121,7 @@ test('auto-cheap stays with the cheap model while a server measures short answer
   expect(await choices('version: 1')).toEqual(['cheap', 'expensive']);
 });
 
-test('20 answers suffice for a measured length, and 19 do not', async () => {
+test('20 answers are enough for a measured length, and 19 are not', async () => {
   upstream.behave({ text: 'word '.repeat(40) });
   const { box, chat } = await start(1_200);
   const isMeasured = async () => (await explainedBy(box, 'auto')).expected_output_source === 'measured';
@@ -133,7 +133,9 @@ test('20 answers suffice for a measured length, and 19 do not', async () => {
 });
 
 describe('a measured length that has become long', () => {
-  /** A server that has measured 3,600 tokens, after more answers of so many words under this cap; its length may change. */
+  /**
+   * A server that has measured 3,600 tokens, after more answers of `words` words with this output limit. Its measured length may change.
+   */
   async function after(words: number, max_tokens: number, head?: string) {
     const { box, chat } = await warm(3_600, head);
     const lengthNow = async () => (await explainedBy(box, 'auto')).expected_output_tokens;
@@ -146,18 +148,18 @@ describe('a measured length that has become long', () => {
     return { box, lengthNow, hasChanged: async () => (await lengthNow()) !== before };
   }
 
-  test('falls by short answers whose caps are below it, and above the declared length', async () => {
+  test('a long measured length falls after short answers whose output limits are below it and above the declared length', async () => {
     const { box, lengthNow } = await after(40, 2_000);
     await waitFor(async () => (await lengthNow()) < 100);
     await box.stop();
   });
 
   test.each([
-    ['answers that such caps cut', 3_600, 2_000, 'version: 2'],
-    ['answers whose caps are below the declared length', 40, 1_000, 'version: 2'],
+    ['answers that these output limits cut', 3_600, 2_000, 'version: 2'],
+    ['answers whose output limits are below the declared length', 40, 1_000, 'version: 2'],
     ['short answers with `version: 1`', 40, 2_000, 'version: 1'],
   ] as const)(
-    'stays after %s',
+    'a long measured length stays after %s',
     async (_, words, cap, head) => {
       const { box, hasChanged } = await after(words, cap, head);
       await quietFor(1_500, 'another length', hasChanged);
@@ -166,7 +168,7 @@ describe('a measured length that has become long', () => {
     60_000,
   );
 
-  test('does not refuse a named model that can return less, in mid-session', async () => {
+  test('a measured length does not make the server refuse a named model with a shorter output in the middle of a session', async () => {
     const { box } = await warm(3_600);
     upstream.behave({ text: 'word '.repeat(40) });
     const asked = { model: 'short', messages, max_tokens: 32_000 };
@@ -178,7 +180,7 @@ describe('a measured length that has become long', () => {
   });
 });
 
-test('the record keeps the length with its source, and the decision is made again as equal', async () => {
+test('the record has the length with its source, and repeating the decision gives the same result', async () => {
   const { box, chat } = await warm(40);
   const { platform } = await chat('auto');
   const decision = (await (await box.get(`/v1/decisions/${platform?.decision_id}`)).json()) as Explanation & {
@@ -188,7 +190,7 @@ test('the record keeps the length with its source, and the decision is made agai
   expect(tokens).toBeLessThan(100);
   expect(decision).toMatchObject({ replay: { matches: true }, expected_output_source: 'measured' });
   expect(decision.explanation).toContain(`Expected answer: ${tokens} tokens, measured from answers to coding tasks.`);
-  // A key that only reads reports sees the record, which is not decided again.
+  // A key with only the scope report sees the record, but the decision is not repeated for it.
   const reader = await box.makeKey('--scope', 'report');
   const read = await fetch(`${box.url}/v1/decisions/${platform?.decision_id}`, {
     headers: { authorization: `Bearer ${reader}` },
@@ -201,11 +203,11 @@ test('the record keeps the length with its source, and the decision is made agai
   await box.stop();
 });
 
-test('policy explain --url decides by the measurements of a running server, and without it by the policy', async () => {
+test('policy explain --url decides with the measurements of a running server; without it, only with the policy', async () => {
   const { box } = await warm(40);
   const folder = writePolicy(policyOf(1_200));
   const env = { ...UPSTREAM_ENV, SIGNALBOX_KEY: box.key };
-  // The server may still count the explanations by which its warmth was awaited.
+  // The server may still count the earlier explanations against the rate limit.
   const explain = (...args: string[]) =>
     waitFor(async () => {
       const ended = await runHere(['policy', 'explain', '--message', QUESTION, ...args], env);
@@ -244,7 +246,7 @@ test('policy explain --url says what is wrong with an address, a key or a flag',
   await box.stop();
 });
 
-test('the source says who stated a length that is not of the task', async () => {
+test('the source says who set a length that does not come from the task', async () => {
   const { box } = await start(1_200);
   const sourceOf = async (more: object) => (await explainedBy(box, 'auto', more)).expected_output_source;
   expect(await sourceOf({})).toBe('declared');

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { useSignalbox } from '../support/use.ts';
 
-/** What a request asks for, as its decision shows it: its length and its programming languages. */
+/** Tests what a decision shows of its request: the expected length of the answer, and programming languages. */
 const box = useSignalbox();
 
 interface Shown {
@@ -32,18 +32,18 @@ async function routed(body: object): Promise<Shown> {
 const asking = (content: string) => ({ messages: [{ role: 'user', content }] });
 
 describe('the expected output', () => {
-  test('of a route query is what its question asks for', async () => {
+  test('the expected output of a route query is the length that its question requests', async () => {
     const { facts, expected_output_tokens: expected } = await routed(asking('Is the earth flat? Yes or no.'));
     expect([facts.asked_output_tokens, expected]).toEqual([4, 4]);
   });
 
-  test('of a greeting is short, and of a question without a length its task’s', async () => {
+  test('the expected output of a greeting is short; a question that requests no length has its task’s usual length', async () => {
     expect((await routed(asking('Hello!'))).expected_output_tokens).toBeLessThan(50);
     const { facts, expected_output_tokens: expected } = await routed(asking('Why is the sky blue?'));
     expect([facts.asked_output_tokens, expected]).toEqual([null, 400]);
   });
 
-  test('of a chat follows its schema and its system prompt, and `max_tokens` caps it', async () => {
+  test('the expected output of a chat follows its schema and its system prompt, and `max_tokens` limits it', async () => {
     const chat = async (more: object) => {
       const response = await box.post('/v1/chat/completions', {
         model: 'auto',
@@ -69,7 +69,7 @@ describe('the expected output', () => {
 });
 
 describe('programming languages', () => {
-  test('that a question is about count as quality, and are replayed bit for bit', async () => {
+  test('programming languages in a question affect the quality, and a repeated decision is equal bit for bit', async () => {
     const { facts, candidates, explanation, replay } = await routed(
       asking('Write a Rust function that parses a CSV file.'),
     );
@@ -81,7 +81,7 @@ describe('programming languages', () => {
     expect(replay.matches).toBe(true);
   });
 
-  test('that no model declares are no reason to refuse; what is no language is, with the one that was meant', async () => {
+  test('a programming language that no model declares is accepted; an unknown name is refused, with the probable spelling', async () => {
     for (const name of ['html', 'css', 'scala', 'r', 'dart', 'PowerShell', 'Dockerfile', 'terraform'])
       await routed({ task_type: 'coding', constraints: { required_languages: [name] } });
     const response = await box.post('/v1/route', { constraints: { required_languages: ['pyhton'] } });

@@ -4,7 +4,7 @@ import { expectError } from '../support/error-contract.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** What becomes of attempts that fail: who else is asked, what is charged, and what the operator learns. */
+/** Tests failed attempts: which endpoint is tried next, what is charged, and what the operator sees. */
 const first = useUpstream();
 const second = useUpstream();
 
@@ -26,27 +26,27 @@ const chat = (body: object = {}) =>
 const failures = () => box.lines.filter((line) => line.includes('attempt failed'));
 
 describe('a silent endpoint', () => {
-  test('does not keep a JSON request from the next one until its total deadline', async () => {
+  test('a silent endpoint does not delay the next endpoint of a JSON request until the total deadline', async () => {
     first.next({ hang: 'headers' });
     const since = performance.now();
     const response = await chat();
     expect(response.status).toBe(200);
-    // 200 ms for the first token and twice 20 tokens at 100 a second; tested at four times that.
+    // 200 ms for the first token plus twice 20 tokens at 100 a second; the test allows four times as much.
     expect(performance.now() - since).toBeLessThan(2_400);
   });
 });
 
-describe('what an attempt used', () => {
-  test('is charged, though nothing came of it and another answered', async () => {
+describe('the usage of an attempt', () => {
+  test('the usage of a failed attempt is charged, although another attempt answered', async () => {
     const usage = { prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 };
     first.next({ raw: [JSON.stringify({ id: 'x', object: 'chat.completion', choices: [], usage })], form: 'json' });
     second.next({ text: 'Hi', usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } });
     const { platform } = await answerOf(await chat());
-    // 20 + 4 × 5 of the first and 10 + 4 × 5 of the second, thousandths of a Credit.
+    // 20 + 4 × 5 of the first attempt and 10 + 4 × 5 of the second, in thousandths of a Credit.
     expect(platform.credits_consumed).toBe(0.07);
   });
 
-  test('of an answer that is cut in the middle of its JSON is charged by the stated rule, and not to be repeated blindly', async () => {
+  test('a JSON answer that is cut in the middle is charged by the stated rule, and its error says not to repeat it', async () => {
     second.next({ raw: ['{"id":"x","choices":[{"index":0,"mess'], form: 'json', cutAfter: 1 });
     first.next({ status: 500 });
     const response = await chat();
@@ -56,7 +56,7 @@ describe('what an attempt used', () => {
 });
 
 describe('the operator', () => {
-  test('learns the status and the words of an upstream that failed', async () => {
+  test('the operator sees the status and the message of an upstream that failed', async () => {
     first.next({ status: 503, error: { message: 'the model is being loaded' } });
     await chat();
     const line = await waitFor(() => failures().find((text) => text.includes('being loaded')));
@@ -70,7 +70,7 @@ describe('the operator', () => {
   });
 });
 
-test('no address of an upstream is repeated to a caller, in whatever form its words hold one', async () => {
+test('no address of an upstream is repeated to a caller, in whatever form its message contains it', async () => {
   first.next({
     status: 400,
     error: { message: 'Bad schema at https://api.example.com/v1, host 10.1.2.3:99, see db.internal.example:5432' },
@@ -80,7 +80,7 @@ test('no address of an upstream is repeated to a caller, in whatever form its wo
   for (const part of ['api.example.com', '10.1.2.3', 'internal.example']) expect(error.message).not.toContain(part);
 });
 
-test('an error of a request that cost something tells what', async () => {
+test('the error of a request that cost something says what it cost', async () => {
   first.next({ hang: 'headers' });
   second.next({ hang: 'headers' });
   const response = await chat({ max_tokens: 20 });
@@ -91,7 +91,7 @@ test('an error of a request that cost something tells what', async () => {
 });
 
 describe('a provider that refuses its key', () => {
-  test('raises one alarm and is out until it is mended; the caller’s error does not say to retry', async () => {
+  test('a provider that refuses its key raises one alarm and is not used until that is fixed; the error does not say to retry', async () => {
     for (const upstream of [first, second]) upstream.next({ status: 401, error: { message: 'Incorrect API key.' } });
     const response = await chat();
     expect(response.status).toBe(502);
@@ -116,7 +116,7 @@ describe('a provider that refuses its key', () => {
     expect(alarms()).toHaveLength(2);
   });
 
-  test('is asked again after a reload', async () => {
+  test('a provider that refused its key is tried again after a reload', async () => {
     expect((await box.post('/admin/policy/reload', {})).status).toBe(200);
     const response = await chat();
     expect(response.status).toBe(200);

@@ -8,9 +8,9 @@ import { useSignalbox, useUpstream } from '../support/use.ts';
 
 const MiB = 1_048_576;
 const PLACES = 70;
-/** A body gives way when it is slow in its first second, and the longest test of that waits so long. */
+/** A slow body may be cut after its first second; the longest test of this waits this long, ms. */
 const SLOW_MS = 1_200;
-/** Of all bodies together. */
+/** The memory for all bodies together. */
 const ROOM = 8 * MiB;
 
 const upstream = useUpstream();
@@ -52,20 +52,20 @@ function leave(): void {
   for (const connection of connections.splice(0)) connection.close();
 }
 
-/** Requests that hold a place. */
+/** Returns the number of requests that hold a place. */
 async function open(): Promise<number> {
   const page = await (await fetch(`${box.url}/metrics`)).text();
   return Number(/^signalbox_requests_open (\d+)$/m.exec(page)?.[1]);
 }
 
 const BODY = JSON.stringify({ model: 'best', messages: [{ role: 'user', content: 'Say hello.' }] });
-/** A chat of `bytes`, blanks most of it. */
+/** A chat of this many bytes, most of them spaces. */
 const padded = (bytes: number) => BODY.padEnd(bytes, ' ');
 const chat = (key = other, body = BODY) =>
   box.post('/v1/chat/completions', null, { body, headers: { authorization: `Bearer ${key}` } });
 
-describe('one key cannot shut others out', () => {
-  test('by lengths that it announces and does not send', async () => {
+describe('one key cannot exclude other keys', () => {
+  test('lengths that one key announces and does not send do not exclude other keys', async () => {
     const heads = [
       ...Array<number>(51).fill(10_485_760),
       ...Array<number>(2).fill(1_048_500),
@@ -74,13 +74,13 @@ describe('one key cannot shut others out', () => {
     await Promise.all(heads.map((length) => begin(attacker, `content-length: ${length}`)));
     await waitFor(async () => (await open()) >= heads.length);
     for (let i = 0; i < 5; i++) expect((await chat()).status).toBe(200);
-    // One that takes its room as it comes, beside the two that may have theirs at once.
+    // This request reserves its memory as its bytes arrive, in addition to the two that may reserve it at once.
     expect((await chat(other, padded(2 * MiB))).status).toBe(200);
     leave();
     await waitFor(async () => (await open()) === 0);
   });
 
-  test('by bodies that it sends and does not finish: it has half of the room, and no more', async () => {
+  test('bodies that one key sends and does not finish take at most half of the memory', async () => {
     const half = padded(MiB - 1);
     const bodies = await Promise.all(Array.from({ length: 12 }, () => begin(attacker, `content-length: ${MiB}`, half)));
     const refused = () => bodies.filter(({ received }) => received.startsWith('HTTP/1.1 503')).length;
@@ -95,7 +95,7 @@ describe('one key cannot shut others out', () => {
     expect((await chat(attacker, padded(6 * MiB))).status).toBe(200);
   });
 
-  test('by requests that take long: a tenth of the places is for others', async () => {
+  test('long requests of one key leave a tenth of the places to other keys', async () => {
     const leaving = new AbortController();
     upstream.behave(() => ({ hang: 'headers' }));
     const held = Array.from({ length: PLACES + 2 }, () =>
@@ -115,7 +115,7 @@ describe('one key cannot shut others out', () => {
     await waitFor(async () => (await open()) === 0);
   });
 
-  test('by bodies that trickle: they are cut when others need their place', async () => {
+  test('slow bodies of one key are cut when other keys need their places', async () => {
     const share = PLACES * 0.9;
     const trickle = (at: number) =>
       begin(
@@ -124,7 +124,7 @@ describe('one key cannot shut others out', () => {
         at % 2 === 0 ? '{' : '',
       );
     const trickles: RawConnection[] = [];
-    // One caller first: of the last tenth of the places it would get none, and be sent away.
+    // The first caller comes first, because it would get none of the last tenth of the places.
     for (const [from, to] of [
       [0, share],
       [share, PLACES],
@@ -151,7 +151,7 @@ describe('one key cannot shut others out', () => {
 
 const { runs, random, proved } = effort('floods', 60, 6_000);
 
-test('whatever floods one key sends, every chat of another is answered, and nothing is left held', async () => {
+test('whatever one key floods the server with, every chat of another key is answered, and no place stays taken', async () => {
   const anyOf = <T>(...list: T[]): T => list[Math.floor(random() * list.length)]!;
   const counts = { announced: 0, unfinished: 0, trickles: 0, whole: 0, chats: 0 };
   let isOver = false;
@@ -160,16 +160,16 @@ test('whatever floods one key sends, every chat of another is answered, and noth
       const kind = anyOf<Exclude<keyof typeof counts, 'chats'>>('announced', 'unfinished', 'trickles', 'whole');
       counts[kind]++;
       const length = anyOf(40, 60_000, 70_000, MiB - 1, 2 * MiB, 10_485_760);
-      // A larger one could take the whole room while it is alone in it.
+      // A larger body could take all the memory while it is the only one.
       if (kind === 'whole') void chat(attacker, padded(Math.min(length, ROOM / 2))).then((answer) => answer.text());
       else {
         const sent = kind === 'announced' ? '' : ' '.repeat(Math.floor(random() * Math.min(length, 2 * MiB)));
         const header = kind === 'trickles' ? 'transfer-encoding: chunked' : `content-length: ${length}`;
         const one = await begin(attacker, header);
-        // What is refused is not read to its end, so nobody waits for its being sent.
+        // The server does not read a refused request to its end, so the test does not wait until it is sent.
         void one.write(kind === 'trickles' ? `1\r\n{\r\n` : sent);
       }
-      // Fewer than there are places, for a second passes before a body counts as slow.
+      // There are fewer connections than places, because a body counts as slow only after a second.
       while (connections.length > PLACES - 10)
         connections.splice(Math.floor(random() * connections.length), 1)[0]!.close();
       await Bun.sleep(random() * 10);

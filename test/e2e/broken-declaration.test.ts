@@ -8,7 +8,10 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { readPage, total } from '../support/prometheus.ts';
 import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
-/** A service that declares that it stops, and bills hidden output. Prices are 1 and 4 thousandths of a Credit a token. */
+/**
+ * A provider that declares that it stops after an abort, but bills hidden output. A token of input costs 0.001 Credits, a token of output
+ * 0.004.
+ */
 const HIDING = { tokens: 60, atOnce: 3, reports: 'last', hidden: 30 } as const;
 const HONEST = { tokens: 60, atOnce: 3, reports: 'each' } as const;
 let answer: ServiceAnswer = HIDING;
@@ -58,7 +61,7 @@ async function metrics(): Promise<readonly (number | null)[]> {
   return [of('broken'), of('excess_credits')];
 }
 
-/** Asks, and returns whether its hold was the whole worst case. */
+/** Sends a request, and returns whether its hold was the whole worst case. */
 async function isHeldWhole(): Promise<boolean> {
   const messages = [{ role: 'user', content: 'Wherefore?' }];
   await eventsOf(await box.post('/v1/chat/completions', { model: 'm', messages, max_tokens: 800, stream: true }));
@@ -66,7 +69,7 @@ async function isHeldWhole(): Promise<boolean> {
   return reserves.at(-1)!.amount === (42 + 4 * 800) * 1000;
 }
 
-test('an endpoint that broke its declaration is shown with its excess, over restarts, until the policy declares another', async () => {
+test('an endpoint that broke its declaration is shown with its excess, also after restarts, until the policy changes the declaration', async () => {
   box = await start();
   expect([await broken(), await metrics()]).toEqual([null, [0, 0]]);
   expect(await isHeldWhole()).toBe(false);
@@ -84,14 +87,14 @@ test('an endpoint that broke its declaration is shown with its excess, over rest
   expect(await broken()).toEqual(found);
   expect(await isHeldWhole()).toBe(true);
 
-  // Edited while it serves.
+  // The policy is edited while the server runs.
   edit(21);
   expect((await box.post('/admin/policy/reload', {})).status).toBe(200);
   await waitFor(async () => (await broken()) === null);
   expect(await metrics()).toEqual([0, 0]);
   expect(await isHeldWhole()).toBe(false);
 
-  // Broken again, and edited while it is stopped.
+  // The endpoint breaks its declaration again, and the policy is edited while the server is stopped.
   answer = HIDING;
   await isHeldWhole();
   expect(await waitFor(broken)).toMatchObject({ margin_tokens: 21 });

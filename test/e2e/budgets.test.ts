@@ -10,7 +10,10 @@ import { expectError } from '../support/error-contract.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';
 import { makeTestKey, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
-/** What budgets do to requests. Edits of them are in test/gateway/money/edits.test.ts; many at once in overspend.test.ts. */
+/**
+ * Tests the effects of budgets on requests. Edits of budgets are in test/gateway/money/edits.test.ts; many requests at once are in
+ * overspend.test.ts.
+ */
 const WAIT_MS = 600;
 let purse: Purse;
 
@@ -39,7 +42,7 @@ describe('a budget that is spent', () => {
     await purse.spend(key, 2);
   });
 
-  test('refuses with 402, names itself with figures and when it renews, and calls no upstream', async () => {
+  test('a spent budget refuses with 402, its name, figures and renewal time, and no upstream is called', async () => {
     const [sent, written] = [purse.gate.requests.length, await rows()];
     const response = await purse.chat(key);
     const { details, message } = await expectError(response, 'insufficient_quota');
@@ -60,25 +63,25 @@ describe('a budget that is spent', () => {
     expect([purse.gate.requests.length, await rows()]).toEqual([sent, written]);
   });
 
-  test('refuses a stream by the same status', async () => {
+  test('a spent budget refuses a stream with the same status', async () => {
     await expectError(await purse.chat(key, { stream: true }), 'insufficient_quota');
   });
 
-  test('still pays for what fits its rest', async () => {
-    // 42 + 4 × 18 = 114 of the 116 thousandths that are left.
+  test('a nearly spent budget still pays for a request that fits its rest', async () => {
+    // 42 + 4 × 18 = 114 of the 116 thousandths of a Credit that are left.
     const response = await purse.chat(key, { max_tokens: 18 });
     expect((await answerOf(response)).platform.credits_consumed).toBe(0.114);
     await expectError(await purse.chat(key, { max_tokens: 1 }), 'insufficient_quota');
   });
 
-  test('is not tried again by OpenAI’s client', async () => {
+  test('OpenAI’s client does not retry after a budget is spent', async () => {
     const { answered, statuses } = await askOpenAI(purse, key);
     expect(answered).toBeInstanceOf(OpenAI.APIError);
     expect(answered).toMatchObject({ status: 402, code: 'insufficient_quota', type: 'insufficient_quota' });
     expect(statuses).toEqual([402]);
   });
 
-  test('applies to its team alone: another team, and a key without the label, are served', async () => {
+  test('a spent budget applies only to its team: another team, and a key without the label, are served', async () => {
     const other = await purse.key({ team: 'other' });
     const unlabelled = await purse.key({});
     expect((await purse.chat(other)).status).toBe(200);
@@ -86,12 +89,12 @@ describe('a budget that is spent', () => {
   });
 });
 
-describe('with `on_exhausted: downgrade`', () => {
+describe('a budget with `on_exhausted: downgrade`', () => {
   let key: MadeKey;
   beforeAll(async () => {
     key = await purse.key({ thrifty: 'one' });
   });
-  /** Without a cap of its own: the worst case of `best` is 42 + 4 × 1024 thousandths, that of `plain` a tenth. */
+  /** Without its own output limit, the worst case of `best` is 42 + 4 × 1024 thousandths of a Credit, and of `plain` a tenth of that. */
   const chat = (body: object = {}) => purse.chat(key, { max_tokens: undefined, ...body });
   const refusal = {
     budget: 'thrifty',
@@ -104,7 +107,7 @@ describe('with `on_exhausted: downgrade`', () => {
     renews_at: null,
   };
 
-  test('the best model is taken while it fits, and a recommendation is the same and holds nothing', async () => {
+  test('the best model is chosen while it fits; a recommendation is the same and holds nothing', async () => {
     const before = await rows();
     expect((await adviceOf(await purse.route(key))).recommended_model).toBe('best');
     expect(await rows()).toBe(before);
@@ -112,9 +115,9 @@ describe('with `on_exhausted: downgrade`', () => {
     expect((await answerOf(await chat())).platform).toMatchObject({ routed_model: 'best', credits_consumed: 1.042 });
   });
 
-  test('then a cheaper one that fits, by chat as by route; a pinned model is capped, never replaced', async () => {
+  test('when the best model no longer fits, chat and route choose a cheaper one; the output of a named model is limited', async () => {
     expect((await adviceOf(await purse.route(key))).recommended_model).toBe('plain');
-    // 42 + 4 × 979 of the 3,958 thousandths that are left.
+    // 42 + 4 × 979 of the 3,958 thousandths of a Credit that are left.
     expect(await adviceOf(await purse.route(key, { model: 'best' }))).toMatchObject({ max_cost_credits: 3.958 });
     purse.answers.usageOf = () => tokens(42, 100);
     const pinned = await answerOf(await chat({ model: 'best' }));
@@ -128,8 +131,8 @@ describe('with `on_exhausted: downgrade`', () => {
     }
   });
 
-  test('then one whose output is capped, down to what is useful', async () => {
-    // 282.4, then 78.2 thousandths are left; `best` would need 442 for 100 tokens.
+  test('when no cheaper model fits, the output is limited, down to the least useful length', async () => {
+    // 282.4, then 78.2 thousandths of a Credit are left; `best` would need 442 for 100 tokens.
     for (const [cap, used] of [
       [695, 500],
       [185, 100],
@@ -141,14 +144,14 @@ describe('with `on_exhausted: downgrade`', () => {
     }
   });
 
-  test('then none, which chat and route tell in the same words, and a smaller answer still fits', async () => {
+  test('when no useful output fits, chat and route refuse with the same words, and a smaller answer still fits', async () => {
     const chatted = await expectError(await chat(), 'insufficient_quota');
     expect(chatted.details).toEqual(refusal);
     expect(await expectError(await purse.route(key), 'insufficient_quota')).toEqual(chatted);
     expect((await answerOf(await chat({ max_tokens: 64 }))).platform.routed_model).toBe('plain');
   });
 
-  test('a model that is too dear only while others run is not waited for where a cheaper one fits now', async () => {
+  test('if a model is too expensive only while other requests run, a cheaper model is used without waiting', async () => {
     const busy = await purse.key({ thrifty: 'busy' });
     purse.gate.close();
     const first = purse.chat(busy, { max_tokens: undefined });
@@ -161,13 +164,13 @@ describe('with `on_exhausted: downgrade`', () => {
   });
 });
 
-describe('open holds in the way', () => {
+describe('open holds that block a request', () => {
   const GAVE_UP = 'signalbox_contention_waits_total{outcome="gave_up"}';
   const figure = (name: string, value: number) => waitFor(async () => (await purse.live.metrics()).get(name) === value);
-  /** Until so many requests wait for money. */
+  /** Waits until this many requests wait for money. */
   const contending = (count: number) => figure('signalbox_contention_waiting', count);
 
-  /** Holds 0.884 of a new team's Credit in two requests that are not answered. */
+  /** Holds 0.884 of a new team's Credit with two requests that are not answered. */
   async function heldUp(team: string) {
     const key = await purse.key({ team });
     purse.gate.close();
@@ -176,7 +179,7 @@ describe('open holds in the way', () => {
     return { key, running };
   }
 
-  test('make a request wait, which is served when another releases what it did not use', async () => {
+  test('a request waits for open holds, and is served when another request releases what it did not use', async () => {
     purse.answers.usageOf = () => tokens(10, 10);
     const { key, running } = await heldUp('waits');
     const waiting = purse.chat(key);
@@ -189,7 +192,7 @@ describe('open holds in the way', () => {
     expect(all.map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  test('lead to 429 with `retry-after` once `contention_wait_ms` are over, and a recommendation, which holds nothing, is given meanwhile', async () => {
+  test('the wait ends with 429 and `retry-after` after `contention_wait_ms`; a recommendation, which holds nothing, does not wait', async () => {
     const { key, running } = await heldUp('contended');
     expect((await adviceOf(await purse.route(key, { model: 'plain' }))).max_cost_credits).toBe(0.4138);
     const since = performance.now();
@@ -202,7 +205,7 @@ describe('open holds in the way', () => {
     await Promise.all(running);
   });
 
-  test('are outwaited by OpenAI’s client, which repeats the 429 until money is free', async () => {
+  test('OpenAI’s client retries after the 429 until money is free', async () => {
     purse.answers.usageOf = () => tokens(10, 10);
     const { key, running } = await heldUp('patient');
     const before = (await purse.live.metrics()).get(GAVE_UP)!;
@@ -216,7 +219,7 @@ describe('open holds in the way', () => {
     await Promise.all(running);
   });
 
-  test('end when the caller leaves: nothing is sent upstream, and nothing is charged', async () => {
+  test('when the caller disconnects, the wait ends: nothing is sent upstream, and nothing is charged', async () => {
     purse.answers.usageOf = () => tokens(10, 10);
     const { key, running } = await heldUp('leaves');
     const caller = new AbortController();
@@ -224,7 +227,7 @@ describe('open holds in the way', () => {
     await contending(1);
     caller.abort();
     expect(await waiting).toBeNull();
-    // The server has to see the closed connection before money comes free.
+    // The server must notice the closed connection before money becomes free.
     await contending(0);
     purse.gate.open();
     await Promise.all(running);
@@ -234,7 +237,7 @@ describe('open holds in the way', () => {
     expect(funds.find(({ subject }) => subject === 'leaves')).toMatchObject({ spent: 150_000, held: 0 });
   });
 
-  test('that end with everything spent lead to 402, without waiting longer', async () => {
+  test('if the holds end with everything spent, the wait ends at once with 402', async () => {
     const { key, running } = await heldUp('ends');
     const waiting = purse.chat(key);
     await contending(1);
@@ -245,8 +248,8 @@ describe('open holds in the way', () => {
   });
 });
 
-describe('what a budget is for', () => {
-  test('a key without the label that `each` names shares the window of the empty text', async () => {
+describe('the requests that a budget counts', () => {
+  test('keys without the label in `each` share the window with the empty value', async () => {
     const [one, two] = [await purse.key({ kind: 'loose' }), await purse.key({ kind: 'loose' })];
     const named = await purse.key({ kind: 'loose', crew: 'red' });
     await purse.spend(one, 2);
@@ -255,7 +258,7 @@ describe('what a budget is for', () => {
     expect((await purse.chat(named)).status).toBe(200);
   });
 
-  test('a `match` by the model counts what asks for it by name alone', async () => {
+  test('a `match` on the model counts only requests that name this model', async () => {
     const key = await purse.key({ kind: 'pins' });
     await purse.spend(key, 1);
     const { details } = await expectError(await purse.chat(key, { model: 'best' }), 'insufficient_quota');
@@ -264,7 +267,7 @@ describe('what a budget is for', () => {
     await expectError(await purse.chat(key, { model: 'best' }), 'insufficient_quota');
   });
 
-  test('media that nothing bounds may not draw on one: 422 with the reason; without a budget they may', async () => {
+  test('media without an upper bound cannot draw on a budget: 422 with the reason; without a budget they are allowed', async () => {
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
     const asked = { messages: [{ role: 'user', content: [image] }] };
     const { details } = await expectError(
@@ -278,13 +281,13 @@ describe('what a budget is for', () => {
   });
 });
 
-test('alerts come into the log once each, the greatest that was reached, with figures', async () => {
+test('the log has each alert once, only for the highest share that was reached, with figures', async () => {
   const key = await purse.key({ kind: 'watched' });
   const alerts = () =>
     purse.live.box.lines
       .filter((line) => line.includes('a budget has reached an alert threshold') && line.includes(key.id))
       .map((line) => JSON.parse(line) as { readonly share: number });
-  // A third, two thirds, which are beyond a half and beyond 0.6, and all.
+  // One third, then two thirds (above 0.5 and 0.6), then everything.
   await purse.spend(key, 1);
   await rows();
   expect(alerts()).toEqual([]);
@@ -298,7 +301,7 @@ test('alerts come into the log once each, the greatest that was reached, with fi
   ]);
 });
 
-test('`GET /v1/decisions/{id}` explains a budgeted request, with what its funds left', async () => {
+test('`GET /v1/decisions/{id}` explains a request with a budget, including what its funds had left', async () => {
   const key = await purse.key({ thrifty: 'explained' });
   const { platform } = await answerOf(await purse.chat(key));
   const get = { headers: { authorization: `Bearer ${key.key}` } };
@@ -313,7 +316,7 @@ test('`GET /v1/decisions/{id}` explains a budgeted request, with what its funds 
   });
 });
 
-test('what is spent stays spent across a restart', async () => {
+test('spending still counts after a restart', async () => {
   const data = temporaryFolder();
   const key = makeTestKey();
   const budget = '\nbudgets: [{ name: all, limit_credits: 1, window: total, alert_at: [0.5] }]\n';

@@ -8,12 +8,12 @@ import { readPage, total } from '../support/prometheus.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 
 /**
- * Outputs that are capped at what a fund can pay. The whole output of `m` is 15,360 tokens at 4 thousandths of a Credit, 61.5
- * Credits with its prompt.
+ * Outputs that are limited to what a fund can pay for. The whole output of `m` is 15,360 tokens at 0.004 Credits, which is 61.5 Credits
+ * with its prompt.
  */
 const WHOLE = 15_360;
 const hi = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
-/** 2 bytes of text, and 32 for what dialects wrap around them. */
+/** 2 bytes of text, and 32 tokens for what dialects add around them. */
 const INPUT_MAX = 34;
 
 let service: MeteredService;
@@ -42,9 +42,9 @@ afterAll(async () => {
 
 const ask = (key: string, more: object = {}) => box.post('/v1/chat/completions', { ...hi, ...more }, withKey(key));
 const writing = (tokens: number): ServiceAnswer => ({ tokens, atOnce: 400, reports: 'last' });
-/** Tokens that are ample for an answer of which fewer are usual. */
+/** An output limit that is ample for an answer whose usual length is shorter, in tokens. */
 const AMPLE = 2_048;
-/** The most output that so many Credits pay beside the prompt. */
+/** The most output that this many Credits pay for in addition to the prompt. */
 const capFor = (credits: number) => Math.floor((Math.round(credits * 1_000) - INPUT_MAX) / 4);
 const idOf = (key: string) => key.slice('sb_live_'.length).split('_')[0]!;
 
@@ -65,12 +65,12 @@ describe.each(Object.entries(PAYERS))('%s with 0.33 of 5 Credits spent', (_, { b
   let key: string;
   beforeAll(async () => {
     key = await make();
-    // 40 tokens of prompt by the service's count, of which 34 were held: 0.33 Credits.
+    // The provider counts 40 tokens of prompt, of which 34 were held: 0.33 Credits.
     answer = writing(74);
     expect((await answerOf(await ask(key, { max_tokens: 74 }))).platform.credits_consumed).toBe(0.33);
   });
 
-  test('answers "hi" without `max_tokens`, charges what it costs, and names the fund that capped it', async () => {
+  test('a short answer without `max_tokens` is charged what it costs, and names the fund that limited its output', async () => {
     answer = writing(65);
     const { platform, choices } = await answerOf(await ask(key));
     expect(platform).toMatchObject({ credits_consumed: 0.3, output_capped_by: by });
@@ -78,7 +78,7 @@ describe.each(Object.entries(PAYERS))('%s with 0.33 of 5 Credits spent', (_, { b
     expect(service.bills.at(-1)!.cap).toBe(capFor(4.67));
   });
 
-  test('ends an answer that runs into the cap with `length`, in one piece or as a stream, at not a microcredit more', async () => {
+  test('an answer that reaches the limit ends with `length`, in JSON or a stream, and costs not a microcredit more', async () => {
     const advice = await adviceOf(await box.post('/v1/route', hi, withKey(key)));
     expect(advice.max_cost_credits).toBe((INPUT_MAX + 4 * capFor(4.37)) / 1_000);
     expect(advice.reasoning).toEndWith(` Its output is capped at ${capFor(4.37)} tokens: ${by} can pay for no more.`);
@@ -95,7 +95,7 @@ describe.each(Object.entries(PAYERS))('%s with 0.33 of 5 Credits spent', (_, { b
   });
 });
 
-test('a decision shows the cap, and the money that it came from', async () => {
+test('a decision shows the output limit, and the funds that it came from', async () => {
   const key = await box.makeKey('--label', 'purse=cap');
   answer = writing(65);
   const { platform } = await answerOf(await ask(key));
@@ -110,7 +110,7 @@ test('a decision shows the cap, and the money that it came from', async () => {
   });
 });
 
-test('the metrics count by fund whether answers ran into the cap, and the log line names the fund', async () => {
+test('the metrics count by fund whether answers reached the limit, and the log line names the fund', async () => {
   const capped = async () => {
     const page = readPage(await (await fetch(`${box.url}/metrics`)).text());
     const of = (end: string) => total(page, 'signalbox_chats_capped_total', { fund: 'purse', end });
@@ -122,7 +122,7 @@ test('the metrics count by fund whether answers ran into the cap, and the log li
   const { platform } = await answerOf(await ask(key));
   answer = writing(1e6);
   await answerOf(await ask(key));
-  // A request is counted when it is over, which may be a moment after its answer.
+  // A request is counted when it has ended, which may be a moment after its answer.
   await waitFor(async () => (await capped()).join() === [within + 1, length + 1].join());
   const line = await waitFor(() =>
     box.lines.find((one) => one.includes('"message":"chat"') && one.includes(platform.decision_id)),
@@ -130,7 +130,7 @@ test('the metrics count by fund whether answers ran into the cap, and the log li
   expect(JSON.parse(line)).toMatchObject({ output_capped_by: 'purse' });
 });
 
-test('`reject` refuses it still', async () => {
+test('`on_exhausted: reject` still refuses the request', async () => {
   const key = await box.makeKey('--label', 'purse=reject');
   const { details } = await expectError(await ask(key), 'request_exceeds_budget');
   expect(details).toMatchObject({ budget: 'strict', needed_credits: (INPUT_MAX + 4 * WHOLE) / 1_000 });
@@ -144,7 +144,7 @@ test('a request whose worst case fits is sent and charged as without a fund', as
   expect(service.bills.at(-1)!.cap).toBe(1_000);
 });
 
-test('of a burst without `max_tokens`, each beyond the budget alone, several run at once, and each to its end', async () => {
+test('of a burst without `max_tokens`, each too large for the budget alone, several run at once and complete', async () => {
   const key = await box.makeKey('--label', 'purse=shared');
   const before = service.bills.length;
   answer = { tokens: 300, atOnce: 100, everyMs: 40, reports: 'last' };
@@ -154,18 +154,18 @@ test('of a burst without `max_tokens`, each beyond the budget alone, several run
     expect(chunks.flatMap(({ choices }) => choices).findLast((one) => one.finish_reason)?.finish_reason).toBe('stop');
   }
   const caps = service.bills.slice(before).map(({ cap }) => cap);
-  // The first leaves half of the money. In company, an eighth of that is less than an ample answer.
+  // The first request leaves half of the money. For the next, an eighth of the rest is less than an ample answer.
   expect(caps.slice(0, 3)).toEqual([capFor(30), AMPLE, AMPLE]);
   expect(Math.min(...caps)).toBe(AMPLE);
 });
 
-test('of many at once each gets what is free, or waits: the budget is used up, and never overspent', async () => {
+test('of many requests at once, each gets the free money or waits: the budget is used up, and never overspent', async () => {
   const key = await box.makeKey('--label', 'purse=cap');
   answer = writing(120);
   const answers = await Promise.all(Array.from({ length: 12 }, () => ask(key)));
   const bodies = await Promise.all(answers.map(async (one) => ({ status: one.status, body: await one.json() })));
   const served = bodies.filter(({ status }) => status === 200);
-  // 0.514 Credits each.
+  // Each request costs 0.514 Credits.
   expect(served.length).toBeGreaterThanOrEqual(9);
   for (const { status } of bodies) expect([200, 402, 429]).toContain(status);
   const spent = served.reduce(

@@ -21,12 +21,14 @@ export interface PolicyOptions {
 }
 
 export const hi = [{ role: 'user', content: 'hi' }];
-/** What Claude Code and opencode send. */
+/** The `max_tokens` that Claude Code and opencode send. */
 export const ASKED = 32_000;
 
 export const chat = (box: Signalbox, body: object = {}, init: RequestInit = {}) =>
   box.post('/v1/chat/completions', { model: 'small', messages: hi, max_tokens: ASKED, ...body }, init);
-/** Upstreams, a policy of models with small and large maxima that they serve, and the last body that one of them got. */
+/**
+ * Starts upstreams, with a policy whose models have small and large maximum outputs. Also returns the last body that an upstream received.
+ */
 export function useCappingModels() {
   const one = useUpstream();
   const two = useUpstream();
@@ -35,7 +37,7 @@ export function useCappingModels() {
     for (const upstream of [one, two, claude]) upstream.behave({ text: 'Hello.' });
   });
 
-  /** `auto` chooses `small`, and falls back to `large`. The others are for requests that name them. */
+  /** `auto` chooses `small`, and falls back to `large`. The other models are for requests that name them. */
   function policyOf({ version = 2, gateway = 'retries_max: 0', more = '' }: PolicyOptions = {}): string {
     const model = (id: keyof typeof MAX, provider: string, quality: number, window = 200_000) => `  ${id}:
     endpoints: [{ provider: ${provider}, upstream: ${id}-upstream }]

@@ -5,7 +5,7 @@ import { expectError } from '../support/error-contract.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
 
-/** Changes with an `Idempotency-Key`, through HTTP with API keys. Those of people are in `test/sign-in/changes-once.test.ts`. */
+/** Changes with an `Idempotency-Key`, through HTTP with API keys. Changes by people are in `test/sign-in/changes-once.test.ts`. */
 const box = useSignalbox();
 
 let names = 0;
@@ -30,7 +30,7 @@ const trailOf = async (subject: string): Promise<string[]> => {
   return data.map(({ action }) => action);
 };
 
-test('a repeat gets the first answer with its secret and etag, and makes no second key', async () => {
+test('a repeated change gets the first answer with its secret and etag, and creates no second key', async () => {
   const name = newName();
   const first = await send(name, '/admin/keys', { name });
   const again = await send(name, '/admin/keys', { name });
@@ -45,14 +45,14 @@ test('a repeat gets the first answer with its secret and etag, and makes no seco
   expect(await keysCalled(name)).toBe(1);
   const { key, id } = JSON.parse(made) as Made;
   expect((await box.get('/v1/models', withKey(key))).status).toBe(200);
-  // A second rotation would end the secret of the first.
+  // A second rotation would end the secret of the first rotation.
   const rotation = newName();
   const rotated = await (await send(rotation, `/admin/keys/${id}/rotate`, { overlap_seconds: 0 })).text();
   expect(await (await send(rotation, `/admin/keys/${id}/rotate`, { overlap_seconds: 0 })).text()).toBe(rotated);
   expect(await trailOf(id)).toEqual(['rotate', 'create']);
 });
 
-test('another body, path, query or method is refused, and changes nothing', async () => {
+test('a repeat with another body, path, query or method is refused, and changes nothing', async () => {
   const name = newName();
   const { id } = (await (await send(name, '/admin/keys', { name })).json()) as Made;
   await expectError(await send(name, '/admin/keys', { name: 'other' }), 'idempotency_key_reused', 'Idempotency-Key');
@@ -68,7 +68,7 @@ test('another body, path, query or method is refused, and changes nothing', asyn
   expect(await trailOf(id)).toEqual(['create']);
 });
 
-test('many at once do the work once; the others are asked to come again', async () => {
+test('of many equal changes at once, only one is carried out; the others are told to retry', async () => {
   const name = newName();
   const all = await Promise.all(Array.from({ length: 20 }, () => send(name, '/admin/keys', { name })));
   const done = all.filter(({ status, headers }) => status === 200 && !headers.has(REPLAYED));
@@ -77,7 +77,7 @@ test('many at once do the work once; the others are asked to come again', async 
   expect(await keysCalled(name)).toBe(1);
 });
 
-test('a refusal leaves the name free, also for another body', async () => {
+test('after a refused change, its Idempotency-Key can be used again, also with another body', async () => {
   const name = newName();
   await expectError(await send(name, '/admin/keys', { name: 5 }), 'invalid_type', 'name');
   await expectError(await send(name, '/admin/keys/none/rotate', {}), 'not_found');
@@ -86,7 +86,7 @@ test('a refusal leaves the name free, also for another body', async () => {
   await expectError(await send('x'.repeat(256), '/admin/keys', {}), 'invalid_value', 'Idempotency-Key');
 });
 
-test('names of two keys have nothing to do with each other, and a name of a request of a model counts here, too', async () => {
+test('two API keys may use the same Idempotency-Key, but a change and a model request of one API key may not', async () => {
   const name = newName();
   const other = await box.makeKey('--name', 'other', '--scope', 'admin', '--scope', 'chat');
   const headers = { authorization: `Bearer ${other}`, 'idempotency-key': name };
@@ -97,7 +97,7 @@ test('names of two keys have nothing to do with each other, and a name of a requ
   await expectError(await send(name, '/v1/chat/completions', chat), 'idempotency_key_reused', 'Idempotency-Key');
 });
 
-test('the answer to a change that a suspended key has made is not given to it any more', async () => {
+test('a suspended API key no longer gets the answer to a change that it made', async () => {
   const name = newName();
   const key = await box.makeKey('--name', 'short', '--scope', 'admin');
   const headers = { authorization: `Bearer ${key}`, 'idempotency-key': name };
@@ -118,7 +118,7 @@ const CHANGES = fc.array(
   { minLength: 1, maxLength: 8 },
 );
 
-/** Throws where some name was carried out twice, or a repeat was answered otherwise than the first. */
+/** Throws if a change with some Idempotency-Key was carried out twice, or a repeat got another answer than the first request. */
 async function checkOnce(changes: readonly Change[], by: Send): Promise<void> {
   const run = newName();
   const first = new Map<number, { readonly body: number; readonly text: string }>();
@@ -138,12 +138,12 @@ async function checkOnce(changes: readonly Change[], by: Send): Promise<void> {
   expect(data.filter((team) => team.name.startsWith(`${run}-`))).toHaveLength(first.size);
 }
 
-test('whatever comes in whatever order, each name is carried out once', async () => {
+test('for any requests in any order, the change with each Idempotency-Key is carried out once', async () => {
   const law = (by: Send) => fc.asyncProperty(CHANGES, (changes) => checkOnce(changes, by));
   await fc.assert(law(send), tries('a change with an `Idempotency-Key` is carried out once', 20, 300));
   const mutants: Record<string, Send> = {
-    'the name is not seen': (_, path, body) => box.post(path, body),
-    'the name has its body in it': (name, path, body) => send(`${name} ${JSON.stringify(body)}`, path, body),
+    'the Idempotency-Key is ignored': (_, path, body) => box.post(path, body),
+    'the name includes the body': (name, path, body) => send(`${name} ${JSON.stringify(body)}`, path, body),
     'refusals are kept': async (name, path, body) =>
       Object.keys(body).length === 0 ? send(name, '/admin/teams', { name }) : send(name, path, body),
   };

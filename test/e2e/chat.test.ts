@@ -32,7 +32,7 @@ const hello = [{ role: 'user', content: 'Say hello.' }];
 const chat = (body: object) => box.post('/v1/chat/completions', { model: 'auto', messages: hello, ...body });
 
 describe('a JSON completion', () => {
-  test('is routed, carried out, metered and explained', async () => {
+  test('a JSON completion is routed, carried out, metered and explained', async () => {
     first.next({ text: 'Hello!', usage: { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 } });
     const response = await chat({});
     expect(response.status).toBe(200);
@@ -52,7 +52,7 @@ describe('a JSON completion', () => {
       platform: {
         routed_model: 'best',
         route_reason: 'auto:balanced',
-        // (10 × 1 + 20 × 4) USD per 1M tokens at 0.001 USD a Credit.
+        // (10 × 1 + 20 × 4) USD per 1M tokens, at 0.001 USD for a Credit.
         credits_consumed: 0.09,
         cost_saved_credits: 0,
         estimated: false,
@@ -65,7 +65,7 @@ describe('a JSON completion', () => {
     expect(response.headers.get('x-request-id')).toStartWith('req_');
   });
 
-  test('savings are against the baseline, on the tokens really used', async () => {
+  test('savings are computed against the baseline, for the tokens that were really used', async () => {
     second.next({ text: 'Hi', usage: { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 } });
     const { platform } = await answerOf(
       await chat({ model: 'auto-cheap', route_strategy: { cost_weight: 1, quality_weight: 0 } }),
@@ -78,13 +78,13 @@ describe('a JSON completion', () => {
     });
   });
 
-  test('a pinned model is the one asked for and saves nothing', async () => {
+  test('a request that names a model gets that model and saves nothing', async () => {
     const { model, platform } = await answerOf(await chat({ model: 'plain' }));
     expect(model).toBe('plain');
     expect(platform).toMatchObject({ route_reason: 'pinned', cost_saved_credits: 0 });
   });
 
-  test('the decision can be read back by its ID', async () => {
+  test('the decision can be read with its ID', async () => {
     const { platform } = await answerOf(await chat({ temperature: 0.5 }));
     const response = await box.get(`/v1/decisions/${platform.decision_id}`);
     expect(await response.json()).toMatchObject({
@@ -103,7 +103,7 @@ describe('a JSON completion', () => {
     expect((await box.get('/v1/decisions/dec_none')).status).toBe(404);
   });
 
-  test('its decision shows the declared qualities, and how the length of a question moved them', async () => {
+  test('a decision shows the declared qualities, and how the length of the question changed them', async () => {
     const explained = async (body: object) => {
       const { platform } = await answerOf(await chat(body));
       return (await box.get(`/v1/decisions/${platform.decision_id}`)).json();
@@ -123,8 +123,8 @@ describe('a JSON completion', () => {
   });
 });
 
-describe('what reaches the upstream', () => {
-  test('is the upstream name, an output cap, the key of the operator and nothing of ours', async () => {
+describe('the request that reaches the upstream', () => {
+  test('the upstream gets its own model name, an output limit and the operator’s key, and nothing of the caller’s key', async () => {
     await chat({
       model: 'best',
       budget_limit: 5,
@@ -141,7 +141,7 @@ describe('what reaches the upstream', () => {
     expect(first.requests.at(-1)!.text).not.toContain(box.key);
   });
 
-  test('a field that no list lets through is dropped and named', async () => {
+  test('a field that no list allows to pass is dropped and named', async () => {
     const { platform } = await answerOf(await chat({ model: 'best', invented_field: 1, another: 2 }));
     expect(platform.dropped).toEqual(['invented_field', 'another']);
   });
@@ -152,14 +152,14 @@ describe('what reaches the upstream', () => {
     expect(platform.dropped).toEqual(['temperature']);
   });
 
-  test('without max_tokens the model’s default cap is sent', async () => {
+  test('without `max_tokens` the upstream gets the model’s default output limit', async () => {
     await chat({ model: 'best' });
     expect(first.requests.at(-1)!.body).toMatchObject({ max_tokens: 1024 });
   });
 });
 
 describe('a stream', () => {
-  test('has one identity, a role first, one finish with the platform, usage when asked, and an end', async () => {
+  test('a stream has one ID, a role first, one finish with `platform`, usage if requested, and an end', async () => {
     first.next({ text: ['He', 'llo'], usage: { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 } });
     const response = await chat({ stream: true, stream_options: { include_usage: true } });
     expect(response.headers.get('content-type')).toStartWith('text/event-stream');
@@ -181,13 +181,13 @@ describe('a stream', () => {
     });
   });
 
-  test('tells the same platform, field for field, as JSON does', async () => {
+  test('a stream reports the same `platform` as JSON, field for field', async () => {
     first.behave({ text: 'Same', usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } });
     const json = (await answerOf(await chat({}))).platform;
     const { chunks } = await eventsOf(await chat({ stream: true }));
     first.behave({});
     const streamed = chunks.at(-1)!.platform;
-    // Each is a request of its own.
+    // The two answers belong to different requests, so these fields differ.
     const attempt = {
       model: 'best',
       provider: 'first',
@@ -202,7 +202,7 @@ describe('a stream', () => {
     expect(Object.keys(streamed)).toEqual(Object.keys(json));
   });
 
-  test('that breaks after its first part ends with an error and its price, and without [DONE]', async () => {
+  test('a stream that breaks after its first part ends with an error and its price, and without [DONE]', async () => {
     first.next({ text: ['one ', 'two ', 'three'], cutAfter: 2 });
     const { chunks, done } = await eventsOf(await chat({ stream: true }));
     const last = chunks.at(-1)!;
@@ -216,7 +216,7 @@ describe('a stream', () => {
 });
 
 describe('failover', () => {
-  test('goes to the next endpoint of the same model first', async () => {
+  test('failover goes to the next endpoint of the same model first', async () => {
     first.next({ status: 500 });
     const before = second.requests.length;
     const { platform } = await answerOf(await chat({}));
@@ -225,7 +225,7 @@ describe('failover', () => {
     expect(second.requests.at(-1)!.body).toMatchObject({ model: 'best-upstream' });
   });
 
-  test('then to the next model, and says so; a stream does the same unseen', async () => {
+  test('failover goes to the next model after the endpoints, and the answer says so; the caller of a stream does not notice', async () => {
     for (const stream of [false, true]) {
       first.next({ status: 503 });
       second.next({ status: 500 });
@@ -239,7 +239,7 @@ describe('failover', () => {
 });
 
 describe('tokens and money', () => {
-  test('usage that the upstream leaves out is counted here and marked', async () => {
+  test('Signalbox counts usage that the upstream does not report, and marks it as an estimate', async () => {
     first.next({ text: 'four words are here', usage: 'missing' });
     const { usage, platform } = await answerOf(await chat({}));
     expect(platform.estimated).toBe(true);
@@ -247,7 +247,7 @@ describe('tokens and money', () => {
     expect(platform.credits_consumed).toBeGreaterThan(0);
   });
 
-  test('budget_limit caps the output that is asked for, and the charge whatever is billed', async () => {
+  test('budget_limit limits the output that the upstream is sent, and the charge, whatever the upstream bills', async () => {
     first.next({
       text: 'dear',
       usage: { prompt_tokens: 900_000, completion_tokens: 900_000, total_tokens: 1_800_000 },
@@ -259,7 +259,7 @@ describe('tokens and money', () => {
     expect(platform.credits_consumed).toBeLessThanOrEqual(0.5);
   });
 
-  test('a budget_limit that buys nothing is refused with the least that would, before anything is sent', async () => {
+  test('a budget_limit that is too low for any answer is refused with the lowest useful amount, before anything is sent', async () => {
     const before = first.requests.length + second.requests.length;
     const response = await chat({ model: 'best', budget_limit: 0.01 });
     expect(response.status).toBe(400);
@@ -269,7 +269,7 @@ describe('tokens and money', () => {
     expect((await chat({ model: 'best', budget_limit: error.details.least_credits })).status).toBe(200);
   });
 
-  test('a caller that disconnects aborts the upstream call and pays for the output so far', async () => {
+  test('a caller that disconnects aborts the upstream call, and pays for the output so far', async () => {
     const controller = new AbortController();
     first.next({ text: ['a ', 'b ', 'c '], hang: 3 });
     const before = first.aborted;

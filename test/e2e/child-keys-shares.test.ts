@@ -5,7 +5,7 @@ import { testPolicy } from '../support/policies.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** The places of a small server; the last tenth is for callers who hold less than it. */
+/** The places of a small server. The last tenth is for callers who hold fewer places than that. */
 const PLACES = 10;
 const FAILURES = 3;
 
@@ -39,7 +39,7 @@ const chat = ({ key }: Made, init: RequestInit = {}) => {
   );
 };
 
-test('the children of a key hold its places of the server, and leave the last to others', async () => {
+test('the child keys of a key together hold its places at the server, and leave the last place to others', async () => {
   const parent = await delegating();
   const children = await Promise.all([child(parent), child(parent), child(parent)]);
   const stranger = await delegating();
@@ -50,13 +50,13 @@ test('the children of a key hold its places of the server, and leave the last to
     chat(children[at % 2]!, { signal: leaving.signal }).catch(() => null),
   );
   await waitFor(() => upstream.requests.length === before + PLACES - 1);
-  // A child that holds none is refused with the others of its line.
+  // A child key that holds no place is refused together with the other keys of its line.
   expect([(await chat(children[2]!)).status, (await chat(stranger)).status]).toEqual([503, 200]);
   leaving.abort();
   await Promise.all(held);
 });
 
-test('requests with ended children of a key are counted together, wherever they come from', async () => {
+test('requests with expired child keys of one key are counted together, whatever address they come from', async () => {
   const parent = await delegating();
   const children = await Promise.all(Array.from({ length: FAILURES + 1 }, () => child(parent)));
   const stranger = await delegating();

@@ -10,7 +10,7 @@ import { testPolicy } from '../support/policies.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** What stops a key stops those below it within a second; taken four times, ms. */
+/** A change that stops a key stops its child keys within a second; the tests allow four times as much, ms. */
 const WITHIN = 4_000;
 
 const upstream = useUpstream();
@@ -51,7 +51,7 @@ const deed = async (id: string, what: string, body: object = {}) =>
   bodyOf(await box.post(`/admin/keys/${id}/${what}`, body));
 const statuses = (keys: readonly Pick<KeyAnswer, 'key'>[]) => Promise.all(keys.map((key) => chat(key)));
 
-test('an agent hands out a key that works until it ends it, with the client of OpenAI', async () => {
+test('an agent with OpenAI’s client creates a child key that works until the agent revokes it', async () => {
   const parent = await delegating({ labels: { team: 'a' }, expires_in_seconds: 7_200 });
   const clientOf = (apiKey: string) => new OpenAI({ apiKey, baseURL: `${box.url}/v1`, maxRetries: 0 });
   const agent = clientOf(parent.key);
@@ -73,7 +73,7 @@ test('an agent hands out a key that works until it ends it, with the client of O
   expect((await agent.get<{ data: KeyAnswer[] }>('/keys')).data).toEqual([]);
 });
 
-describe('a key gives no more than it has', () => {
+describe('a key cannot give a child key more than it has', () => {
   test.each([
     [{ scopes: ['admin'] }, 'scopes[0]', /cannot have the scope `admin`/],
     [{ scopes: ['chat', 'report'] }, 'scopes', /no other scope/],
@@ -95,7 +95,7 @@ describe('a key gives no more than it has', () => {
     expect(error?.message).toMatch(message);
   });
 
-  test('not even an admin key that may delegate, and no key without that scope', async () => {
+  test('even an admin key that may delegate cannot give more than it has, and a key without that scope creates none', async () => {
     const admin = await delegating({ scopes: ['chat', 'admin', 'delegate'] });
     expect((await child(admin, { scopes: ['chat', 'admin'] })).error?.param).toBe('scopes[1]');
     const made = await child(admin);
@@ -107,7 +107,7 @@ describe('a key gives no more than it has', () => {
     expect((await box.post('/v1/keys', {}, withKey(''))).status).toBe(401);
   });
 
-  test('and no label of its own leads out of a constraint of the policy', async () => {
+  test('a child key cannot escape a constraint of the policy through its own labels', async () => {
     const plain = await delegating();
     const marked = await child(plain, { labels: { 'child.mark': 'yes', 'child.tier': 'gold' } });
     expect([await chat(plain, 'plain'), await chat(marked, 'plain'), await chat(marked, 'gold')]).toEqual([
@@ -119,7 +119,7 @@ describe('a key gives no more than it has', () => {
     expect(error).toMatchObject({ code: 'invalid_value', param: 'labels' });
   });
 
-  test('and sees and revokes only keys below its own, of any depth', async () => {
+  test('a key sees and revokes only its child keys, at any depth', async () => {
     const [parent, stranger] = [await delegating(), await delegating()];
     const middle = await child(parent, { scopes: ['chat', 'delegate'] });
     const last = await child(middle);
@@ -136,14 +136,14 @@ describe('a key gives no more than it has', () => {
   });
 });
 
-describe('a key ends or stops with each key above it', () => {
+describe('a key stops together with each of its parent keys', () => {
   const line = async () => {
     const first = await delegating();
     const second = await child(first, { scopes: ['chat', 'delegate'] });
     return [first, second, await child(second)] as const;
   };
 
-  test('that is revoked', async () => {
+  test('child keys stop when a parent key is revoked', async () => {
     const keys = await line();
     expect(await statuses(keys)).toEqual([200, 200, 200]);
     await deed(keys[1].id, 'revoke');
@@ -153,12 +153,12 @@ describe('a key ends or stops with each key above it', () => {
     await waitFor(async () => (await chat(others[2])) === 401, WITHIN);
   });
 
-  test('that gets another secret, once the old one ends', async () => {
+  test('child keys keep working after a rotation until the parent’s old secret ends', async () => {
     const [first, second, third] = await line();
     const next = await deed(first.id, 'rotate', { overlap_seconds: 3_600 });
     expect(await statuses([first, second, third, next])).toEqual([200, 200, 200, 200]);
     const fresh = await child(next);
-    // Made by the old secret, which works for now.
+    // This child key was created with the old secret, which still works.
     const late = await child(first);
     await deed(first.id, 'rotate', { overlap_seconds: 3_600 });
     expect(await statuses([second, third, late, fresh])).toEqual([401, 401, 401, 200]);
@@ -167,12 +167,12 @@ describe('a key ends or stops with each key above it', () => {
   });
 });
 
-describe('what an operator changes of a key', () => {
+describe('an operator’s change of a key', () => {
   const change = async ({ id }: Pick<KeyAnswer, 'id'>, body: object) =>
     bodyOf(await box.get(`/admin/keys/${id}`, { method: 'PATCH', body: JSON.stringify(body) }));
   const asked = (key: KeyAnswer) => Promise.all([chat(key, 'best'), chat(key, 'plain')]);
 
-  test('holds at once for all keys below it, and is taken back for them', async () => {
+  test('a change of a key applies at once to its child keys, and can be undone for them', async () => {
     const parent = await delegating({ labels: { tier: 'gold' } });
     const [middle, narrow] = [
       await child(parent, { scopes: ['chat', 'delegate'] }),
@@ -198,7 +198,7 @@ describe('what an operator changes of a key', () => {
     expect([await chat(last), await chat(narrow, 'plain')].sort()).toEqual([200, 429]);
   });
 
-  test('gives a child key nothing that no child key has', async () => {
+  test('an operator cannot give a child key terms that no child key may have', async () => {
     const made = await child(await delegating());
     for (const [verb, state] of [
       ['suspend', 'suspended'],
@@ -212,7 +212,7 @@ describe('what an operator changes of a key', () => {
     expect((await change(made, { labels: { 'child.task': 'a' }, models: ['plain'] })).error).toBeUndefined();
   });
 
-  test('is seen by commands, with the line of a key', async () => {
+  test('commands show the change, with the line of a key', async () => {
     const parent = await delegating();
     const middle = await child(parent, { scopes: ['chat', 'delegate'] });
     const last = await child(middle);
@@ -225,7 +225,7 @@ describe('what an operator changes of a key', () => {
   });
 });
 
-test('a key of a wallet makes no child key, whatever its row says', async () => {
+test('a wallet’s key cannot create child keys, whatever its row says', async () => {
   const store = await openSqlite(join(box.data, 'signalbox.db'), [accessMigrations]);
   const keys = await openKeys({ store, now: Date.now });
   const { key, info } = await keys.createForHolder(`0x${'ab'.repeat(20)}`, 'agent');
@@ -236,7 +236,7 @@ test('a key of a wallet makes no child key, whatever its row says', async () => 
   expect((await child({ key })).error).toMatchObject({ code: 'insufficient_permissions' });
 });
 
-test('a line is three keys deep below its first', async () => {
+test('a line of keys has at most three levels below its first key', async () => {
   const scopes = ['chat', 'delegate'];
   let key = await delegating();
   for (let depth = 1; depth <= 3; depth++) key = await child(key, { scopes });
@@ -244,7 +244,7 @@ test('a line is three keys deep below its first', async () => {
   expect((await child(key, { scopes })).error?.message).toMatch(/its line has at most 3 levels/);
 });
 
-test('a key has at most a hundred keys below it at a time, whoever asks at once', async () => {
+test('a key has at most a hundred child keys at a time, however many requests create keys at once', async () => {
   const parent = await delegating();
   const made = await Promise.all(Array.from({ length: 104 }, () => child(parent)));
   expect(made.filter(({ error }) => error?.code === 'invalid_value')).toHaveLength(4);
@@ -252,21 +252,21 @@ test('a key has at most a hundred keys below it at a time, whoever asks at once'
   expect((await child(parent)).id).toBeTruthy();
 });
 
-describe('the limits of a key hold for all below it together', () => {
+describe('the rate limits of a key apply to all its child keys together', () => {
   const passed = async (keys: readonly KeyAnswer[]) => (await statuses(keys)).filter((status) => status === 200).length;
 
-  test('its own, and those of the policy for each key', async () => {
+  test('child keys share the key’s own limits, and the policy’s limits for each key', async () => {
     const own = await delegating({ limits: { requests_per_minute: 5 } });
     const [one, two] = [await child(own, { scopes: ['chat', 'delegate'] }), await child(own)];
     const last = await child(one);
-    // Three requests have made keys, by the first and the second.
+    // Three earlier requests created keys, with the first and the second key.
     expect(await passed([one, two, last, last, own])).toBe(2);
     const slow = await delegating({ labels: { team: 'slow' } });
     const below = await child(slow, { labels: { 'child.team': 'fast' } });
     expect(await passed([slow, below, below, slow])).toBe(2);
   });
 
-  test('a refusal by those of a key above says so', async () => {
+  test('a refusal because of a parent key’s limit says so', async () => {
     const own = await delegating({ limits: { requests_per_minute: 1 } });
     const below = await child(own);
     const response = await box.post('/v1/chat/completions', { model: 'best', messages: [] }, withKey(below.key));

@@ -12,11 +12,11 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
 
-/** Servers at one database, as `GET /admin/cluster`, the metrics and `signalbox instances` show them. */
+/** Servers that share a database, as `GET /admin/cluster`, the metrics and `signalbox instances` show them. */
 const policyOf = (more = '') => testPolicy({ fake: 'http://127.0.0.1:1' }, { best: { endpoints: ['fake'] } }, more);
 const box = useSignalbox(() => ({ policy: policyOf(), env: UPSTREAM_ENV }));
 
-/** Looks at the others come twenty times a second. */
+/** Servers read the reports of the others twenty times a second. */
 const quick: Timers = {
   after: processTimers.after,
   every: (ms, run) => processTimers.every(ms === REPORT_EVERY_MS ? 50 : ms, run),
@@ -42,7 +42,7 @@ async function figure(one: Signalbox, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (.+)$`, 'm').exec(page)?.[1]);
 }
 
-test('a server on SQLite shows itself alone, over HTTP and to the command', async () => {
+test('a server on SQLite shows only itself, over HTTP and with the command', async () => {
   const shown = await clusterAt(box);
   const { revision } = (await (await box.get('/admin/policy')).json()) as { revision: string };
   expect(shown).toEqual({
@@ -67,14 +67,14 @@ test('the command shows no server once it has ended', async () => {
   expect(await other.run('instances')).toMatchObject({ code: 0, out: 'No running server uses this database.\n' });
 });
 
-test('of two servers each shows both: that a policy is refused at one, that they differ, and that they are one again', async () => {
+test('each of two servers shows both, that one refuses a policy, that they differ, and that they agree again', async () => {
   const [a, b] = two as [Signalbox, Signalbox];
   await waitFor(async () => (await figure(a, 'signalbox_instances')) === 2);
   expect(await clusterAt(a)).toMatchObject({ is_split: false, data: [{ policy_error: null }, { policy_error: null }] });
   await Bun.write(join(folders[0]!, 'more.yaml'), 'language_worth: 0.07\n');
   await Bun.write(join(folders[1]!, 'more.yaml'), 'language_wort: 0.07\n');
   await Promise.all(two.map((one) => one.post('/admin/policy/reload', {})));
-  // Reports follow behind the answer.
+  // A server's report is written shortly after its answer.
   const shownBy = (one: Signalbox) =>
     waitFor(async () => {
       const { data, is_split } = await clusterAt(one);

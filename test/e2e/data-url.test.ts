@@ -12,7 +12,7 @@ const cases: readonly (readonly [what: string, args: readonly string[], env?: Re
 ];
 
 for (const [what, args, env = {}] of cases) {
-  test(`${what} refuses the URL of a database as its data folder, makes nothing and does not repeat its password`, async () => {
+  test(`${what} refuses a database URL as its data folder, creates nothing and does not repeat the password`, async () => {
     const cwd = temporaryFolder();
     try {
       const { code, out, err } = await runToEnd([PROGRAM, ...args], env, cwd);

@@ -9,7 +9,7 @@ import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.t
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
 
-/** One request from all sides: its attempts in time, its money, and its decision by the policy of now. */
+/** All details of one request: the times of its attempts, its money, and the decision under the active policy. */
 let upstream: FakeUpstream;
 let spare: FakeUpstream;
 let live: LivePolicy;
@@ -47,7 +47,7 @@ async function read(path: string): Promise<unknown> {
 const moneyOf = async (id: string) => (await read(`/admin/decisions/${id}/money`)) as Static<typeof DecisionMoney>;
 const repeatOf = async (id: string) => (await read(`/admin/decisions/${id}/repeat`)) as Static<typeof DecisionRepeat>;
 
-test('the money of a request adds up, entry by entry and line by line, to what was charged', async () => {
+test('the entries and lines of a request add up to its charge', async () => {
   const id = await ask('best');
   const money = await moneyOf(id);
   expect(money).toMatchObject({ decision_id: id, state: 'settled', usd_per_credit: '0.001' });
@@ -84,7 +84,7 @@ test('each attempt says when it began; a recommendation has neither attempts nor
   ]);
   let end = 0;
   for (const { start_ms, ms } of attempts) {
-    // Each is rounded by itself.
+    // Each time is rounded separately.
     expect(start_ms).toBeGreaterThanOrEqual(end - 1);
     end = (start_ms ?? Number.NaN) + ms;
   }
@@ -97,7 +97,7 @@ test('each attempt says when it began; a recommendation has neither attempts nor
   });
 });
 
-test('a request is decided again by the policy in force, with its rules of now, and no record is made', async () => {
+test('a request is decided again with the active policy and its rules, and no record is made', async () => {
   const id = await ask('auto');
   const count = async () => ((await read('/admin/decisions')) as Static<typeof DecisionList>).data.length;
   const [before, records] = [await repeatOf(id), await count()];

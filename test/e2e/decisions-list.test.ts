@@ -25,7 +25,7 @@ async function printed(box: Signalbox, ...args: string[]): Promise<Page> {
 
 describe('GET /admin/decisions and signalbox decisions list', () => {
   test(
-    'list the same decisions by every filter, newest first, in pages',
+    'the API and the command list the same decisions with every filter, newest first, in pages',
     async () => {
       const box = await start();
       const search = await makeKey(box, '--label', 'team=search');
@@ -34,7 +34,7 @@ describe('GET /admin/decisions and signalbox decisions list', () => {
       const ids: string[] = [];
       for (const { key } of [search, legal, search]) {
         const { status, headers } = await chat(box, key);
-        // A failed one is listed too, but not as completed.
+        // A failed decision is listed as well, but not as completed.
         expect(status).toBe(200);
         ids.unshift(headers.get('x-signalbox-decision-id')!);
       }
@@ -55,7 +55,7 @@ describe('GET /admin/decisions and signalbox decisions list', () => {
         expect(await printed(box, ...args)).toEqual(page);
         expect(await printed(box, ...args, '--offline')).toEqual(page);
       }
-      // Two are newer than the first.
+      // Two decisions are newer than the first.
       const since = (id: string) => served(box, `?newer_than=${id}`);
       expect((await since(ids[2]!)).data.map(({ id }) => id)).toEqual(ids.slice(0, 2));
       expect(await since(ids[0]!)).toMatchObject({ data: [], has_more: false, next_after: null });
@@ -85,7 +85,7 @@ describe('GET /admin/decisions and signalbox decisions list', () => {
   );
 
   test(
-    'refuse a filter by its name, and keys without the scope admin',
+    'the API and the command refuse an unknown filter by its name, and keys without the scope admin',
     async () => {
       const box = await start();
       for (const [query, param] of [

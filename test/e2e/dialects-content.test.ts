@@ -3,7 +3,7 @@ import { answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { MODELS, type ModelName, startWorld, type World } from './dialects-support.ts';
 
-/** What can be said to each dialect, and what cannot: the latter is told before anything is sent. */
+/** Content that each dialect can express, and content that it cannot, which is refused before anything is sent. */
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
@@ -47,7 +47,7 @@ const TOOLS = [{ type: 'function', function: { name: 'weather', parameters: { ty
 const said = (part: object) => ({ messages: [{ role: 'user', content: [part] }] });
 const beginning = { messages: [QUESTION, { role: 'assistant', content: 'The answer is ' }] };
 
-describe('what a dialect has no words for is refused by capability, and nothing is sent:', () => {
+describe('content that a dialect cannot express is refused by its capability, and nothing is sent:', () => {
   test.each<[ModelName, string, object, string | null]>([
     ['claude', 'logprobs', { logprobs: true }, 'logprobs'],
     ['claude', 'seed', { seed: 0 }, 'seed'],
@@ -70,7 +70,7 @@ describe('what a dialect has no words for is refused by capability, and nothing 
     expect(upstreamOf(model).requests).toHaveLength(before);
   });
 
-  test.each<ModelName>(['claude', 'gemini'])('%s gives one answer alone', async (model) => {
+  test.each<ModelName>(['claude', 'gemini'])('%s gives only a single choice', async (model) => {
     const before = upstreamOf(model).requests.length;
     await expectError(await chat({ model, n: 2 }), 'no_eligible_model', 'n');
     expect(upstreamOf(model).requests).toHaveLength(before);

@@ -3,7 +3,7 @@ import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.t
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
-/** Our models, the best first, and by which name their providers know them. */
+/** Signalbox's models, the best first, and the names that their providers use. */
 export const MODELS = {
   claude: { dialect: 'anthropic', adapter: 'anthropic', upstream: 'claude-haiku-5-5', quality: 0.9 },
   gpt: { dialect: 'openai', adapter: 'openai-compatible', upstream: 'gpt-5.1', quality: 0.8 },
@@ -11,7 +11,7 @@ export const MODELS = {
 } as const;
 export type ModelName = keyof typeof MODELS;
 
-/** A server with a provider of each dialect behind it. */
+/** A server with a provider for each dialect. */
 export interface World {
   readonly box: Signalbox;
   readonly upstreams: Readonly<Record<DialectName, FakeUpstream>>;
@@ -20,7 +20,7 @@ export interface World {
 
 const CAPABILITIES = 'tools, json_schema, json_mode, reasoning, vision, audio_input, file_input, choices, logprobs';
 
-/** USD per 1M tokens, so that a token of input is 0.001 Credits. */
+/** Prices are in USD per 1M tokens, so that a token of input costs 0.001 Credits. */
 export async function startWorld(): Promise<World> {
   const start = (dialect: DialectName) => startFakeUpstream({ dialect, key: UPSTREAM_KEY });
   const upstreams = { openai: start('openai'), anthropic: start('anthropic'), gemini: start('gemini') };
@@ -53,7 +53,7 @@ export async function startWorld(): Promise<World> {
   };
 }
 
-/** An answer's message, with what only its model can read. */
+/** The message of an answer, including state that only its model can read. */
 export interface Message {
   readonly role: 'assistant';
   readonly content: string | null;

@@ -4,7 +4,7 @@ import type { Behaviour } from '../support/fake-upstream.ts';
 import { startSignalbox } from '../support/signalbox.ts';
 import { type Message, MODELS, type ModelName, startWorld, type World } from './dialects-support.ts';
 
-/** Claude, GPT and Gemini behind one server: who is asked, who stands in for whom, what it costs and what is told. */
+/** Claude, GPT and Gemini through one server: which model is called, which one is the fallback, what it costs and what is reported. */
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
@@ -26,7 +26,7 @@ async function asked(body: object): Promise<Answer & { readonly choices: readonl
   return answer as Answer & { readonly choices: readonly { readonly message: Message }[] };
 }
 
-test('the models of all are listed together', async () => {
+test('the list of models has the models of all providers', async () => {
   const { data } = (await (await world.box.get('/v1/models')).json()) as { data: { id: string }[] };
   expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining(['auto', ...NAMES]));
 });
@@ -41,22 +41,22 @@ describe('routing', () => {
     ['a JSON object', { response_format: { type: 'json_object' } }, 'gpt'],
     ['sound', { messages: [wave] }, 'gpt'],
     ['stop words, which the policy says that GPT lacks, and a seed', { stop: 'END', seed: 7 }, 'gpt'],
-    // A model that takes no temperature at all does without.
+    // A model that accepts no temperature is called without one.
     ['a high temperature', { temperature: 1.5 }, 'claude'],
-  ])('a request for %s goes to the best who can', async (_, body, name) => {
+  ])('a request for %s goes to the best model that supports it', async (_, body, name) => {
     const { platform } = await asked(body);
     expect(platform.routed_model).toBe(name);
     expect(platform.attempts.map(({ model }) => model)).toEqual([name]);
   });
 });
 
-describe('a failed attempt is reported with the provider’s own words:', () => {
+describe('a failed attempt is reported with the provider’s own finish reasons and request ID:', () => {
   const TOOLS = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }];
 
   test.each<[ModelName, string | null, string, string]>([
     ['claude', 'req_fake', 'end_turn', 'tool_use'],
     ['gpt', 'req_fake', 'stop', 'tool_calls'],
-    // Google names no request, and says the same of both ends.
+    // Google names no request, and reports the same reason for both ends.
     ['gemini', null, 'STOP', 'STOP'],
   ])('%s', async (model, requestId, stopped, called) => {
     const attempt = { model, provider: MODELS[model].dialect, failure: null, request_id: requestId };
@@ -69,8 +69,8 @@ describe('a failed attempt is reported with the provider’s own words:', () => 
   });
 });
 
-describe('tokens that were read from a cache, written to it and thought are charged once, as reported by', () => {
-  /** Long enough for the figures to be true. */
+describe('tokens that were read from a cache, written to a cache or used for reasoning are charged once, as reported by', () => {
+  /** The prompt is long enough for these figures to be plausible. */
   const messages = [{ role: 'user', content: 'word '.repeat(2_000) }];
   const usage = {
     prompt_tokens: 5_000,
@@ -84,7 +84,7 @@ describe('tokens that were read from a cache, written to it and thought are char
     // 1,000 plain × 0.001 + 1,000 cached × 0.0001 + 3,000 written × 0.00125 + 100 × 0.005 = 1 + 0.1 + 3.75 + 0.5
     ['claude', 5.35],
     ['gpt', 5.35],
-    // Google writes to its cache at the price of input, and does not tell: 4,000 × 0.001 + 1,000 × 0.0001 + 0.5
+    // Google charges cache writes at the price of input, and does not report them: 4,000 × 0.001 + 1,000 × 0.0001 + 0.5
     ['gemini', 4.6],
   ])('%s', async (model, credits) => {
     upstreamOf(model).behave({ reasoning: 'Hm.', text: 'Yes.', usage });
@@ -106,7 +106,7 @@ describe('tokens that were read from a cache, written to it and thought are char
 });
 
 describe('reasoning', () => {
-  test.each(NAMES)('of %s is shown apart from its text, and given back as it is it is no trouble', async (model) => {
+  test.each(NAMES)('reasoning of %s is separate from its text, and can be sent back unchanged', async (model) => {
     upstreamOf(model).behave({ reasoning: 'Let me think.', text: 'In Rome.' });
     const { choices } = await asked({ model, reasoning_effort: 'low' });
     expect(choices[0]?.message).toMatchObject({ content: 'In Rome.', reasoning_content: 'Let me think.' });
@@ -118,7 +118,7 @@ describe('reasoning', () => {
   });
 });
 
-describe('a tool loop goes on with another when its model fails, and comes back:', () => {
+describe('a tool loop continues with another model when its model fails, and returns to it:', () => {
   const TOOLS = [
     {
       type: 'function',
@@ -129,7 +129,7 @@ describe('a tool loop goes on with another when its model fails, and comes back:
     reasoning: `${city}?`,
     toolCalls: [{ name: 'weather', arguments: JSON.stringify({ city }) }],
   });
-  /** The state that a message bears, as `platform.dropped` names it. */
+  /** The paths of a message's state, as `platform.dropped` names them. */
   const STATE: Record<ModelName, (at: number) => string[]> = {
     claude: (at) => [`messages[${at}].reasoning_details`],
     gpt: () => [],
@@ -151,7 +151,7 @@ describe('a tool loop goes on with another when its model fails, and comes back:
         const [{ id }] = message.tool_calls as [{ id: string }];
         messages.push(message, { role: 'tool', tool_call_id: id, content: `20 °C in ${city}` });
       }
-      // What the first could read is left out for the other, and what the other could, for the first; its own comes back.
+      // State that the first model could read is left out for the other model, and the reverse. The first model gets its own state back.
       expect(dropped).toEqual([[], STATE[one](2), STATE[other](4)]);
       const { turns } = upstreamOf(one).requests.at(-1)!.asked;
       expect(turns.flatMap(({ results }) => results.map(({ text }) => text))).toEqual([
@@ -163,7 +163,7 @@ describe('a tool loop goes on with another when its model fails, and comes back:
     });
   }
 
-  /** The message and the platform of an answer in either form. */
+  /** Returns the message and the platform of an answer, from JSON or a stream. */
   async function turn(body: { readonly stream: boolean; readonly [field: string]: unknown }) {
     if (!body.stream) {
       const { choices, platform } = await asked(body);
@@ -186,7 +186,7 @@ describe('a tool loop goes on with another when its model fails, and comes back:
   }
 });
 
-test('with nothing but a key of Anthropic’s the shipped policy lists Claude and routes to it', async () => {
+test('with only a key of Anthropic, the shipped policy lists Claude and routes to it', async () => {
   const box = await startSignalbox({ env: { ANTHROPIC_API_KEY: 'anything' } });
   try {
     const { data } = (await (await box.get('/v1/models')).json()) as { data: { id: string; owned_by: string }[] };

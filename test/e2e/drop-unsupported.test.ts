@@ -5,13 +5,13 @@ import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.t
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
-/** `gateway.drop_unsupported`: a Claude, which lacks most settings, beside a model of OpenAI's dialect, which has them. */
+/** Tests `gateway.drop_unsupported` with a Claude model, which lacks most settings, and a model of OpenAI's dialect, which has them. */
 let claude: FakeUpstream;
 let other: FakeUpstream;
 let openai: FakeUpstream;
 let lax: Signalbox;
 let strict: Signalbox;
-/** Sends the headers of a stream at once. */
+/** A server that sends the headers of a stream at once. */
 let hasty: Signalbox;
 
 const ALL = '[presence_penalty, frequency_penalty, logit_bias, logprobs, seed, parallel_tool_calls]';
@@ -74,7 +74,7 @@ describe('a listed field', () => {
     ['logit_bias', { logit_bias: { '50256': -100 } }, ['logit_bias']],
     ['logprobs', { logprobs: true, top_logprobs: 3 }, ['logprobs', 'top_logprobs']],
     ['seed', { seed: 7 }, ['seed']],
-  ])('%s is dropped where the model lacks it, and named', async (_, fields, dropped) => {
+  ])('a listed field %s is dropped and named if the model lacks it', async (_, fields, dropped) => {
     const response = await lax.post(CHAT, chat(fields));
     const { model, platform } = await answerOf(response);
     expect([response.status, model]).toEqual([200, 'claude-opus-4-8']);
@@ -83,39 +83,42 @@ describe('a listed field', () => {
     for (const name of Object.keys(fields)) expect(sent(claude)).not.toHaveProperty(name);
   });
 
-  test('is sent to a model that takes it, and then nothing is named', async () => {
+  test('a listed field is sent to a model that accepts it, and then it is not named', async () => {
     const response = await lax.post(CHAT, chat({ seed: 7, logprobs: true }, 'able'));
     expect((await answerOf(response)).platform.dropped).toEqual([]);
     expect(response.headers.has('x-signalbox-dropped')).toBe(false);
     expect(sent(other)).toMatchObject({ seed: 7, logprobs: true });
   });
 
-  test('excludes no model from a selector’s choice', async () => {
+  test('a listed field excludes no model from a selector’s choice', async () => {
     const { model } = await answerOf(await lax.post(CHAT, chat({ seed: 7 }, 'auto')));
     const without = await answerOf(await lax.post(CHAT, chat({}, 'auto')));
     expect(model).toBe(without.model);
     expect((await answerOf(await strict.post(CHAT, chat({ seed: 7 }, 'auto')))).model).toBe('able');
   });
 
-  test('is named in the header of a stream, too, and in its last chunk', async () => {
+  test('a dropped field is also named in the header of a stream, and in its last chunk', async () => {
     const response = await lax.post(CHAT, chat({ seed: 7, stream: true }));
     expect(response.headers.get('x-signalbox-dropped')).toBe('seed');
     expect(await response.text()).toContain('"dropped":["seed"]');
   });
 
-  test.each([false, true])('is named in the header of a repeated answer, too (stream: %p)', async (stream) => {
-    const init = { headers: { 'idempotency-key': crypto.randomUUID() } };
-    const ask = async () => {
-      const { headers, text } = await lax.post(CHAT, chat({ seed: 7, stream }), init).then(async (response) => ({
-        headers: response.headers,
-        text: await response.text(),
-      }));
-      return { replayed: headers.get('x-signalbox-replayed'), dropped: headers.get('x-signalbox-dropped'), text };
-    };
-    const first = await ask();
-    expect(first).toMatchObject({ replayed: null, dropped: 'seed' });
-    expect(await ask()).toEqual({ ...first, replayed: 'true' });
-  });
+  test.each([false, true])(
+    'a dropped field is also named in the header of a repeated answer (stream: %p)',
+    async (stream) => {
+      const init = { headers: { 'idempotency-key': crypto.randomUUID() } };
+      const ask = async () => {
+        const { headers, text } = await lax.post(CHAT, chat({ seed: 7, stream }), init).then(async (response) => ({
+          headers: response.headers,
+          text: await response.text(),
+        }));
+        return { replayed: headers.get('x-signalbox-replayed'), dropped: headers.get('x-signalbox-dropped'), text };
+      };
+      const first = await ask();
+      expect(first).toMatchObject({ replayed: null, dropped: 'seed' });
+      expect(await ask()).toEqual({ ...first, replayed: 'true' });
+    },
+  );
 
   test.each<[string, string, object]>([
     ['chat', CHAT, chat({ tools, parallel_tool_calls: false }, 'plain')],
@@ -141,7 +144,7 @@ describe('a listed field', () => {
         parallel_tool_calls: false,
       },
     ],
-  ])('is dropped from %s, by the caller’s own name of it', async (name, path, body) => {
+  ])('a listed field is dropped from %s, and named as the caller wrote it', async (name, path, body) => {
     const response = await lax.post(path, body);
     const field = name === 'Messages' ? 'tool_choice.disable_parallel_tool_use' : 'parallel_tool_calls';
     expect(response.status).toBe(200);
@@ -151,7 +154,7 @@ describe('a listed field', () => {
   });
 });
 
-test('the API’s documentation names every header of Signalbox’s own, the one for dropped fields too', async () => {
+test('the OpenAPI document has every header of Signalbox, including the header for dropped fields', async () => {
   const { paths } = (await (await fetch(`${lax.url}/docs/json`)).json()) as {
     paths: Record<string, { post: { responses: Record<string, { headers: object }> } }>;
   };
@@ -163,7 +166,7 @@ test('the API’s documentation names every header of Signalbox’s own, the one
   }
 });
 
-test('of a list of wishes only that member is dropped, and named', async () => {
+test('of a list of wishes only the unsupported member is dropped, and named', async () => {
   const [state, logprobs] = ['reasoning.encrypted_content', 'message.output_text.logprobs'];
   const ask = (more: object) => lax.post('/v1/responses', { model: 'sol', input: 'Hi', store: false, ...more });
   const response = await ask({ include: [state, logprobs], top_logprobs: 2 });
@@ -175,14 +178,17 @@ test('of a list of wishes only that member is dropped, and named', async () => {
 });
 
 describe('a field that no setting drops', () => {
-  test.each([false, true])('is named in the header, percent-encoded (stream: %p)', async (stream) => {
-    const response = await strict.post(CHAT, chat({ stream, 'my, fièld': 1, verbosity_hint: 2 }));
-    expect(response.status).toBe(200);
-    expect(response.headers.get('x-signalbox-dropped')).toBe('my%2C%20fi%C3%A8ld, verbosity_hint');
-    await response.text();
-  });
+  test.each([false, true])(
+    'a field that no setting drops is named in the header, percent-encoded (stream: %p)',
+    async (stream) => {
+      const response = await strict.post(CHAT, chat({ stream, 'my, fièld': 1, verbosity_hint: 2 }));
+      expect(response.status).toBe(200);
+      expect(response.headers.get('x-signalbox-dropped')).toBe('my%2C%20fi%C3%A8ld, verbosity_hint');
+      await response.text();
+    },
+  );
 
-  test('is counted where the header would be longer than 1,024 bytes', async () => {
+  test('dropped fields are only counted if the header would be longer than 1,024 bytes', async () => {
     const fields = Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`unknown_field_number_${at}`, at]));
     const response = await strict.post(CHAT, chat(fields));
     const text = response.headers.get('x-signalbox-dropped') ?? '';
@@ -192,7 +198,7 @@ describe('a field that no setting drops', () => {
     expect((await answerOf(response)).platform.dropped).toHaveLength(65);
   });
 
-  test('is in no header of a stream that begins before its model is known', async () => {
+  test('the headers of a stream that begin before its model is known name no dropped field', async () => {
     claude.next({ headersAfterMs: 700 });
     const response = await hasty.post(CHAT, chat({ stream: true, unknown_field: 1 }));
     expect([response.status, response.headers.has('x-signalbox-dropped')]).toEqual([200, false]);
@@ -207,7 +213,7 @@ describe('another field', () => {
     return { status: response.status, code: error.code, param: error.param, message: error.message };
   };
 
-  test('is refused with its name and three remedies', async () => {
+  test('a field that is not listed is refused with its name and three remedies', async () => {
     expect(await refusal(strict, chat({ seed: 7 }))).toEqual({
       status: 422,
       code: 'no_eligible_model',
@@ -217,13 +223,13 @@ describe('another field', () => {
     });
   });
 
-  test('is refused beside a listed one that needs the same', async () => {
+  test('a field that is not listed is refused, although a listed field needs the same capability', async () => {
     const both = chat({ presence_penalty: 1, frequency_penalty: 1 });
     expect(await refusal(strict, both)).toMatchObject({ status: 422, param: 'presence_penalty' });
     expect((await strict.post(CHAT, chat({ presence_penalty: 1 }))).status).toBe(200);
   });
 
-  test('that bounds money, content or form is never offered to be dropped', async () => {
+  test('the error never suggests dropping a field that limits money, content or format', async () => {
     const { status, param, message } = await refusal(lax, chat({ tools, seed: 7 }, 'mute'));
     expect([status, param]).toEqual([422, 'tools']);
     expect(message).toContain(
@@ -233,25 +239,25 @@ describe('another field', () => {
 
   const CURE = 'under its `capabilities` in the policy';
 
-  test('names the declaration of a capability, unless the adapter lacks it or the policy says that the model does', async () => {
+  test('the error suggests declaring a capability, unless the adapter lacks it or the policy says that the model lacks it', async () => {
     const cured = async (body: object) => (await refusal(strict, body)).message.includes(CURE);
     const image = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://x.example/a.png' } }] }];
     expect(await cured(chat({ tools }, 'mute'))).toBeTrue();
     expect(await cured(chat({ response_format: { type: 'json_object' } }, 'mute'))).toBeTrue();
     expect(await cured({ model: 'plain', messages: image })).toBeTrue();
-    // No adapter of Anthropic's has it.
+    // No adapter for Anthropic supports it.
     expect(await cured(chat({ n: 2 }))).toBeFalse();
     expect(await cured(chat({ seed: 7 }, 'mute'))).toBeFalse();
     expect(await cured(chat({ tools }, 'toolless'))).toBeFalse();
   });
 
-  test('as an image leads to the models that read images', async () => {
+  test('the error about an image names the models that read images', async () => {
     const image = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://x.example/a.png' } }] }];
     const { status, message } = await refusal(lax, { model: 'plain', messages: image });
     expect([status, message]).toEqual([422, expect.stringContaining('it lacks vision. Use one of: `seeing`.')]);
   });
 
-  test('as a forced tool leads to an answer by a JSON schema, only where the model has that', async () => {
+  test('the error about a forced tool suggests a JSON schema, only if the model supports one', async () => {
     const look = (parameters: object) => ({ name: 'look', parameters });
     const city = { type: 'object', properties: { city: { type: 'string' } } };
     const forced = async (model: string, more: object = {}, parameters: object = city) => {
@@ -274,7 +280,7 @@ describe('another field', () => {
     expect(done.status).toBe(200);
   });
 
-  test('as `n` leads to the models that give several choices', async () => {
+  test('the error about `n` names the models that return several choices', async () => {
     for (const model of ['plain', 'claude-opus-4-8']) {
       const { message, ...rest } = await refusal(lax, chat({ n: 2 }, model));
       expect(rest).toEqual({ status: 422, code: 'no_eligible_model', param: 'n' });
@@ -283,7 +289,7 @@ describe('another field', () => {
     expect(await answerOf(await lax.post(CHAT, chat({ n: 2 }, 'auto')))).toMatchObject({ model: 'able' });
   });
 
-  test('that no model takes has two remedies', async () => {
+  test('the error about a field that no model accepts has two remedies', async () => {
     const { param, message } = await refusal(strict, chat({ logit_bias: { '1': 1 }, logprobs: true }));
     expect(param).toBe('logit_bias');
     expect(message).toEndWith(

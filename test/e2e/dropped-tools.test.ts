@@ -4,7 +4,7 @@ import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.t
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
-/** `gateway.drop_tools`: a tool of OpenAI's that clients such as Codex offer always, and models of other services. */
+/** Tests `gateway.drop_tools` with a tool of OpenAI that clients such as Codex always send, and models of other providers. */
 let upstream: FakeUpstream;
 let box: Signalbox;
 let strict: Signalbox;
@@ -42,26 +42,26 @@ const ask = (tools: readonly object[], more: object = {}) => ({
 });
 const sentTools = () => Reflect.get(upstream.requests.at(-1)!.body, 'tools');
 
-test('is taken out of a request that offers others, and named; nothing is held for it', async () => {
+test('a dropped tool is removed from a request that has other tools, and named; no money is held for it', async () => {
   const answer = await box.post('/v1/responses', ask([SEARCH, FUNCTION]));
   expect(answer.status).toBe(200);
   expect(platformOf((await answer.json()) as object)).toMatchObject({ routed_model: 'other', dropped: ['tools[0]'] });
   expect(sentTools()).toMatchObject([{ type: 'function', function: { name: 'look' } }]);
 });
 
-test('and so it is for models that could have it: the choice is the same for all', async () => {
+test('a dropped tool is also removed for models that support it, so the choice is the same for all', async () => {
   const answer = await box.post('/v1/responses', ask([FUNCTION, SEARCH], { model: 'searcher' }));
   expect(answer.status).toBe(200);
   expect(sentTools()).toEqual([FUNCTION]);
 });
 
-test('and a route query finds the models that such a request would', async () => {
+test('a route query with a dropped tool finds the same models as the request would', async () => {
   const route = await box.post('/v1/route', ask([FUNCTION, SEARCH], { model: 'auto' }));
   const { recommended, alternatives } = (await route.json()) as { recommended: object; alternatives: object[] };
   expect([recommended, ...alternatives]).toHaveLength(2);
 });
 
-test('and in Anthropic’s dialect', async () => {
+test('a dropped tool is also removed in Anthropic’s dialect', async () => {
   const answer = await box.post('/v1/messages', {
     model: 'other',
     max_tokens: 99,
@@ -77,14 +77,14 @@ test('and in Anthropic’s dialect', async () => {
 test.each<[string, object]>([
   ['forces it', ask([FUNCTION, SEARCH], { tool_choice: SEARCH })],
   ['offers nothing else', ask([SEARCH])],
-])('stays in a request that %s', async (_, body) => {
+])('a dropped tool stays in a request that %s', async (_, body) => {
   const refused = await box.post('/v1/responses', body);
   const { error } = (await refused.json()) as { error: { code: string; message: string } };
   expect([refused.status, error.code]).toEqual([400, 'unsupported_parameter']);
   expect(error.message).toContain('(`web_search`): only a service that knows it can run it');
 });
 
-test('stays where the policy does not name it', async () => {
+test('a tool stays if the policy does not list it', async () => {
   const refused = await strict.post('/v1/responses', ask([FUNCTION, SEARCH]));
   expect(refused.status).toBe(400);
 });

@@ -5,7 +5,7 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { startSignalbox } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-test('fields that an adapter drops from a long conversation are reported by a few names', async () => {
+test('if an adapter drops many fields of a long conversation, only a few names are reported', async () => {
   const upstream = startFakeUpstream({ dialect: 'gemini' });
   const policy = testPolicy({ fake: { url: upstream.url, adapter: 'gemini' } }, { best: { endpoints: ['fake'] } });
   const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
@@ -28,7 +28,7 @@ describe('a translation', () => {
   const droppedOf = async (path: string, body: object) => (await answerOf(await box.post(path, body))).platform.dropped;
   const messages = [{ role: 'user', content: 'Hi' }];
 
-  test('names members of settings that it loses', async () => {
+  test('a translated request reports the members of settings that it loses', async () => {
     const thinking = { type: 'between_tools', display: 'omitted' };
     const output_config = { task_budget: { type: 'tokens', total: 9 } };
     expect(
@@ -41,14 +41,14 @@ describe('a translation', () => {
     ]);
   });
 
-  test('of a request that wants no answer is refused: only its own service has such', async () => {
+  test('a request that wants no answer cannot be translated and is refused, because only its own provider supports it', async () => {
     const before = upstream.requests.length;
     const answer = await box.post('/v1/messages', { model: 'best', max_tokens: 0, messages });
     expect([answer.status, await answer.text()]).toEqual([422, expect.stringContaining('anthropic_messages')]);
     expect(upstream.requests.length).toBe(before);
   });
 
-  test('names the title and the context of a document', async () => {
+  test('a translated request reports a lost title and context of a document', async () => {
     const texts = { type: 'content', content: [{ type: 'text', text: 'A page.' }] };
     const document = { type: 'document', title: 'Page', context: 'A book.' };
     const content = [
@@ -60,7 +60,7 @@ describe('a translation', () => {
     ).toEqual([0, 1].flatMap((at) => ['title', 'context'].map((name) => `messages[0].content[${at}].${name}`)));
   });
 
-  test('for a cap that OpenAI’s Responses do not take names what it loses, and loses no tool or item', async () => {
+  test('a request with an output limit that OpenAI’s Responses refuse reports what it loses, and loses no tool or item', async () => {
     const body = { model: 'own', input: 'Hi', max_output_tokens: 9, truncation: 'auto', text: { stop: 'x' } };
     expect(await droppedOf('/v1/responses', body)).toEqual(['truncation', 'text.stop']);
     const before = upstream.requests.length;

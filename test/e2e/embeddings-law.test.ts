@@ -9,8 +9,8 @@ import { useEmbeddings, vectorFor } from '../support/embedding-upstream.ts';
 import { useSignalbox } from '../support/use.ts';
 
 /**
- * A budget is never overspent by embeddings: whatever the texts, batches, failures amid them, leavers and requests at once. The
- * service counts a token for each byte, which is the most that the hold allows for. 1 Credit pays for 1,000 tokens.
+ * The law: embeddings never overspend a budget, with any texts, batches, failures in the middle, disconnecting callers and parallel
+ * requests. The upstream counts a token for each byte, which is the most that the hold allows for. 1 Credit pays for 1,000 tokens.
  */
 const service = useEmbeddings('openai');
 service.tokensOf = utf8Bytes;
@@ -44,7 +44,7 @@ budgets:
 }));
 
 const texts = fc.array(fc.string({ unit: anyCodePoint, minLength: 1, maxLength: 24 }), { minLength: 1, maxLength: 12 });
-/** What becomes of a call: vectors, a failure, or an answer that is billed and of no use. */
+/** The result of a call: vectors, a failure, or an answer that is billed but useless. */
 const fates = fc.array(fc.constantFrom('vectors', 'vectors', 'vectors', 'down', 'short'), { maxLength: 24 });
 const requests = fc.array(
   fc.record({
@@ -67,7 +67,9 @@ const answerOf = (fate: string): Response | null => {
 
 const keyOf = (flags: readonly string[]): Promise<string> => box.makeKey('--scope', 'embed', ...flags);
 
-/** Plays a world with a key. Returns what the key has spent, and the tokens of its whole answers, in Credits. */
+/**
+ * Plays a series of requests with a key. Returns what the key has spent, and the cost of the tokens of its complete answers, in Credits.
+ */
 async function play({ requests: all, fates: script, delaysMs }: World, key: string) {
   service.received.length = 0;
   service.next.splice(0, service.next.length, ...script.map(answerOf));
@@ -86,7 +88,7 @@ async function play({ requests: all, fates: script, delaysMs }: World, key: stri
       counts.answered++;
       expect(body.data.map(({ embedding }) => embedding)).toEqual(input.map((text) => vectorFor(text, 4)));
       const own = input.reduce((sum, text) => sum + utf8Bytes(text), 0) / 1_000;
-      // Attempts that failed may have been charged, too.
+      // Failed attempts may have been charged, too.
       expect(body.platform.credits_consumed).toBeGreaterThanOrEqual(own - 1e-9);
       worth += own;
     } catch (error) {
@@ -98,7 +100,7 @@ async function play({ requests: all, fates: script, delaysMs }: World, key: stri
   return { spent: await spentBy(key), worth };
 }
 
-/** What a key has spent, in Credits, once all is over: of a caller who left, that comes later. */
+/** Returns what a key has spent, in Credits, once all requests have ended. The request of a caller who disconnected ends later. */
 async function spentBy(key: string): Promise<number> {
   const { total_credits: spent } = await waitFor(async () => {
     const answer = await box.get('/v1/usage', { headers: { authorization: `Bearer ${key}` } });
@@ -113,7 +115,7 @@ interface UsageAnswer {
   readonly funds: readonly { readonly open_reservations: number }[];
 }
 
-test('batches go side by side, at most four, after the first alone', async () => {
+test('the first batch is sent alone, then at most four batches at a time', async () => {
   const key = await keyOf([]);
   let running = 0;
   let most = 0;
@@ -135,10 +137,10 @@ test('batches go side by side, at most four, after the first alone', async () =>
   expect([begun.slice(0, 2), most]).toEqual([[1, 1], 4]);
 });
 
-test('after a failure those under way are read and charged, and no further one is begun', async () => {
+test('after a failure, running batches are read and charged, and no further batch is sent', async () => {
   const key = await keyOf([]);
   const input = Array.from({ length: 10 }, (_, at) => `text ${at}`);
-  // The first, and of the four after it the second, which fails at once.
+  // The first batch succeeds. Of the next four, the second fails at once.
   service.next.push(null, null, answerOf('down'));
   service.received.length = 0;
   service.delayMs = (nth) => (nth === 3 ? 0 : 40);
@@ -149,14 +151,14 @@ test('after a failure those under way are read and charged, and no further one i
   );
   const { platform } = (await response.json()) as VectorsAnswer;
   const calls = service.received.map(({ texts: [text] }) => text);
-  // Then all of it by the second attempt.
+  // Then the second attempt sends everything again.
   expect(calls.slice(0, 5).toSorted()).toEqual(input.slice(0, 5));
   expect(calls.slice(5).toSorted()).toEqual(input);
   expect(platform.attempts.map(({ failure }) => failure)).toEqual(['overloaded', null]);
   expect(platform.credits_consumed).toBeCloseTo((6 * 4 + 6 * 10) / 1_000, 6);
 });
 
-test('a caller who leaves pays for those under way, and not for those that were not begun', async () => {
+test('a caller who disconnects pays for the running batches, and not for batches that were not sent', async () => {
   const key = await keyOf(['--label', 'team=thin']);
   const input = Array.from({ length: 30 }, (_, at) => `text ${at % 10}`);
   service.received.length = 0;
@@ -167,13 +169,13 @@ test('a caller who leaves pays for those under way, and not for those that were 
   await waitFor(() => service.received.length === 5);
   signal.abort();
   await expect(left).rejects.toThrow();
-  // Six bytes of the first, and some two tokens of each of the four.
+  // Six bytes of the first batch, and about two tokens of each of the four batches.
   const spent = await spentBy(key);
   expect(spent).toBeGreaterThan(0.006);
   expect(spent).toBeLessThan(0.006 * 5);
 });
 
-test('a budget is never overspent by batches, and every whole answer is charged', async () => {
+test('batches never overspend a budget, and every complete answer is charged', async () => {
   const law = fc.asyncProperty(worlds, async (world) => {
     const { spent, worth } = await play(world, await keyOf(['--label', 'team=thin']));
     expect(spent).toBeLessThanOrEqual(LIMIT);
@@ -185,7 +187,7 @@ test('a budget is never overspent by batches, and every whole answer is charged'
   expect(Math.min(counts.answered, counts.refused + counts.failed)).toBeGreaterThan(0);
 });
 
-test('(and a key without the budget overspends it)', async () => {
+test('the law finds overspending for a key without the budget', async () => {
   const law = fc.asyncProperty(worlds, async (world) => (await play(world, await keyOf([]))).spent <= LIMIT);
   const { failed, errorInstance } = await fc.check(law, { numRuns: 60, endOnFailure: true });
   expect([failed, errorInstance]).toEqual([

@@ -48,7 +48,7 @@ beforeEach(() => {
   }
 });
 
-test('the list of models shows embeddings of a selector only where it has a vector space', async () => {
+test('the list of models shows embeddings of a selector only if it has a vector space', async () => {
   const { data } = Object(await (await box.get('/v1/models')).json());
   const operations = new Map(Array.from(data, ({ id, operations }) => [id, operations]));
   expect([operations.get('auto'), operations.get('search'), operations.get('small')]).toEqual([
@@ -59,7 +59,7 @@ test('the list of models shows embeddings of a selector only where it has a vect
 });
 
 describe('POST /v1/embeddings', () => {
-  test('gives the vector of a text, and charges its tokens', async () => {
+  test('the endpoint returns the vector of a text, and charges its tokens', async () => {
     const response = await embed({ input: 'one two three' });
     expect(response.status).toBe(200);
     expect(response.headers.get('x-signalbox-model')).toBe('small');
@@ -83,7 +83,7 @@ describe('POST /v1/embeddings', () => {
     ]);
   });
 
-  test('splits what is more than the endpoint takes, and joins it in order', async () => {
+  test('more texts than the upstream accepts are split into batches, and joined in order', async () => {
     const input = Array.from({ length: 10 }, (_, at) => `text ${at}`);
     const body = await vectorsOf(await embed({ input }));
     expect(listOf(body)).toEqual(input.map((text) => vectorFor(text, 8)));
@@ -92,21 +92,21 @@ describe('POST /v1/embeddings', () => {
     expect(body.platform.attempts).toHaveLength(1);
   });
 
-  test('writes base64 as 32-bit floats, and reads it from the upstream', async () => {
+  test('vectors are returned as 32-bit floats in base64, and read in the same format from the upstream', async () => {
     const body = await vectorsOf<string>(await embed({ model: 'small-too', input: 'a b', encoding_format: 'base64' }));
     expect(second.received[0]?.body.encoding_format).toBe('base64');
     const bytes = Buffer.from(body.data[0]!.embedding, 'base64');
     expect([...new Float32Array(bytes.buffer, bytes.byteOffset, 8)]).toEqual(vectorFor('a b', 8));
   });
 
-  test('asks for shorter vectors, and names no length that is the model’s own', async () => {
+  test('shorter vectors are requested from the upstream, but not the model’s own length', async () => {
     const body = await vectorsOf(await embed({ input: 'a b', dimensions: 4 }));
     expect(listOf(body)[0]).toHaveLength(4);
     await embed({ input: 'a b', dimensions: 8 });
     expect(first.received.map(({ body: sent }) => sent.dimensions)).toEqual([4, undefined]);
   });
 
-  test('speaks Gemini’s batchEmbedContents, and counts tokens where it reports none', async () => {
+  test('Gemini’s batchEmbedContents is called, and tokens are counted if it reports none', async () => {
     const input = ['one two', 'three four', 'five six'];
     const body = await vectorsOf(await embed({ model: 'gem', input, dimensions: 3, user: 'somebody' }));
     expect(listOf(body)).toEqual(input.map((text) => vectorFor(text, 3)));
@@ -115,7 +115,7 @@ describe('POST /v1/embeddings', () => {
     expect(body.usage.prompt_tokens).toBeGreaterThan(0);
   });
 
-  test('takes tokens for a model that states it, and for no other', async () => {
+  test('token IDs are accepted for a model that declares them, and for no other', async () => {
     const body = await vectorsOf(await embed({ input: [[1, 2, 3], [4]] }));
     expect(listOf(body)).toEqual([vectorFor('1 2 3', 8), vectorFor('4', 8)]);
     const refused = await embed({ model: 'gem', input: [1, 2] });
@@ -136,14 +136,14 @@ describe('POST /v1/embeddings', () => {
     [{ model: 'search-', input: 'a' }, 404, 'model'],
     [{ model: 'auto', input: 'a' }, 422, null],
     [{ model: 'gem', input: 'a', constraints: { required_languages: ['go'] } }, 400, 'constraints.required_languages'],
-  ])('refuses %j by %i about %s, before anything is called', async (body, status, param) => {
+  ])('%j is refused with %i about %s, before anything is called', async (body, status, param) => {
     const response = await embed(body);
     expect(response.status).toBe(status);
     expect((await answerOf(response)).error.param).toBe(param);
     expect(first.received).toEqual([]);
   });
 
-  test('answers no chat by a model that only embeds', async () => {
+  test('a chat with a model that only makes embeddings is refused', async () => {
     const chat = await box.post('/v1/chat/completions', {
       model: 'small',
       messages: [{ role: 'user', content: 'hi' }],
@@ -155,7 +155,7 @@ describe('POST /v1/embeddings', () => {
 describe('failover', () => {
   const input = ['a b', 'c d', 'e f', 'g h'];
 
-  test('stays within the vector space, and pays for the batches that were done', async () => {
+  test('failover of embeddings stays within the vector space, and pays for the completed batches', async () => {
     first.next.push(null, Response.json({ error: { message: 'down' } }, { status: 503 }));
     second.next.push(null);
     const body = await vectorsOf(await embed({ model: 'search', input }));
@@ -166,11 +166,11 @@ describe('failover', () => {
       ['small', 'overloaded'],
       ['small-too', null],
     ]);
-    // Three texts of the first batch, then all four.
+    // Three texts of the first batch, then all four texts.
     expect(credits).toBe(0.014);
   });
 
-  test('takes a vector of another length for a fault of the endpoint', async () => {
+  test('a vector of another length counts as a fault of the endpoint', async () => {
     first.next.push(Response.json({ data: [{ index: 0, embedding: [1, 2] }], usage: { prompt_tokens: 1 } }));
     const body = await vectorsOf(await embed({ model: 'search', input: 'a b' }));
     expect(body.platform.attempts[0]?.failure).toBe('malformed');
@@ -180,16 +180,16 @@ describe('failover', () => {
   test.each([
     ['lacks one', [{ index: 0, embedding: Array(8).fill(0) }]],
     ['has one twice', [0, 0].map((index) => ({ index, embedding: Array(8).fill(0) }))],
-    ['has one too many', [0, 1, 2].map((index) => ({ index, embedding: Array(8).fill(0) }))],
+    ['has one vector too many', [0, 1, 2].map((index) => ({ index, embedding: Array(8).fill(0) }))],
     ['has no number', [0, 1].map((index) => ({ index, embedding: [...Array(7).fill(0), 'x'] }))],
-  ])('ends an answer that %s by an error', async (_, data) => {
+  ])('an answer that %s ends with an error', async (_, data) => {
     first.next.push(Response.json({ data, usage: { prompt_tokens: 1 } }));
     const response = await embed({ input: ['a', 'b'] });
     expect(response.status).toBe(502);
     expect((await answerOf(response)).error.code).toBe('upstream_failed');
   });
 
-  test('of a named model asks no other', async () => {
+  test('a request that names an embedding model never fails over to another model', async () => {
     first.next.push(Response.json({ error: { message: 'down' } }, { status: 503 }));
     expect((await embed({ input: 'a' })).status).toBe(502);
     expect(second.received).toEqual([]);
@@ -197,7 +197,7 @@ describe('failover', () => {
 });
 
 describe('money', () => {
-  test('a budget holds the input alone, and refuses what could exceed it', async () => {
+  test('a budget holds only the input, and refuses a request that could exceed it', async () => {
     const headers = { authorization: `Bearer ${await box.makeKey('--scope', 'embed', '--label', 'team=thin')}` };
     const thin = (input: unknown) => box.post('/v1/embeddings', { model: 'small', input }, { headers });
     expect((await thin('a b c')).status).toBe(200);
@@ -223,7 +223,7 @@ describe('money', () => {
     const statuses = (await Promise.all(sent)).map(({ status }) => status);
     const billed = [...first.received, ...second.received].flatMap(({ texts }) => texts);
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
-    // A call that failed reported nothing, but an upstream could have billed it.
+    // A failed call reported nothing, but an upstream could have billed it.
     const tokens = billed.reduce((sum, text) => sum + tokensFor(text), 0);
     const usage = await box.get('/v1/usage', { headers: { authorization: `Bearer ${key}` } });
     const { total_credits: spent } = (await usage.json()) as { readonly total_credits: number };
@@ -231,7 +231,7 @@ describe('money', () => {
     expect(spent).toBeLessThanOrEqual(tokens / 1000);
   });
 
-  test('their decision has no expected length of an answer, whether it is decided again or read from its record', async () => {
+  test('the decision for embeddings has no expected length of an answer, whether it is repeated or read from its record', async () => {
     const { platform } = await vectorsOf(await embed({ input: 'a b' }));
     const reader = await box.makeKey('--scope', 'report');
     for (const init of [{}, withKey(reader)]) {
@@ -243,14 +243,14 @@ describe('money', () => {
     }
   });
 
-  test('budget_limit bounds the bytes of the texts', async () => {
+  test('budget_limit limits the bytes of the texts', async () => {
     const refused = await embed({ input: 'a b c d', budget_limit: 0.005 });
     expect(refused.status).toBe(400);
     expect((await answerOf(refused)).error.code).toBe('budget_limit_too_low');
     expect((await embed({ input: 'a b c d', budget_limit: 0.02 })).status).toBe(200);
   });
 
-  test('a repeat by Idempotency-Key gets the same vectors in the format that it asks for, and is charged once', async () => {
+  test('a repeat with an Idempotency-Key gets the same vectors in the requested format, and is charged once', async () => {
     const send = () =>
       box.post('/v1/embeddings', { model: 'small', input: 'once' }, { headers: { 'idempotency-key': 'emb-1' } });
     const one = await vectorsOf(await send());

@@ -3,7 +3,7 @@ import { waitFor } from '../support/answers.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** `GET /admin/endpoints`: the figures of the metrics, for one look. */
+/** `GET /admin/endpoints` has the figures of the metrics in one answer. */
 const upstream = useUpstream();
 
 const box = useSignalbox(() => {
@@ -30,7 +30,7 @@ async function endpoints(): Promise<readonly Endpoint[]> {
   return ((await response.json()) as { data: Endpoint[] }).data;
 }
 
-test('lists every endpoint of the policy, with its attempts, and says until when one cools down', async () => {
+test('every endpoint of the policy is listed, with its attempts and the end of its cool-down', async () => {
   expect((await endpoints()).map(({ provider, model, state }) => [provider, model, state])).toEqual([
     ['first', 'best', 'healthy'],
     ['second', 'plain', 'healthy'],
@@ -63,7 +63,7 @@ test('lists every endpoint of the policy, with its attempts, and says until when
   expect([...lines].map(([, provider, outcome, count]) => [provider, outcome, Number(count)])).toEqual(counted);
 });
 
-test('shows how near a circuit breaker is, and that it is open', async () => {
+test('the list shows how close a circuit breaker is to opening, and that it is open', async () => {
   const breaker = async () => {
     const [, plain] = await endpoints();
     return (plain as unknown as { breaker: Readonly<Record<string, unknown>> }).breaker;

@@ -34,20 +34,20 @@ const post = (path: string, body: string, headers: Record<string, string>) =>
   fetch(box.url + path, { method: 'POST', body, headers });
 const TEN_MB = `{"model":"auto","messages":[{"role":"user","content":"${'a'.repeat(10_000_000)}"}]}`;
 
-test('an earlier call of another kind of tool is named by its kind, not by a field that it lacks', async () => {
+test('an error about an earlier tool call of an unknown type names the type, not a missing field', async () => {
   const call = { id: 'c', type: 'custom', custom: { name: 'x', input: '' } };
   const response = await chat({ messages: [{ role: 'assistant', tool_calls: [call] }] });
   await expectError(response, 'unsupported_parameter', 'messages[0].tool_calls[0].type');
 });
 
-test('a refused key’s request is found in the log by the ID that its caller got', async () => {
+test('the request ID in the error for a refused key finds its line in the log', async () => {
   const response = await chat({ model: 'nobody' });
   const request = response.headers.get('x-request-id');
   const isTold = (line: string) => line.includes(`"request":"${request}"`);
   await waitFor(() => box.lines.some((line) => isTold(line) && line.includes('"error":"model_not_found"')));
 });
 
-test('a foreign key and an unknown path get an error that says what would be right, the path with any key and without', async () => {
+test('the errors for another product’s key and for an unknown path say what would be right, with and without a key', async () => {
   const said = async (path: string, init?: RequestInit) =>
     ((await (await box.post(path, {}, init)).json()) as { error: { message: string } }).error.message;
   expect(await said('/v1/route', withKey('sk-of-another'))).toMatch(
@@ -64,7 +64,7 @@ test('a foreign key and an unknown path get an error that says what would be rig
 });
 
 describe('before the body is read', () => {
-  test('a bad key gets its error, even with 10 MB behind it', async () => {
+  test('a bad key gets its error although 10 MB of body follow', async () => {
     const bad = { authorization: 'Bearer sb_live_nobody_0123456789', 'content-type': 'application/json' };
     await expectError(await post('/v1/chat/completions', TEN_MB, bad), 'invalid_api_key');
     const connection = await connect(box.url);
@@ -74,14 +74,14 @@ describe('before the body is read', () => {
   });
 });
 
-test('headers beyond what the server can hold end the connection, with 431 or without', async () => {
+test('headers that are too large end the connection, with or without a 431', async () => {
   const connection = await connect(box.url);
   await connection.write(chatHead(box.key, `x-big: ${'a'.repeat(400_000)}`));
   expect(await connection.closed).toMatch(/^(HTTP\/1.1 431 |$)/);
 });
 
 describe('422 no_eligible_model', () => {
-  test('names every model with its reasons, and the nearest relaxation', async () => {
+  test('422 no_eligible_model lists every model with the reasons against it, and the smallest change that helps', async () => {
     const constraints = { max_latency_ms: 10, required_languages: ['klingon'] };
     const { details, message } = await expectError(await chat({ constraints }), 'no_eligible_model');
     expect(details.rejected).toEqual(
@@ -98,7 +98,7 @@ describe('422 no_eligible_model', () => {
   });
 });
 
-test('429 from every upstream passes the shortest wait on', async () => {
+test('if every upstream answers 429, the caller gets the shortest wait', async () => {
   first.next({ status: 429, headers: { 'retry-after': '9' } });
   second.next({ status: 429, headers: { 'retry-after-ms': '2500' } });
   third.next({ status: 429 });
@@ -109,7 +109,7 @@ test('429 from every upstream passes the shortest wait on', async () => {
 });
 
 describe('504 upstream_timeout', () => {
-  test('comes when no upstream answers in time, and is not to be repeated: what was sent is charged', async () => {
+  test('504 upstream_timeout comes if no upstream answers in time, and says not to repeat, because the prompt is charged', async () => {
     for (const stream of [false, true]) {
       third.next({ hang: 'headers' });
       const response = await chat({ model: 'hasty', stream });
@@ -121,10 +121,10 @@ describe('504 upstream_timeout', () => {
 });
 
 describe('an upstream’s secrets', () => {
-  test('neither its key nor its address shows in an error or in the log', async () => {
+  test('neither the key nor the address of an upstream appears in an error or in the log', async () => {
     const words = `key ${UPSTREAM_KEY} is not known at ${first.url}/chat/completions`;
     for (const stream of [false, true]) {
-      // These keep the endpoint from being asked again for a while.
+      // These answers put the endpoint into a cool-down, so another server is used.
       const fresh = await three.afresh();
       const out = new Map([
         [401, { model: 'best', at: first }],
@@ -145,7 +145,7 @@ describe('an upstream’s secrets', () => {
     expect(box.lines.join('\n')).not.toContain(UPSTREAM_KEY);
   });
 
-  test('an upstream that is not there is a 502 without its address', async () => {
+  test('an unreachable upstream is a 502 without its address', async () => {
     const gone = startFakeUpstream();
     await gone.stop();
     const policy = testPolicy({ gone: gone.url }, { lost: { endpoints: ['gone'] } });
@@ -157,12 +157,12 @@ describe('an upstream’s secrets', () => {
   });
 });
 
-test('503 overloaded while the server drains, for a request that came on an open connection', async () => {
+test('503 overloaded comes while the server drains, for a request on an open connection', async () => {
   const other = await startSignalbox();
   const body = JSON.stringify({ model: 'auto', messages: hello });
   const connection = await connect(other.url);
   await connection.write(chatHead(other.key, `content-length: ${body.length}`));
-  // Its head is read before the signal comes: a second connection has been answered since.
+  // The server has read this request's headers before the signal, because a second connection was answered after them.
   await other.get('/v1/models');
   other.signal('SIGTERM');
   await waitFor(() => other.lines.some((line) => line.includes('"draining"')));
@@ -177,7 +177,7 @@ test('503 overloaded while the server drains, for a request that came on an open
 describe('when this program itself fails', () => {
   const secret = 'a-secret-in-an-error';
 
-  /** The answer to a chat whose money cannot be set aside, and the log and the metrics after it. */
+  /** Returns the answer to a chat whose money cannot be set aside, with the log and the metrics after it. */
   async function failedBy(failure: Error) {
     const data = temporaryFolder();
     const store = await openStore(join(data, 'signalbox.db'), { mode: 'serve', program: 'test' });
@@ -197,7 +197,7 @@ describe('when this program itself fails', () => {
     return { response, metrics, log: other.lines.join('\n') };
   }
 
-  test('500 internal_error tells neither stack nor secret; the log has both, under the request’s ID', async () => {
+  test('500 internal_error contains neither a stack nor a secret; the log has the stack with the request’s ID', async () => {
     const { response, metrics, log } = await failedBy(new Error(secret));
     const { message } = await expectError(response, 'internal_error');
     expect(message).not.toContain(secret);
@@ -207,7 +207,7 @@ describe('when this program itself fails', () => {
     expect(metrics).toContain('signalbox_requests_open 0\n');
   });
 
-  test('503 overloaded when the ledger cannot be written: nothing is spent unbooked', async () => {
+  test('503 overloaded comes if the ledger cannot be written: no money is spent without an entry', async () => {
     const { response } = await failedBy(new StoreError(secret));
     const { message } = await expectError(response, 'overloaded');
     expect(message).not.toContain(secret);

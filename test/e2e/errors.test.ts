@@ -17,15 +17,15 @@ let box: Signalbox;
 let first: FakeUpstream;
 let models: string;
 let chatOnly: string;
-/** They have a balance, or a budget, of one microcredit. */
+/** A key with a balance, and a key with a budget, of one microcredit. */
 let [poor, tiny] = ['', ''];
-/** Has a balance that pays for one request at a time. */
+/** A key with a balance that pays for one request at a time. */
 let modest: string;
-/** May send one request a minute. */
+/** A key that may send one request a minute. */
 let slow: string;
 
 beforeAll(async () => {
-  // The limit on headers is the program's own.
+  // The server runs as a process, because the limit on headers belongs to the program.
   three = await startThreeModels({ isProcess: true });
   ({ box, first } = three);
   models = await three.makeKey('--model', 'plain');
@@ -40,7 +40,7 @@ beforeAll(async () => {
 
 afterAll(() => three.stop());
 
-/** The ID in a key's text. */
+/** Returns the ID in a key's text. */
 const idOf = (key: string): string => key.split('_')[2]!;
 const hello = [{ role: 'user', content: 'Say hello.' }];
 const chat = (body: object, init?: RequestInit) =>
@@ -49,12 +49,14 @@ const chatWith = (one: Signalbox, body: object = {}) =>
   one.post('/v1/chat/completions', { model: 'auto', messages: hello, ...body });
 const send = (text: string, init: RequestInit = {}) => box.post('/v1/chat/completions', null, { ...init, body: text });
 
-/** What all upstreams answer next. */
+/** Sets the next answer of all upstreams. */
 function upstreamsSay(behaviour: Behaviour): void {
   for (const upstream of [three.first, three.second, three.third]) upstream.next(behaviour);
 }
 
-/** The code and when it comes, the field, what provokes it, and whether to retry, where that differs from the table. */
+/**
+ * The error code and when it comes, the field, a request that provokes it, and whether to retry if that differs from the table of errors.
+ */
 type Case = readonly [code: ErrorCode, when: string, param: string | null, () => Promise<Response>, retry?: boolean];
 
 const post = (path: string, body: string, headers: Record<string, string>) =>
@@ -82,7 +84,7 @@ const cases: readonly Case[] = [
     'model',
     () => chat({ model: 'best' }, withKey(models)),
   ],
-  ['invalid_json', 'the body is no JSON', null, () => send('{"model":')],
+  ['invalid_json', 'the body is not JSON', null, () => send('{"model":')],
   ['invalid_json', 'the body is empty', null, () => send('')],
   ['invalid_json', 'the body nests too deep', null, () => send('['.repeat(10_000) + ']'.repeat(10_000))],
   ['invalid_type', 'the body is a list', null, () => send('[]')],
@@ -133,7 +135,7 @@ const cases: readonly Case[] = [
   ],
   [
     'invalid_value',
-    'the tool to call is not there',
+    'the tool to call does not exist',
     'tool_choice.function.name',
     () =>
       chat({
@@ -150,13 +152,13 @@ const cases: readonly Case[] = [
   ],
   [
     'missing_field',
-    'a tool message answers no call',
+    'a tool message has no matching call',
     'messages[0].tool_call_id',
     () => chat({ messages: [{ role: 'tool', content: 'x' }] }),
   ],
   [
     'unknown_field',
-    'route_strategy has a member that is not known',
+    'route_strategy has an unknown member',
     'route_strategy.speed_weight',
     () => chat({ route_strategy: { speed_weight: 1 } }),
   ],
@@ -206,7 +208,7 @@ const cases: readonly Case[] = [
   ['insufficient_quota', 'the balance is too small', null, () => chat({}, withKey(poor))],
   [
     'insufficient_quota',
-    'a recommendation could not be paid either',
+    'the funds cannot pay for a recommendation either',
     null,
     () => box.post('/v1/route', {}, withKey(poor)),
   ],
@@ -230,7 +232,7 @@ const cases: readonly Case[] = [
   ],
   [
     'rate_limit_exceeded',
-    'a key has had its requests of the minute',
+    'a key has used up its requests of the minute',
     null,
     async () => {
       await box.post('/v1/route', {}, withKey(slow));
@@ -238,10 +240,10 @@ const cases: readonly Case[] = [
     },
   ],
   ['model_not_found', 'a model is unknown', 'model', () => chat({ model: 'gpt-none' })],
-  ['model_not_found', 'it is looked up', 'model', () => box.get('/v1/models/gpt/none')],
+  ['model_not_found', 'the list of models has no such model', 'model', () => box.get('/v1/models/gpt/none')],
   [
     'model_not_found',
-    'it is looked up by a host of two letters',
+    'the model is requested through a host name of two letters',
     'model',
     () => box.get('/v1/models/x', { headers: { host: 'gw' } }),
   ],
@@ -250,11 +252,11 @@ const cases: readonly Case[] = [
   ['not_found', 'a decision is unknown', null, () => box.get('/v1/decisions/dec_none')],
   [
     'not_found',
-    'a decision is another key’s',
+    'a decision belongs to another key',
     null,
     async () => box.get(`/v1/decisions/${(await answerOf(await chat({}))).platform.decision_id}`, withKey(models)),
   ],
-  ['upgrade_required', 'no WebSocket is asked for', null, () => box.get('/v1/responses')],
+  ['upgrade_required', 'a request to a WebSocket route is no upgrade', null, () => box.get('/v1/responses')],
   ['method_not_allowed', 'chat is read', null, () => box.get('/v1/chat/completions')],
   [
     'unsupported_media_type',
@@ -266,14 +268,14 @@ const cases: readonly Case[] = [
   ['request_too_large', 'the body holds too many values', null, () => send(`[${'0,'.repeat(1_000_000)}0]`)],
   [
     'headers_too_large',
-    'they have more than 16 KiB',
+    'the headers have more than 16 KiB',
     null,
     () => box.get('/v1/models', { headers: { 'x-big': 'a'.repeat(20_000) } }),
   ],
   ['no_eligible_model', 'a ceiling leaves none', null, () => chat({ constraints: { max_latency_ms: 1 } })],
   [
     'upstream_rate_limited',
-    'every upstream says slow down',
+    'every upstream answers 429',
     null,
     async () => {
       upstreamsSay({ status: 429, headers: { 'retry-after': '7' } });
@@ -308,7 +310,7 @@ const cases: readonly Case[] = [
   ],
   [
     'invalid_value',
-    'an image is given by no address',
+    'an image has no valid address',
     'messages[0].content[0].image_url.url',
     () => chat({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] }),
   ],
@@ -320,7 +322,7 @@ const cases: readonly Case[] = [
   ],
   [
     'upstream_failed',
-    'the operator’s key is refused upstream: it will be again',
+    'the upstream refuses the operator’s key, which a retry cannot change',
     null,
     async () => {
       first.next({ status: 401, error: { message: `Incorrect API key provided: ${UPSTREAM_KEY}.` } });
@@ -330,13 +332,16 @@ const cases: readonly Case[] = [
   ],
 ];
 
-/** Codes with a test of their own, in error-details.test.ts, key-changes.test.ts, hostile.test.ts, policy.test.ts, idempotency.test.ts, test/sign-in, test/security and test/http. */
+/**
+ * Codes with a test of their own, in error-details.test.ts, key-changes.test.ts, hostile.test.ts, policy.test.ts, idempotency.test.ts,
+ * test/sign-in, test/security and test/http.
+ */
 const OWN_TEST: readonly string[] =
   'not_signed_in wrong_origin wrong_host key_suspended conflict in_flight thread_not_found idempotency_key_reused idempotency_answer_unavailable precondition_failed policy_invalid request_timeout length_required upstream_timeout upstream_out_of_credit overloaded internal_error payment_required payment_invalid agent_wallet_mismatch unsupported_x402_version payment_unavailable payment_unsettled learning_off nothing_to_score feedback_conflict feedback_window_over'.split(
     ' ',
   );
 
-test('the table of errors is the contract’s, and every code of it is provoked here', () => {
+test('the table of errors equals the contract, and every code in it is provoked by a test', () => {
   const table = Object.entries<{ status: number; type: string; retry: boolean; code?: string }>(ERRORS);
   const shown = table.map(([name, { status, type, retry, code }]) => [name, [status, type, code ?? name, retry]]);
   expect(Object.fromEntries(shown)).toEqual(CONTRACT);
@@ -344,7 +349,7 @@ test('the table of errors is the contract’s, and every code of it is provoked 
   expect(table.filter(([name]) => !provoked.has(name))).toEqual([]);
 });
 
-describe('each error has its status, type, code, param and headers, and is as documented, with no field besides:', () => {
+describe('each error has its documented status, type, code, param and headers, and no other field:', () => {
   const documented = TypeCompiler.Compile(strict(ANSWERS.ErrorBody));
   for (const [code, when, param, provoke, retry] of cases) {
     test(`${code} when ${when}`, async () => {

@@ -11,17 +11,17 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { startSignalbox, temporaryFolder, withKey } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** The feed of events of a server whose endpoints fail, whose budget runs low, and whose readers do not read. */
+/** The event feed of a server whose endpoints fail, whose budget is nearly spent, and whose readers do not read. */
 const upstream = useUpstream();
 const receiver = startReceiver();
 const follow = useEventReaders();
 
-/** Looks for alerts come twenty times a second; all else has its own time. */
+/** Alert rules are checked twenty times a second; all other timers have their normal intervals. */
 const quick: Timers = {
   after: processTimers.after,
   every: (ms, run) => processTimers.every(ms === LOOK_EVERY_MS ? 50 : ms, run),
 };
-/** Events of its decisions are long. */
+/** A long model name, so that the events of its decisions are long. */
 const LONG = 'm'.repeat(120);
 const policy = testPolicy(
   { first: upstream.url, second: upstream.url },
@@ -49,7 +49,7 @@ const chat = async (model: string, key = box.key) => {
   return response.status;
 };
 
-test('tells that an endpoint is ejected and has recovered, and of a budget that runs low', async () => {
+test('the feed reports that an endpoint is ejected and has recovered, and that a budget is nearly spent', async () => {
   const reader = await follow(box.url, withKey(box.key).headers);
   for (let faults = 0; faults < 5; faults++) {
     upstream.next({ status: 500 });
@@ -64,7 +64,7 @@ test('tells that an endpoint is ejected and has recovered, and of a budget that 
     to: 'ejected',
     why: '5 faults in a row; the last: server 500',
   });
-  // No other endpoint serves it, so that it is tried in spite of its breaker.
+  // No other endpoint serves this model, so the endpoint is tried although its breaker is open.
   expect(await chat('plain')).toBe(200);
   await waitFor(() => reader.of('endpoint').length > 1);
   expect(reader.of('endpoint').at(-1)!.data).toMatchObject({ ...endpoint, to: 'healthy' });
@@ -85,14 +85,14 @@ test('tells that an endpoint is ejected and has recovered, and of a budget that 
   expect(reader.text).not.toContain('canary');
 });
 
-/** Whether a stream opens; it is left at once. */
+/** Whether a stream opens; it is closed at once. */
 async function opens(key: string): Promise<boolean> {
   const { status, body } = await box.get('/admin/events', withKey(key));
   await body?.cancel();
   return status === 200;
 }
 
-test('cuts readers that do not read, and delays nobody for them', async () => {
+test('the feed disconnects readers that do not read, and delays no other reader', async () => {
   const readers = await box.makeKey('--name', 'figures', '--scope', 'report');
   const { host, port } = new URL(box.url);
   const request = `GET /admin/events HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${readers}\r\n\r\n`;
@@ -103,7 +103,7 @@ test('cuts readers that do not read, and delays nobody for them', async () => {
   const caller = await box.makeKey('--name', 'a long name '.repeat(16));
   upstream.behave({ fail: 'rejected' });
   let chats = 0;
-  // As much as waits for one at most, and what its socket takes.
+  // As much as the server keeps for one reader at most, and as its socket accepts.
   while (reader.text.length < 600_000) {
     expect(await Promise.all(Array.from({ length: 20 }, () => chat(LONG, caller)))).toEqual(Array(20).fill(400));
     chats += 20;
@@ -112,7 +112,7 @@ test('cuts readers that do not read, and delays nobody for them', async () => {
   await waitFor(() => opens(readers));
 });
 
-test('says after a restart that events may be missing, whatever came before it', async () => {
+test('after a restart the feed says that events may be missing, whatever the reader had received', async () => {
   const options = { policy, data: temporaryFolder(), env: { ...UPSTREAM_ENV, ...ENV, SIGNALBOX_API_KEY: box.key } };
   const ask = (url: string) =>
     fetch(`${url}/v1/chat/completions`, {
@@ -128,7 +128,7 @@ test('says after a restart that events may be missing, whatever came before it',
   await waitFor(() => first.events.length === 1);
   await before.stop();
   const after = await startSignalbox(options);
-  // As many events as before, so that numbers alone would mistake one for another.
+  // There are as many events as before the restart, so that event numbers alone could be confused.
   const other = await follow(after.url, headers);
   await ask(after.url);
   await waitFor(() => other.events.length === 1);

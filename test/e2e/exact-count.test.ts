@@ -10,12 +10,12 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { type Signalbox, startSignalbox, withKey, writePolicy } from '../support/signalbox.ts';
 
-/** A token of input costs a millicredit, one of output four; a useful output is 64 tokens. */
+/** A token of input costs 0.001 Credits, a token of output 0.004; the least useful output is 64 tokens. */
 const PROSE = 'The committee met on Tuesday, and nobody could remember why. '.repeat(80);
 const TOKENS = countTokens(PROSE);
-/** More than the exact count and a useful output cost, less than a token for each byte. */
+/** More than the cost of the exact count and a useful output, but less than the cost of a token for each byte. */
 const LIMIT = 2;
-/** By the estimate it does not fit into 32,768 tokens. */
+/** According to the estimate, this text does not fit into 32,768 tokens. */
 const HINDI = 'गाँव के बाहर एक पुराना कुआँ था, जिसके पास बच्चे हर शाम खेलने आते थे। '.repeat(900);
 
 let upstream: FakeUpstream;
@@ -27,7 +27,7 @@ const capOf = ({ body }: RecordedRequest) => Number(body.max_tokens ?? body.max_
 beforeAll(async () => {
   upstream = startFakeUpstream({
     key: UPSTREAM_KEY,
-    // All that it may use: the whole prompt, and output up to the cap.
+    // The upstream uses as much as it may: the whole prompt, and output up to the limit.
     behaviour: (request) => {
       const prompt = countTokens(JSON.stringify(request.body.messages)) + 8;
       return { usage: { prompt_tokens: prompt, completion_tokens: capOf(request) } };
@@ -53,8 +53,8 @@ afterAll(async () => {
 const ask = (model: string, content: string, more: object = {}, init?: RequestInit) =>
   box.post('/v1/chat/completions', { model, messages: [{ role: 'user', content }], ...more }, init);
 
-describe('a prompt that only its bound keeps out', () => {
-  test('is counted by `policy explain`, too', async () => {
+describe('a prompt that only its upper bound excludes', () => {
+  test('`policy explain` also counts the prompt', async () => {
     const folder = writePolicy(policy);
     const explained = async (body: object) => {
       const file = join(folder, 'request.json');
@@ -72,7 +72,7 @@ describe('a prompt that only its bound keeps out', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('of the budget_limit is counted and served, and the limit is never exceeded', async () => {
+  test('a prompt whose bound exceeds budget_limit is counted and served, and the limit is never exceeded', async () => {
     await expectError(await ask('uncounted', PROSE, { budget_limit: LIMIT }), 'budget_limit_too_low', 'budget_limit');
     const answer = await ask('counted', PROSE, { budget_limit: LIMIT });
     expect(answer.status).toBe(200);
@@ -85,7 +85,7 @@ describe('a prompt that only its bound keeps out', () => {
     expect(text).toContain(PROSE);
   });
 
-  test('of what a budget leaves is counted, and draws no more than that', async () => {
+  test('a prompt whose bound exceeds the rest of a budget is counted, and the budget is not exceeded', async () => {
     const key = withKey(await box.makeKey('--label', 'team=a'));
     const wanted = { max_tokens: 64 };
     await expectError(await ask('uncounted', PROSE, wanted, key), 'request_exceeds_budget');
@@ -95,17 +95,17 @@ describe('a prompt that only its bound keeps out', () => {
     await expectError(await ask('counted', PROSE, wanted, key), 'insufficient_quota');
   });
 
-  test('of the context window is counted, in a route query, too', async () => {
+  test('a prompt whose bound exceeds the context window is counted, also in a route query', async () => {
     await expectError(await ask('uncounted', HINDI), 'context_length_exceeded', 'messages');
     expect((await ask('counted', HINDI)).status).toBe(200);
     const messages = [{ role: 'user', content: HINDI }];
     expect((await box.post('/v1/route', { model: 'counted', messages })).status).toBe(200);
-    // A figure of the caller's own is no text that could be counted.
+    // A number that the caller states is not a text that could be counted.
     const stated = await box.post('/v1/route', { model: 'counted', messages, estimated_input_tokens: 40_000 });
     await expectError(stated, 'context_length_exceeded', 'messages');
   });
 
-  test('is refused by the name that its own endpoint has for it, also where it has no turn', async () => {
+  test('the refusal of a long prompt uses the field name of its own API, also if the request has no turns', async () => {
     const tools = [{ type: 'function', name: 'f', parameters: {}, description: HINDI }];
     const input = [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'So.' }] }];
     const response = await box.post('/v1/responses', { model: 'uncounted', input, tools });
@@ -114,7 +114,7 @@ describe('a prompt that only its bound keeps out', () => {
     await expectError(sized, 'context_length_exceeded', 'estimated_input_tokens');
   });
 
-  test('and whose exact count does not fit either is refused, by a figure that suffices', async () => {
+  test('if the exact count does not fit either, the request is refused with an amount that would be enough', async () => {
     const refusal = await ask('counted', PROSE, { budget_limit: 0.5 });
     const { details } = await expectError(refusal, 'budget_limit_too_low', 'budget_limit');
     const least = Number(details?.least_credits);
@@ -128,7 +128,7 @@ describe('a prompt that only its bound keeps out', () => {
   });
 });
 
-test('hostile texts are answered within the deadline, and delay no other request', async () => {
+test('texts made to be slow to count are answered within the deadline, and delay no other request', async () => {
   const texts = ['a', 'q', '\u0300', '€', 'qzx '].map((unit) => unit.repeat(100_000 / unit.length));
   let answers: Response[] = [];
   const slowest = await leastOf(500, async () => {

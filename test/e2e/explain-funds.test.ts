@@ -6,9 +6,12 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { type Signalbox, startSignalbox, withKey, writePolicy } from '../support/signalbox.ts';
 
-/** The first hold, as advice and `policy explain` tell it before it is set aside: of a key's own money, and of the policy's budgets. */
+/**
+ * The amount of the first hold, as a recommendation and `policy explain` report it in advance: from a key's own money, and from the
+ * policy's budgets.
+ */
 const hi = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
-/** The most that its prompt costs, in Credits. */
+/** The most that the prompt costs, in Credits. */
 const PROMPT = 0.034;
 let service: MeteredService;
 let answer: ServiceAnswer = { tokens: 65, atOnce: 400, reports: 'last' };
@@ -50,10 +53,10 @@ const advised = async (key: string) => adviceOf(await box.post('/v1/route', hi, 
 const ask = (key: string, more = {}) => box.post('/v1/chat/completions', { ...hi, ...more }, withKey(key));
 
 describe('the first hold of a request', () => {
-  test('is the same by advice, by `policy explain --key` and as it is then held', async () => {
+  test('the first hold is the same in a recommendation, in `policy explain --key` and when it is made', async () => {
     const key = await box.makeKey('--label', 'purse=cap', '--budget', '30/month:cap');
     expect((await answerOf(await ask(key))).platform.credits_consumed).toBe(0.3);
-    // Half of the 29.7 that are left of the key's own budget.
+    // Half of the 29.7 Credits that are left of the key's own budget.
     const advice = await advised(key);
     expect(advice.first_hold_credits).toBe(14.85);
     const cap = Math.floor((14_850 - 1_000 * PROMPT) / 4);
@@ -68,7 +71,7 @@ describe('the first hold of a request', () => {
     expect(service.bills.at(-1)!.cap).toBe(cap);
   });
 
-  test('is told with the maximum of the model where that caps the output', async () => {
+  test('the first hold is shown with the maximum output of the model if that limits the output', async () => {
     const key = await box.makeKey('--budget', '1000/month:cap');
     const id = key.slice('sb_live_'.length).split('_')[0]!;
     const args = ['policy', 'explain', folder, '-', '--key', id, '--data', box.data];
@@ -78,7 +81,7 @@ describe('the first hold of a request', () => {
     );
   });
 
-  test('is null by advice while it would wait, and the whole worst case where that fits', async () => {
+  test('the first hold is null in a recommendation while it would wait, and the whole worst case if that fits', async () => {
     const key = await box.makeKey('--label', 'purse=cap');
     const small = { max_tokens: 7_000 };
     answer = { tokens: 7_000, atOnce: 7, everyMs: 50, reports: 'last' };
@@ -88,7 +91,7 @@ describe('the first hold of a request', () => {
       box.post(path, body, { ...init, ...withKey(key) });
     const running = post('/v1/chat/completions', { ...hi, ...small, stream: true }, { signal: leaving.signal });
     await waitFor(() => service.bills.length > before);
-    // 11.966 are free.
+    // 11.966 Credits are free.
     expect((await advised(key)).first_hold_credits).toBe(PROMPT + 4 * 2.048);
     expect(await adviceOf(await post('/v1/route', { ...hi, max_tokens: 2_000 }))).toMatchObject({
       first_hold_credits: 8.034,
@@ -102,32 +105,32 @@ describe('the first hold of a request', () => {
     await Promise.allSettled([running, other]);
   });
 
-  test('is not told where no money limits the key', async () => {
+  test('no first hold is shown if no money limits the key', async () => {
     const key = await box.makeKey();
     expect(await advised(key)).not.toHaveProperty('first_hold_credits');
     expect((await explain(key)).out).not.toContain('of the key’s money');
   });
 });
 
-test('`policy explain --key` says with which error a key is refused that has too little money, and takes its labels', async () => {
+test('`policy explain --key` says with which error a key without enough money is refused, and uses the key’s labels', async () => {
   const key = await box.makeKey('--label', 'purse=reject');
   expect((await ask(key)).status).toBe(402);
   expect(await explained(key)).toMatchObject({ first_hold_credits: null, shortage: 'request_exceeds_budget', code: 2 });
   expect((await explain(key)).out).toContain(
     'The request is refused with 402 request_exceeds_budget: The budget `strict`',
   );
-  // Labels of flags are put over those of the key.
-  expect((await explain(key, '--label', 'purse=none')).out).not.toContain('It is refused');
+  // Labels in flags override the labels of the key.
+  expect((await explain(key, '--label', 'purse=none')).out).not.toContain('is refused with');
 });
 
-describe('`policy explain --key` of a key within a line, a team and by a user', () => {
+describe('`policy explain --key` for a child key of a user in a team', () => {
   type Made = { readonly id: string; readonly key: string };
   const made = async (path: string, body: object, init = {}) =>
     (await box.post(path, body, init)).json() as Promise<Made>;
   const of = (credits: number) => [{ limit_credits: credits, window: 'month', on_exhausted: 'cap' }];
   const half = (credits: number) => credits / 2;
 
-  test('counts the budgets of team, user and the keys above it, as the request then does', async () => {
+  test('`policy explain --key` counts the budgets of the team, the user and the parent keys, as the request does', async () => {
     const team = await made('/admin/teams', { name: 'search', budgets: of(30) });
     const user = await made('/admin/users', { name: 'Ada', team: team.id, budgets: of(20) });
     const root = await made('/admin/keys', { team: team.id, scopes: ['chat', 'route', 'delegate'], budgets: of(24) });
@@ -141,7 +144,7 @@ describe('`policy explain --key` of a key within a line, a team and by a user', 
       expect((await advised(key)).first_hold_credits).toBe(half(credits));
       expect(await explained(key)).toMatchObject({ first_hold_credits: half(credits), code: 0 });
     }
-    // What the team has spent counts for each key of it.
+    // What the team has spent counts for each key of the team.
     answer = { tokens: 65, atOnce: 400, reports: 'last' };
     const other = await made('/admin/keys', { team: team.id });
     await answerOf(await ask(root.key));
@@ -151,7 +154,7 @@ describe('`policy explain --key` of a key within a line, a team and by a user', 
     expect((await explained(other.key)).first_hold_credits).toBe(half(30 - 0.3));
   });
 
-  test('refuses a model that its team may not use', async () => {
+  test('`policy explain --key` refuses a model that the key’s team may not use', async () => {
     const team = await made('/admin/teams', { name: 'ads', models: ['another'] });
     const { key } = await made('/admin/keys', { team: team.id });
     expect((await ask(key)).status).toBe(403);

@@ -47,7 +47,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The command, which reads the same folder and database as a process of its own would. */
+/** Runs the command in this process. It reads the same folder and database as a process of its own would. */
 const explainHere = (input: string, ...args: string[]) =>
   runHere(['policy', 'explain', ...args, '--policies', folder, '--data', box.data], {}, input);
 const explain = (...args: string[]) => explainHere('', folder, ...args);
@@ -60,7 +60,7 @@ async function explained(...args: string[]) {
 const explainInput = (body: unknown, ...args: string[]) =>
   explainHere(typeof body === 'string' ? body : JSON.stringify(body), folder, '-', ...args);
 
-/** As a process, which reads its standard input. */
+/** Runs the command as a process, which reads its standard input. */
 async function explainPiped(body: unknown, ...args: string[]) {
   const child = Bun.spawn([PROGRAM, 'policy', 'explain', folder, '-', ...args], {
     env: cleanEnvironment({}),
@@ -73,7 +73,7 @@ async function explainPiped(body: unknown, ...args: string[]) {
 }
 
 describe('signalbox policy explain', () => {
-  test('says with what a hold begins, where the service stops when it is aborted', async () => {
+  test('`policy explain` shows the first hold if the provider stops after an abort', async () => {
     const shipped = join(import.meta.dir, '../../policies');
     const ask = (...more: string[]) => runHere(['policy', 'explain', shipped, '--model', 'sim-large', ...more]);
     const told = JSON.parse((await ask('--json')).out) as {
@@ -92,7 +92,7 @@ describe('signalbox policy explain', () => {
     expect(out).not.toContain('are held first');
   });
 
-  test('prints a table with the parts of each utility, and the story', async () => {
+  test('`policy explain` prints a table with the parts of each utility, and an explanation in words', async () => {
     const { out, err, code } = await runHere(['policy', 'explain', folder]);
     expect({ err, code }).toEqual({ err: '', code: 0 });
     const [head, first, second, third] = out.split('\n');
@@ -104,21 +104,21 @@ describe('signalbox policy explain', () => {
     expect(out).not.toContain('\u001b');
   });
 
-  test('names the rule that leaves a model out, with its file and line', async () => {
+  test('`policy explain` names the rule that rejects a model, with its file and line', async () => {
     const { out } = await explain('--label', 'team=legal');
     const line = POLICY.split('\n').findIndex((text) => text.includes('eu-only')) + 1;
     expect(out).toMatch(new RegExp(`^cheap +the policy rejects it: eu-only \\(policy\\.yaml:${line}\\)$`, 'm'));
     expect(out).toContain(`Constraints that apply: eu-only (policy.yaml:${line}).`);
   });
 
-  test('says that the condition of a rule failed, and so counts as true', async () => {
+  test('`policy explain` says that the condition of a rule failed, and therefore counts as true', async () => {
     const { out } = await explain('--metadata', 'n=many');
     expect(out).toMatch(/^best +the policy rejects it: figure/m);
     expect(out).toMatch(/^The condition of figure failed, so Signalbox treated it as true: .+\.$/m);
     expect((await explain('--metadata', 'n=5')).out).not.toContain('counts as true');
   });
 
-  test('shows the words that made the task, of the question and of the system prompt', async () => {
+  test('`policy explain` shows the words of the question and of the system prompt that determined the task', async () => {
     const { out } = await explain('--message', 'Translate "good morning" into French');
     expect(out).toMatch(/Task: translation \(\d+ % likely, because of .*“Translate.*French”.*\)\./);
     const chat = {
@@ -135,12 +135,12 @@ describe('signalbox policy explain', () => {
       adds: expect.any(Number),
     });
     expect(told.facts.difficulty).toBe('easy');
-    // A task that the caller names was made by no word.
+    // If the caller names the task, no words determined it.
     const named = await explain('--task', 'coding', '--json');
     expect(JSON.parse(named.out).task_reasons).toBeNull();
   });
 
-  test('takes the time, metadata, the models of the key, weights and sizes from flags', async () => {
+  test('`policy explain` accepts the time, metadata, the models of the key, weights and sizes as flags', async () => {
     expect((await explained('--time', '2026-11-20T03:00:00Z', '--metadata', 'batch=yes')).choice).toBe('cheap');
     expect((await explained('--time', '2026-11-20T13:00:00Z', '--metadata', 'batch=yes')).choice).toBe('best');
     expect((await explained('--key-models', 'good,cheap')).choice).toBe('good');
@@ -152,7 +152,7 @@ describe('signalbox policy explain', () => {
     expect(facts).toMatchObject({ pinned: true, estimated_input_tokens: 9000, estimated_output_tokens: 70 });
   });
 
-  test('takes a chat request or a route query from a file, and flags before it', async () => {
+  test('`policy explain` reads a chat request or a route query from a file, and flags override it', async () => {
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
     const file = join(folder, 'request.json');
     writeFileSync(file, JSON.stringify({ messages: [{ role: 'user', content: [image] }], max_tokens: 50 }));
@@ -162,7 +162,7 @@ describe('signalbox policy explain', () => {
     expect((await explained(file, '--model', 'cheap')).choice).toBe('cheap');
   });
 
-  test('decides as the server does', async () => {
+  test('`policy explain` decides as the server does', async () => {
     const body = { model: 'auto', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 60 };
     const { platform } = await answerOf(await box.post('/v1/chat/completions', body));
     const { out } = await explainPiped(body, '--json');
@@ -173,7 +173,7 @@ describe('signalbox policy explain', () => {
     });
   });
 
-  test('takes a whole chat with what `/v1/route` lets it state', async () => {
+  test('`policy explain` accepts a whole chat with the additional fields of `/v1/route`', async () => {
     const chat = { messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 60, n: null, mine: 1 };
     const body = { ...chat, estimated_output_tokens: 40, constraints: { max_cost_credits: null } };
     const { decision_id: id } = await adviceOf(await box.post('/v1/route', { ...body, task_type: 'coding' }));
@@ -183,7 +183,7 @@ describe('signalbox policy explain', () => {
     expect(facts).toMatchObject({ task: 'coding', max_tokens: 60, estimated_output_tokens: 40 });
   });
 
-  test('says that a task type is not known, as the server does', async () => {
+  test('`policy explain` says that a task type is unknown, as the server does', async () => {
     const { reasoning } = (await (await box.post('/v1/route', { task_type: 'codign' })).json()) as {
       reasoning: string;
     };
@@ -193,18 +193,18 @@ describe('signalbox policy explain', () => {
     expect((await explain('--task', 'Coding')).out).not.toContain('counts as general');
   });
 
-  test('prints the models left out here as JSON, as `policy check` does', async () => {
+  test('`policy explain --json` prints the models that are not set up, as `policy check` does', async () => {
     expect(await explained()).toMatchObject({ left_out_here: ['absent (NOT_SET is not set)'] });
   });
 
-  test('ends with 2 for a refusal, and tells what would admit a model', async () => {
+  test('`policy explain` exits with 2 for a refusal, and says what would allow a model', async () => {
     const { out, code } = await explainInput({ constraints: { max_cost_credits: 0.01 } });
     expect(code).toBe(2);
     expect(out).toMatch(/Refused with no_eligible_model: .*max_cost_credits 0\.01 → 0\.21 admits `cheap`/);
     expect(out).toMatch(/^best +its expected cost of 6\.3 Credits is above max_cost_credits$/m);
   });
 
-  test('ends with 1 and a sentence where it cannot run', async () => {
+  test('`policy explain` exits with 1 and a sentence if it cannot run', async () => {
     const empty = writePolicy(
       POLICY.replace('sim: { adapter: simulated }', 'sim: { adapter: simulated, api_key_env: NOT_SET }'),
     );
@@ -241,7 +241,7 @@ describe('signalbox policy explain', () => {
 describe('signalbox policy explain --decision', () => {
   const body = { model: 'auto', messages: [{ role: 'user', content: 'Why are there tides?' }] };
   const recorded = async (id: string, ...args: string[]) => {
-    // A record rides with a later commit.
+    // A record is written with a later commit, so the command is repeated until it finds the record.
     const run = () => box.run('policy', 'explain', folder, '--decision', id, ...args);
     return waitFor(async () => {
       const result = await run();
@@ -249,7 +249,7 @@ describe('signalbox policy explain --decision', () => {
     });
   };
 
-  test('decides again beside a running server, with attempts and receipt', async () => {
+  test('`--decision` repeats a decision while the server runs, and shows its attempts and receipt', async () => {
     const { platform } = await answerOf(await box.post('/v1/chat/completions', body));
     const { out, err, code } = await recorded(platform.decision_id);
     expect({ err, code }).toEqual({ err: '', code: 0 });
@@ -261,7 +261,7 @@ describe('signalbox policy explain --decision', () => {
     expect(out).toMatch(/The same tokens would have cost .* on the runner-up and .* on the baseline\./);
   });
 
-  test('prints what the API answers', async () => {
+  test('`--decision --json` prints what the API returns', async () => {
     const { platform } = await answerOf(await box.post('/v1/chat/completions', body));
     const { out } = await recorded(platform.decision_id, '--json');
     const answer = (await (await box.get(`/v1/decisions/${platform.decision_id}`)).json()) as object;
@@ -269,7 +269,7 @@ describe('signalbox policy explain --decision', () => {
     expect(answer).toMatchObject({ left_out: ['absent (NOT_SET is not set)'] });
   });
 
-  test('tells a key without the scope `admin` that a model is left out, and not for which variable', async () => {
+  test('a key without the scope `admin` sees that a model is not set up, but not which variable is missing', async () => {
     const asked = { model: 'elsewhere', messages: body.messages };
     const made = (await (await box.post('/admin/keys', { name: 'caller', scopes: ['chat', 'route'] })).json()) as {
       key: string;
@@ -292,7 +292,7 @@ describe('signalbox policy explain --decision', () => {
     expect(decision).toMatchObject({ left_out: null, replay: { matches: true } });
   });
 
-  test('says of a record that somebody has edited that it cannot be read', async () => {
+  test('an edited record is reported as unreadable', async () => {
     const { platform } = await answerOf(await box.post('/v1/chat/completions', body));
     await recorded(platform.decision_id);
     const database = new Database(join(box.data, 'signalbox.db'));
@@ -309,7 +309,7 @@ describe('signalbox policy explain --decision', () => {
     ]);
   });
 
-  test('ends with 1 where there is no such record, or no database', async () => {
+  test('`--decision` exits with 1 if the record or the database does not exist', async () => {
     const none = await box.run('policy', 'explain', '--decision', 'dec_00000000000');
     expect([none.code, none.err]).toEqual([1, expect.stringContaining('There is no decision with this ID')]);
     const nowhere = await runHere(['policy', 'explain', '--decision', 'dec_00000000000', '--data', '/no/such/place']);

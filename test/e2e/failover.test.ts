@@ -5,7 +5,7 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
-/** Retries, failover, breakers, cool-downs and readings, as callers and operators of the real server see them. */
+/** Retries, failover, circuit breakers, cool-downs and readings, as callers and operators of a real server see them. */
 const first = useUpstream();
 const second = useUpstream();
 const boxes: Signalbox[] = [];
@@ -15,7 +15,7 @@ afterEach(async () => {
   await Promise.all(boxes.splice(0).map((box) => box.stop()));
 });
 
-/** `best` is at `first`; `plain`, less good, at `second`. */
+/** `best` is at the provider `first`; `plain`, which is less good, at `second`. */
 const policyText = (more = ''): string =>
   testPolicy(
     { first: first.url, second: second.url },
@@ -37,7 +37,7 @@ const chat = (box: Signalbox, body: object = {}) =>
     ...body,
   });
 
-/** Who was tried, and what came of it: `best server`, `plain ok`. */
+/** Returns which models were tried and how each attempt ended: `best server`, `plain ok`. */
 async function tried(response: Response): Promise<string[]> {
   const isStream = response.headers.get('content-type')?.includes('event-stream');
   const { platform } = isStream ? (await eventsOf(response)).chunks.at(-1)! : await answerOf(response);
@@ -50,9 +50,9 @@ async function metric(box: Signalbox, line: string): Promise<number | null> {
   return found === undefined ? null : Number(found.slice(line.length + 1));
 }
 
-describe('a fault that passes', () => {
+describe('a temporary fault', () => {
   for (const stream of [false, true]) {
-    test(`is not seen by the caller of ${stream ? 'a stream' : 'JSON'}: the same model is asked again`, async () => {
+    test(`the caller of ${stream ? 'a stream' : 'JSON'} does not notice a temporary fault: the same model is called again`, async () => {
       const box = await start();
       first.next({ status: 500 });
       const response = await chat(box, { stream });
@@ -61,7 +61,7 @@ describe('a fault that passes', () => {
     });
   }
 
-  test('twice in a row sends the request on, and says so', async () => {
+  test('a fault that happens twice in a row sends the request to another model, and the answer says so', async () => {
     const box = await start();
     first.next({ status: 503 }, { status: 500 });
     const { platform } = await answerOf(await chat(box));
@@ -74,7 +74,7 @@ describe('a fault that passes', () => {
     });
   });
 
-  test('of the caller’s own making is not repeated', async () => {
+  test('a fault that the caller caused is not retried', async () => {
     const box = await start();
     const before = first.requests.length + second.requests.length;
     first.next({ status: 400, error: { message: 'Bad picture.' } });
@@ -83,11 +83,11 @@ describe('a fault that passes', () => {
   });
 });
 
-describe('a provider that asks for a pause', () => {
-  test('gets it: others serve, and it is not asked before its time is over', async () => {
+describe('a provider that requests a pause', () => {
+  test('during the pause other providers serve, and the provider is not called', async () => {
     const box = await start();
     first.next({ status: 429, headers: { 'retry-after': '2' } });
-    // Before the pause begins, so that a slow machine only makes it look longer.
+    // Measured before the pause begins, so that a slow machine only makes the pause look longer.
     const pausedAt = performance.now();
     expect(await tried(await chat(box))).toEqual(['best rate_limited', 'plain ok']);
     const asked = first.requests.length;
@@ -103,7 +103,7 @@ describe('a provider that asks for a pause', () => {
     expect(first.requests.length).toBe(asked + 1);
   });
 
-  test('is waited for when there is no other endpoint and the wait is short', async () => {
+  test('a short pause is waited for if there is no other endpoint', async () => {
     const box = await start();
     first.next({ status: 429, headers: { 'retry-after-ms': '300' } });
     const since = performance.now();
@@ -112,13 +112,13 @@ describe('a provider that asks for a pause', () => {
   });
 });
 
-describe('a dead upstream', () => {
-  test('is taken out of the choice, is probed by one request, and comes back', async () => {
+describe('an upstream that is down', () => {
+  test('an upstream that is down is not chosen, is probed with one request, and comes back', async () => {
     const box = await start();
     first.behave({ status: 500 });
     for (let i = 0; i < 6; i++) await tried(await chat(box));
     await waitFor(() => box.lines.some((line) => line.includes('an endpoint is ejected')));
-    // Ejections grow, so that at some time a request comes while one lasts.
+    // Ejections become longer, so that at some time a request arrives during one.
     await waitFor(async () => (await tried(await chat(box))).join() === 'plain ok');
     const advice = await adviceOf(await box.post('/v1/route', {}));
     expect(advice.recommended_model).toBe('plain');
@@ -129,7 +129,7 @@ describe('a dead upstream', () => {
     await waitFor(() => box.lines.some((line) => line.includes('an endpoint is healthy again')));
   });
 
-  test('is called all the same when there is no other endpoint', async () => {
+  test('an upstream that is down is called anyway if there is no other endpoint', async () => {
     const box = await start();
     first.behave({ status: 500 });
     for (let i = 0; i < 8; i++) await expectError(await chat(box, { model: 'best' }), 'upstream_failed');
@@ -137,7 +137,7 @@ describe('a dead upstream', () => {
     expect(await tried(await chat(box, { model: 'best' }))).toEqual(['best ok']);
   });
 
-  test('sees at most 1.2 × the requests + 3', async () => {
+  test('an upstream that is down gets at most 1.2 × the requests + 3', async () => {
     const box = await start();
     first.behave({ status: 500 });
     const before = first.requests.length;
@@ -150,7 +150,7 @@ describe('a dead upstream', () => {
     expect(seen).toBeLessThanOrEqual(1.2 * (calls + 20) + 3);
   });
 
-  test('sees no more of them when all the models are its own', async () => {
+  test('an upstream that is down gets no more requests if it serves all the models', async () => {
     const names = ['a', 'b', 'c', 'd'];
     const models = names.map((name, at) => [name, { endpoints: ['first'], quality: 0.9 - at / 10 }] as const);
     const policy = testPolicy({ first: first.url }, Object.fromEntries(models), 'gateway: { retries_max: 2 }\n');
@@ -164,7 +164,7 @@ describe('a dead upstream', () => {
     expect(first.requests.length - before).toBeLessThanOrEqual(1.2 * calls + 3);
   });
 
-  test('under another key or address is another one', async () => {
+  test('an upstream with another key or address counts as another upstream', async () => {
     const folder = writePolicy(policyText());
     const box = await start(['--policies', folder]);
     first.next({ status: 429, headers: { 'retry-after': '3600' } });
@@ -175,7 +175,7 @@ describe('a dead upstream', () => {
     expect(await tried(await chat(box))).toEqual(['best ok']);
   });
 
-  test('stays out over a reload', async () => {
+  test('an upstream that is down is still not chosen after a reload', async () => {
     const folder = writePolicy(policyText());
     const box = await start(['--policies', folder]);
     first.next({ status: 429, headers: { 'retry-after': '60' } });
@@ -187,7 +187,7 @@ describe('a dead upstream', () => {
   });
 });
 
-test('what is measured of answers becomes what decisions expect', async () => {
+test('measurements of answers become the expectations of decisions', async () => {
   const box = await start();
   const expected = async () => (await adviceOf(await box.post('/v1/route', { model: 'best' }))).estimated_latency_ms;
   const before = await expected();

@@ -5,7 +5,7 @@ import { CERTIFICATE, KEY } from '../providers/connection/certificate.ts';
 import { type OwnServer, startOwnServer } from '../support/own-server.ts';
 import { freePort } from '../support/ports.ts';
 
-/** Requests that arrived, as `POST /path host`. */
+/** The requests that arrived, as `POST /path host`. */
 let arrived: string[] = [];
 let server: OwnServer;
 let secure: Server;
@@ -62,27 +62,27 @@ const ask = (
   };
   return outbound(request, lookupOf(answers).lookup);
 };
-/** The fault of a request, and its message. */
+/** Returns the kind of the fault of a request, and its message. */
 const faultOf = (asked: Promise<unknown>): Promise<string> =>
   asked.then(
     () => 'none',
     ({ fault, message }: OutboundError) => `${fault}: ${message}`,
   );
 
-describe('a request to outside', () => {
-  test('goes to the address that was looked up, under the name of the host', async () => {
+describe('a request to another host', () => {
+  test('an outbound request goes to the address that was looked up, with the host’s name in its headers', async () => {
     const reply = await ask('/path');
     expect(reply).toMatchObject({ status: 200, text: 'fine', isCut: false });
     expect(arrived).toEqual([`POST /path hook.example:${server.port} b`]);
   });
 
-  test('follows no redirect', async () => {
+  test('an outbound request follows no redirect', async () => {
     const reply = await ask('/away');
     expect([reply.status, reply.headers.get('location')]).toEqual([307, `${server.prefix}/secret`]);
     expect(arrived).toHaveLength(1);
   });
 
-  test('is not sent to a private address unless that is allowed, and to metadata never', async () => {
+  test('an outbound request is sent to a private address only if that is allowed, and never to a metadata service', async () => {
     const at = `${server.port}${server.prefix}`;
     for (const host of ['127.0.0.1', '[::1]', '10.0.0.1', '[::ffff:127.0.0.1]', '0x7f.1', '2130706433']) {
       expect(await faultOf(ask(`http://${host}:${at}/`, { allowPrivate: false }))).toContain('refused: ');
@@ -96,7 +96,7 @@ describe('a request to outside', () => {
     expect(arrived).toEqual([]);
   });
 
-  test('checks each answer of the DNS: a name that was public a moment ago gets nothing', async () => {
+  test('each DNS answer is checked: a name that was public a moment ago and now is private gets no request', async () => {
     const answers = { 'hook.example': ['127.0.0.1'] };
     expect((await ask('/', {}, answers)).status).toBe(200);
     answers['hook.example'] = ['169.254.169.254'];
@@ -104,7 +104,7 @@ describe('a request to outside', () => {
     expect(arrived).toEqual([]);
   });
 
-  test('tries the next address only where nothing was sent', async () => {
+  test('the next address is tried only if nothing was sent', async () => {
     const reply = await ask(
       `${server.url.replace('127.0.0.1', 'two.example')}/`,
       {},
@@ -114,13 +114,13 @@ describe('a request to outside', () => {
     expect(arrived).toHaveLength(1);
   });
 
-  test('verifies the certificate for the name of the host', async () => {
+  test('the certificate is verified for the name of the host', async () => {
     const asked = ask(`https://hook.example:${securePort}/`);
     expect(await faultOf(asked)).toContain('unreachable: `hook.example');
     expect(servernames).toEqual(['hook.example']);
   });
 
-  test('is bounded in time, from the lookup to the last byte', async () => {
+  test('the time of an outbound request is limited, from the lookup to the last byte', async () => {
     for (const path of ['/never', '/trickle']) {
       expect(await faultOf(ask(path, { timeoutMs: 50 }))).toBe('late: `hook.example` took longer than 50 ms');
     }
@@ -131,12 +131,12 @@ describe('a request to outside', () => {
     expect(await faultOf(hanging)).toContain('late: ');
   });
 
-  test('is bounded in bytes', async () => {
+  test('the bytes that are read of an answer are limited', async () => {
     const { text, isCut } = await ask('/large', { bytesMax: 1_001 });
     expect([text.length, isCut]).toEqual([501, true]);
   });
 
-  test('says what is wrong without the path of the address, which may be a secret', async () => {
+  test('errors of outbound requests do not contain the path of the address, which may be a secret', async () => {
     const none = freePort();
     const faults = await Promise.all([
       faultOf(ask(`http://hook.example:${none}/T0/B0/secret`)),

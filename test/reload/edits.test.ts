@@ -16,10 +16,10 @@ afterEach(async () => {
   live = null;
 });
 
-/** A policy of one model. */
+/** A policy with one model. */
 const serving = (model: string, more = '') =>
   testPolicy({ first: upstream.url }, { [model]: { endpoints: ['first'] } }, more);
-/** A file that adds a model to it. */
+/** A file that adds a model to the policy. */
 const adding = (model: string) => `models:
   ${model}:
     provider: first
@@ -37,7 +37,7 @@ async function start(files: Readonly<Record<string, string>>, layOut?: (folder: 
 const ask = async ({ box }: LivePolicy) =>
   (await answerOf(await box.post('/v1/chat/completions', { model: 'auto', messages: hello }))).platform;
 
-/** Edits, and expects another model under another revision within the promised time. */
+/** Makes an edit, and expects another model under another revision within the promised time. */
 async function expectServes(policy: LivePolicy, model: string, edit: () => void): Promise<void> {
   const { revision } = await policy.status();
   edit();
@@ -45,14 +45,14 @@ async function expectServes(policy: LivePolicy, model: string, edit: () => void)
   expect(await ask(policy)).toMatchObject({ routed_model: model, policy_revision: next });
 }
 
-describe('an edit is in force soon after its last write:', () => {
-  test('written in place', async () => {
+describe('an edited policy is active soon after the last write:', () => {
+  test('a file written in place', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     await expectServes(policy, 'two', () => policy.write('policy.yaml', serving('two')));
     await expectServes(policy, 'three', () => policy.write('policy.yaml', serving('three')));
   });
 
-  test('written beside and renamed, repeatedly: a watch on the file would get no more events', async () => {
+  test('a file written under another name and renamed, repeatedly: a watch on the file itself would get no more events', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     for (const model of ['two', 'three', 'four']) {
       await expectServes(policy, model, () => policy.replace('policy.yaml', serving(model)));
@@ -60,7 +60,7 @@ describe('an edit is in force soon after its last write:', () => {
     await expectServes(policy, 'five', () => policy.write('policy.yaml', serving('five')));
   });
 
-  deeply('as vim does: the old file renamed to a backup, a new one written, the backup removed', async () => {
+  deeply('vim’s way: the old file is renamed to a backup, a new file is written, the backup is removed', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     await expectServes(policy, 'two', () => {
       renameSync(policy.file('policy.yaml'), policy.file('policy.yaml~'));
@@ -69,7 +69,7 @@ describe('an edit is in force soon after its last write:', () => {
     });
   });
 
-  test('a file added, and removed', async () => {
+  test('a file that is added, and removed', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     await expectServes(policy, 'better', () => policy.write('more.yml', adding('better')));
     await expectServes(policy, 'one', () => unlinkSync(policy.file('more.yml')));
@@ -96,7 +96,7 @@ describe('an edit is in force soon after its last write:', () => {
     }
   });
 
-  deeply('the whole folder replaced, and then edited again', async () => {
+  deeply('the whole folder is replaced, and then edited again', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     await expectServes(policy, 'two', () => {
       mkdirSync(`${policy.folder}.new`);
@@ -107,7 +107,7 @@ describe('an edit is in force soon after its last write:', () => {
     await expectServes(policy, 'three', () => policy.write('policy.yaml', serving('three')));
   });
 
-  deeply('a file behind a link into another folder', async () => {
+  deeply('a file that a link in another folder points to', async () => {
     const policy = await start({}, (folder) => {
       mkdirSync(join(folder, '../elsewhere'));
       writeFileSync(join(folder, '../elsewhere/policy.yaml'), serving('one'));
@@ -116,7 +116,7 @@ describe('an edit is in force soon after its last write:', () => {
     await expectServes(policy, 'two', () => policy.write('../elsewhere/policy.yaml', serving('two')));
   });
 
-  deeply('many files at once are one reload', async () => {
+  deeply('edits of many files at once cause a single reload', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `m${i}`);
     const files = Object.fromEntries(names.map((name) => [`${name}.yaml`, adding(name)]));
     const policy = await start({ 'policy.yaml': serving('one'), ...files });
@@ -136,7 +136,7 @@ describe('an edit is in force soon after its last write:', () => {
     expect(await reloads()).toBe(1);
   });
 
-  test('a file written in halves is loaded when it is complete', async () => {
+  test('a file that is written in two halves is loaded when it is complete', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     const { revision } = await policy.status();
     const text = serving('two');
@@ -159,8 +159,8 @@ describe('an edit is in force soon after its last write:', () => {
   });
 });
 
-describe('without waiting for the watch:', () => {
-  test('SIGHUP reloads the files, and logs if they are unchanged', async () => {
+describe('reloads without waiting for the watch:', () => {
+  test('SIGHUP reloads the policy files, and logs if they are unchanged', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     policy.box.signal('SIGHUP');
     const last = await waitFor(async () => {
@@ -174,7 +174,7 @@ describe('without waiting for the watch:', () => {
     expect((await policy.changedFrom(revision)).last_reload.cause).toBe('signal');
   });
 
-  test('POST /admin/policy/reload answers with the result', async () => {
+  test('POST /admin/policy/reload answers with the result of the reload', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     const { revision } = await policy.status();
     policy.write('policy.yaml', serving('two'));
@@ -191,7 +191,7 @@ describe('without waiting for the watch:', () => {
 
 describe('running requests', () => {
   test(
-    'end on the revision that they began with, both JSON and streams',
+    'running requests end on the revision that they began with, both JSON and streams',
     async () => {
       const policy = await start({ 'policy.yaml': serving('one') });
       const { revision } = await policy.status();

@@ -37,7 +37,7 @@ const policy = (plugin: string): string =>
     `plugins:\n  - ${plugin}\nselectors:\n  mine: { strategy: thrifty }\n`,
   );
 
-/** Prefers the worse model. */
+/** A strategy that prefers the worse model. */
 const strategy = (sign = './sign.ts'): string => `import { defineStrategy, Type } from 'signalbox/plugin';
 import { sign } from '${sign}';
 export const thrifty = defineStrategy({
@@ -57,11 +57,11 @@ function writeElsewhere(folder: string): void {
   write(`${folder}/sign.ts`, SIGN);
 }
 
-/** Ways out of the folder `policies`: the plugin in the policy, and the file in the warning. */
+/** Ways to reach code outside the folder `policies`: the plugin in the policy, and the file in the warning. */
 const WAYS_OUT: readonly (readonly [what: string, layOut: () => void, plugin: string, file: string])[] = [
   ['a path', () => writeElsewhere('elsewhere'), '../elsewhere/thrifty.ts', '../elsewhere/sign.ts'],
   [
-    'a path to a folder named alike',
+    'a path to a folder with a similar name',
     () => writeElsewhere('policies-old'),
     '../policies-old/thrifty.ts',
     '../policies-old/sign.ts',
@@ -95,7 +95,7 @@ const WAYS_OUT: readonly (readonly [what: string, layOut: () => void, plugin: st
   ],
 ];
 
-describe('code outside the policy’s folder gets a warning at its place, if it is reached by', () => {
+describe('code outside the policy’s folder gets a warning at its location, if it is reached by', () => {
   for (const [what, layOut, plugin, file] of WAYS_OUT) {
     test(
       what,
@@ -113,7 +113,7 @@ describe('code outside the policy’s folder gets a warning at its place, if it 
   }
 
   test(
-    'a policy of 0.1: the server starts with a warning, and the plugin decides; `--strict` refuses it',
+    'a server with a policy of 0.1 starts with a warning, and the plugin decides; `--strict` refuses it',
     async () => {
       newHome();
       write('policies/policy.yaml', policy('../elsewhere/thrifty.ts'));
@@ -135,9 +135,9 @@ async function decides(folder: string): Promise<string[]> {
   return warnings.map(({ code }) => code);
 }
 
-describe('there is no warning', () => {
+describe('there is no warning about code outside the policy’s folder', () => {
   test(
-    'for the links of a ConfigMap, in a folder that is itself reached by a link',
+    'for the links of a ConfigMap, in a folder that is itself reached through a link',
     async () => {
       newHome();
       const files = { 'policy.yaml': policy('./thrifty.ts'), 'thrifty.ts': strategy(), 'sign.ts': SIGN };
@@ -153,7 +153,7 @@ describe('there is no warning', () => {
   );
 
   test(
-    'for a package, installed beside the policy by a link, too',
+    'for a package, even if it is installed next to the policy through a link',
     async () => {
       newHome();
       write('store/thrifty/package.json', '{"name": "@acme/thrifty", "main": "./main.ts"}');

@@ -17,7 +17,7 @@ afterEach(async () => {
   live = null;
 });
 
-/** Two models of equal price, and optionally a selector with an operator's own strategy. */
+/** A policy with two models of equal price, and optionally a selector with an operator's own strategy. */
 const policy = (plugins: readonly string[], strategy: string | null = 'thrifty') =>
   testPolicy(
     { first: upstream.url },
@@ -27,7 +27,7 @@ const policy = (plugins: readonly string[], strategy: string | null = 'thrifty')
     }`,
   );
 
-/** Prefers high quality with sign 1, low quality with -1. The sign is in its own file. */
+/** The strategy prefers high quality with sign 1, low quality with -1. The sign is in a file of its own. */
 const STRATEGY = `import { defineStrategy, Type } from 'signalbox/plugin';
 import { sign } from './sign.ts';
 export const thrifty = defineStrategy({
@@ -55,12 +55,12 @@ function withPlugin(folder: string): void {
 
 const route = async ({ box }: Pick<LivePolicy, 'box'>) => adviceOf(await box.post('/v1/route', { model: 'mine' }));
 
-test('a strategy of the operator’s own, by a path beside the policy, decides', async () => {
+test('a strategy of the operator, named by a path relative to the policy, decides', async () => {
   live = await startLivePolicy({ 'policy.yaml': policy(['./plugins/thrifty.ts']) }, { layOut: withPlugin });
   expect(await route(live)).toMatchObject({ recommended_model: 'poor', route_reason: 'mine:contrary' });
 });
 
-test('a package that is installed beside the policy loads by its name', async () => {
+test('a package that is installed next to the policy loads by its name', async () => {
   live = await startLivePolicy(
     { 'policy.yaml': policy(['"@acme/thrifty"']) },
     {
@@ -75,7 +75,7 @@ test('a package that is installed beside the policy loads by its name', async ()
   expect(await route(live)).toMatchObject({ recommended_model: 'good', route_reason: 'mine:contrary' });
 });
 
-test('code that changes is part of the revision, is reported, and takes effect at a restart', async () => {
+test('changed plugin code is part of the revision, is reported, and takes effect at a restart', async () => {
   live = await startLivePolicy({ 'policy.yaml': policy(['./plugins/thrifty.ts']) }, { layOut: withPlugin });
   const { revision } = await live.status();
   write(live.folder, 'plugins/sign.ts', sign(1));
@@ -88,7 +88,7 @@ test('code that changes is part of the revision, is reported, and takes effect a
   expect((await route(live)).recommended_model).toBe('poor');
 
   const { folder } = live;
-  // A process of its own, because modules are loaded once per process.
+  // The server runs in a process of its own, because modules are loaded once for each process.
   const box = await startSignalbox({ env: UPSTREAM_ENV, args: ['--policies', folder], isProcess: true });
   const { revision: next } = (await (await box.get('/admin/policy')).json()) as PolicyAnswer;
   expect(next).not.toBe(revision);
@@ -96,7 +96,7 @@ test('code that changes is part of the revision, is reported, and takes effect a
   await box.stop();
 });
 
-test('a plugin is added by a reload, refused while it is broken, and accepted once it is fixed', async () => {
+test('a reload adds a plugin, refuses it while it is broken, and accepts it once it is fixed', async () => {
   live = await startLivePolicy({ 'policy.yaml': policy([], null) });
   const { revision } = await live.status();
   withPlugin(live.folder);
@@ -112,19 +112,19 @@ test('a plugin is added by a reload, refused while it is broken, and accepted on
 const REFUSED: readonly (readonly [what: string, code: string, expected: RegExp])[] = [
   ['throws while it is loaded', `throw new Error('out of order')`, /out of order/],
   [
-    'has no prepare that can be called',
+    'has a `prepare` that cannot be called',
     `export default { kind: 'strategy', name: 'thrifty', options: {}, prepare: 1 }`,
     /no prepare function/,
   ],
   ['has a bad name', `export default { kind: 'strategy', name: 'Th rifty', options: {}, prepare() {} }`, /lower-case/],
   ['has no schema', `export default { kind: 'strategy', name: 'thrifty', prepare() {} }`, /no schema/],
   ['exports none', 'export const nothing = 1;', /exports no plugin/],
-  ['imports what is not there', `import './gone.ts';`, /gone/],
+  ['imports a file that does not exist', `import './gone.ts';`, /gone/],
   ['takes a shipped name', STRATEGY.replace(`name: 'thrifty'`, `name: 'auto'`), /which exists already/],
 ];
 
 for (const [what, code, expected] of orDeeply(REFUSED.slice(0, 3), REFUSED.slice(3))) {
-  test(`a plugin that ${what} is reported at its place`, async () => {
+  test(`a plugin that ${what} is reported at its location`, async () => {
     live = await startLivePolicy({ 'policy.yaml': policy([], null) });
     withPlugin(live.folder);
     write(live.folder, 'plugins/thrifty.ts', code);
@@ -139,7 +139,7 @@ for (const [what, code, expected] of orDeeply(REFUSED.slice(0, 3), REFUSED.slice
   });
 }
 
-test('a strategy without a score is refused, and a path without its dot gets a hint', async () => {
+test('a strategy without a score is refused, and a path without its leading dot gets a hint', async () => {
   const checked = async (code: string, text: string) => {
     const folder = temporaryFolder();
     withPlugin(folder);
@@ -151,7 +151,7 @@ test('a strategy without a score is refused, and a path without its dot gets a h
   };
   const named = policy(['./plugins/thrifty.ts']);
   expect(await checked(STRATEGY.replace('score', 'skore'), named)).toContain('`prepare` returns no `score` function');
-  // Options by plain JSON Schema used to be reported as `Unknown type`, without a place.
+  // Options in plain JSON Schema used to be reported as `Unknown type`, without a location.
   const plain = STRATEGY.replace(/options: .*/, "options: { type: 'object' },");
   expect(await checked(plain, named)).toContain('must be a TypeBox schema');
   expect(await checked(STRATEGY, policy(['plugins/thrifty.ts'], null))).toContain(
@@ -159,7 +159,7 @@ test('a strategy without a score is refused, and a path without its dot gets a h
   );
 });
 
-test('a package that is not installed is never fetched', async () => {
+test('a package that is not installed is never downloaded', async () => {
   live = await startLivePolicy({ 'policy.yaml': policy([], null) });
   live.write('policy.yaml', policy(['left-pad'], null));
   expect((await live.refused()).last_reload.diagnostics[0]!.message).toContain('not installed');

@@ -9,9 +9,9 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 const registry = createRegistry(shipped);
 const env = { get: (name: string) => (UPSTREAM_ENV as Record<string, string>)[name] };
 
-/** A policy folder under random edits, with all its revisions so far. */
+/** A policy folder with random edits, and all its revisions so far. */
 export class RandomEdits {
-  /** Revision → the model that must serve under it: the one of the best quality. */
+  /** Maps each revision to the model that must serve under it: the model with the best quality. */
   readonly valid = new Map<string, string>();
   readonly kinds = new Map<string, number>();
   readonly #folder: string;
@@ -22,12 +22,12 @@ export class RandomEdits {
   constructor(folder: string, upstream: string, random: () => number) {
     this.#folder = folder;
     this.#random = random;
-    // Measured latency must not outweigh small differences in quality.
+    // Measured latency is ignored, because it must not outweigh small differences in quality.
     const byQuality = 'selectors: { auto: { strategy: auto, options: { latency: 0 } } }\n';
     this.#base = testPolicy({ first: upstream }, { base: { endpoints: ['first'], quality: 0.1 } }) + byQuality;
   }
 
-  /** Creates the folder: a plain file, one to add and remove, and one behind a ConfigMap's link. */
+  /** Creates the folder: a plain file, a file to add and remove, and a file that a ConfigMap's link points to. */
   async layOut(): Promise<void> {
     this.#write('base.yaml', this.#base);
     this.#write('models.yaml', this.#models());
@@ -39,7 +39,7 @@ export class RandomEdits {
     await this.state();
   }
 
-  /** One random edit with its pauses. Returns the revision of the new state; null for none. */
+  /** Makes one random edit with its pauses. Returns the revision of the new state; null for none. */
   async edit(): Promise<string | null> {
     const kinds = Object.keys(EDITS) as (keyof typeof EDITS)[];
     const kind = kinds[Math.floor(this.#random() * kinds.length)]!;
@@ -49,7 +49,7 @@ export class RandomEdits {
     return this.state();
   }
 
-  /** Records and returns the revision of the current folder; null if it cannot serve. */
+  /** Records and returns the revision of the current folder; null if the folder cannot be served. */
   async state(): Promise<string | null> {
     try {
       return this.#revisionOf(await readBundle(this.#folder));
@@ -67,7 +67,7 @@ export class RandomEdits {
     return snapshot.revision;
   }
 
-  /** A file that is written in place is empty for a moment, which may be a valid policy. */
+  /** A file that is written in place is empty for a moment, and an empty file may be a valid policy. */
   async writeInPlace(name: string, text: string): Promise<void> {
     const before = existsSync(this.#path(name));
     if (before) {
@@ -101,7 +101,7 @@ export class RandomEdits {
     renameSync(this.#path('..data_tmp'), this.#path('..data'));
   }
 
-  /** A new catalog with its own best model. */
+  /** Returns a new catalog with another best model. */
   models(): string {
     return this.#models();
   }

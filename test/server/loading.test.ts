@@ -2,18 +2,18 @@ import { expect, test } from 'bun:test';
 import { dirname, join } from 'node:path';
 
 const SRC = join(import.meta.dir, '../../src');
-/** The modules that a start imports when it runs: `main.ts` names them. */
+/** The modules that `main.ts` imports dynamically when a server starts. */
 const STARTED = ['main.ts', 'server/serve.ts', 'dialects/openai-chat/surface.ts', '../plugins/index.ts'];
 const HEAVY = /^(?:viem|ox|@x402)(?:\/|$)/;
 const transpiler = new Bun.Transpiler({ loader: 'ts' });
 
-/** The static imports of a file, without types. */
+/** Returns the static imports of a file, without type imports. */
 async function loadedBy(file: string): Promise<string[]> {
   const imports = transpiler.scanImports((await Bun.file(file).text()).replace(/^#!.*/, ''));
   return imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => path);
 }
 
-/** The packages that a file loads, directly or not. */
+/** Returns the packages that a file loads, directly or indirectly. */
 async function packagesOf(entry: string): Promise<Set<string>> {
   const packages = new Set<string>();
   const files = new Set([entry]);
@@ -26,7 +26,7 @@ async function packagesOf(entry: string): Promise<Set<string>> {
   return packages;
 }
 
-test('a start loads few packages: those for tracing, tokens, sign-in, payments and the API’s document wait for their first use', async () => {
+test('a start loads few packages: the packages for tracing, tokens, sign-in, payments and OpenAPI wait for their first use', async () => {
   const entries = await Promise.all(STARTED.map((entry) => packagesOf(join(SRC, entry))));
   const names = entries.flatMap((packages) => [...packages]).filter((name) => !/^(?:node|bun):/.test(name));
   expect([...new Set(names)].sort()).toEqual([
@@ -37,16 +37,16 @@ test('a start loads few packages: those for tracing, tokens, sign-in, payments a
     '@sinclair/typebox/errors',
     '@sinclair/typebox/value',
     'elysia',
-    // Our own contract, as plugins name it.
+    // Signalbox's own contract, by the name that plugins use.
     'signalbox/plugin',
-    // The paths of its files alone.
+    // Only the paths of this package's files are used.
     'swagger-ui-dist/favicon-32x32.png',
     'swagger-ui-dist/swagger-ui-bundle.js',
     'swagger-ui-dist/swagger-ui.css',
   ]);
 });
 
-test('a command is read without a package, so that each loads its own part only', async () => {
+test('a command line is parsed without loading a package, so that each command loads only its own part', async () => {
   const packages = await packagesOf(join(SRC, 'main.ts'));
   expect([...packages].filter((name) => !/^(?:node|bun):/.test(name))).toEqual([]);
 });

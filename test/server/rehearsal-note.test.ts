@@ -22,14 +22,14 @@ const policyOf = (revision: string): NotedPolicy =>
 const noteOf = (engine: readonly string[] = ENGINE) =>
   new RehearsalNote({ data, version: '1', env: () => 'a-secret-value', engine });
 
-test('a note is of its policy under the same Bun and time-zone data alone', () => {
+test('a rehearsal note matches only its own policy, with the same Bun version and time-zone data', () => {
   noteOf().keep(policyOf('a'));
   expect(noteOf().isOf(policyOf('a'))).toBe(true);
   expect(noteOf().isOf(policyOf('b'))).toBe(false);
   for (const part of ENGINE.keys()) expect(noteOf(ENGINE.with(part, 'another')).isOf(policyOf('a'))).toBe(false);
 });
 
-test('a note is readable by its owner only, and has another hash each time', async () => {
+test('only its owner can read a rehearsal note, and its hash differs each time', async () => {
   const file = join(data, 'policy.rehearsed');
   const kept = async () => {
     noteOf().keep(policyOf('a'));

@@ -9,7 +9,7 @@ import { waitFor } from '../support/answers.ts';
 import { HandTimers } from '../support/hand-timers.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 
-/** A process as its parent sees it: it says what a test has it say, and ends when it is asked to leave, unless it drains. */
+/** A process as its parent sees it. It sends the messages that a test chooses, and ends when it is told to leave, unless it drains. */
 class FakeProcess {
   readonly pid: number;
   readonly exited: Promise<number>;
@@ -42,7 +42,10 @@ const home = temporaryFolder();
 mkdirSync(join(home, 'processes'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-/** A fleet, what it logged, and what its next processes do when they begin. @param begin what the first ones do */
+/**
+ * Makes a fleet of processes, and records what it logs and what its next processes do when they start. @param begin what the first
+ * processes do
+ */
 function makeFleet(parts: Partial<ConstructorParameters<typeof Fleet>[0]> = {}) {
   const started: FakeProcess[] = [];
   const logged: object[] = [];
@@ -72,7 +75,7 @@ function makeFleet(parts: Partial<ConstructorParameters<typeof Fleet>[0]> = {}) 
     },
     ...parts,
   });
-  /** Numbers of the processes that run, in the order of their starts. */
+  /** The numbers of the running processes, in the order of their starts. */
   const running = () => started.filter(({ hasEnded }) => !hasEnded).map(({ pid }) => pid - 1000);
   return {
     ...{ fleet, started, logged, running },
@@ -87,7 +90,7 @@ async function startFleet(parts: Parameters<typeof makeFleet>[0] = {}) {
   return made;
 }
 
-/** A fleet of two whose second process cannot start, with timers that fire by hand. */
+/** Starts a fleet of two whose second process cannot start, with timers that the test fires. */
 async function startHalf() {
   const timers = new HandTimers();
   const made = makeFleet({ count: 2, timers });
@@ -97,7 +100,7 @@ async function startHalf() {
   return { ...made, timers };
 }
 
-test('A restart says at once that its new process waits for a place at the database, and replaces once it has one', async () => {
+test('a restart reports at once that its new process waits for a place at the database, and replaces the old process once it has one', async () => {
   const { fleet, started, next } = await startFleet();
   const close = await openDoor(home, () => fleet.restart());
   next((process) => process.say({ kind: 'waiting' }));
@@ -111,7 +114,7 @@ test('A restart says at once that its new process waits for a place at the datab
   close();
 });
 
-test('A process that waits for a place ends with the command that waits for it, and the next restart begins anew', async () => {
+test('a process that waits for a place ends together with its restart command, and the next restart starts from the beginning', async () => {
   const { fleet, started, next } = await startFleet();
   const close = await openDoor(home, (left) => fleet.restart(left));
   next((process) => process.say({ kind: 'waiting' }));
@@ -131,12 +134,12 @@ test('A process that waits for a place ends with the command that waits for it, 
   close();
 });
 
-test('Processes leave out the folders that others have, which a killed parent has left behind', async () => {
+test('processes do not use data folders that processes of a killed parent still use', async () => {
   const { started } = await startFleet({ count: 2, waiting: async () => [2, 3], isTaken: (number) => number < 3 });
   expect(started.map(({ pid }) => pid)).toEqual([1003, 1004]);
 });
 
-test('A process that cannot start is tried again while another serves, with pauses that double up to 30 s', async () => {
+test('a process that cannot start is tried again while another serves, with pauses that double up to 30 s', async () => {
   const { timers, logged, running, next, fleet } = await startHalf();
   for (let tries = 2; tries <= 7; tries++) {
     timers.fire();
@@ -153,14 +156,14 @@ test('A process that cannot start is tried again while another serves, with paus
   expect(running()).toEqual([1, 2]);
 });
 
-test('The whole ends if the first process cannot start', async () => {
+test('the server ends if its first process cannot start', async () => {
   const { fleet, started, next, running } = makeFleet({ count: 2 });
   next((process) => process.fail());
   await expect(fleet.start()).rejects.toThrow('A process could not start.');
   expect([started.length, running()]).toEqual([1, []]);
 });
 
-test('A process that the system refuses to start is one that could not start', async () => {
+test('a process that the operating system refuses to start counts as a process that could not start', async () => {
   const { fleet, logged, allow } = makeFleet({ count: 2, timers: new HandTimers() });
   allow(() => false);
   await expect(fleet.start()).rejects.toThrow('A process could not start: there is no memory for it.');
@@ -170,14 +173,14 @@ test('A process that the system refuses to start is one that could not start', a
   expect(logged[0]).toMatchObject({ process: 2, pid: null, error: 'there is no memory for it', pause_ms: 1_000 });
 });
 
-test('A stop during a pause does not wait for it, and starts nothing more', async () => {
+test('a stop during a pause does not wait for the pause, and starts no more processes', async () => {
   const { fleet, timers, started } = await startHalf();
   expect(await fleet.stop()).toBe(0);
   timers.fire();
   expect(started.length).toBe(2);
 });
 
-test('A restart during a pause starts the process at once, in place of its next try', async () => {
+test('a restart during a pause starts the process at once, instead of waiting for its next try', async () => {
   const { fleet, timers, next, running } = await startHalf();
   next((process) => process.serve());
   expect(await Array.fromAsync(fleet.restart())).toEqual([
@@ -190,7 +193,7 @@ test('A restart during a pause starts the process at once, in place of its next 
   expect(running()).toEqual([2, 3]);
 });
 
-test('A restart during a pause whose process fails again says why, and the pauses go on to grow', async () => {
+test('if a restarted process fails again during a pause, the restart says why, and the pauses keep growing', async () => {
   const { fleet, logged, running } = await startHalf();
   await expect(Array.fromAsync(fleet.restart())).rejects.toThrow(
     'The new process could not start: It cannot reach its database. The other processes keep running.',
@@ -200,7 +203,7 @@ test('A restart during a pause whose process fails again says why, and the pause
   expect(running()).toEqual([1]);
 });
 
-test('A process that ends while its successor starts leaves no process too many', async () => {
+test('if a process ends while its successor starts, there is no process too many', async () => {
   const { fleet, started, next, running } = await startFleet();
   next((process) => process.pid === 1001 && process.serve());
   const told = Array.fromAsync(fleet.restart());
@@ -212,7 +215,7 @@ test('A process that ends while its successor starts leaves no process too many'
   expect(running()).toEqual([2]);
 });
 
-test('A stop while a replaced process drains starts no more successors', async () => {
+test('a stop while a replaced process drains starts no more successors', async () => {
   const { fleet, started, running } = await startFleet({ count: 2 });
   await fleet.allServe;
   const [old] = started;

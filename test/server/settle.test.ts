@@ -15,7 +15,7 @@ async function shrinksWith(inFlight: { readonly size: number }): Promise<number>
   return shrunk;
 }
 
-test('a server gives back the memory of its start once, when the start is over', async () => {
+test('a server releases the memory of its start once, when the start is complete', async () => {
   expect(await shrinksWith({ size: 0 })).toBe(1);
 });
 

@@ -16,7 +16,7 @@ function sweepOf(graceMs: number) {
   return { sweep, swept, errors, pass, instance };
 }
 
-test('a sweep begins a minute after its instance did, and not before', async () => {
+test('the first sweep runs a minute after its instance began, and not before', async () => {
   const { sweep, swept, pass } = sweepOf(60_000);
   sweep.add('holds', async () => void swept.push('holds'));
   await sweep.begin();
@@ -28,7 +28,7 @@ test('a sweep begins a minute after its instance did, and not before', async () 
   await sweep.stop();
 });
 
-test('where nobody can come back, all parts are swept in their order before it has begun', async () => {
+test('if no instance can come back, all parts are swept in their order during the start', async () => {
   const { sweep, swept } = sweepOf(0);
   sweep.add('holds', async () => void swept.push('holds'));
   sweep.add('payments', async () => void swept.push('payments'));
@@ -37,13 +37,13 @@ test('where nobody can come back, all parts are swept in their order before it h
   await sweep.stop();
 });
 
-test('where nobody can come back, a part that cannot be swept fails the start', async () => {
+test('if no instance can come back, a part that cannot be swept fails the start', async () => {
   const { sweep } = sweepOf(0);
   sweep.add('holds', () => Promise.reject(new Error('disk full')));
   await expect(sweep.begin()).rejects.toThrow('disk full');
 });
 
-test('after a time in which the store was away, instances get their minute again', async () => {
+test('after a time without the store, other instances get a minute again before a sweep', async () => {
   const { sweep, swept, errors, pass } = sweepOf(60_000);
   let isAway = false;
   sweep.add('holds', async () => {
@@ -53,7 +53,7 @@ test('after a time in which the store was away, instances get their minute again
   sweep.add('payments', async () => void swept.push('payments'));
   await pass(60_000);
   isAway = true;
-  // The second part is not tried where the first has found nothing to ask.
+  // The second part is not tried if the first part could not read the store.
   await pass(10_000);
   isAway = false;
   await pass(59_999);
@@ -62,7 +62,7 @@ test('after a time in which the store was away, instances get their minute again
   expect(swept).toEqual(['holds', 'payments', 'holds', 'payments']);
 });
 
-test('a store that was away between two sweeps gives instances their minute, though no part has failed', async () => {
+test('after the store was away between two sweeps, other instances get a minute again, although no part has failed', async () => {
   const { sweep, swept, pass, instance } = sweepOf(60_000);
   sweep.add('holds', async () => void swept.push('holds'));
   await pass(60_000);

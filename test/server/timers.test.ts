@@ -6,7 +6,7 @@ import { type StartOptions, startSignalbox } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
 const upstream = useUpstream();
-/** Its calls are given up after this time, ms. */
+/** Calls of the server are given up after this time, ms. */
 const PATIENCE_MS = 200;
 const more = `    deadlines: { first_token_ms: ${PATIENCE_MS}, idle_ms: ${PATIENCE_MS}, total_ms: ${PATIENCE_MS} }\n`;
 const QUESTION = { model: 'best', messages: [{ role: 'user', content: 'Hi!' }], max_tokens: 10 };
@@ -18,7 +18,7 @@ const start = (options: StartOptions) =>
     ...options,
   });
 
-test('a server does its regular work by the timers of its host: so often, and nothing else', async () => {
+test('a server does its regular work only through the timers of its host, at these intervals', async () => {
   const timers = new HandTimers();
   const box = await start({ timers });
   const work = {
@@ -33,14 +33,14 @@ test('a server does its regular work by the timers of its host: so often, and no
     pruning: 3_600_000,
   };
   expect([...new Set(timers.intervals)]).toEqual(Object.values(work));
-  // What the shutdown waits for goes by them, too.
+  // The waiting of the shutdown uses these timers, too.
   const stopped = box.stop();
   const firing = processTimers.every(20, () => timers.fire());
   await stopped;
   firing.close();
 });
 
-test('the timers of one application move nothing of another in its process', async () => {
+test('the timers of one application do not affect another application in the same process', async () => {
   upstream.behave(() => ({ hang: 'headers' }));
   const timers = new HandTimers();
   const [still, other] = [await start({ timers }), await start({})];
@@ -49,7 +49,7 @@ test('the timers of one application move nothing of another in its process', asy
     isEnded = true;
   });
   expect((await other.post('/v1/chat/completions', QUESTION)).status).toBeGreaterThanOrEqual(500);
-  // Its patience was over before the other's, and nobody has told it.
+  // The drain time of this server has passed for the other server only: its own timers have not fired.
   expect(isEnded).toBe(false);
   const firing = processTimers.every(20, () => timers.fire());
   expect((await waiting).status).toBeGreaterThanOrEqual(500);

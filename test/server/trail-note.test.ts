@@ -6,7 +6,7 @@ import { openStore } from '../../src/store/open.ts';
 import { tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
 
-/** A server and a command on one database. `tick` lets the server look. */
+/** Opens a server and a command on one database. `tick` makes the server poll. */
 async function open(folder: string) {
   const file = `${folder}/signalbox.db`;
   const store = await openStore(file, { mode: 'serve' });
@@ -38,7 +38,7 @@ async function open(folder: string) {
 
 const GRANT = { name: 'app', scopes: ['chat'] } as const;
 
-test('the note names no change that is not in force, though another comes while it is made', async () => {
+test('the server reports no change as applied before it is, even if another change arrives during the report', async () => {
   using folder = tempFolder();
   const { store, keys, command, timers, tick, reasonOf, noteSeen, isNoted, close } = await open(folder.path);
   const stop = await keepTrailNote({ store, keys, timers, noteSeen });
@@ -65,7 +65,7 @@ test('the note names no change that is not in force, though another comes while 
   await close();
 });
 
-test('a change is noted by a later look, where the one before could not put it in force', async () => {
+test('a change that a poll could not apply is reported by a later poll', async () => {
   using folder = tempFolder();
   const { store, keys, command, timers, tick, noteSeen, isNoted, close } = await open(folder.path);
   let fails = 0;
@@ -88,7 +88,7 @@ test('a change is noted by a later look, where the one before could not put it i
   await close();
 });
 
-test('the next look does not wait for what a change costs, so that the copies of all else stay young', async () => {
+test('the next poll does not wait for a slow change, so that all other copies stay up to date', async () => {
   using folder = tempFolder();
   const { store, keys, command, timers, tick, noteSeen, isNoted, close } = await open(folder.path);
   const isWritten = Promise.withResolvers<void>();
@@ -114,7 +114,7 @@ test('the next look does not wait for what a change costs, so that the copies of
     looks++;
   };
   tick();
-  // That of the note is the second.
+  // The second poll belongs to the report.
   await waitFor(() => looks === 2);
   for (const run of late) run();
   await waitFor(() => {

@@ -28,13 +28,16 @@ interface Options {
   readonly cost?: Price;
   readonly bills?: 'whole' | 'unknown';
   readonly answerLength?: AnswerLengthMode;
-  /** The expected length of its task, in tokens. */
+  /** The expected length of an answer to its task, in tokens. */
   readonly usual?: number;
 }
 
 type Remembered = Record<'inputTokens' | 'expectedTokens' | 'at', number>;
 
-/** An attempt on a clock of its own, whose call gives these batches, each at its time; and what its endpoint is told. */
+/**
+ * Starts an attempt on a fake clock whose call returns these batches at their times. Also returns what the attempt reports about its
+ * endpoint.
+ */
 function attempting(more: Options = {}) {
   const { sent = true, deadlineAt = 4_000, choices = 1, stream = true, of = {}, reasoningTokens = 0, cap = 30 } = more;
   const { cost = price(1, 4), bills = 'unknown', answerLength = 'blended', usual = 400 } = more;
@@ -93,7 +96,7 @@ function attempting(more: Options = {}) {
     now = time;
     return attempt;
   };
-  /** Content that comes at these times, asked for as soon as it was read. */
+  /** Content that comes at these times. The reader requests the next content as soon as it has read the previous one. */
   const content = async (...times: number[]) => {
     batches.push(...times.map((time) => ({ at: time, parts: [said] })));
     await arrived(() => attempt.content());
@@ -104,13 +107,13 @@ function attempting(more: Options = {}) {
 
 const failure = (kind: ProviderFailure['kind']): ProviderFailure => ({ kind, message: 'x' });
 
-describe('a failure is the endpoint’s fault', () => {
-  test('that timed out before the request’s own deadline, once content had come', async () => {
+describe('an endpoint is blamed for a failed attempt', () => {
+  test('a timeout before the request’s own deadline, after the first content, counts against the endpoint', async () => {
     for (const [time, blame] of [
       [399, true],
       [400, false],
     ] as const) {
-      // So little time was left that silence would be nobody's fault.
+      // With so little time left, silence would not count against the endpoint.
       const { told, at, content } = attempting({ deadlineAt: 400 });
       await content(10);
       at(time).failed(failure('timeout'));
@@ -118,7 +121,7 @@ describe('a failure is the endpoint’s fault', () => {
     }
   });
 
-  test('that timed out in silence, where nearly all of its time was left', () => {
+  test('a timeout without any content counts against the endpoint if it had nearly all of its own time', () => {
     for (const [deadlineAt, blame] of [
       [900, true],
       [899, false],
@@ -129,14 +132,14 @@ describe('a failure is the endpoint’s fault', () => {
     }
   });
 
-  test('that was cut, unless its reader was slow', async () => {
+  test('a cut connection counts against the endpoint unless its reader was slow', async () => {
     const quick = attempting();
     await quick.content(10, 200, 400);
     quick.at(400).failed(failure('cut'));
     expect(quick.told).toEqual([['cut', true]]);
     const slow = attempting();
     await slow.content(10);
-    // The reader comes back late, and what is there is there at once.
+    // The slow reader comes back late, and finds everything that has arrived.
     slow.at(400);
     slow.batches.push({ at: 400, parts: [said] });
     await nextBatch(slow.attempt);
@@ -144,7 +147,7 @@ describe('a failure is the endpoint’s fault', () => {
     expect(slow.told).toEqual([['cut', false]]);
   });
 
-  test('that was silent for half of its time when the caller left, if anything was sent', () => {
+  test('an endpoint that was silent for half of its time is blamed although the caller left, if the request was sent', () => {
     for (const [sent, time, expected] of [
       [true, 500, ['timeout', true]],
       [true, 499, ['dropped']],
@@ -156,26 +159,26 @@ describe('a failure is the endpoint’s fault', () => {
     }
   });
 
-  test('is not blamed for its silence when it was the gateway that gave up', () => {
+  test('an endpoint is not blamed for its silence if the gateway gave up the attempt', () => {
     const { told, at } = attempting();
     at(500).left(false);
     expect(told).toEqual([['dropped']]);
   });
 });
 
-test('an answer in one piece has half of the whole time at most, however long its output may be', () => {
+test('an answer without streaming gets at most half of the total time, however long its output may be', () => {
   for (const [time, expected] of [
     [1_000, ['timeout', true]],
     [999, ['dropped']],
   ] as const) {
-    // The first token and twice 30 tokens at 50 a second would be 2,200 of 4,000 ms.
+    // The time for the first token plus twice the time for 30 tokens at 50 a second would be 2,200 of 4,000 ms.
     const { told, at } = attempting({ stream: false });
     at(time).left(true);
     expect(told).toEqual([[...expected]]);
   }
 });
 
-test('hidden reasoning is no part of an endpoint’s pace', async () => {
+test('hidden reasoning does not count in the measured speed of an endpoint', async () => {
   const { attempt, told, content, batches } = attempting({ cap: 1_024 });
   await content(10, 210);
   const usage = { ...plainUsage(5, 20), reasoningTokens: 12 };
@@ -188,22 +191,22 @@ test('hidden reasoning is no part of an endpoint’s pace', async () => {
   ]);
 });
 
-test('of several choices each may have the cap, and each is made at the endpoint’s pace', async () => {
+test('with several choices, each choice may reach the output limit, and each is written at the endpoint’s speed', async () => {
   for (const choices of [1, 3]) {
     const { attempt, at, content } = attempting({ choices });
     expect(attempt.expected.outputMax).toBe(30 * choices);
     await content(100);
-    // 50 tokens a second of each choice.
+    // Each choice has 50 tokens a second.
     expect(at(300).broken(null).usage.outputTokens).toBe(10 * choices);
     expect(at(3_000).broken(null).usage.outputTokens).toBe(30 * choices);
   }
 });
 
-describe('an answer of a service that bills it whole once it is aborted', () => {
+describe('an answer of a provider that bills the whole answer after an abort', () => {
   const timeout: ProviderFailure = { kind: 'timeout', message: 'too late' };
   const cut: ProviderFailure = { kind: 'cut', message: 'gone' };
 
-  test('is charged up to its cap where the gateway closed the connection, and as estimated where the service did', async () => {
+  test('an aborted answer of a provider that bills it in full is charged up to its limit; if the provider broke off, it is estimated', async () => {
     const { at, content } = attempting({ bills: 'whole', choices: 2 });
     await content(100);
     for (const failure of [null, timeout]) {
@@ -212,7 +215,7 @@ describe('an answer of a service that bills it whole once it is aborted', () => 
     expect(at(200).broken(cut).usage.outputTokens).toBe(10);
   });
 
-  test('is charged as reported where it had come to its end', async () => {
+  test('a provider that bills aborted answers in full is charged as reported if the answer was complete', async () => {
     const { attempt, at, content, batches } = attempting({ bills: 'whole' });
     await content(100);
     const finish: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
@@ -222,8 +225,8 @@ describe('an answer of a service that bills it whole once it is aborted', () => 
   });
 });
 
-describe('a whole answer', () => {
-  /** What is told of an answer that ends like this. */
+describe('a complete answer', () => {
+  /** Returns what is learned from an answer that ends like this. */
   async function ended(of: Partial<Facts>, usage: Usage | null, reason: FinishReason = 'stop', more: Options = {}) {
     const { attempt, told, remembered, content, batches } = attempting({ of, cap: 1_024, ...more });
     await content(10);
@@ -235,18 +238,18 @@ describe('a whole answer', () => {
     return { isWarm: completed.at(-1), saw: saw?.slice(1) ?? null, remembered };
   }
 
-  test('tells how long answers of its task are: the visible tokens of one choice', async () => {
+  test('a complete answer teaches how long answers of its task are: the visible tokens of one choice', async () => {
     const usage = { ...plainUsage(5, 90), reasoningTokens: 30 };
     expect((await ended({}, usage)).saw).toEqual(['general', 60]);
     expect((await ended({}, usage, 'tool_calls', { choices: 3 })).saw).toEqual(['general', 20]);
     expect((await ended({}, usage, 'stop', { cap: 400 })).saw).toEqual(['general', 60]);
-    // At least so long, which below the usual says nothing.
+    // A cut answer was at least this long, which teaches nothing if it is below the usual length.
     expect((await ended({}, plainUsage(5, 400), 'length', { cap: 400 })).saw).toEqual(['general', 400]);
     expect((await ended({}, plainUsage(5, 90), 'length', { cap: 400 })).saw).toBeNull();
     expect((await ended({ mix: [{ task: 'general', share: 0.6 }] }, usage)).saw).toEqual(['general', 60]);
   });
 
-  test('counts by its cap where the measured length counts alone: as long as usual if it was cut, else as long as it is', async () => {
+  test('with measured lengths only, a cut answer counts as at least the usual length, any other with its own length', async () => {
     const seen = async (tokens: number, reason: FinishReason, more: Options) =>
       (await ended({}, plainUsage(5, tokens), reason, { answerLength: 'measured', ...more })).saw?.[1] ?? null;
     const long = { usual: 3_000 };
@@ -255,17 +258,17 @@ describe('a whole answer', () => {
     expect(await seen(2_000, 'length', { cap: 2_000, ...long })).toBe(3_000);
     expect(await seen(4_000, 'length', { cap: 4_000, ...long })).toBe(4_000);
     expect(await seen(2_000, 'length', { cap: 2_000, reasoningTokens: 500, ...long })).toBeNull();
-    // Below the declared 400 as well.
+    // This is also below the declared 400 tokens.
     expect(await seen(60, 'stop', { cap: 399, ...long })).toBeNull();
     expect(await seen(60, 'stop', { cap: 100, usual: 100 })).toBe(60);
     expect(await seen(60, 'stop', { cap: 99, usual: 100 })).toBeNull();
-    // Blended lengths count as before.
+    // Blended lengths count in the same way as before.
     expect(await seen(60, 'stop', { cap: 2_000, answerLength: 'blended', ...long })).toBeNull();
     expect(await seen(3_000, 'length', { cap: 3_000, answerLength: 'blended', ...long })).toBe(3_000);
     expect(await seen(2_990, 'length', { cap: 3_000, answerLength: 'blended', ...long })).toBeNull();
   });
 
-  test('teaches no length where the length was fixed, cut or unknown, or the task is uncertain', async () => {
+  test('an answer teaches no length if its length was fixed, cut or unknown, or its task is uncertain', async () => {
     const usage = plainUsage(5, 90);
     for (const of of [{ outputTokens: 90 }, { outputTokensAsked: 100 }]) {
       expect((await ended(of, usage)).saw).toBeNull();
@@ -281,7 +284,7 @@ describe('a whole answer', () => {
     expect((await ended({}, { ...usage, reasoningTokens: 91 })).saw).toBeNull();
   });
 
-  test('is warm where half of its prompt was in the provider’s cache, by a usage that can be true', async () => {
+  test('an answer counts as warm if a plausible usage says that half of its prompt was in the provider’s cache', async () => {
     const usage = { ...plainUsage(100, 9), cachedInputTokens: 50 };
     expect((await ended({}, usage)).isWarm).toBe(true);
     expect((await ended({}, { ...usage, cachedInputTokens: 49 })).isWarm).toBe(false);
@@ -293,13 +296,13 @@ describe('a whole answer', () => {
     { inputTokens, expectedTokens, at: 0, mark: expect.any(Number) },
   ];
 
-  test('is remembered with the prompt that it answers, by the tokens that are charged, as read when it was sent', async () => {
+  test('an answer is remembered with its prompt, its charged tokens and the time when the prompt was sent', async () => {
     expect((await ended({ inputTokens: 70 }, plainUsage(100, 9))).remembered).toEqual(read(100, 70));
     expect((await ended({ inputTokens: 70 }, null)).remembered).toEqual(read(70, 70));
     expect((await ended({ inputTokens: 70 }, plainUsage(-1, 9))).remembered).toEqual(read(70, 70));
   });
 
-  test('is remembered with the tokens written to the cache, where those are billed apart', async () => {
+  test('an answer is remembered with the tokens written to the cache if the provider bills cache writes separately', async () => {
     const plain = price(1, 4);
     const cost = { ...plain, lines: [{ ...plain.lines[0], cacheWrite: 1_250 }] } as const;
     const usage = { ...plainUsage(100, 9), cachedInputTokens: 30, cacheWriteTokens: 40 };

@@ -3,7 +3,7 @@ import type { Endpoint, Model } from '../../../src/core/snapshot.ts';
 import { openaiChat } from '../../../src/dialects/openai-chat/surface.ts';
 import { requestFor } from '../../../src/gateway/exchange/endpoint-request.ts';
 
-test('a plugin that writes into the extras of one request fails, and reaches no other request', () => {
+test('a plugin that writes into the extra fields of one request gets an error and changes no other request', () => {
   const { request } = openaiChat.read({ model: 'auto', messages: [{ role: 'user', content: 'hi' }] }, new Headers());
   const providers = new Map([['p', { passthrough: new Set(['*']) }]]);
   const decision = { facts: { needs: 0 } };

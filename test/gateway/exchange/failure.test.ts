@@ -21,7 +21,7 @@ const attempt = (model: string, failure: ProviderFailure, sent = true): FailedAt
 const unsayable = attempt('b', { kind: 'rejected', message: 'messages[0].content[0] is no text' }, false);
 const codeOf = (attempts: readonly FailedAttempt[]) => failedError(attempts, false, chatRequest()).code;
 
-describe('an attempt that was never sent does not hide the failure of another', () => {
+describe('an attempt that was never sent does not hide the failure of another attempt', () => {
   test.each([
     ['rate_limited', 'upstream_rate_limited'],
     ['context', 'context_length_exceeded'],
@@ -33,7 +33,7 @@ describe('an attempt that was never sent does not hide the failure of another', 
     expect([codeOf([said, unsayable]), codeOf([unsayable, said])]).toEqual([code, code]);
   });
 
-  test('and is reported where no attempt was sent', () => {
+  test('the error says that the request cannot be expressed if no attempt was sent', () => {
     const { code, info } = failedError([unsayable, unsayable], false, chatRequest());
     expect([code, info.param]).toEqual(['upstream_rejected_request', 'messages[0].content[0]']);
   });
@@ -44,12 +44,19 @@ test.each([
   ['stream cannot be had of this model', 'stream'],
   ['too long for us', undefined],
   ['`stream` is none', undefined],
-])('what was never sent is told with its field, where it names one: %s', (message, param) => {
-  const error = failedError([attempt('m', { kind: 'rejected', message }, false)], false, chatRequest({ stream: true }));
-  expect(error.info.param).toBe(param!);
-});
+])(
+  'the error of a request that was never sent names the faulty field if the adapter names it: %s',
+  (message, param) => {
+    const error = failedError(
+      [attempt('m', { kind: 'rejected', message }, false)],
+      false,
+      chatRequest({ stream: true }),
+    );
+    expect(error.info.param).toBe(param!);
+  },
+);
 
-test('every failed attempt is given in words, and the upstream’s name of a model to operators alone', () => {
+test('the error describes every failed attempt in words, and shows the upstream’s name of a model only to operators', () => {
   const attempts = [
     attempt('a', { kind: 'not_found', message: 'no' }),
     attempt('b', { kind: 'connect', message: 'no' }),
@@ -63,22 +70,25 @@ test('every failed attempt is given in words, and the upstream’s name of a mod
   expect(failureText(unsayable)).toBe('it cannot accept this request, and nothing was sent');
 });
 
-describe('what a service said of a request that went out as it came', () => {
+describe('the provider’s own error for a request that was passed through unchanged', () => {
   const original = { type: 'error', error: { type: 'invalid_request_error', message: 'thinking: signature' } };
   const refused = (status: number, words: ProviderFailure['original'] = original) =>
     failedError([attempt('a', { kind: 'rejected', message: 'no', status, original: words })], false, chatRequest());
 
-  test.each([400, 413, 422])('is the answer, with its status: %d', (status) => {
-    const error = refused(status);
-    expect(error.info.original).toEqual({ dialect: 'openai-chat', status, body: original });
-    expect(error.status).toBe(status);
-  });
+  test.each([400, 413, 422])(
+    'a client gets the provider’s own error body and status if the request is at fault: %d',
+    (status) => {
+      const error = refused(status);
+      expect(error.info.original).toEqual({ dialect: 'openai-chat', status, body: original });
+      expect(error.status).toBe(status);
+    },
+  );
 
-  test('is not, where the endpoint and not the request is at fault', () => {
+  test('a client does not get the provider’s own error if the endpoint is at fault', () => {
     expect(refused(403).info.original).toBeUndefined();
   });
 
-  test('bears neither the key of the endpoint nor another secret', () => {
+  test('the provider’s own error reaches the client without the endpoint’s key and other secrets', () => {
     const body = { error: { message: 'the key my-own-key is bad', list: ['sk-ant-api03-aaaaaaaaaaaaaaaaaaaaaaaa'] } };
     const { original: clean } = sanitizeFailure({ kind: 'rejected', message: '', original: body }, 'my-own-key');
     expect(JSON.stringify(clean)).not.toMatch(/my-own-key|sk-ant/);
@@ -86,7 +96,7 @@ describe('what a service said of a request that went out as it came', () => {
   });
 });
 
-test('an error that goes out as it came is cut where it nests too deep', () => {
+test('a provider’s error that is nested too deeply is cut off', () => {
   const deep = JSON.parse(`${'{"a":['.repeat(10_000)}1${']}'.repeat(10_000)}`);
   const original = { error: { message: 'No, sk-upstream-key.' }, deep };
   const failure = sanitizeFailure({ kind: 'rejected', message: 'No.', original }, 'sk-upstream-key');
@@ -95,7 +105,7 @@ test('an error that goes out as it came is cut where it nests too deep', () => {
   expect(text).not.toContain('sk-upstream-key');
 });
 
-describe('a request that no attempt answered, with endpoints that were unavailable when their turn came', () => {
+describe('a request that no attempt answered, some of whose endpoints were unavailable', () => {
   const unpaid = attempt('a', { kind: 'credit', message: 'no balance', status: 429, ofAccount: true });
   const cooling = { model: 'b', state: 'cooling', at: 91_000 } as const;
   const refused = { model: 'c', state: 'misconfigured', at: 31_000 } as const;
@@ -103,7 +113,7 @@ describe('a request that no attempt answered, with endpoints that were unavailab
   const errorOf = (failed: readonly FailedAttempt[], shut: readonly UnavailableEndpoint[]) =>
     unansweredError({ failed, shut, model: null, billed: false, request: chatRequest(), now: 1_000 });
 
-  test('gets the rest of the pause of the first to return', () => {
+  test('the error says to retry when the first unavailable endpoint returns', () => {
     const { code, info } = errorOf([], [cooling, { ...cooling, model: 'e', at: 99_000 }, empty]);
     expect([code, info.retryAfterMs]).toEqual(['upstream_rate_limited', 90_000]);
     expect(info.details?.unavailable).toEqual([
@@ -113,28 +123,28 @@ describe('a request that no attempt answered, with endpoints that were unavailab
     ]);
   });
 
-  test('gets 503 where another one returns first, or none will', () => {
+  test('the error is 503 if another endpoint returns first, or none will return', () => {
     expect(errorOf([], [cooling, refused])).toMatchObject({ code: 'no_healthy_model', info: { retryAfterMs: 30_000 } });
     expect(errorOf([], [empty]).code).toBe('upstream_out_of_credit');
   });
 
-  test('waits for the others although an attempt found no credit', () => {
+  test('the error says to wait for the other endpoints although one attempt found no credit', () => {
     expect(errorOf([unpaid], [cooling]).code).toBe('upstream_rate_limited');
     expect(errorOf([unpaid], [empty]).code).toBe('upstream_out_of_credit');
     expect(errorOf([unpaid, attempt('f', { kind: 'server', message: 'no' })], [cooling]).code).toBe('upstream_failed');
   });
 });
 
-describe('an account without credit', () => {
+describe('a provider account without credit', () => {
   const unpaid = attempt('a', { kind: 'credit', message: 'no balance', status: 402 });
 
-  test('is the error where every attempt found it', () => {
+  test('the error says that the account has no credit if every attempt found no credit', () => {
     const { code, info, message } = failedError([unpaid, unsayable], false, chatRequest());
     expect([code, info.retryAfterMs]).toEqual(['upstream_out_of_credit', undefined]);
     expect(message).toContain('the provider of a has no credit left');
   });
 
-  test('says nothing of the others: their failure is the error', () => {
+  test('an account without credit does not hide the failures of other providers', () => {
     const limited = attempt('b', { kind: 'rate_limited', message: 'no', retryAfterMs: 7_000 });
     expect([codeOf([unpaid, limited]), codeOf([limited, unpaid])]).toEqual([
       'upstream_rate_limited',

@@ -24,12 +24,12 @@ const TERMS = {
 };
 const piece: StreamPart = { type: 'text', choice: 0, text: 'x'.repeat(100_000) };
 
-/** An answer of so many pieces, all of which have come. */
+/** Makes an answer of this many pieces, all of which have already arrived. */
 function stand(pieces: number, grants: (asked: HoldExtension) => boolean) {
   const seen = { read: 0, isAborted: false, excess: 0 };
   const hold = {
     left: 2_000_000,
-    // An attempt at another endpoint has billed more, too.
+    // An attempt at another endpoint has also billed more than was held.
     overrun: 5,
     scarcest: { kind: 'budget', name: 'purse', subject: '', definition: '', starts: 0, ends: 0 } as const,
     extend: async (asked: HoldExtension) => {
@@ -66,7 +66,7 @@ function stand(pieces: number, grants: (asked: HoldExtension) => boolean) {
   return { seen, hold, answer };
 }
 
-/** Reads until the end. */
+/** Reads an answer to its end. */
 async function drained(answer: GrowingAnswer): Promise<StreamPart[]> {
   const parts: StreamPart[] = [];
   for (;;) {
@@ -78,7 +78,7 @@ async function drained(answer: GrowingAnswer): Promise<StreamPart[]> {
 }
 
 describe('an answer whose reader is slow', () => {
-  test('waits for it with its whole worst case held, and loses nothing', async () => {
+  test('an answer waits for its slow reader with its whole worst case held, and loses nothing', async () => {
     const { seen, hold, answer } = stand(10, () => true);
     await waitFor(() => seen.read === 2);
     await quietFor(5, 'a third piece, which would be read in the same turn', () => seen.read > 2);
@@ -87,19 +87,19 @@ describe('an answer whose reader is slow', () => {
     expect(seen).toMatchObject({ read: 10, isAborted: false });
   });
 
-  test('ends in good order where that cannot be held, with all that was read', async () => {
+  test('if the worst case cannot be held, an answer with a slow reader ends normally, with everything that was read', async () => {
     const { seen, answer } = stand(10, ({ amounts }) => amounts[0] < 5_000_000);
     await waitFor(() => seen.isAborted);
     const parts = await drained(answer);
     expect(seen.isAborted).toBe(true);
     expect(parts.filter(({ type }) => type === 'text')).toHaveLength(seen.read);
     expect(parts.at(-1)).toEqual({ type: 'finish', choice: 0, reason: 'length', raw: 'length' });
-    // No fund has refused an extension.
+    // The fund with the least money is named, because no fund has refused an extension.
     expect(answer).toMatchObject({ isCut: true, cutBy: 'purse' });
   });
 });
 
-test('a service that billed more than was held has broken its declaration', () => {
+test('a provider that bills more than was held has broken its declaration', () => {
   const { seen, answer } = stand(0, () => true);
   answer.settled(5);
   expect(seen.excess).toBe(0);

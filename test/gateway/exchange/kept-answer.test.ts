@@ -26,7 +26,7 @@ const FINISH: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'st
 const BATCHES: Batches = [[textPart('One')], [textPart(' two\n')], [FINISH]];
 const broken = () => new SignalboxError('upstream_failed', 'It broke off.', { retryAfterMs: 9, cause: 'secret' });
 
-/** How a run ended. */
+/** Records how a run ended. */
 class RunLog implements IdempotentRun {
   givenBack = 0;
   ends: (StoredAnswer | 'lost' | 'too large' | 'dropped')[] = [];
@@ -54,7 +54,7 @@ class RunLog implements IdempotentRun {
 
 class ScriptedExchange extends ScriptedAnswer {
   isDeserted = false;
-  /** Batches that were asked for. */
+  /** How many batches were requested. */
   asked = 0;
   readonly funded: KeptAnswerOptions['source']['funded'] = {
     hold: undefined as never,
@@ -86,7 +86,7 @@ async function batchesOf(answer: AnswerSource): Promise<(readonly StreamPart[])[
   return all;
 }
 
-/** The stored answer, given again as from the disk. */
+/** Reads the stored answer again, as if from the disk. */
 function replayOf({ ends }: RunLog): AnswerSource {
   const [end] = ends;
   const stored = typeof end === 'object' ? decodeAnswer(encodeAnswer(end)) : null;
@@ -95,8 +95,8 @@ function replayOf({ ends }: RunLog): AnswerSource {
   return replay;
 }
 
-describe('a kept answer', () => {
-  test('is read as it comes, and its replay has the same batches, names, receipt and headers', async () => {
+describe('an answer that is stored for repeats', () => {
+  test('a stored answer is read as it arrives, and its replay has the same batches, names, receipt and headers', async () => {
     const { run, answer } = play({ batches: BATCHES });
     await answer.open();
     expect(await batchesOf(answer)).toEqual([...BATCHES]);
@@ -108,7 +108,7 @@ describe('a kept answer', () => {
     expect(replay).toMatchObject({ decision, created, model, receipt: receipt!, error });
   });
 
-  test('is read to its end without a reader, and after its reader has left', async () => {
+  test('a stored answer is read to its end without a reader, and after its reader has left', async () => {
     for (const isLeft of [false, true]) {
       const { run, answer } = play({ batches: BATCHES });
       await answer.open();
@@ -118,7 +118,7 @@ describe('a kept answer', () => {
     }
   });
 
-  test('tells its end only once it is stored', async () => {
+  test('the reader gets the end of a stored answer only once the answer is stored', async () => {
     const stored = Promise.withResolvers<void>();
     const { run, answer } = play({ batches: BATCHES });
     run.stored = stored.promise;
@@ -127,13 +127,13 @@ describe('a kept answer', () => {
     for (const batch of BATCHES) expect(await nextBatch(answer)).toEqual(batch);
     const end = nextBatch(answer).finally(() => (isToldEnd = true));
     await waitFor(() => run.isKeeping);
-    // Told without the store, it would come in the turn in which the answer is kept.
+    // Without waiting for the store, the end would come in the same turn of the event loop in which the answer is stored.
     await quietFor(5, 'an end that is not stored', () => isToldEnd);
     stored.resolve();
     expect(await end).toBeNull();
   });
 
-  test('whose program fails tells its reader, and stores nothing', async () => {
+  test('if the program fails while it reads a stored answer, the reader gets an error and nothing is stored', async () => {
     const { source, run, answer, defects } = play({ batches: BATCHES });
     source.read = () => {
       throw new Error('a defect');
@@ -146,7 +146,7 @@ describe('a kept answer', () => {
 });
 
 describe('a charged answer that fails', () => {
-  test('before its first content is stored as its error, which says not to repeat it', async () => {
+  test('a charged answer that fails before its first content is stored as an error that says not to repeat the request', async () => {
     const { run, answer } = play({ error: broken() });
     const error: unknown = await answer.open().catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ info: { retry: false, details: { payment_id: 'pay_1' } } });
@@ -157,7 +157,7 @@ describe('a charged answer that fails', () => {
     expect(JSON.stringify(run.ends)).not.toContain('secret');
   });
 
-  test('after its first part: of a stream the replay has the parts and the error, of JSON the error alone', async () => {
+  test('after a failure in the middle, the replay of a stream has its parts and the error; the replay of JSON has only the error', async () => {
     for (const isStream of [true, false]) {
       const { run, answer } = play({ batches: BATCHES.slice(0, 1), error: broken() }, isStream);
       await answer.open();
@@ -173,7 +173,7 @@ describe('a charged answer that fails', () => {
     }
   });
 
-  test('by a shutdown is lost, and one whose caller left before its end is dropped', async () => {
+  test('an answer that a shutdown cut off is marked as lost; an answer whose caller left before its end is dropped', async () => {
     const cut = play({ error: new SignalboxError('overloaded', 'It must stop.') });
     await cut.answer.open().catch(() => {});
     expect(cut.run.ends).toEqual(['lost']);
@@ -187,23 +187,23 @@ describe('a charged answer that fails', () => {
 describe('an answer that is too large to be stored', () => {
   const large: Batches = Array.from({ length: 20 }, () => [textPart('x'.repeat(ANSWER_BYTES_MAX / 8))]);
 
-  test('is not read ahead of its reader any more, and is given whole', async () => {
+  test('an answer that is too large to be stored is no longer read ahead of its reader, and is delivered completely', async () => {
     const { source, run, answer } = play({ batches: large });
     await answer.open();
-    // A quarter of the limit may wait for a reader, behind the batch that comes next: three of these.
+    // A quarter of the limit may wait for a reader, in addition to the next batch: that is three of these batches.
     await waitFor(() => source.asked === 3);
     await quietFor(5, 'a fourth batch, which would be read in the same turn', () => source.asked > 3);
     expect(await batchesOf(answer)).toEqual([...large]);
     expect(run.ends).toEqual(['too large']);
   });
 
-  test('goes on without a reader who takes nothing for ten seconds, and ends with an error for that reader', async () => {
+  test('an answer continues without a reader who reads nothing for ten seconds, and that reader gets an error at the end', async () => {
     jest.useFakeTimers();
     try {
       const { run, answer } = play({ batches: large });
       await answer.open();
       const first = await nextBatch(answer);
-      // The answer waits for its reader from here on.
+      // From here on, the answer waits for its reader.
       for (let turn = 0; turn < 20; turn++) await Promise.resolve();
       jest.advanceTimersByTime(10_000);
       const rest = await batchesOf(answer);
@@ -214,7 +214,7 @@ describe('an answer that is too large to be stored', () => {
     }
   });
 
-  test('goes on once its reader has left', async () => {
+  test('a large answer continues once its reader has left', async () => {
     const { run, answer } = play({ batches: large });
     await answer.open();
     await nextBatch(answer);
@@ -223,7 +223,7 @@ describe('an answer that is too large to be stored', () => {
     expect(run.ends).toEqual(['too large']);
   });
 
-  test('is one of too many bytes, not of too many letters', async () => {
+  test('the limit on a stored answer counts bytes, not characters', async () => {
     const { run, answer } = play({ batches: [[textPart('ä'.repeat(ANSWER_BYTES_MAX / 2))]] });
     await answer.open();
     await batchesOf(answer);
@@ -231,7 +231,7 @@ describe('an answer that is too large to be stored', () => {
   });
 });
 
-test('any batches of parts are the same from the store', async () => {
+test('any batches of parts are the same after they were stored', async () => {
   const part: fc.Arbitrary<StreamPart> = fc.oneof(
     fc.record({
       type: fc.constant('text' as const),
@@ -265,7 +265,7 @@ test('any batches of parts are the same from the store', async () => {
   await fc.assert(law, tries('any batches of parts are the same from the store', 60, 1_000));
 });
 
-test('an answer of another version, or another form, is not given again', () => {
+test('a stored answer of another version, or in another format, is not replayed', () => {
   expect(decodeAnswer('{"headers":{},"form":"parts 2"}\n["x"]\n{}')).toBeNull();
   expect(replayedAnswer(1, '["x"]\n{"created":1}')).toBeNull();
   const written: StoredAnswer = { status: 200, headers: {}, frame: '', body: 'text' };

@@ -10,15 +10,15 @@ const POLICY = snapshot([model('a')], {
 
 type Observe = typeof observedLength;
 
-/** Lengths that are spread evenly over a log-normal distribution, in an order without a pattern, by their median. */
+/** Returns lengths of a log-normal distribution with this median, evenly spread, in an order without a pattern. */
 const SPREAD = 97;
 function lengthAt(index: number, median: number): number {
   const share = (((index * 31) % SPREAD) + 0.5) / SPREAD;
-  // The logistic quantile is close to the normal one.
+  // The quantiles of the logistic distribution are close to the normal distribution's.
   return median * Math.exp(0.55 * Math.log(share / (1 - share)));
 }
 
-/** Measures answers one after another, each other one with this cap, and returns the measured length. */
+/** Measures answers one after the other, every second one with this limit, and returns the measured length. */
 function measuring(observe: Observe) {
   let now = 0;
   const lengths = new OutputLengths(() => now);
@@ -39,14 +39,14 @@ function measuring(observe: Observe) {
 
 const isNear = (measured: number, median: number): boolean => Math.abs(measured / median - 1) < 0.15;
 
-test('a measured length stays while caps cut half of the answers below it, and falls when answers become short', () => {
+test('a measured length stays the same while limits cut half of the answers, and falls when answers become short', () => {
   const measured = measuring(observedLength);
   expect(isNear(measured(3_000, 1_000, 32_000), 3_000)).toBe(true);
   expect(isNear(measured(3_000, 8_000, 2_048), 3_000)).toBe(true);
   expect(isNear(measured(60, 8_000, 2_048), 60)).toBe(true);
 });
 
-test('would fall to the caps if cut answers did not count, or counted as they are', () => {
+test('a measured length would fall to the limits if cut answers did not count, or counted with their cut length', () => {
   const without: Observe = (answer, ...rest) => (answer.isCut ? null : observedLength(answer, ...rest));
   const asTheyAre: Observe = (answer, ...rest) => observedLength({ ...answer, isCut: false }, ...rest);
   for (const observe of [without, asTheyAre]) {

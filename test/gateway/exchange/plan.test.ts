@@ -4,7 +4,7 @@ import type { ProviderFailure } from '../../../src/contract/parts.ts';
 import type { Decision, RankedModel } from '../../../src/core/decision.ts';
 import { Plan, type PlannedAttempt } from '../../../src/gateway/exchange/plan.ts';
 
-/** Candidates with so many endpoints each. */
+/** Makes candidates with this many endpoints each. */
 function decisionOf(...endpoints: number[]): Decision {
   const ranked = endpoints.map(
     (n, model): Partial<RankedModel> => ({ model, endpoints: Array.from({ length: n }, (_, at) => at) }),
@@ -17,7 +17,7 @@ const nameOf = ({ way, again, force }: PlannedAttempt): string =>
   `${way.ranked.model}.${way.at}${again ? ' again' : ''}${force ? ' force' : ''}`;
 
 interface Trial {
-  /** What comes of asking for an endpoint. */
+  /** The result of an attempt at an endpoint. */
   meet(
     step: PlannedAttempt,
     count: number,
@@ -26,7 +26,7 @@ interface Trial {
   readonly random?: number;
 }
 
-/** Carries a plan out on a clock of its own. */
+/** Carries out a plan on a fake clock. */
 function walk(decision: Decision, { meet, retriesMax = 2, random = 0.5 }: Trial) {
   let now = 1_000;
   const plan = new Plan(decision, { retriesMax, clock: () => now, random: () => random });
@@ -47,30 +47,30 @@ function walk(decision: Decision, { meet, retriesMax = 2, random = 0.5 }: Trial)
   return { steps, waits };
 }
 
-describe('a plan', () => {
+describe('a plan of attempts', () => {
   const always =
     (kind: ProviderFailure['kind'], waitMs = 0) =>
     () => ({ failure: failure(kind), waitMs });
 
-  test('tries what failed by a passing fault once more, then the next endpoint, then the fallbacks', () => {
+  test('a plan retries an endpoint after a temporary failure once, then tries the next endpoint, then the fallbacks', () => {
     const { steps } = walk(decisionOf(2, 1), { meet: always('server'), retriesMax: 1 });
     expect(steps).toEqual(['0.0', '0.0 again', '0.1', '1.0']);
   });
 
-  test('waits before a retry for a part of a quarter of a second, by chance', () => {
+  test('a plan waits before a retry, for a random part of a quarter of a second', () => {
     for (const random of [0, 0.25, 0.999]) {
       const { waits } = walk(decisionOf(1, 1), { meet: always('server'), retriesMax: 1, random });
       expect(waits).toEqual([0, random * 250, 0]);
     }
   });
 
-  test('moves on at once after what another attempt would meet again, or has cost too much time', () => {
+  test('a plan goes to the next endpoint at once after a failure that would repeat or that took too long', () => {
     for (const kind of ['auth', 'not_found', 'context', 'timeout'] as const) {
       expect(walk(decisionOf(1, 1), { meet: always(kind) }).steps).toEqual(['0.0', '1.0']);
     }
   });
 
-  test('moves on when an endpoint asks for time, and comes back to it when no other is left', () => {
+  test('a plan goes to the next endpoint if one requests a pause, and returns to it if no other is left', () => {
     const meet = (step: PlannedAttempt) =>
       step.again ? 'answered' : { failure: failure('rate_limited'), waitMs: 2_000 };
     const { steps, waits } = walk(decisionOf(1, 1), { meet, random: 0 });
@@ -78,18 +78,18 @@ describe('a plan', () => {
     expect(waits).toEqual([0, 0, 2_000]);
   });
 
-  test('leaves long waits to the caller', () => {
+  test('a plan does not wait for a long pause: the caller gets the error', () => {
     expect(walk(decisionOf(1), { meet: always('rate_limited', 5_001), random: 0 }).steps).toEqual(['0.0']);
     expect(walk(decisionOf(1), { meet: always('rate_limited', 5_000), random: 0 }).steps).toHaveLength(3);
     expect(walk(decisionOf(1), { meet: always('rate_limited', 4_999), random: 0 }).steps).toHaveLength(3);
   });
 
-  test('does not come back to an endpoint that is out', () => {
+  test('a plan does not return to an endpoint that fails permanently', () => {
     const meet = () => ({ failure: failure('server'), waitMs: null });
     expect(walk(decisionOf(1, 1), { meet }).steps).toEqual(['0.0', '1.0']);
   });
 
-  test('never retries where the policy says none', () => {
+  test('a plan never retries if the policy allows no retries', () => {
     expect(walk(decisionOf(2, 2), { meet: always('connect'), retriesMax: 0 }).steps).toEqual([
       '0.0',
       '0.1',
@@ -98,13 +98,13 @@ describe('a plan', () => {
     ]);
   });
 
-  test('comes to endpoints that are shut last, and then by force', () => {
+  test('a plan tries ejected endpoints last, in spite of their circuit breakers', () => {
     const meet = (step: PlannedAttempt) =>
       step.way.ranked.model === 0 ? ('shut' as const) : { failure: failure('auth') };
     expect(walk(decisionOf(2, 1), { meet }).steps).toEqual(['0.0', '0.1', '1.0', '0.0 force', '0.1 force']);
   });
 
-  test('asks again, a few times, where a retry budget has nothing left, for others may fill it', () => {
+  test('a plan asks an empty retry budget again a few times, because other requests may fill it', () => {
     const meet = (step: PlannedAttempt, count: number) =>
       step.way.ranked.model === 0 ? { failure: failure('timeout') } : count < 4 ? ('denied' as const) : 'answered';
     const { steps, waits } = walk(decisionOf(1, 1), { meet, random: 0.5 });
@@ -115,12 +115,12 @@ describe('a plan', () => {
     expect(walk(decisionOf(1, 1), { meet: never }).steps).toHaveLength(6);
   });
 
-  test('does not ask again for a retry of the same endpoint', () => {
+  test('a plan does not ask the retry budget again for a retry of the same endpoint', () => {
     const meet = (step: PlannedAttempt) => (step.again ? ('denied' as const) : { failure: failure('server') });
     expect(walk(decisionOf(1), { meet }).steps).toEqual(['0.0', '0.0 again']);
   });
 
-  test('goes to others first after a failure that took long, whatever it was', () => {
+  test('a plan tries other endpoints first after any failure that took long', () => {
     const plan = new Plan(decisionOf(1, 1), { retriesMax: 2, clock: () => 0, random: () => 0 });
     plan.next();
     plan.failed(failure('connect'), 0, 1_001);
@@ -131,12 +131,12 @@ describe('a plan', () => {
     expect(nameOf(quick.next()!)).toBe('0.0 again');
   });
 
-  test('tries the same endpoint twice in a row and no more while there are others', () => {
+  test('a plan tries an endpoint at most twice in a row while there are others', () => {
     const { steps } = walk(decisionOf(1, 1), { meet: always('server'), retriesMax: 3 });
     expect(steps).toEqual(['0.0', '0.0 again', '1.0', '1.0 again', '0.0 again']);
   });
 
-  test('when none is left comes back to the first that is ready, each time after a longer random pause', () => {
+  test('if no other endpoint is left, a plan returns to the first that is ready, each time after a longer random pause', () => {
     const wait = (step: PlannedAttempt) => ({
       failure: failure('rate_limited'),
       waitMs: step.way.ranked.model === 0 ? 4_000 : 900,
@@ -146,7 +146,7 @@ describe('a plan', () => {
     expect(waits).toEqual([0, 126, 251, 501, 1_001]);
   });
 
-  test('pauses in full for who has been ready for long', () => {
+  test('a plan waits the whole pause for an endpoint that has long been ready', () => {
     let now = 0;
     const plan = new Plan(decisionOf(1, 1), { retriesMax: 2, clock: () => now, random: () => 0.5 });
     plan.next();
@@ -157,12 +157,12 @@ describe('a plan', () => {
     expect(plan.next()).toMatchObject({ again: true, waitMs: 125 });
   });
 
-  test('is over for an endpoint that nothing pays for', () => {
+  test('a plan does not try an endpoint again that no fund pays for', () => {
     const meet = (step: PlannedAttempt) => (step.way.ranked.model === 0 ? ('drop' as const) : ('answered' as const));
     expect(walk(decisionOf(1, 1), { meet }).steps).toEqual(['0.0', '1.0']);
   });
 
-  test('knows whether others are left', () => {
+  test('a plan knows whether other endpoints are left', () => {
     const plan = new Plan(decisionOf(1, 1), { retriesMax: 2, clock: () => 0, random: () => 0 });
     plan.next();
     expect(plan.hasOthers).toBe(true);
@@ -171,7 +171,7 @@ describe('a plan', () => {
     expect(plan.hasOthers).toBe(false);
   });
 
-  test('whatever happens: it ends, tries every endpoint, none first that stands later, and retries within its limit', () => {
+  test('every plan ends, tries every endpoint in its order, and stays within its limit of retries', () => {
     const kinds = [
       'server',
       'connect',

@@ -7,7 +7,7 @@ import { StopCut } from '../../../src/gateway/exchange/stop-cut.ts';
 import { tries } from '../../deep/effort.ts';
 import { leastOf } from '../../support/in-time.ts';
 
-/** Few letters, so that stops overlap, begin within each other and occur. */
+/** Few letters are used, so that stop sequences overlap, begin within each other and occur often. */
 const stopsOf = fc.uniqueArray(fc.string({ unit: fc.constantFrom('a', 'b', '😀', '\n'), minLength: 1, maxLength: 4 }), {
   minLength: 1,
   maxLength: 4,
@@ -23,7 +23,7 @@ const textPart = (text: string): StreamPart => ({ type: 'text', choice: 0, text 
 const textIn = (parts: readonly StreamPart[]): string =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 
-/** Texts with calls, thoughts and states between them, which are no text. */
+/** Texts with tool calls, thoughts and states between them, which are not text. */
 const contents = fc.array(
   fc.oneof({ weight: 8, arbitrary: texts.map(textPart) }, fc.constantFrom(call, thought, state)),
   { maxLength: 14 },
@@ -31,10 +31,10 @@ const contents = fc.array(
 
 type Pick = (text: string, stops: readonly string[]) => string | undefined;
 
-/** The longest of the stops that the text ends with. */
+/** Returns the longest stop sequence that the text ends with. */
 const longest: Pick = (text, stops) => stops.filter((one) => text.endsWith(one)).sort((a, b) => b.length - a.length)[0];
 
-/** A service that knows stops, in the plainest way. Its text begins anew behind a call or a thought. */
+/** Simulates a provider that supports stop sequences, in the simplest way. After a tool call or a thought, a new text begins. */
 function served(parts: readonly StreamPart[], stops: readonly string[], pick = longest, restarts = true): StreamPart[] {
   const seen: StreamPart[] = [];
   let text = '';
@@ -58,7 +58,7 @@ function served(parts: readonly StreamPart[], stops: readonly string[], pick = l
   return seen;
 }
 
-/** What a reader makes of parts: text is one, however it is split, and states are nobody's. */
+/** Returns what a reader gets from parts: adjacent texts are joined, and states are ignored. */
 function shapeOf(parts: readonly StreamPart[]): string[] {
   const shape: string[] = [];
   for (const part of parts) {
@@ -72,7 +72,7 @@ function shapeOf(parts: readonly StreamPart[]): string[] {
 
 type Cutter = { readonly isOver: boolean; read(parts: readonly StreamPart[]): readonly StreamPart[] };
 
-/** Cuts the whole answer at its end. */
+/** Cuts the whole answer when it has ended. */
 function late(cutOff: (parts: readonly StreamPart[]) => StreamPart[]): Cutter {
   const all: StreamPart[] = [];
   let isOver = false;
@@ -90,7 +90,7 @@ function late(cutOff: (parts: readonly StreamPart[]) => StreamPart[]): Cutter {
   };
 }
 
-/** Wraps what is read from a cutter. */
+/** Wraps the function that reads from a cutter. */
 const wrapped = (cut: Cutter, read: Cutter['read']): Cutter => ({
   get isOver() {
     return cut.isOver;
@@ -98,7 +98,7 @@ const wrapped = (cut: Cutter, read: Cutter['read']): Cutter => ({
   read,
 });
 
-/** Whether a caller sees the same as of a service that knows stops, however its text is split. */
+/** Whether a caller gets the same answer as from a provider that supports stop sequences, however the text is split. */
 function holds(cutter: (stops: readonly string[]) => Cutter, params: ReturnType<typeof tries>): boolean {
   const law = fc.property(stopsOf, contents, (stops, parts) => {
     const cut = cutter(stops);
@@ -111,7 +111,7 @@ function holds(cutter: (stops: readonly string[]) => Cutter, params: ReturnType<
   return !fc.check(law, params).failed;
 }
 
-/** Reads each piece as a text of its own. */
+/** Reads each piece as a separate text. */
 function piecemeal(stops: readonly string[]): Cutter {
   let cut = new StopCut(stops, 1);
   return {
@@ -121,7 +121,7 @@ function piecemeal(stops: readonly string[]): Cutter {
     read(parts) {
       if (cut.isOver) return [];
       cut = new StopCut(stops, 1);
-      // What it still holds comes with a part that ends the text.
+      // The text that is still held back comes with a part that ends the text.
       return cut.read([...parts, call]).slice(0, cut.isOver ? undefined : -1);
     },
   };
@@ -139,52 +139,52 @@ function telling(stops: readonly string[]): Cutter {
   );
 }
 
-/** Looks for one stop after the other. */
+/** Searches for one stop sequence after the other. */
 function inTurn(parts: readonly StreamPart[], stops: readonly string[]): StreamPart[] {
   const answers = stops.map((stop) => served(parts, [stop]));
   return answers.find((seen) => seen.some((part) => part.type === 'finish' && part.stop)) ?? served(parts, stops);
 }
 
 const PICKS: Readonly<Record<string, Pick>> = {
-  'which takes the shortest of those that end at one character': (text, stops) =>
+  'which takes the shortest of the stop sequences that end at one character': (text, stops) =>
     stops.filter((one) => text.endsWith(one)).sort((a, b) => a.length - b.length)[0],
-  'which knows the first stop alone': (text, stops) => longest(text, stops.slice(0, 1)),
-  'which waits for a stop that began before': (text, stops) => {
+  'which only knows the first stop sequence': (text, stops) => longest(text, stops.slice(0, 1)),
+  'which waits for a stop sequence that began earlier': (text, stops) => {
     const stop = longest(text, stops);
     const isWithin = stops.some((one) => one.slice(0, -1).endsWith(stop ?? '') && text.endsWith(one.slice(0, -1)));
     return stop !== undefined && isWithin ? undefined : stop;
   },
 };
 
-describe('an answer that the gateway cuts', () => {
+describe('an answer that the gateway cuts at its stop sequences', () => {
   const params = tries('an answer cut at its stops is what a service that knows stops would have sent', 250, 100_000);
 
-  test('is, for every text, split and set of stops, what a service that knows stops would have sent', () => {
+  test('an answer cut at its stop sequences is the same as from a provider that supports them, for every text and split', () => {
     expect(holds((stops) => new StopCut(stops, 1), params)).toBe(true);
   });
 
   test.each<[string, (stops: readonly string[]) => Cutter]>([
-    ['which looks within one piece alone', piecemeal],
-    ['which prefers the stop that is listed first', (stops) => late((parts) => inTurn(parts, stops))],
-    ['which sends the stop itself', telling],
-    ['which sends the text behind a stop', leaking],
+    ['which searches only within one piece', piecemeal],
+    ['which prefers the stop sequence that is listed first', (stops) => late((parts) => inTurn(parts, stops))],
+    ['which sends the stop sequence itself', telling],
+    ['which sends the text after a stop sequence', leaking],
     [
-      'which goes on with a text behind a call or a thought',
+      'which continues a text after a tool call or a thought',
       (stops) => late((parts) => served(parts, stops, longest, false)),
     ],
     ...Object.entries(PICKS).map(([name, pick]): [string, (stops: readonly string[]) => Cutter] => [
       name,
       (stops) => late((parts) => served(parts, stops, pick)),
     ]),
-  ])('is not that of a mutant %s', (_, mutant) => {
+  ])('the law about cut answers catches a mutant %s', (_, mutant) => {
     expect(holds(mutant, params)).toBe(false);
   });
 
-  test('is what the mutants are mutants of', () => {
+  test('the code that the mutants change satisfies the law about cut answers', () => {
     expect(holds((stops) => late((parts) => served(parts, stops)), params)).toBe(true);
   });
 
-  test('holds back only text that may still become a stop', () => {
+  test('a cut answer holds back only text that may still become a stop sequence', () => {
     const law = fc.property(stopsOf, pieces, (stops, texts) => {
       const cut = new StopCut(stops, 1);
       let [sent, seen] = ['', ''];
@@ -202,7 +202,7 @@ describe('an answer that the gateway cuts', () => {
   });
 });
 
-test('a search follows its text in time that grows with the text, for the stops that are worst', () => {
+test('the search takes time that grows linearly with the text, even for the worst stop sequences', () => {
   const stops = Array.from({ length: 16 }, (_, at) => `${'a'.repeat(240 + at)}b`);
   const steps = (length: number) => {
     const search = new StopSearch(stops);
@@ -216,7 +216,7 @@ test('a search follows its text in time that grows with the text, for the stops 
   expect(Math.min(...ratios)).toBeLessThan(20);
 });
 
-test('all choices of an answer share one search: each is a place in it', async () => {
+test('all choices of an answer share one search and differ only in their position', async () => {
   const stops = Array.from({ length: STOPS_MAX }, (_, at) => String.fromCharCode(97 + at).repeat(STOP_CHARS_MAX));
   const heapWith = (answers: number) => {
     const cuts = Array.from({ length: answers }, () => new StopCut(stops, 128));
@@ -226,7 +226,7 @@ test('all choices of an answer share one search: each is a place in it', async (
     const { heapSize, extraMemorySize } = heapStats();
     return { size: heapSize + extraMemorySize, cuts };
   };
-  // Each had 200 MB when every choice had a search of its own. What else the process allocates only adds to it.
+  // Together they took 200 MB when every choice had a search of its own. Other allocations of the process only add to the measured size.
   const bytes = await leastOf(200_000, () => {
     const { size } = heapWith(0);
     const held = heapWith(10);
@@ -235,7 +235,7 @@ test('all choices of an answer share one search: each is a place in it', async (
   expect(bytes).toBeLessThan(200_000);
 });
 
-test('each choice is cut for itself, and what follows in it is not sent', () => {
+test('each choice is cut separately, and the text after its stop sequence is not sent', () => {
   const cut = new StopCut(['END'], 2);
   const seen = cut.read([
     { type: 'text', choice: 0, text: 'one EN' },
@@ -256,7 +256,7 @@ test('each choice is cut for itself, and what follows in it is not sent', () => 
   expect(cut.isOver).toBe(true);
 });
 
-test('probabilities of tokens are sent with their text, and not beyond it', () => {
+test('the probabilities of tokens are sent with their text, and none after it', () => {
   const cut = new StopCut(['END'], 1);
   const tokens = (...texts: string[]): StreamPart => {
     const content = texts.map((token) => ({ token, logprob: -1 }));
@@ -270,7 +270,7 @@ test('probabilities of tokens are sent with their text, and not beyond it', () =
   expect(seen).toEqual([textPart('y'), tokens('y'), { ...finish, raw: 'stop', stop: 'END' }]);
 });
 
-test('text before a tool call waits for no stop', () => {
+test('text before a tool call is not held back for a stop sequence', () => {
   const cut = new StopCut(['END'], 1);
   const named: StreamPart = { type: 'tool-call', choice: 0, index: 0, id: 'a', name: 'f', arguments: '{"x":"END"}' };
   expect(cut.read([textPart('go EN'), named])).toEqual([textPart('go '), textPart('EN'), named]);

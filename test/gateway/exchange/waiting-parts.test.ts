@@ -14,10 +14,10 @@ const part = fc.oneof<fc.Arbitrary<StreamPart>[]>(
     { type: 'finish', choice: 0, reason: 'length', raw: 'length' },
   ),
 );
-/** A batch that comes, or a reader who takes one. */
+/** A batch that arrives, or a reader that reads one. */
 const steps = fc.array(fc.oneof(fc.array(part, { minLength: 1, maxLength: 4 }), fc.constant(null)), { maxLength: 60 });
 
-test('batches are read as they came, in their order, however far behind the reader is', () => {
+test('batches are read unchanged and in their order, however slow the reader is', () => {
   fc.assert(
     fc.property(steps, (all) => {
       const waiting = new WaitingParts();
@@ -36,7 +36,7 @@ test('batches are read as they came, in their order, however far behind the read
   );
 });
 
-test('a reader that left keeps nothing of what waits for it', () => {
+test('batches that wait for a reader are released when the reader leaves', () => {
   const waiting = new WaitingParts();
   const batch: StreamPart[] = [{ type: 'text', choice: 0, text: 'x' }];
   for (let count = 0; count < 3; count++) waiting.add(batch);

@@ -28,7 +28,7 @@ const prices: fc.Arbitrary<Price> = fc
     toolUses: { web_search: search },
   }));
 
-/** What a request asked for, and what its service then reported, which keeps to that. */
+/** The add-ons that a request allows, and what its provider then reports within these limits. */
 const bills = fc
   .record({
     hourCache: fc.boolean(),
@@ -66,12 +66,12 @@ const withinLaw = (within: typeof outputWithin) =>
       expect(costBound(price, usage.inputTokens, output + 1, asked)).toBeGreaterThan(amount);
   });
 
-describe('what a request lets a service bill beside tokens', () => {
-  test('never costs more than its bound', () => {
+describe('the add-ons of a request that a provider bills in addition to tokens', () => {
+  test('add-ons never cost more than their bound', () => {
     fc.assert(boundLaw(costBound), tries('add-ons stay within the bound', 1_000, 40_000));
   });
 
-  test('leaves as much output as the amount pays, and no more', () => {
+  test('add-ons leave exactly as much output as the amount pays for', () => {
     fc.assert(withinLaw(outputWithin), tries('add-ons leave what output is paid', 1_000, 40_000));
   });
 
@@ -81,23 +81,23 @@ describe('what a request lets a service bill beside tokens', () => {
     'at the price of five minutes': (price, input, output, asked) =>
       costBound(price, input, output, asked && { ...asked, hourCache: false }),
   };
-  test.each(Object.entries(bounds))('the law catches a bound %s', (_, mutant) => {
+  test.each(Object.entries(bounds))('the law about add-ons catches a bound %s', (_, mutant) => {
     expect(fc.check(boundLaw(mutant), { numRuns: 4_000, endOnFailure: true }).failed).toBe(true);
   });
 
-  test('the law catches an output that forgets the fees', () => {
+  test('the law about add-ons catches an output that ignores the fees', () => {
     const mutant: typeof outputWithin = (price, input, amount, asked) =>
       outputWithin(price, input, amount, asked && { ...asked, toolUses: {} });
     expect(fc.check(withinLaw(mutant), { numRuns: 4_000, endOnFailure: true }).failed).toBe(true);
   });
 });
 
-describe('a price covers a request', () => {
+describe('whether a price covers a request', () => {
   const none: AskedAddOns = { hourCache: false, toolUses: {}, rereadings: 0, unpriced: [] };
   const line = { overInputTokens: 0, input: 1, cachedInput: 1, cacheWrite: 1, output: 1 };
   const bare: Price = { lines: [line], perRequest: 0, divisor: 1 };
 
-  test('with all that it asks for, and not else', () => {
+  test('a price covers a request only if it has a price for everything that the request needs', () => {
     expect(coversAll(bare, none)).toBe(true);
     expect(coversAll(bare, { ...none, hourCache: true })).toBe(false);
     expect(coversAll({ ...bare, lines: [{ ...line, hourCacheWrite: 2 }] }, { ...none, hourCache: true })).toBe(true);

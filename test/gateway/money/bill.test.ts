@@ -5,7 +5,7 @@ import { costOf, type Price } from '../../../src/core/price.ts';
 import type { Usage } from '../../../src/core/usage.ts';
 import { tries } from '../../deep/effort.ts';
 
-/** That the lines of a bill, rounded up once, are what is charged for the same usage. */
+/** The law: the lines of a bill, rounded up once, add up to the charge for the same usage. */
 const effort = tries('the lines of a bill are what is charged for the same usage', 400, 100_000);
 
 const rate = fc.integer({ min: 0, max: 90_000 });
@@ -50,12 +50,12 @@ function lawOf(bill: Bill): fc.RunDetails<[Price, Usage]> {
   return fc.check(holds, effort);
 }
 
-test('the lines of a bill are what is charged', () => {
+test('the lines of a bill add up to the charge', () => {
   const { failed, counterexample } = lawOf(billOf);
   expect(failed, `seed ${effort.seed}: ${JSON.stringify(counterexample)}`).toBe(false);
 });
 
-test('the law notices a bill without its fee, and one whose cached tokens are dear', () => {
+test('the law about bills catches a bill without its fee, and a bill whose cached tokens are too expensive', () => {
   const withoutFee: Bill = (price, usage) => billOf(price, usage).filter(({ item }) => item !== 'request');
   const dear: Bill = (price, usage) =>
     billOf(price, usage).map((one) => (one.item === 'cached_input' ? { ...one, rate: one.rate + 7_000 } : one));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { EntryKind } from '../../../src/store/journal-reader.ts';
 import { waitFor } from '../../support/answers.ts';
 
-/** A row of the journal as the view `entries` spells it out. */
+/** A row of the journal, as the view `entries` shows it. */
 export interface Entry {
   readonly seq: number;
   readonly kind: EntryKind;
@@ -26,7 +26,7 @@ interface FundEntry {
   readonly opening: number;
 }
 
-/** A fund, as the rows of the journal leave it. */
+/** A fund after the rows of the journal. */
 export interface FundState {
   readonly kind: 'budget' | 'balance';
   readonly name: string;
@@ -34,7 +34,7 @@ export interface FundState {
   limit: number;
   spent: number;
   held: number;
-  /** The most that was spent and held together after any row. */
+  /** The highest sum of spent and held money after any row. */
   peak: number;
 }
 
@@ -42,7 +42,7 @@ interface Reservation {
   amount: number;
   charged: number;
   readonly funds: readonly FundState[];
-  /** `settle` and `expire` rows. */
+  /** The number of `settle` and `expire` rows. */
   closings: number;
 }
 
@@ -50,16 +50,16 @@ export interface Books {
   readonly funds: readonly FundState[];
   readonly reservations: ReadonlyMap<number, Reservation>;
   readonly entries: readonly Entry[];
-  /** What the rows say that must never be: empty for good books. */
+  /** Rows that break a rule; empty for correct books. */
   readonly faults: readonly string[];
 }
 
-/** The journal of a data folder, in its order, read beside whoever writes it. */
+/** Reads the journal of a data folder in its order, while the server may be writing it. */
 export function entriesOf(data: string): Entry[] {
   return read(data, 'SELECT * FROM entries ORDER BY seq');
 }
 
-/** Reads from a data folder's database. The tables are STRICT, so their rows are what the schema says. */
+/** Reads from a data folder's database. The tables are STRICT, so their rows have the types of the schema. */
 export function read<Row>(data: string, sql: string, ...params: (string | number)[]): Row[] {
   const db = new Database(join(data, 'signalbox.db'), { readonly: true });
   try {
@@ -69,7 +69,7 @@ export function read<Row>(data: string, sql: string, ...params: (string | number
   }
 }
 
-/** Changes a data folder's database as an operator's command does, beside the server. */
+/** Changes a data folder's database while the server runs, as an operator's command does. */
 export function write(data: string, sql: string, ...params: (string | number)[]): void {
   const db = new Database(join(data, 'signalbox.db'), { readwrite: true });
   try {
@@ -80,7 +80,7 @@ export function write(data: string, sql: string, ...params: (string | number)[])
   }
 }
 
-/** Grants microcredits to a key, as an operator's command does, and waits until the running server has taken it over. */
+/** Grants microcredits to a key, as an operator's command does, and waits until the running server has applied the grant. */
 export async function grant(data: string, keyId: string, amount: number): Promise<void> {
   write(
     data,
@@ -92,7 +92,7 @@ export async function grant(data: string, keyId: string, amount: number): Promis
   await waitFor(() => read(data, 'SELECT id FROM adjustments WHERE adopted = 0').length === 0);
 }
 
-/** The books once every hold is closed: settlements are written some milliseconds after the answer. */
+/** Returns the books once every hold is closed. Settlements are written some milliseconds after the answer. */
 export function closedBooks(data: string): Promise<Books> {
   return waitFor(() => {
     const books = foldBooks(data);
@@ -101,8 +101,8 @@ export function closedBooks(data: string): Promise<Books> {
 }
 
 /**
- * Folds a journal of budgets that nobody edits, row by row: after each, every fund must have
- * `spent + held ≤ limit`, and no hold may have charged more than was set aside.
+ * Adds up a journal of budgets that were not edited, row by row. After each row, every fund must have `spent + held ≤ limit`, and no hold
+ * may have charged more than was set aside.
  */
 export function foldBooks(data: string): Books {
   const entries = entriesOf(data);

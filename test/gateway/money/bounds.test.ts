@@ -11,12 +11,15 @@ import { facts, model, outcomeOf, snapshot } from '../../routing/build.ts';
 import { profile } from '../../support/chat-body.ts';
 
 /**
- * That the worst case is one: whatever an upstream can use of a prompt and an output cap costs no more, at any
- * price. Costs are computed here anew, in big integers.
+ * The law: the worst case is really the worst. Whatever an upstream uses of a prompt and an output limit costs no more, at any price. This
+ * test computes costs independently, in big integers.
  */
 const { runs, seed, proved } = effort('overspend', 500, 500_000);
 
-/** What a usage costs at a price, in microcredits, from the definition: each token by its kind on the line of its input. */
+/**
+ * Returns the cost of a usage in microcredits, computed from the definition: each token with the price of its kind, on the price line for
+ * its input.
+ */
 function costAnew({ lines, perRequest, divisor }: Price, usage: Usage): number {
   const line = lines.findLast(({ overInputTokens }, at) => at === 0 || usage.inputTokens > overInputTokens)!;
   const { inputTokens, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens } = usage;
@@ -31,7 +34,7 @@ function costAnew({ lines, perRequest, divisor }: Price, usage: Usage): number {
 
 const rate = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 90_000 }));
 const line = fc.record({ input: rate, cachedInput: rate, cacheWrite: rate, output: rate });
-/** Tiers may be cheaper than what is below them, and cached input or cache writes dearer than input. */
+/** Prices whose tiers may be cheaper than lower tiers, and whose cached input or cache writes may be more expensive than input. */
 const prices: fc.Arbitrary<Price> = fc
   .record({
     lines: fc.array(line, { minLength: 1, maxLength: 3 }),
@@ -45,7 +48,7 @@ const prices: fc.Arbitrary<Price> = fc
     return { lines: [{ ...first!, overInputTokens: 0 }, ...tiers], ...more };
   });
 
-/** Shares of what may be used at most: of input, of what of it is cached and written, and of output. */
+/** Shares of the largest possible usage: of input, of cached and written input, and of output. */
 const share = fc.oneof(fc.constantFrom(0, 1, 1), fc.double({ min: 0, max: 1, noNaN: true }));
 const shares = fc.record({ input: share, cached: share, written: share, output: share });
 type Shares = typeof shares extends fc.Arbitrary<infer T> ? T : never;
@@ -60,7 +63,7 @@ function usageOf({ input, cached, written, output }: Shares, inputMax: number, o
 
 type Bound = typeof costBound;
 
-/** The law of a bound: nothing within it costs more. */
+/** The law about a bound: no usage within the limits costs more. */
 const lawOf = (bound: Bound) =>
   fc.property(
     prices,
@@ -70,8 +73,8 @@ const lawOf = (bound: Bound) =>
     (price, input, output, used) => costAnew(price, usageOf(used, input, output)) <= bound(price, input, output),
   );
 
-describe('the bound of a cost', () => {
-  test('is never below what tokens within it cost, and some tokens cost it', () => {
+describe('the upper bound of a cost', () => {
+  test('the bound of a cost is never below the cost of tokens within it, and some tokens cost exactly the bound', () => {
     fc.assert(lawOf(costBound), { numRuns: runs, seed });
     const plain: Price = {
       lines: [{ overInputTokens: 0, input: 3, cachedInput: 1, cacheWrite: 5, output: 7 }],
@@ -102,26 +105,26 @@ describe('the bound of a cost', () => {
   const lineAt = (price: Price, input: number) =>
     price.lines.findLastIndex(({ overInputTokens }, at) => at === 0 || input > overInputTokens);
 
-  test('by the same law, written anew, is no other', () => {
+  test('a bound that is computed independently is the same', () => {
     fc.assert(lawOf(boundBy((price, input) => dearest(price, input, all))), { numRuns: 2000, seed });
   });
 
   const mutants: Readonly<Record<string, Bound>> = {
-    'the first tier alone': boundBy((price, input) => dearest(only(price, 0), input, all)),
-    'the tier of the longest prompt alone': boundBy((price, input) =>
+    'only the first tier': boundBy((price, input) => dearest(only(price, 0), input, all)),
+    'only the tier of the longest prompt': boundBy((price, input) =>
       dearest(only(price, lineAt(price, input)), input, all),
     ),
     'no cache writes': boundBy((price, input) => dearest(price, input, ['input', 'cachedInput'])),
     'no cached input': boundBy((price, input) => dearest(price, input, ['input', 'cacheWrite'])),
-    'no fee of a request': boundBy((price, input) => dearest(price, input, all), false),
-    'the output of the first tier': boundBy((price, input) => ({
+    'no fee for a request': boundBy((price, input) => dearest(price, input, all), false),
+    'the output price of the first tier': boundBy((price, input) => ({
       ...dearest(price, input, all),
       output: price.lines[0].output,
     })),
     'rounding down': (price, input, output) => Math.max(0, costBound(price, input, output) - 1),
   };
   for (const [name, bound] of Object.entries(mutants)) {
-    test(`that counts ${name} is caught`, () => {
+    test(`the law catches a bound that counts ${name}`, () => {
       expect(fc.check(lawOf(bound), { numRuns: 5000, seed, endOnFailure: true }).failed).toBe(true);
     });
   }
@@ -164,7 +167,10 @@ const catalogs = fc
     ),
   );
 
-/** The most tokens that any byte-level tokenizer and template can make of a request: from its text, not from the facts. */
+/**
+ * Returns the most tokens that any byte-level tokenizer and template can make of a request. It uses the request's text instead of the
+ * facts.
+ */
 const promptMax = ({ texts, images }: Asked): number =>
   texts.reduce((sum, each) => sum + Buffer.byteLength(each) + 16, 16) + images * IMAGE_MAX;
 
@@ -178,7 +184,7 @@ function factsOf({ texts, images, choices, outputTokensMax, budget }: Asked) {
   return facts({ inputTokens, inputTokensMax, images: read.images, choices, outputTokensMax, budget });
 }
 
-/** Attempts of one request: how each ends. `beyond` is how many times more than possible its upstream claims. */
+/** The attempts of one request and how each ends. `beyond` is how many times more than possible its upstream reports. */
 const plans = fc.array(fc.record({ used: shares, beyond: fc.constantFrom(1, 1, 1, 1, 3, 1e6) }), {
   minLength: 1,
   maxLength: 8,
@@ -189,7 +195,7 @@ const seen = { refused: 0, raised: 0, passedOver: 0, beyond: 0 };
 type Worst = typeof worstCase;
 type Plan = typeof plans extends fc.Arbitrary<infer T> ? T : never;
 
-/** Carries a decision out as an exchange does, endpoint after endpoint, each of which uses something. */
+/** Carries out a decision as an exchange does, one endpoint after the other. Each endpoint uses something. */
 function play(from: PolicySnapshot, asked: Asked, plan: Plan, worst: Worst) {
   const known = factsOf(asked);
   const outcome = outcomeOf(from, known);
@@ -197,7 +203,7 @@ function play(from: PolicySnapshot, asked: Asked, plan: Plan, worst: Worst) {
   const worsts = outcome.ranked.flatMap(({ model: at, endpoints, outputCap }) =>
     endpoints.map((each) => worst(from.models[at]!.endpoints[each]!.price, from.models[at]!, known, outputCap)),
   );
-  // Refuses what is above the limit.
+  // Throws if the amount is above the limit.
   let reservation = openHeldSum(Math.max(...worsts), asked.budget);
   let within = true;
   let overrun = 0;
@@ -235,7 +241,7 @@ const lawOfRequests = (worst: Worst) =>
     else seen.beyond++;
   });
 
-test('whatever upstreams report, a request costs no more than its budget_limit; within the bound and the cap nothing is overrun', () => {
+test('whatever upstreams report, a request never costs more than its budget_limit; usage within the bound never exceeds the hold', () => {
   fc.assert(lawOfRequests(worstCase), { numRuns: runs, seed });
   console.log('bounds:', JSON.stringify(seen));
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(runs / 100);
@@ -249,7 +255,7 @@ const forgetful: Readonly<Record<string, Worst>> = {
     worstCase(price, one, { ...known, inputTokensMax: known.inputTokens }, cap),
 };
 for (const [name, worst] of Object.entries(forgetful)) {
-  test(`a worst case that counts ${name} is caught`, () => {
+  test(`the law catches a worst case that counts ${name}`, () => {
     expect(fc.check(lawOfRequests(worst), { numRuns: 2000, seed, endOnFailure: true }).failed).toBe(true);
   });
 }

@@ -7,24 +7,24 @@ import { isPlausible, type Usage } from '../../../src/core/usage.ts';
 import { loaded } from '../../routing/build.ts';
 
 /**
- * From what a provider reports to Credits, worked out by hand at 0.001 USD a Credit: a token costs its price in USD per 1M
- * tokens times 1,000 millionths of a Credit. What is part of what differs from one provider to the next.
+ * The charge in Credits for a provider's report, computed by hand at 0.001 USD for a Credit. A token costs its price in USD per 1M tokens
+ * times 1,000 microcredits. Providers differ in which figures include others.
  */
 interface Invoice {
   readonly name: string;
   readonly adapter: string;
   readonly price: string;
-  /** The answer's own object of usage. */
+  /** The usage object of the answer. */
   readonly reported: object;
-  /** Credits, to six decimals. */
+  /** The charge in Credits, to six decimals. */
   readonly credits: string;
-  /** What the classic mistake would have charged. */
+  /** The charge that the usual mistake would produce. */
   readonly not: string;
 }
 
 const INVOICES: readonly Invoice[] = [
   {
-    name: 'Anthropic: cached and written tokens stand beside the input',
+    name: 'Anthropic: cached and written tokens are not included in the input',
     adapter: 'anthropic',
     price: 'input: 1, cached_input: 0.1, cache_write: 1.25, output: 5',
     reported: {
@@ -35,11 +35,11 @@ const INVOICES: readonly Invoice[] = [
     },
     // 2095 × 1000 + 2051 × 1250 + 4102 × 100 + 503 × 5000 = 2,095,000 + 2,563,750 + 410,200 + 2,515,000
     credits: '7.583950',
-    // Taken as parts of the input, these would be more than there is of it: only 2095 input and 503 output tokens are left.
+    // If these tokens were counted as parts of the input, they would exceed it: only 2095 input and 503 output tokens would be charged.
     not: '4.610000',
   },
   {
-    name: 'Anthropic: a part of the written tokens is kept for an hour, and searches cost a fee each',
+    name: 'Anthropic: some of the written tokens are kept for an hour, and each search costs a fee',
     adapter: 'anthropic',
     price:
       'input: 1, cached_input: 0.1, cache_write: 1.25, cache_write_1h: 2, output: 5, tool_uses: { web_search: 0.01 }',
@@ -52,11 +52,11 @@ const INVOICES: readonly Invoice[] = [
     },
     // 100 × 1000 + 400 × 1250 + 600 × 2000 + 50 × 5000 = 2,050,000; and 3 searches at 10 Credits
     credits: '32.050000',
-    // At the price of five minutes, without the fees.
+    // This is the charge with the price for five minutes, without the fees.
     not: '1.600000',
   },
   {
-    name: 'Anthropic: thoughts are part of the output',
+    name: 'Anthropic: thoughts are included in the output',
     adapter: 'anthropic',
     price: 'input: 1, output: 5',
     reported: { input_tokens: 40, output_tokens: 1_500, output_tokens_details: { thinking_tokens: 1_200 } },
@@ -65,7 +65,7 @@ const INVOICES: readonly Invoice[] = [
     not: '13.540000',
   },
   {
-    name: 'Gemini: cached tokens are part of the prompt, thoughts stand beside the candidates',
+    name: 'Gemini: cached tokens are included in the prompt, thoughts are not included in the candidates',
     adapter: 'gemini',
     price: 'input: 2, cached_input: 0.2, output: 12',
     reported: {
@@ -77,11 +77,11 @@ const INVOICES: readonly Invoice[] = [
     },
     // 2000 × 2000 + 8000 × 200 + 500 × 12,000 = 4,000,000 + 1,600,000 + 6,000,000
     credits: '11.600000',
-    // Cached tokens priced as input as well: 8000 × 2000 more.
+    // This is the charge if cached tokens were also charged as input: 8000 × 2000 more.
     not: '27.600000',
   },
   {
-    name: 'Gemini: what its own tools brought in is input',
+    name: 'Gemini: the results of its own tools are input',
     adapter: 'gemini',
     price: 'input: 2, output: 12',
     reported: { promptTokenCount: 100, toolUsePromptTokenCount: 50, candidatesTokenCount: 10, totalTokenCount: 160 },
@@ -90,7 +90,7 @@ const INVOICES: readonly Invoice[] = [
     not: '0.320000',
   },
   {
-    name: 'OpenAI: cached and reasoning tokens are parts',
+    name: 'OpenAI: cached tokens are included in the input, reasoning tokens in the output',
     adapter: 'openai',
     price: 'input: 2.5, cached_input: 0.25, output: 10',
     reported: {
@@ -105,7 +105,7 @@ const INVOICES: readonly Invoice[] = [
     not: '15.000000',
   },
   {
-    name: 'OpenAI: written tokens are a part of the prompt, too',
+    name: 'OpenAI: written tokens are also included in the prompt',
     adapter: 'openai',
     price: 'input: 2, cached_input: 0.2, cache_write: 2.5, output: 10',
     reported: {
@@ -119,7 +119,7 @@ const INVOICES: readonly Invoice[] = [
     not: '16.700000',
   },
   {
-    name: 'DeepSeek: its cache has names of its own',
+    name: 'DeepSeek: its cache figures have their own names',
     adapter: 'openai-compatible',
     price: 'input: 1.32, cached_input: 0.044, output: 3.96',
     reported: {
@@ -134,7 +134,7 @@ const INVOICES: readonly Invoice[] = [
     not: '4.158000',
   },
   {
-    name: 'xAI: reasoning stands beside the completion, as the total shows',
+    name: 'xAI: reasoning is not included in the completion, as the total shows',
     adapter: 'openai-compatible',
     price: 'input: 2, cached_input: 0.5, output: 6',
     reported: {
@@ -149,7 +149,7 @@ const INVOICES: readonly Invoice[] = [
     not: '2.600000',
   },
   {
-    name: 'Moonshot: cached tokens at the top of the usage',
+    name: 'Moonshot: the cached tokens are at the top level of the usage',
     adapter: 'openai-compatible',
     price: 'input: 3, cached_input: 0.3, output: 15',
     reported: { prompt_tokens: 2_000, completion_tokens: 10, total_tokens: 2_010, cached_tokens: 1_500 },
@@ -159,7 +159,7 @@ const INVOICES: readonly Invoice[] = [
   },
 ];
 
-/** A whole answer of each adapter's with this usage, as JSON and as the events of a stream. */
+/** A complete answer of each adapter with this usage, as JSON and as the events of a stream. */
 const ANSWERS: Record<string, (usage: object) => { json: object; events: readonly [string, object][] }> = {
   anthropic: (usage) => {
     const message = { type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Yes.' }] };
@@ -218,7 +218,7 @@ const lastUsage = (parts: readonly StreamPart[]): Usage => {
   return found.usage;
 };
 
-describe('an invoice from a provider’s own figures:', () => {
+describe('the charge for a provider’s own figures is the one computed by hand:', () => {
   for (const { name, adapter, price, reported, credits, not } of INVOICES) {
     test(name, () => {
       const { models } = loaded(

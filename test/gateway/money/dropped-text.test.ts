@@ -12,11 +12,11 @@ test.each<[string[], string]>([
   ],
   [['\ud800'], '%EF%BF%BD'],
   [['a', 'and 12 more', 'b'], 'a, b, and 12 more'],
-])('the header writes %j as %j', (dropped, text) => {
+])('the header writes the names %j as %j', (dropped, text) => {
   expect(droppedText(dropped)).toBe(text);
 });
 
-test('names that do not fit in 1,024 bytes are counted, with those that were cut before', () => {
+test('the header counts names that do not fit in 1,024 bytes, together with names that were omitted earlier', () => {
   const names = Array.from({ length: 64 }, (_, at) => `field_number_${at}_of_many`);
   const text = droppedText([...names, 'and 100 more']);
   const shown = text.split(', ');
@@ -26,7 +26,7 @@ test('names that do not fit in 1,024 bytes are counted, with those that were cut
   expect(droppedText(['ü'.repeat(2_000), 'seed'])).toBe('and 2 more');
 });
 
-test('for any names the header is valid, at most 1,024 bytes long, and says how many names there are', () => {
+test('for any names the header is valid, has at most 1,024 bytes, and says how many names there are', () => {
   fc.assert(
     fc.property(
       fc.array(

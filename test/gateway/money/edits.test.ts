@@ -3,7 +3,7 @@ import { waitFor } from '../../support/answers.ts';
 import { expectError } from '../../support/error-contract.ts';
 import { type Purse, pursePolicy, startPurse } from './purse.ts';
 
-/** What edits of budgets do while the server runs: the table in docs/spend/budgets.md, by POST /admin/policy/reload. */
+/** Tests the effects of budget edits while the server runs: the table in docs/spend/budgets.md, applied with POST /admin/policy/reload. */
 let purse: Purse;
 
 beforeAll(async () => {
@@ -11,12 +11,12 @@ beforeAll(async () => {
 });
 afterAll(() => purse.stop());
 
-/** A budget of 1 Credit for the keys of a group: enough for two requests of 0.442. */
+/** A budget of 1 Credit for the keys of a group, which is enough for two requests of 0.442 Credits. */
 const budget = (group: string, more = '', limit = 1, name = `for-${group}`) =>
   `name: ${name}, match: 'key.labels.group == "${group}"', limit_credits: ${limit}, window: month${more}`;
 
-describe('an edit', () => {
-  test('of the limit is in force with the next request, and what was spent stays', async () => {
+describe('an edit of a budget', () => {
+  test('an edited limit applies to the next request, and earlier spending still counts', async () => {
     await purse.budgets(budget('limit'));
     const key = await purse.key({ group: 'limit' });
     await purse.spend(key, 2);
@@ -30,7 +30,7 @@ describe('an edit', () => {
     expect(lowered.details).toMatchObject({ limit_credits: 0.5, spent_credits: 1.326 });
   });
 
-  test('of `on_exhausted` is in force with the next request', async () => {
+  test('an edited `on_exhausted` applies to the next request', async () => {
     await purse.budgets(budget('exhausted'));
     const key = await purse.key({ group: 'exhausted' });
     await purse.spend(key, 2);
@@ -40,7 +40,7 @@ describe('an edit', () => {
     expect(response.headers.get('x-signalbox-model')).toBe('plain');
   });
 
-  test('of `each` or `match` counts anew from what the window holds already', async () => {
+  test('after an edit of `each` or `match`, a budget counts the requests of the current window again under the new terms', async () => {
     await purse.budgets(budget('anew'));
     const [first, second] = [await purse.key({ group: 'anew', team: 'a' }), await purse.key({ group: 'anew' })];
     await purse.spend(first, 2);
@@ -55,7 +55,7 @@ describe('an edit', () => {
     expect(narrowed.details).toMatchObject({ subject: '', spent_credits: 0.884 });
   });
 
-  test('of the name, or a new budget, counts what was spent before it', async () => {
+  test('a renamed or new budget counts earlier spending in its window', async () => {
     await purse.budgets(budget('name'));
     const key = await purse.key({ group: 'name' });
     await purse.spend(key, 2);
@@ -69,7 +69,7 @@ describe('an edit', () => {
     expect((await purse.chat(key)).status).toBe(200);
   });
 
-  test('reaches requests that run: they draw on the new budget, and one that waits is let in', async () => {
+  test('an edit reaches running requests: they draw on the new budget, and a waiting request is admitted', async () => {
     await purse.budgets();
     const key = await purse.key({ group: 'running' });
     purse.gate.close();
@@ -84,7 +84,7 @@ describe('an edit', () => {
     expect(spent.details).toMatchObject({ spent_credits: 0.884, reserved_credits: 0 });
   });
 
-  test('that raises the limit lets those in who wait for it', async () => {
+  test('a raised limit admits the requests that wait for it', async () => {
     const patient = await startPurse(20_000, budget('waiting'));
     try {
       const key = await patient.key({ group: 'waiting' });
@@ -100,7 +100,7 @@ describe('an edit', () => {
     }
   });
 
-  test('of `usd_per_credit` is refused at its place once there are entries, and the old policy serves on', async () => {
+  test('an edit of `usd_per_credit` is refused with its location once there are entries, and the old policy stays active', async () => {
     const key = await purse.key({ group: 'unit' });
     await purse.spend(key, 1);
     const { revision } = await purse.live.status();

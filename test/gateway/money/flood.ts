@@ -1,17 +1,17 @@
 import type { Answer } from '../../support/answers.ts';
 import { chatHead, connect } from '../../support/raw-http.ts';
 
-/** An answer as a caller got it. */
+/** An answer as its caller received it. */
 export interface Flooded {
   readonly status: number;
   readonly headers: Headers;
-  /** The JSON body, or the last chunk of a stream that carries `platform` or an error. */
+  /** The JSON body, or the last chunk of a stream that has `platform` or an error. */
   readonly body: Partial<Answer>;
 }
 
 /**
- * Sends a chat request on a connection of its own, which lets hundreds run at once: `fetch` queues all
- * beyond 256. Null for a caller who leaves after so many milliseconds, before the answer is there.
+ * Sends a chat request on a connection of its own, so that hundreds can run at once: `fetch` queues all requests beyond 256. Returns null
+ * for a caller who disconnects after `leavesAfterMs`, before the answer.
  */
 export async function send(url: string, key: string, body: object, leavesAfterMs?: number): Promise<Flooded | null> {
   const text = JSON.stringify(body);
@@ -40,7 +40,7 @@ function parse(text: string): Flooded {
   };
 }
 
-/** All answers here are ASCII, so that bytes are characters. */
+/** All answers here are ASCII, so bytes equal characters. */
 function unchunked(text: string): string {
   let body = '';
   for (let at = 0; at < text.length; ) {

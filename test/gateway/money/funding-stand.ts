@@ -14,22 +14,22 @@ import { ScriptedChain } from '../../payments/model/scripted-chain.ts';
 import { signed } from '../../payments/model/signed.ts';
 import { chatRequest } from '../../support/model-request.ts';
 
-/** Microcredits that all callers together may spend. */
+/** The microcredits that all callers together may spend. */
 export const BUDGET = 20_000_000;
-/** Microcredits on the balance of the wallet that pays from it. */
+/** The microcredits on the balance of the wallet that pays from its balance. */
 export const BALANCE = 12_000_000;
 
-/** Who pays: a key, a wallet from its balance, or a wallet by a payment. */
+/** The kinds of payers: a key, a wallet that pays from its balance, or a wallet that pays for each request. */
 export const PAYERS = ['a key', 'a balance', 'a payment'] as const;
 export type PayerName = (typeof PAYERS)[number];
 
-/** A request that somebody will pay for, decided to cost so much at most. */
+/** A request with its payer, whose decision has this worst case. */
 export interface FundedCase {
   readonly funding: Funding;
   readonly order: HoldRequest;
 }
 
-/** The real ledger and payments on a real file, with a scripted chain. */
+/** The real ledger and payments on a real file, with a scripted blockchain. */
 export class FundingStand {
   readonly house: ServerRun;
   readonly chain: ScriptedChain;
@@ -67,7 +67,7 @@ export class FundingStand {
     return stand;
   }
 
-  /** The address of the wallet that pays by payments. */
+  /** The address of the wallet that pays for each request. */
   get payer(): string {
     return this.#wallet.address.toLowerCase();
   }
@@ -104,7 +104,7 @@ export class FundingStand {
     };
   }
 
-  /** Money that is set aside now, by the sums of holds and by the funds that they draw on. */
+  /** Returns the money that is set aside now, according to the sums of holds and according to their funds. */
   async setAside(): Promise<{ open: number; held: number; ofFunds: readonly number[] }> {
     const { open, held, funds } = await this.house.ledger.status();
     return { open, held, ofFunds: funds.map((fund) => fund.held).filter((amount) => amount > 0) };

@@ -1,44 +1,44 @@
 import { chunksOf, type OpenAiRequest, replyOf } from '../../support/openai-wire.ts';
 import { startOwnServer } from '../../support/own-server.ts';
 
-/** An upstream that holds every answer until it is told to give it. */
+/** An upstream that holds back every answer until the test releases it. */
 export interface Gate {
   readonly url: string;
-  /** Requests that have come and are not answered. */
+  /** The number of requests that have arrived and are not answered. */
   readonly inside: number;
-  /** The most that were inside at once. */
+  /** The most requests that were waiting at once. */
   readonly most: number;
-  /** Requests that have come, in their order. */
+  /** The requests that have arrived, in their order. */
   readonly requests: readonly OpenAiRequest[];
-  /** The `authorization` of each of them. */
+  /** The header `authorization` of each request. */
   readonly secrets: readonly (string | null)[];
-  /** Of those inside, how many carried each `user`; the most at once. */
+  /** The most requests that were waiting at once, for each `user`. */
   readonly mostByUser: ReadonlyMap<string, number>;
-  /** Answers the `n` oldest of those inside. */
+  /** Answers the `n` oldest waiting requests. */
   release(n?: number): void;
-  /** From now on nobody is held. */
+  /** From now on, requests are answered at once. */
   open(): void;
-  /** From now on everybody is held again. */
+  /** From now on, requests are held back again. */
   close(): void;
   stop(): Promise<void>;
 }
 
-/** How it answers; a test may replace it while nobody is inside. */
+/** How the upstream answers. A test may replace it while no request is waiting. */
 export interface GateAnswers {
-  /** What an answer says was used. */
+  /** Returns the usage that an answer reports. */
   usageOf: (request: OpenAiRequest) => Readonly<Record<string, unknown>>;
-  /** Whether it is a 500 in place of an answer. */
+  /** Whether the upstream answers with a 500 error. */
   fails?: (request: OpenAiRequest) => boolean;
-  /** The pieces of its text; `Hi` unless stated. */
+  /** The pieces of the answer's text; `Hi` if absent. */
   text?: readonly string[];
-  /** Waited for before each event of a stream. */
+  /** The upstream waits for this before each event of a stream. */
   pace?: () => Promise<void>;
 }
 
-/** The cap on a request's output, as the gateway sent it. */
+/** The output limit of a request, as the gateway sent it. */
 export const capOf = (request: OpenAiRequest): number => Number(request.max_completion_tokens ?? request.max_tokens);
 
-/** Starts it on 127.0.0.1. */
+/** Starts the upstream on 127.0.0.1. */
 export function startGate(answers: GateAnswers): Gate {
   const waiting: (() => void)[] = [];
   const requests: OpenAiRequest[] = [];
@@ -58,7 +58,7 @@ export function startGate(answers: GateAnswers): Gate {
     byUser.set(user, byUser.get(user)! - 1);
   };
   const server = startOwnServer(async (request) => {
-    // A fake of a test's own making: what comes is what the gateway sends.
+    // The cast is safe, because only the gateway sends requests to this fake upstream.
     const body = (await request.json()) as OpenAiRequest;
     const user = String(body.user ?? '');
     requests.push(body);

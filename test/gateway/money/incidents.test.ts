@@ -6,8 +6,8 @@ import { testPolicy, UPSTREAM_KEY } from '../../support/policies.ts';
 import { type Books, closedBooks } from './books.ts';
 
 /**
- * Incidents of budgets that broke elsewhere, each by its story, through the door of a server. Those that the books prevent
- * alone are in test/store/incidents.test.ts, kills in test/crash, further faults of providers in test/fault.
+ * Incidents with budgets that happened in other products, each replayed through a server's HTTP interface. Incidents that the books alone
+ * prevent are in test/store/incidents.test.ts, kills in test/crash, and further faults of providers in test/fault.
  */
 let upstream: FakeUpstream;
 let live: LivePolicy;
@@ -44,7 +44,7 @@ const chat = (behaviour: Behaviour, body: object = {}, init: RequestInit = {}): 
   return live.box.post('/v1/chat/completions', { ...asked, ...body }, init);
 };
 
-/** Reads so many bytes of an answer, and then hangs up. Reads all of it by default. */
+/** Reads this many bytes of an answer, and then disconnects. By default it reads the whole answer. */
 async function hear(response: Response, bytes = Number.POSITIVE_INFINITY): Promise<number> {
   const reader = response.body!.getReader();
   let heard = 0;
@@ -67,7 +67,7 @@ const fundsShown = async (): Promise<readonly FundShown[]> =>
 const spentOf = async (name: string): Promise<number> =>
   (await fundsShown()).find((fund) => fund.name === name)?.spent_credits ?? 0;
 
-/** Runs something, and expects of the holds that it left that each was closed once, and that no fund is held. */
+/** Runs something. Then expects that each of its holds was closed once, and that no fund still holds money. */
 async function settled(reservations: number, run: () => Promise<unknown>): Promise<Books> {
   const before = (await closedBooks(live.box.data)).reservations.size;
   await run();
@@ -75,7 +75,7 @@ async function settled(reservations: number, run: () => Promise<unknown>): Promi
     const found = await closedBooks(live.box.data);
     return found.reservations.size >= before + reservations ? found : null;
   });
-  // These books know no edits. The audit at the end does.
+  // These books do not know edits. The audit at the end does.
   expect(books.faults.filter((fault) => !fault.includes('attach of'))).toEqual([]);
   expect(books.reservations.size).toBe(before + reservations);
   for (const { closings } of books.reservations.values()) expect(closings).toBe(1);
@@ -83,8 +83,8 @@ async function settled(reservations: number, run: () => Promise<unknown>): Promi
   return books;
 }
 
-describe('a hold that nobody released: the budget was full, and nothing was spent', () => {
-  test('after callers who hung up at any byte of a stream', async () => {
+describe('a hold that was never released: the budget was full, although nothing was spent', () => {
+  test('every hold is released after callers disconnect at any byte of a stream', async () => {
     const whole = await hear(await chat({ text: WORDS }, { stream: true }));
     const points = Array.from({ length: 24 }, (_, at) => Math.floor((at * whole) / 23));
     await settled(points.length, async () => {
@@ -94,7 +94,7 @@ describe('a hold that nobody released: the budget was full, and nothing was spen
     });
   });
 
-  test('after callers who hung up before, and while, an answer in one piece was made', async () => {
+  test('every hold is released after callers disconnect before or during an answer without streaming', async () => {
     await settled(4, async () => {
       for (const ms of [5, 20, 60, 120]) {
         const leaving = new AbortController();
@@ -108,7 +108,7 @@ describe('a hold that nobody released: the budget was full, and nothing was spen
     });
   });
 
-  test('after upstreams that broke off behind any chunk, ended too soon, failed within an answer, or fell silent', async () => {
+  test('every hold is released after upstreams break off after any chunk, end too soon, fail in an answer, or fall silent', async () => {
     const failing = ['data: {"error":{"message":"overloaded","type":"server_error"}}\n\n'];
     const endings: Behaviour[] = [
       ...WORDS.flatMap((_, at) => [{ cutAfter: at }, { endAfter: at }]),
@@ -127,7 +127,7 @@ describe('a hold that nobody released: the budget was full, and nothing was spen
     }
   });
 
-  test('after edits of the budgets while requests ran', async () => {
+  test('every hold is released after edits of the budgets while requests run', async () => {
     await settled(6, async () => {
       const sent = upstream.requests.length;
       const running = WORDS.map(() => chat({ text: WORDS, headersAfterMs: 250 }));
@@ -141,8 +141,8 @@ describe('a hold that nobody released: the budget was full, and nothing was spen
   });
 });
 
-describe('a request that was charged twice', () => {
-  test('because its answer was repeated under the same Idempotency-Key', async () => {
+describe('a request that is charged twice', () => {
+  test('an answer that is repeated under the same Idempotency-Key is charged once', async () => {
     const headers = { 'idempotency-key': 'incident-1', authorization: `Bearer ${live.box.key}` };
     const books = await settled(1, async () => {
       const first = await (await chat({ text: WORDS }, {}, { headers })).text();
@@ -155,9 +155,9 @@ describe('a request that was charged twice', () => {
   });
 });
 
-describe('a counter that was seeded again, and doubled', () => {
-  test('because the same budgets were loaded again and again, removed and put back', async () => {
-    // 1 token of prompt and 1 of output cost 5 thousandths.
+describe('a counter that was initialized again and counted double', () => {
+  test('spending counts once although the same budgets are loaded, removed and added again many times', async () => {
+    // 1 token of prompt and 1 token of output cost 0.005 Credits.
     const tick = { text: 'Hi', usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } };
     const spent = await Promise.all(['day', 'ever'].map(spentOf));
     let asked = 0;
@@ -167,7 +167,7 @@ describe('a counter that was seeded again, and doubled', () => {
       await settled(1, async () => hear(await chat(tick)));
       asked++;
       if (!text.includes('day')) continue;
-      // Budgets that were removed meanwhile are counted from the entries of their windows.
+      // A budget that was removed and added again is counted from the entries of its window.
       for (const [at, name] of ['day', 'ever'].entries()) {
         expect(await spentOf(name)).toBeCloseTo(spent[at]! + 0.005 * asked, 6);
       }
@@ -175,28 +175,28 @@ describe('a counter that was seeded again, and doubled', () => {
   });
 });
 
-describe('a budget that grew by being used', () => {
+describe('a budget that grew when it was used', () => {
   const usage = (prompt: unknown, completion: unknown) => ({
     usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: 0 },
   });
   const reports: Readonly<Record<string, Behaviour>> = {
     'a negative usage': usage(-1_000_000, -1_000_000),
-    'negative output beside a prompt': usage(5, -50),
+    'negative output with a prompt': usage(5, -50),
     'no usage': { usage: 'missing' },
     'a usage of zeros': usage(0, 0),
     '10¹⁵ tokens': usage(1e15, 1e15),
     'texts for figures': usage('-7', 'NaN'),
-    'more cached than there was': {
+    'more cached tokens than there were': {
       usage: { ...usage(5, 3).usage, prompt_tokens_details: { cached_tokens: 1_000_000 } },
     },
   };
   for (const [name, report] of Object.entries(reports)) {
     for (const stream of [false, true]) {
-      test(`because an upstream reported ${name}${stream ? ' in a stream' : ''}`, async () => {
+      test(`a budget does not grow if an upstream reports ${name}${stream ? ' in a stream' : ''}`, async () => {
         const before = await spentOf('ever');
         await settled(1, async () => hear(await chat({ text: WORDS, ...report }, { stream })));
         const rise = (await spentOf('ever')) - before;
-        // Never free, and never above the worst case: 42 and 4 × 100 thousandths.
+        // The charge is never 0, and never above the worst case of 0.442 Credits (42 and 4 × 100 thousandths).
         expect(rise).toBeGreaterThan(0.01);
         expect(rise).toBeLessThan(0.442 + 1e-9);
       });
@@ -204,7 +204,7 @@ describe('a budget that grew by being used', () => {
   }
 });
 
-test('a bill of the cheap tier for a prompt of the dear one: the actual size decides', async () => {
+test('a long prompt is charged at the expensive price tier: the actual size decides', async () => {
   const body = { model: 'tiered', messages: [{ role: 'user', content: 'word '.repeat(900) }] };
   const charge = async (prompt: number) => {
     const before = await spentOf('ever');
@@ -216,7 +216,7 @@ test('a bill of the cheap tier for a prompt of the dear one: the actual size dec
   expect(await charge(1_001)).toBe(3 * 1_001 + 90);
 });
 
-test('after all of them the audit finds nothing, and nothing is open', async () => {
+test('after all these incidents the audit finds nothing, and no hold is open', async () => {
   await closedBooks(live.box.data);
   expect(await live.box.run('ledger', 'audit', '--idle')).toMatchObject({
     code: 0,

@@ -5,9 +5,9 @@ import type { Usage } from '../../../src/core/usage.ts';
 import { loaded } from '../../routing/build.ts';
 
 /**
- * Invoices that were worked out by hand, each from the policy's text to Credits. A price is in USD per 1M tokens, so with `usd` for
- * a Credit a token costs price / usd millionths of a Credit, and a fee of a request fee / usd Credits. Of `tokens`, `in` are all
- * input tokens; `cached` and `written` are parts of them, as is `reasoning` of `out`. Below each, the sum.
+ * Charges that were computed by hand, each from the text of a policy to Credits. A price is in USD per 1M tokens. With `usd` for a Credit,
+ * a token costs price / usd microcredits, and a fee for a request costs fee / usd Credits. In `tokens`, `in` are all input tokens; they
+ * include `cached` and `written`, and `out` includes `reasoning`. The calculation is below each charge.
  */
 const INVOICES = `
 plain input and output | usd 0.001 | input: 0.25, output: 2 | in 1000, out 500 | 1.250000
@@ -50,7 +50,7 @@ a sum of products beyond 2⁵³ before it is divided | usd 0.000123457 | input: 
 
 type Tokens = Partial<Record<'in' | 'cached' | 'written' | 'out' | 'reasoning', number>>;
 
-/** Of a text such as `in 1000, out 500`. */
+/** Parses a text such as `in 1000, out 500`. */
 const tokensOf = (text: string): Tokens =>
   Object.fromEntries(text.split(', ').map((one) => [one.split(' ')[0], Number(one.split(' ')[1])]));
 
@@ -62,7 +62,7 @@ const usageOf = ({ in: input = 0, cached = 0, written = 0, out = 0, reasoning = 
   reasoningTokens: reasoning,
 });
 
-describe('an invoice:', () => {
+describe('the charge is the one computed by hand:', () => {
   for (const [name, usd, price, tokens, credits] of INVOICES) {
     test(name, () => {
       const { models } = loaded(
@@ -78,7 +78,7 @@ models:
     });
   }
 
-  test('a failed attempt that reported usage and the one that answered: each rounded by itself, then added', () => {
+  test('a failed attempt with usage and the attempt that answered are rounded separately, then added', () => {
     const { models } = loaded(
       `version: 1
 credits: { usd_per_credit: 1 }

@@ -10,7 +10,7 @@ export interface MadeKey {
   readonly id: string;
 }
 
-/** Makes keys, a set of labels each, in a running server's database, and waits until the server knows them. */
+/** Creates a key for each set of labels in a running server's database, and waits until the server knows them. */
 export async function makeKeys(
   box: Signalbox,
   labels: readonly Readonly<Record<string, string>>[],

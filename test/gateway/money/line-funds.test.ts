@@ -4,7 +4,7 @@ import { tries } from '../../deep/effort.ts';
 import type { MadeKey } from './keys.ts';
 import { type Purse, startPurse } from './purse.ts';
 
-/** The worst case of each request, which is charged in full, in thousandths of a Credit. */
+/** The worst case of each request in thousandths of a Credit. Each request is charged in full. */
 const COST = 442;
 
 let purse: Purse;
@@ -23,11 +23,11 @@ type Play = typeof play extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 const play = fc.record({
   keys,
   isEach: fc.boolean(),
-  /** Requests by the places of their keys; those of one list are sent at once. */
+  /** Requests by the positions of their keys. The requests of one list are sent at the same time. */
   asked: fc.array(fc.array(fc.nat(3), { minLength: 1, maxLength: 3 }), { minLength: 2, maxLength: 4 }),
 });
 
-/** Makes a key by an operator, or by the key above it. */
+/** Creates a key, by an operator or by its parent key. */
 type Make = (body: object, above: MadeKey | undefined) => Promise<MadeKey>;
 
 const post = async (path: string, body: object, init: RequestInit = {}) =>
@@ -41,7 +41,10 @@ const made: Make = (body, above) => {
 const first = (body: object, kind: string) =>
   post('/admin/keys', { ...body, scopes: ['chat', 'delegate'], labels: { kind } });
 
-/** Makes keys, has them ask, and returns the places of those below and with which more was charged than they may spend. */
+/**
+ * Creates keys and sends their requests. Returns the positions of the keys that, together with their child keys, were charged more than
+ * they may spend.
+ */
 async function overspentIn({ keys: draws, isEach, asked }: Play, make: Make): Promise<number[]> {
   const all: MadeKey[] = [];
   const above = draws.map((draw, at) => (at === 0 ? -1 : draw.above % at));
@@ -66,14 +69,14 @@ async function overspentIn({ keys: draws, isEach, asked }: Play, make: Make): Pr
 
 const NAME = 'funds of a line: all child keys of a key charge together no more than it may spend, through HTTP';
 
-test('all child keys of a key charge together no more than it may spend, in any order and at once', async () => {
+test('all child keys of a key together never spend more than the key may, in any order and in parallel', async () => {
   const law = fc.asyncProperty(play, async (drawn) => {
     expect(await overspentIn(drawn, made)).toEqual([]);
   });
   await fc.assert(law, tries(NAME, 15, 400));
 });
 
-test('the law finds keys that draw on their own funds alone', async () => {
+test('the law about child keys catches keys that draw only on their own funds', async () => {
   const law = fc.asyncProperty(play, async (drawn) => {
     expect(await overspentIn(drawn, (body) => first(body, ''))).toEqual([]);
   });

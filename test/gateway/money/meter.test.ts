@@ -31,8 +31,8 @@ const answer = fc.record({
 const meterOf = ({ text, reported }: { text: string; reported: [number, number] | null }): Meter =>
   metered(said(text), ...(reported ? [told(plainUsage(...reported))] : []));
 
-describe('what a meter has seen', () => {
-  test('lasts from the first content to the last, whatever else comes', () => {
+describe('the measurements of a meter', () => {
+  test('the measured time lasts from the first content to the last, whatever else arrives', () => {
     const meter = new Meter(false);
     meter.observe([told(plainUsage(1, 1))], 5);
     expect([meter.firstContentAt, meter.contentMs]).toEqual([null, 0]);
@@ -41,7 +41,7 @@ describe('what a meter has seen', () => {
     expect([meter.firstContentAt, meter.contentMs]).toEqual([10, 35]);
   });
 
-  test('counts the name of a tool call, its arguments, reasoning and refusals as it counts text', () => {
+  test('a meter counts the name of a tool call, its arguments, reasoning and refusals like text', () => {
     const text = 'Wherefore art thou';
     const { counted } = metered(said(text));
     const call = { type: 'tool-call', choice: 0, index: 0 } as const;
@@ -53,7 +53,7 @@ describe('what a meter has seen', () => {
   });
 });
 
-test('the count, that since the last report, and the mark are the same whenever they are asked for', () => {
+test('the count, the count since the last report, and the mark do not depend on when they are read', () => {
   const part = fc.oneof(
     fc.string().map(said),
     fc.string().map((id): StreamPart => ({ type: 'tool-call', choice: 0, index: 0, id, name: id, arguments: id })),
@@ -76,14 +76,14 @@ test('the count, that since the last report, and the mark are the same whenever 
   );
 });
 
-test('a meter that was told to forget keeps no part of the answer', () => {
+test('after `forget`, a meter keeps no part of the answer', () => {
   const meter = metered(said('Wherefore art thou'));
   meter.forget();
   const { counted, mark } = new Meter(false);
   expect([meter.counted, meter.mark]).toEqual([counted, mark]);
 });
 
-test('a whole answer is charged as reported; of what a report leaves at 0, the prompt as expected and the output as seen, within the cap', () => {
+test('a complete answer is charged as reported; a reported 0 is replaced by the expected prompt or the output counted within the limit', () => {
   const law = fc.property(answer, (given) => {
     const meter = meterOf(given);
     const { reported, inputTokens, outputMax } = given;
@@ -96,7 +96,7 @@ test('a whole answer is charged as reported; of what a report leaves at 0, the p
   fc.assert(law, { numRuns: 500 });
 });
 
-test('what came behind the last report is charged as it was seen, within the cap', () => {
+test('output after the last report is charged as counted, within the limit', () => {
   const law = fc.property(answer, tokens, (given, more) => {
     const { text, inputTokens, outputMax } = given;
     const meter = metered(told(plainUsage(more + 1, more)), said(text));
@@ -113,7 +113,7 @@ test('what came behind the last report is charged as it was seen, within the cap
   fc.assert(law, { numRuns: 500 });
 });
 
-test('a report before the end may be a running count: what was seen is charged where it is more', () => {
+test('a report before the end may be an intermediate count: the counted output is charged if it is more', () => {
   const expected = { inputTokens: 9, outputMax: 1_000 };
   const text = 'Wherefore art thou Romeo? '.repeat(20);
   const { counted } = metered(said(text));
@@ -124,7 +124,7 @@ test('a report before the end may be a running count: what was seen is charged w
   expect(completeUsage(whole, expected)).toMatchObject({ usage: plainUsage(7, 3), estimated: false });
 });
 
-test('a cut answer is charged the most of what was seen, reported and will have been made, with what was thought unseen and the margin of its service: but for the report, within the cap', () => {
+test('a cut answer is charged the largest of the counted, reported and estimated output, plus hidden reasoning and the provider’s margin', () => {
   const pace = fc.record({
     tokensPerSecond: fc.integer({ min: 1, max: 500 }),
     outputMs: fc.integer({ min: -2_000, max: 5_000 }),
@@ -159,7 +159,7 @@ test('a cut answer is charged the most of what was seen, reported and will have 
   }
 });
 
-test('what only a dialect can say is counted: texts as text, state in base64 a quarter', () => {
+test('parts that only one dialect can express are counted: texts as text, four characters of base64 state as a token', () => {
   const text = 'Wherefore art thou';
   const event = { type: 'content_block_delta' };
   const passed = (unread: UnreadOutput): StreamPart => ({ type: 'passthrough', choice: 0, event, unread });
@@ -173,7 +173,7 @@ test('what only a dialect can say is counted: texts as text, state in base64 a q
   expect(metered(passed({ texts: [], stateChars: 400 }), state).counted).toBe(100);
 });
 
-/** Figures that cannot be true: negative, broken, endless, or a part above its whole. */
+/** Impossible figures: negative, not a number, infinite, or a part larger than its whole. */
 const impossible = fc.oneof(
   fc
     .tuple(fc.constantFrom(-1, -1e9, 0.5, 1e15, 1e308, Number.NaN, Number.POSITIVE_INFINITY), fc.nat(300), fc.boolean())
@@ -182,7 +182,7 @@ const impossible = fc.oneof(
   fc.nat(300).map((n) => ({ ...plainUsage(5, n), reasoningTokens: n + 1 })),
 );
 
-/** Whatever ends an answer, a report that cannot be true is handed on, so that it is alarmed. */
+/** The law: however an answer ends, an impossible report is passed on, so that it raises an alarm. */
 const markLaw = (ofCut: typeof cutUsage) =>
   fc.property(answer, impossible, (given, odd) => {
     const meter = meterOf(given);
@@ -198,14 +198,14 @@ const markLaw = (ofCut: typeof cutUsage) =>
     }
   });
 
-test('a report that cannot be true is remembered where the answer ended, broke off or was cut', () => {
+test('an impossible usage report is remembered whether the answer ended, broke off or was cut', () => {
   fc.assert(markLaw(cutUsage), { numRuns: 500 });
-  // The mutant forgets it.
+  // This mutant forgets the report.
   const forgets = markLaw((meter, most) => ({ ...cutUsage(meter, most), impossible: null }));
   expect(() => fc.assert(forgets, { numRuns: 500 })).toThrow();
 });
 
-/** What is charged with a report that cannot be true after the others is what is charged without it. */
+/** The law: an impossible report after other reports does not change the charge. */
 const impossibleLaw = (observe: (meter: Meter, usage: Usage) => void) =>
   fc.property(answer, impossible, (given, odd) => {
     const { inputTokens, outputMax } = given;
@@ -215,19 +215,19 @@ const impossibleLaw = (observe: (meter: Meter, usage: Usage) => void) =>
     expect(charged.usage).toEqual(completeUsage(without, { inputTokens, outputMax }).usage);
     expect(isPlausible(charged.usage) && charged.usage.inputTokens > 0).toBe(true);
     expect(charged).toMatchObject({ estimated: true, impossible: odd });
-    // Where another attempt follows it is not free either.
+    // The attempt is also charged if another attempt follows.
     expect(failedUsage(meter, { inputTokens, outputMax })).toEqual(charged);
-    // A report that can be true ends the doubt.
+    // A later plausible report replaces the impossible one.
     meter.observe([told(plainUsage(7, 9))], 0);
     expect(completeUsage(meter, { inputTokens, outputMax })).toMatchObject({ estimated: false, impossible: null });
   });
 
-test('a report that cannot be true counts as none, and is remembered', () => {
+test('an impossible usage report is ignored for the charge, and is remembered', () => {
   fc.assert(
     impossibleLaw((meter, odd) => meter.observe([told(odd)], 0)),
     { numRuns: 500 },
   );
-  // The mutant believes it.
+  // This mutant believes the report.
   const believes = impossibleLaw((meter, odd) => {
     meter.reported = odd;
     meter.impossible = odd;
@@ -235,7 +235,7 @@ test('a report that cannot be true counts as none, and is remembered', () => {
   expect(() => fc.assert(believes, { numRuns: 500 })).toThrow();
 });
 
-test('a failed attempt without a report is free, and otherwise costs what was reported', () => {
+test('a failed attempt without a usage report is free; with a report it costs what was reported', () => {
   const expected = { inputTokens: 9, outputMax: 100 };
   expect(failedUsage(metered(said('Oh')), expected)).toBeNull();
   expect(failedUsage(metered(told(plainUsage(7, 0))), expected)).toEqual({ usage: plainUsage(7, 0), estimated: false });

@@ -4,10 +4,10 @@ import { allOrNothing, testPolicy } from '../../support/policies.ts';
 import { capOf, type Gate, type GateAnswers, startGate } from './gate.ts';
 import { type MadeKey, makeKeys } from './keys.ts';
 
-/** 10 bytes of text: 42 tokens at most with what dialects wrap around them. */
+/** 10 bytes of text: at most 42 tokens, including the tokens that dialects add around it. */
 export const hello = [{ role: 'user', content: 'Say hello.' }];
 
-/** A server with two models, a policy folder to edit, and an upstream that reports what a test wants. */
+/** A server with two models, a policy folder to edit, and an upstream that reports the usage that a test chooses. */
 export interface Purse {
   readonly live: LivePolicy;
   readonly gate: Gate;
@@ -15,14 +15,14 @@ export interface Purse {
   key(labels: Readonly<Record<string, string>>): Promise<MadeKey>;
   chat(key: MadeKey, body?: object, init?: RequestInit): Promise<Response>;
   route(key: MadeKey, body?: object): Promise<Response>;
-  /** Spends so many worst cases of 0.442 Credits on `best`. */
+  /** Spends this many worst cases of 0.442 Credits on `best`. */
   spend(key: MadeKey, times: number): Promise<void>;
-  /** Replaces the budgets, a line of YAML each, and waits until they are in force. */
+  /** Replaces the budgets, each a line of YAML, and waits until they apply. */
   budgets(...lines: string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Prompt and output as the worst case has them. */
+/** Reports the prompt and the output of the worst case. */
 export const asWorst: GateAnswers['usageOf'] = (request) => tokens(42, capOf(request));
 
 export const tokens = (prompt: number, completion: number) => ({
@@ -31,13 +31,13 @@ export const tokens = (prompt: number, completion: number) => ({
   total_tokens: prompt + completion,
 });
 
-/** A budget rejects where it states no action. */
+/** A budget without an action rejects requests. */
 const itemOf = (line: string) => (line.includes('on_exhausted') ? line : `${line}, on_exhausted: reject`);
 
 const section = (lines: readonly string[]) =>
   `budgets:${lines.length === 0 ? ' []' : ''}\n${lines.map((line) => `  - { ${itemOf(line)} }\n`).join('')}`;
 
-/** `best` costs 1 and 4 thousandths of a Credit a token, `plain` a tenth of that. */
+/** `best` costs 0.001 Credits for a token of input and 0.004 for a token of output, `plain` a tenth of that. */
 export function pursePolicy(url: string, waitMs: number): string {
   const vision = (text: string) =>
     allOrNothing(text).replaceAll('[tools, json_schema]', '[tools, json_schema, vision]');
@@ -94,7 +94,7 @@ export async function startPurse(waitMs: number, ...lines: string[]): Promise<Pu
   return purse;
 }
 
-/** Asks by OpenAI’s own client, which repeats what it is told to. Returns its answer or error, and each status it got. */
+/** Sends a request with OpenAI’s own client, which retries as it is told. Returns its answer or error, and each status that it received. */
 export async function askOpenAI(
   purse: Purse,
   { key }: MadeKey,

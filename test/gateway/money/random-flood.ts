@@ -11,20 +11,20 @@ export interface RandomFlood {
   readonly gate: Gate;
   readonly answers: GateAnswers;
   readonly random: () => number;
-  /** Label of the keys, which nobody has had before. */
+  /** The label of the keys, which no other key has. */
   readonly team: string;
 }
 
 export interface FloodOutcome {
-  /** Of the answers that came; callers who left have none. */
+  /** The statuses of the answers that arrived. Callers who disconnected have none. */
   readonly statuses: readonly number[];
-  /** Microcredits by which any fund's spending was above its limit, all together. */
+  /** The total of microcredits by which funds spent more than their limits. */
   readonly overspent: number;
-  /** What is wrong in the journal or in the answers. */
+  /** The faults in the journal or in the answers. */
   readonly faults: readonly string[];
 }
 
-/** Requests of random cost on random funds, of which some fail and some are left; the upstream's usage may be anything. */
+/** Sends requests of random cost on random funds. Some of them fail and some callers disconnect; the upstream may report any usage. */
 export async function floodAtRandom({ box, gate, answers, random, team }: RandomFlood): Promise<FloodOutcome> {
   const below = (n: number) => Math.floor(random() * n);
   const keys = await makeKeys(
@@ -36,7 +36,7 @@ export async function floodAtRandom({ box, gate, answers, random, team }: Random
   );
   for (const { id } of keys) if (random() < 0.3) await grant(box.data, id, 100_000 + below(3_000_000));
   answers.usageOf = (request) => {
-    // Mostly within what was set aside, at times far beyond it.
+    // Usually within the amount that was set aside, sometimes far above it.
     const [prompt, completion] = random() < 0.9 ? [below(43), below(capOf(request) + 1)] : [below(9_000), below(9_000)];
     return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
   };

@@ -14,15 +14,15 @@ const unpinned = facts();
 const { outcome } = resultOf({ charged: 12_000, saved: 18_000 });
 const decision = { id: 1, revision: 'r', reason: 'best', choice: 'a' };
 
-test('what was saved against the baseline, or lost, is told in Credits; nothing where the model was asked for by name', () => {
-  // 10 + 4 × 5 millicredits on the baseline.
+test('the receipt shows in Credits what was saved or lost against the baseline; nothing if the request names a model', () => {
+  // The baseline would cost 10 + 4 × 5 millicredits.
   expect(savedBy(12_000, usage, baseline, unpinned)).toBe(18_000);
   expect(savedBy(31_000, usage, baseline, unpinned)).toBe(-1_000);
   expect(savedBy(12_000, usage, baseline, facts({ pinned: true }))).toBe(0);
   expect(platformOf(outcome, decision, 'a')).toMatchObject({ credits_consumed: 0.012, cost_saved_credits: 0.018 });
 });
 
-test('what failed and cost nothing has saved nothing, though the baseline takes a fee for each request', () => {
+test('a request that failed and cost nothing has saved nothing, although the baseline has a fee for each request', () => {
   const withFee = model('b', { cost: { ...price(1, 4), perRequest: 1_000 } });
   expect(savedBy(0, null, withFee, unpinned)).toBe(0);
   expect(savedBy(7_000, null, withFee, unpinned)).toBe(-7_000);
@@ -33,7 +33,7 @@ test('a receipt says that a fallback answered', () => {
   expect(platformOf(outcome, decision, 'b')).toMatchObject({ routed_model: 'b', route_reason: 'best:fallback' });
 });
 
-test('a receipt is an estimate where tokens were counted here, or not measured at all', () => {
+test('a receipt says that it is an estimate if Signalbox counted the tokens, or nothing was measured', () => {
   const from = snapshot([baseline]);
   const made = { id: 1, revision: 'r', reason: 'best', baseline: 0, ranked: [{ model: 0 }], facts: unpinned };
   const runnable = { decision: made, runtime: { snapshot: from }, clock: () => 0, startedAt: 0 };
@@ -47,7 +47,7 @@ test('a receipt is an estimate where tokens were counted here, or not measured a
   expect(receipt(null)).toMatchObject({ usage: plainUsage(0, 0), platform: { estimated: true } });
 });
 
-test('an entry of the ledger is an estimate where the receipt says so: tokens were counted here', () => {
+test('a ledger entry says that it is an estimate if the receipt says so, because Signalbox counted the tokens', () => {
   const own = model('a');
   const lineOf = (outputTokens: number, estimated = false) =>
     entryLine(own, own.endpoints[0], { usage: plainUsage(10, outputTokens), estimated });

@@ -20,11 +20,11 @@ afterAll(async () => {
 
 const WAITING = 120;
 
-test('a server that stops answers all who wait for money, and leaves no hold behind', async () => {
+test('a server that stops answers all requests that wait for money, and leaves no hold open', async () => {
   const policy = `${pursePolicy(gate.url, 20_000)}budgets: [{ name: all, limit_credits: 0.86, window: total }]\n`;
   const box = await startSignalbox({ data, policy, env: UPSTREAM_ENV, args: ['--drain-ms', '10000'] });
   gate.close();
-  // The money is enough for one at a time, and each uses 5 of its 442 thousandths.
+  // The money is enough for one request at a time, and each request uses 5 of its 442 thousandths of a Credit.
   const answers = Array.from({ length: WAITING }, () =>
     box.post('/v1/chat/completions', { model: 'best', messages: hello, max_tokens: 100 }).then(
       ({ status }) => status,
@@ -32,7 +32,7 @@ test('a server that stops answers all who wait for money, and leaves no hold beh
     ),
   );
   await waitFor(() => gate.inside === 1);
-  // The others have come, and find the money held.
+  // The other requests have arrived, and wait because the money is held.
   const waiting = new RegExp(`^signalbox_contention_waiting ${WAITING - 1}$`, 'm');
   await waitFor(async () => waiting.test(await (await fetch(`${box.url}/metrics`)).text()));
   box.signal('SIGTERM');
@@ -47,7 +47,7 @@ test('a server that stops answers all who wait for money, and leaves no hold beh
     entriesOf(data)
       .filter((entry) => entry.kind === kind)
       .map(({ reservation }) => reservation);
-  // Whether they are served or sent away: what must not be is an open hold, which a start would charge.
+  // Requests may be served or refused, but no hold may stay open, because the next start would charge it.
   expect(rowsOf('settle')).toEqual(rowsOf('reserve'));
   expect(seen).not.toContain('cut off');
 });

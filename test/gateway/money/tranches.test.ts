@@ -30,19 +30,19 @@ const answers = fc.record({
     useful: fc.integer({ min: 1, max: 100 }),
     margin: fc.nat(40),
   }),
-  /** Tokens that the service would write. */
+  /** The tokens that the provider would write. */
   length: fc.nat(2_000),
-  /** Of the margin, what each batch has, and what is billed after an abort. */
+  /** The share of the margin that each batch has, and the share that is billed after an abort. */
   batches: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 50 }),
   afterAbort: fc.double({ min: 0, max: 1, noNaN: true }),
-  /** Whether each extension is granted: the least of it, all, or not at all. */
+  /** Whether each extension is granted with its least amount, in full, or not at all. */
   grants: fc.array(fc.constantFrom('least', 'wanted', 'refused'), { minLength: 1, maxLength: 30 }),
-  /** Batches that pass before an extension counts. */
+  /** How many batches pass before an extension takes effect. */
   delay: fc.nat(2),
 });
 type Play = typeof answers extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Plays one answer against a service that keeps its declaration. */
+/** Plays one answer of a provider that keeps its declaration. */
 function play({ terms, length, batches, afterAbort, grants, delay }: Play, given: Rules) {
   const whole = given.wholeTranche(terms);
   const total = Math.min(length, terms.outputMax);
@@ -74,7 +74,7 @@ function play({ terms, length, batches, afterAbort, grants, delay }: Play, given
 
 const costOf = ({ terms: { price, inputMax } }: Play, output: number): number => costBound(price, inputMax, output);
 
-/** The service never bills more than is held, and no more is ever held than the worst case. */
+/** The law: the provider never bills more than is held, and the hold never exceeds the worst case. */
 const isPaidFor = (given: Rules) =>
   fc.property(
     answers.filter(({ terms }) => terms.margin > 0),
@@ -85,15 +85,15 @@ const isPaidFor = (given: Rules) =>
     },
   );
 
-describe('an answer that is held in tranches', () => {
-  test('is never billed above its hold, which is never above its worst case', () => {
+describe('an answer whose hold grows in tranches', () => {
+  test('an answer paid for in tranches is never billed above its hold, and its hold never exceeds its worst case', () => {
     fc.assert(
       isPaidFor(rules),
       tries('what a service bills is within the hold, and the hold within its worst case', 500, 50_000),
     );
   });
 
-  test('is not cut while each extension is granted at once', () => {
+  test('an answer paid for in tranches is not cut while each extension is granted at once', () => {
     fc.assert(
       fc.property(answers, (each) => {
         const { isCut } = play({ ...each, grants: ['wanted'], delay: 0 }, rules);
@@ -103,7 +103,7 @@ describe('an answer that is held in tranches', () => {
     );
   });
 
-  test('of the usual length or less needs no extension', () => {
+  test('an answer of the usual length or less needs no extension of its hold', () => {
     const price: Price = {
       lines: [{ overInputTokens: 0, input: 1, cachedInput: 1, cacheWrite: 1, output: 4 }],
       perRequest: 0,
@@ -127,12 +127,15 @@ describe('an answer that is held in tranches', () => {
 
   const mutants: readonly (readonly [string, Partial<Rules>])[] = [
     [
-      'forgets what is billed after the abort',
+      'ignores what is billed after the abort',
       { mayReadOn: (terms, paid, counted) => rules.mayReadOn({ ...terms, margin: terms.margin / 2 }, paid, counted) },
     ],
-    ['reads until all is used', { mayReadOn: (terms, paid, counted) => Math.min(terms.outputMax, counted) <= paid }],
     [
-      'extends beyond the cap',
+      'reads until all money is used',
+      { mayReadOn: (terms, paid, counted) => Math.min(terms.outputMax, counted) <= paid },
+    ],
+    [
+      'extends beyond the output limit',
       {
         nextTranche: (terms, left, counted) =>
           rules.nextTranche({ ...terms, outputMax: terms.outputMax * 2 }, left, counted),
@@ -140,7 +143,7 @@ describe('an answer that is held in tranches', () => {
     ],
   ];
   for (const [name, change] of mutants) {
-    test(`the law kills a rule that ${name}`, () => {
+    test(`the law about tranches catches a rule that ${name}`, () => {
       expect(
         fc.check(isPaidFor({ ...rules, ...change }), { numRuns: 50_000, seed: 71, endOnFailure: true }).failed,
       ).toBe(true);
@@ -148,10 +151,10 @@ describe('an answer that is held in tranches', () => {
   }
 });
 
-describe('the count of what is written', () => {
+describe('the upper bound of the tokens that were written', () => {
   const said = (text: string, choice = 0): StreamPart => ({ type: 'text', choice, text });
 
-  test('is no less than a token for each byte', () => {
+  test('the upper bound of the output is at least one token for each byte', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: anyCodePoint, maxLength: 30 })), (texts) => {
         const bound = new rules.OutputBound();
@@ -161,7 +164,7 @@ describe('the count of what is written', () => {
     );
   });
 
-  test('counts the names and arguments of tool calls, and reasoning', () => {
+  test('the upper bound of the output counts the names and arguments of tool calls, and reasoning', () => {
     const bound = new rules.OutputBound();
     bound.add([
       { type: 'reasoning', choice: 0, text: 'Hm.' },
@@ -171,7 +174,7 @@ describe('the count of what is written', () => {
     expect(bound.tokens).toBeGreaterThanOrEqual(3 + 4 + 8);
   });
 
-  test('begins anew at each report of the upstream, unless that is absurd or of the prompt alone', () => {
+  test('the upper bound starts again at each report of the upstream, unless the report is absurd or only about the prompt', () => {
     const bound = new rules.OutputBound();
     bound.add([said('x'.repeat(100)), { type: 'usage', usage: plainUsage(10, 25) }, said('four')]);
     expect(bound.tokens).toBe(29);

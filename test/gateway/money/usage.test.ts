@@ -5,7 +5,7 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.t
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 import { closedBooks, type Entry } from './books.ts';
 
-/** What an upstream says was used, believed or not: what is charged, what the journal has, and what the operator learns. */
+/** Tests usage reports of an upstream, plausible or not: what is charged, what the journal has, and what the operator sees. */
 let upstream: FakeUpstream;
 let box: Signalbox;
 
@@ -32,9 +32,9 @@ afterAll(async () => {
   await upstream.stop();
 });
 
-/** At most 42 tokens of prompt, expected 8: `Say hello.` is 4, and a message's frame 4. */
+/** At most 42 tokens of prompt, 8 expected: `Say hello.` has 4, and the frame of a message has 4. */
 const hello = [{ role: 'user', content: 'Say hello.' }];
-/** 42 and 4 × 100 thousandths. */
+/** 42 tokens of input and 4 × 100 for the output, in thousandths of a Credit. */
 const RESERVED = 0.442;
 
 interface Charged {
@@ -44,7 +44,7 @@ interface Charged {
   readonly alarms: readonly string[];
 }
 
-/** Asks `plain` for at most 100 tokens, as JSON or a stream, and tells what was charged, written and logged for it. */
+/** Requests at most 100 tokens from `plain`, as JSON or a stream. Returns what was charged, written and logged. */
 async function charged(behaviour: Behaviour, stream: boolean, body: object = {}): Promise<Charged> {
   const rows = (await closedBooks(box.data)).entries.length;
   upstream.next(behaviour);
@@ -64,7 +64,7 @@ async function charged(behaviour: Behaviour, stream: boolean, body: object = {})
   });
   const { platform } = parts.find((part) => part.platform)!;
   const { usage } = parts.at(-1)!;
-  // The line of the request comes behind those of its alarms.
+  // The log line of the request comes after the lines of its alarms.
   await waitFor(() =>
     box.lines.some((line) => line.includes('"message":"chat"') && line.includes(platform.decision_id)),
   );
@@ -84,13 +84,13 @@ for (const stream of [false, true]) {
       'half a token': usage(5, 1.5),
       'a figure of 300 digits': usage(5, 1e308),
       'more input than any request can have': usage(2_000_000_000, 1),
-      'more cached than there is': usage(5, 3, { prompt_tokens_details: { cached_tokens: 6 } }),
+      'more cached tokens than there are': usage(5, 3, { prompt_tokens_details: { cached_tokens: 6 } }),
       'negative cached input': usage(5, 3, { prompt_tokens_details: { cached_tokens: -6 } }),
       'more reasoning than output': usage(5, 3, { completion_tokens_details: { reasoning_tokens: 4 } }),
       'a thousand million million tokens': usage(1e15, 1e15),
     };
     for (const [name, said] of Object.entries(impossible)) {
-      test(`${name} is counted here in its place, shown as counted, and alarmed`, async () => {
+      test(`Signalbox replaces a usage with ${name} by its own count, marks it as an estimate, and raises an alarm`, async () => {
         const found = await charged({ text: 'Hi', ...said }, stream);
         expect(found.platform).toMatchObject({ credits_consumed: 0.016, estimated: true });
         expect(found.usage).toMatchObject({ prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 });
@@ -102,16 +102,16 @@ for (const stream of [false, true]) {
       });
     }
 
-    // 8 of prompt and, for a word with a capital, 2 of output: 8 + 8 thousandths.
+    // 8 tokens of prompt and 2 tokens of output for a word with a capital: 8 + 8 thousandths of a Credit.
     const nothing: Readonly<Record<string, Behaviour>> = {
       'no usage': { usage: 'missing' },
-      'all zeros beside content': usage(0, 0),
+      'zeros only, with content': usage(0, 0),
       nulls: usage(null, null),
-      'texts in place of numbers': usage('42', '100'),
-      'NaN as the text that JSON has none for': usage('NaN', 'NaN'),
+      'texts instead of numbers': usage('42', '100'),
+      'NaN, written as a text because JSON has no NaN': usage('NaN', 'NaN'),
     };
     for (const [name, said] of Object.entries(nothing)) {
-      test(`${name} is counted here, and is not free`, async () => {
+      test(`Signalbox counts and charges an answer whose usage is ${name}`, async () => {
         const found = await charged({ text: 'Hi', ...said }, stream);
         expect(found.platform).toMatchObject({ credits_consumed: 0.016, estimated: true });
         expect(found.entries).toMatchObject([
@@ -122,14 +122,14 @@ for (const stream of [false, true]) {
       });
     }
 
-    test('a zero on one side is counted on that side alone', async () => {
+    test('if only the input or only the output is reported as 0, Signalbox counts only that figure', async () => {
       const noOutput = await charged({ text: 'Hi', ...usage(20, 0) }, stream);
       expect(noOutput.platform).toMatchObject({ credits_consumed: 0.028, estimated: true });
       const noInput = await charged({ text: 'Hi', ...usage(0, 30) }, stream);
       expect(noInput.platform).toMatchObject({ credits_consumed: 0.128, estimated: true });
     });
 
-    test('what is possible but above the hold is charged up to it; the rest is the operator’s, and alarmed', async () => {
+    test('a usage that is possible but above the hold is charged up to the hold; the operator pays the rest and gets an alarm', async () => {
       const found = await charged({ text: 'Hi', ...usage(42, 150) }, stream);
       expect(found.platform).toMatchObject({ credits_consumed: RESERVED, estimated: false });
       expect(found.entries).toMatchObject([
@@ -140,34 +140,34 @@ for (const stream of [false, true]) {
       expect(found.alarms).toEqual([expect.stringContaining('billed more than was reserved')]);
     });
 
-    test('cached input, cache writes and reasoning come into the bill once each', async () => {
+    test('cached input, cache writes and reasoning are charged once each', async () => {
       const body = { model: 'caching', messages: [{ role: 'user', content: 'word '.repeat(1_000) }] };
       const details = {
         prompt_tokens_details: { cached_tokens: 1_000, cache_write_tokens: 3_000 },
         completion_tokens_details: { reasoning_tokens: 60 },
       };
       const found = await charged({ text: 'Hi', ...usage(5_000, 80, details) }, stream, body);
-      // 1000 × 3 + 1000 × 0.3 + 3000 × 3.75 + 80 × 15 thousandths, and 0.5 of a Credit for the request.
+      // 1000 × 3 + 1000 × 0.3 + 3000 × 3.75 + 80 × 15 thousandths of a Credit, and 0.5 Credits for the request.
       expect(found.platform).toMatchObject({ credits_consumed: 3 + 0.3 + 11.25 + 1.2 + 0.5, estimated: false });
     });
 
-    test('an image is part of a prompt that is counted here', async () => {
+    test('Signalbox counts an image as part of a prompt without a usage report', async () => {
       const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
       const body = { model: 'seer', messages: [{ role: 'user', content: [image] }] };
       const { platform } = await charged({ text: 'Hi', usage: 'missing' }, stream, body);
-      // A thousand tokens are assumed for an image that may count 1600.
+      // A thousand tokens are assumed for an image that may have up to 1600.
       expect(platform).toMatchObject({ credits_consumed: 1.012, estimated: true });
     });
   });
 }
 
-test('a figure beyond what a double holds is counted here in its place', async () => {
+test('Signalbox replaces a figure that a double cannot represent by its own count', async () => {
   const raw = `{"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":1e999}}`;
   const { platform } = await charged({ raw: [raw], form: 'json' }, false);
   expect(platform).toMatchObject({ credits_consumed: 0.016, estimated: true });
 });
 
-test('a stream that is cut after a report of all zeros pays for its prompt', async () => {
+test('a stream that is cut after a report of only zeros still pays for its prompt', async () => {
   const event = (fields: object) =>
     `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', ...fields })}\n\n`;
   const choices = [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: null }];

@@ -7,7 +7,7 @@ import { closedBooks } from './books.ts';
 import { send } from './flood.ts';
 import { capOf, type Gate, type GateAnswers, startGate } from './gate.ts';
 
-/** The laws of bounds.test.ts once more, with the whole server between request and upstream. */
+/** Tests the laws of bounds.test.ts again, with a whole server between the request and the upstream. */
 const answers: GateAnswers = { usageOf: () => ({}) };
 let gate: Gate;
 let box: Signalbox;
@@ -58,7 +58,7 @@ afterAll(async () => {
   await gate.stop();
 });
 
-/** The most tokens of a prompt, from what came over the wire. */
+/** Returns the most tokens of a prompt, from the request as it came over the wire. */
 function promptMax({ messages }: OpenAiRequest): number {
   if (!Array.isArray(messages)) throw new Error('no messages');
   let tokens = 16;
@@ -73,7 +73,7 @@ function promptMax({ messages }: OpenAiRequest): number {
 const choicesOf = ({ n }: OpenAiRequest): number => (typeof n === 'number' ? n : 1);
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
 
-test('through the server, what upstreams report within the bound is never overrun, and beyond it no limit is exceeded', async () => {
+test('through the server, usage within the bound never exceeds the hold, and no other usage exceeds a limit', async () => {
   const { random, runs, proved } = effort('overspend', 15, 20_000);
   const below = (n: number) => Math.floor(random() * n);
   const upTo = (n: number) => (random() < 0.4 ? n : below(n + 1));
@@ -111,7 +111,7 @@ test('through the server, what upstreams report within the bound is never overru
       expect(status === 200 || status === 502 || status === 400).toBeTrue();
       const credits = body.platform?.credits_consumed ?? Number(headers.get('x-signalbox-credits') ?? 0);
       expect(credits).toBeLessThanOrEqual(limit ?? credits);
-      // What is refused for its limit has asked nobody.
+      // A request that is refused because of its limit never reaches an upstream.
       if (status === 400) expect([body.error?.code, gate.requests.length]).toEqual(['budget_limit_too_low', before]);
     }
     const { faults, entries } = await closedBooks(box.data);

@@ -12,7 +12,7 @@ import { further, LONG, memory, modelOf, POLICY, type Prompt, said, TOKENS_MIN, 
 
 const { numRuns, seed } = tries('conversations are remembered by caller, fresh and within bounds', 100, 5_000);
 
-/** A world of few callers and conversations, so that they meet. Depth: how many questions were asked. */
+/** A turn in a world of few callers and conversations, so that they collide. Depth: how many questions were sent. */
 interface Turn {
   readonly caller: string;
   readonly thread: number;
@@ -40,7 +40,7 @@ const promptOf = (thread: number, depth: number): Prompt => {
   return prompt;
 };
 
-/** Least recently used first, as the books would have it. */
+/** A reference implementation that removes the least recently used answer first. */
 function reference(most: number) {
   let kept: { readonly key: string; readonly answers: readonly (Turn & { readonly at: number })[] }[] = [];
   const keyOf = (turn: Turn, depth = turn.depth) => `${turn.caller}/${turn.thread}/${depth}`;
@@ -50,7 +50,7 @@ function reference(most: number) {
   };
   return (turn: Turn, now: number): readonly CachedTokens[] => {
     const cached: CachedTokens[] = [];
-    // Its own prompt, when that was asked before, and the turns before it.
+    // Its own prompt, if it was sent before, and the turns before it.
     const earlier = Array.from({ length: turn.depth }, (_, at) => turn.depth - at);
     for (const depth of earlier) {
       for (const { by, tokens, at } of kept.find((one) => one.key === keyOf(turn, depth))?.answers ?? []) {
@@ -70,7 +70,9 @@ function reference(most: number) {
 
 type Subject = Pick<Affinity, 'history' | 'size'>;
 
-/** What is found is what the reference finds: by caller, fresh, of the longest turn, and what was used last is kept. */
+/**
+ * The law: the result equals the reference's result. It is separated by caller, fresh, from the longest turn, and keeps what was used last.
+ */
 const law = (subject: (clock: () => number, most: number) => Subject) =>
   fc.property(turns, fc.integer({ min: 1, max: 12 }), (played, most) => {
     let now = 0;
@@ -93,15 +95,15 @@ const law = (subject: (clock: () => number, most: number) => Subject) =>
     }
   });
 
-describe('the memory', () => {
-  test('is bounded, keeps what was used last, and mixes up neither callers nor times', () => {
+describe('the memory of answered prompts', () => {
+  test('the memory of prompts is bounded, keeps what was used last, and never confuses callers or times', () => {
     fc.assert(
       law((clock, most) => new Affinity(clock, most)),
       { numRuns, seed },
     );
   });
 
-  test('does not grow while the same prompts are answered again and again', () => {
+  test('the memory of prompts does not grow while the same prompts are answered again and again', () => {
     const { answer } = memory(1_000);
     const round = (from: number) => {
       for (let i = 0; i < 1_000; i++) answer({ messages: [said('user', `${from + i}`)] }, 'a');
@@ -110,11 +112,11 @@ describe('the memory', () => {
       Bun.gc(true);
       return heapStats().heapSize;
     };
-    // Once full, so that some have been forgotten.
+    // First the memory is filled, so that some answers have been removed.
     for (const from of [0, 1_000, 1_000]) round(from);
     const before = bytes();
     for (let i = 0; i < 100; i++) round(1_000);
-    // What was kept for each of 100,000 answers would be 10 MB and more; other tests leave the heap up to one or two apart.
+    // If data of each of 100,000 answers stayed in memory, it would be at least 10 MB. Other tests change the heap by one or two MB.
     expect(bytes() - before).toBeLessThan(5_000_000);
   });
 
@@ -123,7 +125,7 @@ describe('the memory', () => {
       const inner = new Affinity(clock, most);
       return { size: 0, history: (_, request) => inner.history('all', request) };
     },
-    'repeats were not known': (clock, most) => {
+    'repeats were not recognized': (clock, most) => {
       const inner = new Affinity(clock, most);
       const withoutRepeats = (key: string, request: ModelRequest): PromptHistory => {
         const history = inner.history(key, request);
@@ -136,13 +138,13 @@ describe('the memory', () => {
     },
     'nothing grew old': (_, most) => new Affinity(() => 0, most),
     'nothing was forgotten': (clock) => new Affinity(clock),
-    'one answer less was kept': (clock, most) => new Affinity(clock, most - 1),
+    'one answer fewer was kept': (clock, most) => new Affinity(clock, most - 1),
   };
-  test.each(Object.entries(MUTANTS))('would be caught if %s', (_, mutant) => {
+  test.each(Object.entries(MUTANTS))('the law about the memory of prompts fails if %s', (_, mutant) => {
     expect(fc.check(law(mutant), { numRuns: 1_000, seed, endOnFailure: true }).failed).toBe(true);
   });
 
-  /** Texts that look alike, and such as a hash might take for each other. */
+  /** Texts that look alike, and texts that a weak hash might confuse. */
   const text = fc.oneof(
     fc.constantFrom(
       '',
@@ -180,7 +182,7 @@ describe('the memory', () => {
     tools: fc.constantFrom(undefined, undefined, [{ type: 'function', function: { name: 'f' } }] as ChatTool[]),
   });
 
-  /** An empty list of calls says what no list says, and a list of one text what the text says. */
+  /** An empty list of calls means the same as no list, and a list with one text means the same as the text. */
   const textOf = (body: object): string =>
     JSON.stringify(body, (name, value: unknown) => {
       if (!Array.isArray(value)) return value;
@@ -188,14 +190,14 @@ describe('the memory', () => {
       return name === 'content' && value.length === 1 ? value[0].text : value;
     });
 
-  test('never takes a conversation for another: one and the same text finds it, whatever differs does not', () => {
+  test('a conversation is found only by the same text, never by a different one', () => {
     fc.assert(
       fc.property(prompts, prompts, (one, other) => {
         const { cached, answer } = memory();
         answer(one, 'a');
         expect(cached(further(structuredClone(one)))).toHaveLength(1);
         const isSame = textOf(one) === textOf(other);
-        // Where the one goes on as the other begins, it is the same conversation.
+        // If one conversation begins like the other, it is the same conversation.
         const begun = other.messages.slice(0, one.messages.length);
         const goesOn = textOf({ messages: begun }) === textOf({ messages: one.messages });
         if (!isSame && !goesOn) expect(cached(further(other))).toEqual([]);

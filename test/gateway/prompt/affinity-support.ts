@@ -6,7 +6,7 @@ import { markOfTurn } from '../../../src/gateway/prompt/answer-mark.ts';
 import { facts, model, providerNamed, snapshot } from '../../routing/build.ts';
 import { chatRequest } from '../../support/model-request.ts';
 
-/** A memory of answered prompts, with a clock of its own. */
+/** A memory of answered prompts with a fake clock. */
 export const TTL_MS = 300_000;
 export const TOKENS_MIN = 1_024;
 
@@ -22,7 +22,7 @@ export const modelOf = (id: string, policy = POLICY): Model => policy.models[pol
 export type Prompt = Pick<ChatRequest, 'tools' | 'response_format' | 'messages'>;
 export const LONG = facts({ inputTokens: 5_000 });
 export const said = (role: ChatMessage['role'], content: string): ChatMessage => ({ role, content });
-/** The same conversation, one turn on. */
+/** Returns the same conversation with one more turn. */
 export const further = ({ messages, ...rest }: Prompt): Prompt => ({
   ...rest,
   messages: [...messages, ANSWER, said('user', 'And then?')],

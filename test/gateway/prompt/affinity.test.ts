@@ -22,18 +22,18 @@ import {
 } from './affinity-support.ts';
 
 const TURNS_MAX = 32;
-/** Of its own kind: the type of a literal would be checked for members that only providers know. */
+/** The type is widened, because TypeScript would check a literal for members that only providers know. */
 const signed = { role: 'assistant', content: 'Yes.', thought_signature: 'c2lnbmVk' } as const;
 
 describe('the next turn of a conversation', () => {
-  test('finds the tokens of the turn before, by the model that answered it', () => {
+  test('the next turn finds the cached tokens of the previous turn, for the model that answered it', () => {
     const { cached, answer } = memory();
     answer(QUESTION, 'b', 1_500);
     expect(cached(further(QUESTION))).toEqual([{ model: 'b', tokens: 1_500 }]);
     expect(cached(further(further(QUESTION)))).toEqual([{ model: 'b', tokens: 1_500 }]);
   });
 
-  test('finds the longest turn of each model, in the order of their IDs', () => {
+  test('the next turn finds the longest cached turn of each model, in the order of their IDs', () => {
     const { cached, answer } = memory();
     const second = further(QUESTION);
     answer(QUESTION, 'b', 1_500);
@@ -45,7 +45,7 @@ describe('the next turn of a conversation', () => {
     ]);
   });
 
-  test('finds nothing when anything before it differs: its words, their speaker, the tools, the format', () => {
+  test('the next turn finds nothing if anything before it differs: its words, their role, the tools, the format', () => {
     const { cached, answer } = memory();
     answer(QUESTION, 'a');
     const tool: ChatTool = { type: 'function', function: { name: 'f' } };
@@ -63,7 +63,7 @@ describe('the next turn of a conversation', () => {
     }
   });
 
-  test('finds nothing once the provider has let go of it, or where it caches nothing so short', () => {
+  test('the next turn finds nothing once the provider’s cache has expired, or if the prompt is too short for a cache', () => {
     const { cached, answer, time } = memory();
     answer(QUESTION, 'a', TOKENS_MIN);
     answer(QUESTION, 'b', TOKENS_MIN - 1);
@@ -73,7 +73,7 @@ describe('the next turn of a conversation', () => {
     expect(cached(further(QUESTION))).toEqual([]);
   });
 
-  test('goes by the present policy: where the model is served first, and how long is cached there', () => {
+  test('the next turn uses the active policy: the first endpoint of a model, and how long its cache lasts', () => {
     const { cached, answer } = memory();
     answer(QUESTION, 'a');
     const [endpoint] = modelOf('a').endpoints;
@@ -91,7 +91,7 @@ describe('the next turn of a conversation', () => {
     expect(cached(asked, 'key', served([model('z')]))).toEqual([]);
   });
 
-  test('is not looked for where no provider would cache so little, unless media make up for it', () => {
+  test('a prompt that no provider would cache is not looked up, unless its media make it long enough', () => {
     const { affinity, answer } = memory();
     answer(QUESTION, 'a');
     const of = (inputTokens: number, images = 0) =>
@@ -100,7 +100,7 @@ describe('the next turn of a conversation', () => {
     expect([of(TOKENS_MIN), of(TOKENS_MIN - 1), of(10, 1)]).toEqual([1, 0, 1]);
   });
 
-  test('leaves the facts as they are where nothing is found', () => {
+  test('the facts stay the same object if no cached tokens are found', () => {
     const { affinity, answer } = memory();
     answer(QUESTION, 'a');
     expect(affinity.history('other', chatRequest(further(QUESTION))).recall(LONG, POLICY)).toBe(LONG);
@@ -108,7 +108,7 @@ describe('the next turn of a conversation', () => {
     expect(affinity.history('key', chatRequest(another)).recall(LONG, POLICY)).toBe(LONG);
   });
 
-  test('looks 32 turns back', () => {
+  test('the next turn is looked up in the 32 turns before it', () => {
     const { cached, answer } = memory();
     answer(QUESTION, 'a');
     let prompt = QUESTION;
@@ -119,7 +119,7 @@ describe('the next turn of a conversation', () => {
 });
 
 describe('a repeated prompt', () => {
-  test('finds its own tokens, and those of its beginnings by other models', () => {
+  test('a repeated prompt finds its own tokens, and the tokens of its beginnings by other models', () => {
     const { cached, answer, time } = memory();
     answer(QUESTION, 'b', 1_500);
     expect(cached(QUESTION)).toEqual([{ model: 'b', tokens: 1_500 }]);
@@ -135,10 +135,10 @@ describe('a repeated prompt', () => {
   });
 });
 
-describe('who wrote a message', () => {
+describe('which model wrote a message', () => {
   const writer = (affinity: Affinity, prompt: Prompt) => affinity.history('key', chatRequest(prompt)).writerOf(2);
 
-  test('is the family that answered what stands before it, however long ago', () => {
+  test('the writer of a message is the model family that answered the text before it, however long ago', () => {
     const { affinity, answer, time } = memory();
     answer(QUESTION, 'b');
     time.now += 100 * TTL_MS;
@@ -146,7 +146,7 @@ describe('who wrote a message', () => {
     expect(affinity.history('other', chatRequest(further(QUESTION))).writerOf(2)).toBeNull();
   });
 
-  test('is unknown where two families have answered it; models of one family are one', () => {
+  test('the writer of a message is unknown if two model families answered; models of one family count as one', () => {
     const { affinity, answer } = memory();
     answer(QUESTION, 'a');
     answer(QUESTION, 'c');
@@ -155,13 +155,13 @@ describe('who wrote a message', () => {
     expect(writer(affinity, further(QUESTION))).toBeNull();
   });
 
-  test('is unknown where the message differs from the answer: another model may have written it elsewhere', () => {
+  test('the writer of a message is unknown if the message differs from the answer, because another model may have written it', () => {
     const { affinity, answer } = memory();
     answer(QUESTION, 'b', 2_000, 'key', POLICY, markOf(said('assistant', 'Another answer.')));
     expect(writer(affinity, further(QUESTION))).toBeNull();
   });
 
-  test('is kept of short prompts where reasoning may come back, and of others not', () => {
+  test('the writer of a short prompt’s answer is remembered only if its reasoning may come back', () => {
     const { affinity, answer } = memory();
     answer(QUESTION, 'a', 10);
     expect(affinity.size).toBe(0);
@@ -176,7 +176,7 @@ describe('who wrote a message', () => {
   });
 });
 
-test('a route query that asks for a conversation does not keep it from being forgotten; a chat does', () => {
+test('a chat keeps a conversation in memory, but a route query does not', () => {
   for (const chats of [false, true]) {
     const { affinity, cached, answer } = memory(2);
     const other: Prompt = { messages: [said('user', 'Something else.')] };
@@ -184,7 +184,7 @@ test('a route query that asks for a conversation does not keep it from being for
     answer(QUESTION, 'a');
     answer(other, 'a');
     cached(further(QUESTION));
-    // Too short to be remembered itself.
+    // This prompt is too short to be remembered itself.
     if (chats) answer(further(QUESTION), 'a', 1);
     answer(third, 'a');
     expect(affinity.size).toBe(2);

@@ -8,7 +8,7 @@ const SEED = 7n;
 const mark = { cache_control: { type: 'ephemeral' } };
 const text = { type: 'text', text: 'Hi.' };
 
-/** The hash of the last turn of a conversation with this content. */
+/** Returns the hash of the last turn of a conversation with this content. */
 function hashOf(content: unknown, role = 'user'): bigint {
   const body = { model: 'auto', max_tokens: 9, messages: [{ role, content }] };
   const { request } = anthropicMessages.read(body, new Headers());
@@ -22,12 +22,12 @@ test('a turn has the same hash wherever its client sets its cache marks', () => 
   expect(hashOf([{ ...result, ...mark }])).toBe(hashOf([result]));
 });
 
-test('and another one for other words, roles or members', () => {
+test('a turn with other words, another role or other members has another hash', () => {
   const hashes = [hashOf('Hi.'), hashOf('Hi'), hashOf('Hi.', 'assistant'), hashOf([text, text])];
   expect(new Set([...hashes, hashOf([{ ...text, citations: [1] }])]).size).toBe(5);
 });
 
-test('and another one for the same texts in documents', () => {
+test('a turn with the same texts in documents has another hash', () => {
   const file = (...content: object[]) => ({ type: 'document', source: { type: 'content', content } });
   const written = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: text.text } };
   const two = [[text, text], [file(text), file(text)], [file(text, text)], [written, written], [text, written]];
@@ -35,13 +35,13 @@ test('and another one for the same texts in documents', () => {
   expect(new Set(hashes).size).toBe(hashes.length);
 });
 
-test('and another one for the result of another call', () => {
+test('a turn with the result of another call has another hash', () => {
   const resultOf = (id: string) => hashOf([{ type: 'tool_result', tool_use_id: id, content: 'Found.' }]);
   expect(resultOf('a')).toBe(resultOf('a'));
   expect(resultOf('a')).not.toBe(resultOf('b'));
 });
 
-/** The chained hash of the messages of a chat. */
+/** Returns the chained hash of the messages of a chat. */
 function hashOfAll(messages: ChatMessage[]): bigint {
   const request = chatRequest({ messages });
   return request.conversation.turns.reduce((hash, turn) => hashOfTurn(turn, request, hash), SEED);
@@ -53,13 +53,13 @@ const call = (id: string, name: string, text: string) => ({
   function: { name, arguments: text },
 });
 
-test('a message of calls has one hash without content and with null', () => {
+test('a message with calls has the same hash without content and with null as content', () => {
   const calls: ChatMessage = { role: 'assistant', tool_calls: [call('a', 'look', '{}')] };
   expect(hashOfAll([{ ...calls, content: null }])).toBe(hashOfAll([calls]));
   expect(hashOfAll([{ ...calls, content: '' }])).not.toBe(hashOfAll([calls]));
 });
 
-/** Some like the text of a call, so that messages meet at other borders; and halves of characters. */
+/** Some texts look like the text of a call, so that messages could be confused at other boundaries. Others are halves of characters. */
 const TEXTS = ['', '1', '0 0 ', '0 1 1', '1 0 1', '\ud800', '\ud801'];
 const MESSAGES: readonly ChatMessage[] = TEXTS.flatMap((a): ChatMessage[] => [
   { role: 'user', content: a },
@@ -73,7 +73,7 @@ const MESSAGES: readonly ChatMessage[] = TEXTS.flatMap((a): ChatMessage[] => [
   ]),
 ]);
 
-test('no two messages of texts and calls have one hash, nor a pair of them that of another', () => {
+test('no two different messages of texts and calls have the same hash, and neither do two pairs of messages', () => {
   expect(new Set(MESSAGES.map((one) => hashOfAll([one]))).size).toBe(MESSAGES.length);
   const few = MESSAGES.filter((_, at) => at % 11 === 0);
   const pairs = few.flatMap((one) => few.map((other) => hashOfAll([one, other])));

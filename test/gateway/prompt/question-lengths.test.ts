@@ -5,12 +5,15 @@ import { questionLengthOf } from '../../../src/routing/question-length.ts';
 import { facts, GENERAL, model, snapshot } from '../../routing/build.ts';
 import { chatRequest } from '../../support/model-request.ts';
 
-/** The part `tasks` of a server that learned from outcomes and their words (57258952), and what it found for `QUESTION`. */
+/**
+ * The stored part `tasks` of a server version that learned from outcomes and their words (57258952), and what that version found for
+ * `QUESTION`.
+ */
 const EARLIER = Buffer.from(
   'MUxCTAXu5nsAAAAAAABkQII1+JZujtO/rVdvXkPOqj/xLQxWboTpv04La1opDtE/AwAAAAEAAAAqAAAAAAAAYGNAAAAAAAAANEC6iW6im+gEwPA/Jeddh50/mV3wR/bCwr+8Tiv+LkCWP+zum5o6L9e/zm05/k6Nuj8HAAAAZwBlAG4AZQByAGEAbAAAAAAAAEBjQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABgAAAGMAbwBkAGkAbgBnAAAAAAAA4GNAAAAAAAAANECwE+wEO8H2v5p/OVTVJKM/oEtE1Gx+xL9MmJLHb3+fP8xIq2CmB9y/IRSPw2TsxD8BAAAAAQAAAG0AYD5PPR5RsD8AAAAAAAAAAFzIFW/+LrY/',
   'base64',
 );
-/** The figures on words at its end, which are not read. */
+/** The bytes at the end with figures about words, which are not read. */
 const WORDS_BYTES = 74;
 const QUESTION = 'seven words of a question of today';
 const FOUND = { general: -0.1071404046877861, coding: 0.04178492950009158 };
@@ -18,7 +21,7 @@ const FOUND = { general: -0.1071404046877861, coding: 0.04178492950009158 };
 const lengthOf = (content: string) =>
   questionLengthOf(chatRequest({ messages: [{ role: 'user', content }] }).conversation.turns);
 
-/** A policy with a declared quality for each task but the first. */
+/** A policy with a declared quality for each task except the first. */
 function policyOf(...names: readonly string[]): PolicySnapshot {
   const one = model('m', { q: 0.5 });
   const stated = Uint8Array.from(names, (_, at) => (at === 0 ? 0 : 1));
@@ -33,11 +36,14 @@ const TWO = policyOf('general', 'coding');
 const found = (lengths: QuestionLengths, task: string) => lengths.estimate(TWO, facts({ task }), lengthOf(QUESTION));
 
 describe('the lengths of questions', () => {
-  test.each(Object.entries(FOUND))('that an earlier version stored count for the task %s, to the bit', (task, by) => {
-    expect(found(new QuestionLengths(EARLIER), task)?.length).toBe(by);
-  });
+  test.each(Object.entries(FOUND))(
+    'stored lengths of an earlier version count for the task %s, exact to the bit',
+    (task, by) => {
+      expect(found(new QuestionLengths(EARLIER), task)?.length).toBe(by);
+    },
+  );
 
-  test('are the same after they were stored, with the mark of the installation', () => {
+  test('lengths of questions are the same after they were stored, with the mark of the installation', () => {
     const lengths = new QuestionLengths(EARLIER);
     expect(lengths.save()).toBeNull();
     lengths.note(TWO, facts({ task: 'coding' }), lengthOf('Why?'));
@@ -48,7 +54,7 @@ describe('the lengths of questions', () => {
     for (const task of ['general', 'coding']) expect(found(again, task)).toEqual(found(lengths, task));
   });
 
-  test('that are damaged count as none, wherever the damage is', () => {
+  test('damaged lengths of questions are ignored, wherever the damage is', () => {
     for (let end = 0; end < EARLIER.length - WORDS_BYTES; end++) {
       const cut = new QuestionLengths(EARLIER.subarray(0, end));
       expect([end, found(cut, 'general'), found(cut, 'coding')]).toEqual([end, null, null]);
@@ -58,7 +64,7 @@ describe('the lengths of questions', () => {
     expect(found(new QuestionLengths(notFinite), 'coding')).toBeNull();
   });
 
-  test('move no quality of a question without text, or of a task without questions', () => {
+  test('lengths change no quality for a question without text, or for a task without questions', () => {
     const lengths = new QuestionLengths();
     lengths.note(TWO, facts({ task: 'coding' }), 1);
     lengths.note(TWO, facts({ task: 'general' }), null);
@@ -67,7 +73,7 @@ describe('the lengths of questions', () => {
     expect(lengths.estimate(TWO, facts({ task: 'coding' }), 2)?.length).toBeLessThan(0);
   });
 
-  test('are those of 256 tasks at most: the task that was used least recently makes room', () => {
+  test('lengths are kept for at most 256 tasks: the task that was used least recently is replaced', () => {
     const names = Array.from({ length: 258 }, (_, at) => `task${at}`);
     const many = policyOf(...names);
     const lengths = new QuestionLengths();

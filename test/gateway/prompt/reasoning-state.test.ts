@@ -19,9 +19,9 @@ const call = (more: object, ofFunction: object = {}) => ({
 });
 const nobody = () => false;
 
-/** As each of them names it: what stands in an answer, what is left of it, and what is told to be missing. */
+/** The state as each dialect names it: the members of an answer, what is left of them, and the paths that are reported as dropped. */
 const DIALECTS: Readonly<Record<string, { given: object; left: object; dropped: readonly string[] }>> = {
-  'OpenRouter: encrypted, and readable beside it': {
+  'OpenRouter: encrypted and readable entries': {
     given: {
       reasoning: 'I compare.',
       reasoning_details: [
@@ -42,7 +42,7 @@ const DIALECTS: Readonly<Record<string, { given: object; left: object; dropped: 
     left: {},
     dropped: ['messages[1].reasoning_details'],
   },
-  'LiteLLM: blocks of Anthropic’s': {
+  'LiteLLM: Anthropic’s blocks': {
     given: {
       reasoning_content: 'I compare.',
       thinking_blocks: [
@@ -75,7 +75,7 @@ const DIALECTS: Readonly<Record<string, { given: object; left: object; dropped: 
       'messages[1].tool_calls[0].extra_content.google.thought_signature',
     ],
   },
-  'OpenAI’s items, as LiteLLM hands them on': {
+  'OpenAI’s items, as LiteLLM passes them on': {
     given: { reasoning_items: [{ type: 'reasoning', summary: [], encrypted_content: 'gAAAA…' }] },
     left: {},
     dropped: ['messages[1].reasoning_items'],
@@ -105,14 +105,14 @@ const DIALECTS: Readonly<Record<string, { given: object; left: object; dropped: 
 describe.each(Object.entries(DIALECTS))('%s', (_, { given, left, dropped }) => {
   const messages = [question, answer(given), question];
 
-  test('is known, and goes as it came to who may read it', () => {
+  test('signed state is recognized, and passed unchanged to a model that can read it', () => {
     expect(bearsState(messages)).toBe(true);
     const told = readableMessages(messages, () => true);
     expect(told.messages).toBe(messages);
     expect(told.dropped).toEqual([]);
   });
 
-  test('is left out for all others, and named; nothing else is touched', () => {
+  test('signed state is removed for all other models and reported as dropped; nothing else changes', () => {
     const before = structuredClone(messages);
     const told = readableMessages(messages, nobody);
     expect(told.messages).toEqual([question, answer(left), question]);
@@ -122,7 +122,7 @@ describe.each(Object.entries(DIALECTS))('%s', (_, { given, left, dropped }) => {
   });
 });
 
-test('a call that lost the state in its ID is answered under the ID that it has then', () => {
+test('if the ID of a call loses its state, the result of the tool refers to the shortened ID', () => {
   const id = 'call_1__thought__CoQB…';
   const calling = answer({ tool_calls: [{ ...call({}), id }] });
   const messages: ChatMessage[] = [question, calling, { role: 'tool', tool_call_id: id, content: '2' }];
@@ -132,15 +132,15 @@ test('a call that lost the state in its ID is answered under the ID that it has 
   expect(messages[2]!.tool_call_id).toBe(id);
 });
 
-describe('what every model can read', () => {
-  test('stays as it is, the same objects, without a look at its writer', () => {
+describe('messages that every model can read', () => {
+  test('messages without state stay the same objects, and their writer is not looked up', () => {
     const messages = [
       question,
       answer({ reasoning_content: 'I compare.', reasoning: 'I compare.' }),
       answer({ reasoning_details: [{ type: 'reasoning.text', text: 'I compare.', signature: null }] }),
       answer({ reasoning_details: 'I compare.', thinking_blocks: [], thought_signature: null, extra_content: {} }),
       answer({ tool_calls: [call({ extra_content: { google: { cached: true } } })] }),
-      // What looks like it in a caller's own words is the caller's.
+      // A member with this name in a caller's own message belongs to the caller.
       { ...question, thought_signature: 'x' },
     ];
     const told = readableMessages(messages, () => {
@@ -150,7 +150,7 @@ describe('what every model can read', () => {
     expect(bearsState(messages)).toBe(false);
   });
 
-  test('is decided for each message: by its writer', () => {
+  test('whether state is removed is decided for each message, by its writer', () => {
     const signed = answer({ thought_signature: 'CoQB…' });
     const messages = [question, signed, question, signed, question];
     const told = readableMessages(messages, (index) => index === 3);

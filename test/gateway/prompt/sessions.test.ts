@@ -12,12 +12,12 @@ function clock() {
 describe('the name of a session', () => {
   const sessions = new Sessions(() => 0);
 
-  test('is the one that the caller sent, and none is none', () => {
+  test('the name of a session is the name that the caller sent; without a name there is no session', () => {
     expect(sessions.nameOf('k', 'f81d4fae-7dec')).toBe('f81d4fae-7dec');
     expect(sessions.nameOf('k', null)).toBeNull();
   });
 
-  test('with an address or a secret in it is a hash, another one for each key', () => {
+  test('a session name that contains an address or a secret is stored as a hash, which differs between keys', () => {
     const [one, again, other] = ['k', 'k', 'l'].map((key) => sessions.nameOf(key, 'ada@example.com'));
     expect(one).toMatch(/^hash_[0-9a-f]{24}$/);
     expect(again).toBe(one!);
@@ -25,7 +25,7 @@ describe('the name of a session', () => {
   });
 
   test.each(['', 'with space', 'ünicode', 'x'.repeat(129), 'line\nbreak', OTHER_SESSIONS])(
-    'that cannot be kept counts with the others: %j',
+    'an invalid session name counts with the other sessions: %j',
     (claimed) => expect(sessions.nameOf('k', claimed)).toBe(OTHER_SESSIONS),
   );
 });
@@ -37,7 +37,7 @@ describe('the names of a run', () => {
     parentAgent,
   });
 
-  test('are those that the caller sent', () => {
+  test('the names of a run are the names that the caller sent', () => {
     const sessions = new Sessions(() => 0);
     expect(sessions.run('k', run('s', 'a', 'p'))).toEqual(run('s', 'a', 'p'));
     expect(sessions.run('k', run(null, 'a'))).toEqual(run(null, 'a'));
@@ -45,7 +45,7 @@ describe('the names of a run', () => {
     expect(sessions.run('k', run('s', 'ä'))).toEqual(run('s', OTHER_SESSIONS));
   });
 
-  test('are bounded by pairs of session and agent: many sessions name no more agents than one', () => {
+  test('names are bounded by pairs of session and agent: many sessions may not name more agents than one', () => {
     const sessions = new Sessions(() => 0, 4);
     const pairs = new Set<string>();
     for (let session = 0; session < 6; session++) {
@@ -64,7 +64,7 @@ const requests = fc.array(fc.tuple(fc.constantFrom('k', 'l', 'm'), fc.nat(12), f
 });
 type Made = (read: () => number, most: number) => Pick<Sessions, 'nameOf' | 'size'>;
 
-/** A key has at most so many names within a day, and one of these stays what it was; a day later all may be new. */
+/** The law: within a day, a key has at most this many names, and each name stays the same. A day later, all may be new. */
 const lawOfKeys = (make: Made) =>
   fc.assert(
     fc.property(requests, (sent) => {
@@ -85,7 +85,7 @@ const lawOfKeys = (make: Made) =>
     { numRuns: 200 },
   );
 
-/** All keys together have at most so many names. */
+/** The law: all keys together have at most this many names. */
 const lawOfAll = (make: Made) =>
   fc.assert(
     fc.property(requests, (sent) => {
@@ -98,18 +98,18 @@ const lawOfAll = (make: Made) =>
   );
 
 describe('names of sessions', () => {
-  test('are bounded in number and age, for a key and for all', () => {
+  test('session names are bounded in number and age, for one key and for all keys', () => {
     lawOfKeys((read, most) => new Sessions(read, most));
     lawOfAll((read, most) => new Sessions(read, 100, most));
   });
 
-  test('of a mutant that forgets nothing, or has no bound, would be caught', () => {
+  test('the laws about session names catch a mutant that never removes names, or has no limit', () => {
     expect(() => lawOfKeys((_, most) => new Sessions(() => 0, most))).toThrow();
     expect(() => lawOfKeys((read) => new Sessions(read, 100))).toThrow();
     expect(() => lawOfAll((read) => new Sessions(read, 100, 1_000))).toThrow();
   });
 
-  test('of one key never take the room of another’s while that is in use', () => {
+  test('the session names of one key never replace names of another key that are in use', () => {
     const { time, read } = clock();
     const sessions = new Sessions(read, 1_000, 50);
     for (let at = 0; at < 500; at++) {

@@ -17,14 +17,14 @@ const steps = fc.array(
   fc.record({
     key: fc.constantFrom('k', 'l', 'm'),
     name: fc.nat(7).map((at) => `n${at}`),
-    // Idle values make room: the limits are met only where few are.
+    // Idle values are replaced, so the limits are reached only if few values are idle.
     hours: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 1, 25),
     sets: fc.boolean(),
   }),
   { minLength: 20, maxLength: 80 },
 );
 
-/** A value is found by the key that set it alone, as it was last set; there are never more than the limits. */
+/** The law: only the key that set a value finds it, as it was last set, and the limits are never exceeded. */
 const lawOf = (make: Made) =>
   fc.assert(
     fc.property(steps, (all) => {
@@ -39,7 +39,7 @@ const lawOf = (make: Made) =>
           const value = `${at} ${count++}`;
           recent.set(key, name, value);
           last.set(at, value);
-          // What was just set is there.
+          // A value that was just set is found.
           expect(recent.get(key, name)).toBe(value);
         } else expect([undefined, last.get(at)]).toContain(recent.get(key, name));
         expect(recent.size).toBeLessThanOrEqual(LIMITS.mostOfAll);
@@ -50,11 +50,11 @@ const lawOf = (make: Made) =>
     { numRuns: 200 },
   );
 
-test('values within keys are bounded, and out of reach of other keys', () => {
+test('values of keys are bounded in number, and other keys cannot reach them', () => {
   lawOf((clock, limits) => new RecentByKey(clock, limits));
 });
 
-test('a mutant that has no bound of a key or of all, or shares its keys, would be caught', () => {
+test('the law catches a mutant without a limit for one key or for all keys, or that shares values between keys', () => {
   expect(() => lawOf((clock, limits) => new RecentByKey(clock, { ...limits, most: 100 }))).toThrow();
   expect(() => lawOf((clock, limits) => new RecentByKey(clock, { ...limits, mostOfAll: 100 }))).toThrow();
   const shared: Made = (clock, limits) => {
@@ -70,7 +70,7 @@ test('a mutant that has no bound of a key or of all, or shares its keys, would b
   expect(() => lawOf(shared)).toThrow();
 });
 
-test('an idle value makes room before one in use does', () => {
+test('an idle value is replaced before a value in use', () => {
   let now = 0;
   const recent = new RecentByKey<string>(() => now, LIMITS);
   for (const name of ['a', 'b', 'c', 'd']) recent.set('k', name, name);
@@ -83,10 +83,10 @@ test('an idle value makes room before one in use does', () => {
 
 test.each<[string, object, string | null]>([
   ['a whole answer', { type: 'message', id: 'msg_1' }, 'msg_1'],
-  ['the event that begins one', { type: 'message_start', message: { id: 'msg_1' } }, 'msg_1'],
-  ['an event without one', { type: 'ping' }, null],
-  ['one that is too long to come back', { id: 'm'.repeat(300) }, null],
-])('the ID of an answer is heard from %s', (_, event, id) => {
+  ['the event that begins an answer', { type: 'message_start', message: { id: 'msg_1' } }, 'msg_1'],
+  ['an event without an ID', { type: 'ping' }, null],
+  ['an ID that is too long to come back', { id: 'm'.repeat(300) }, null],
+])('the ID of an answer is read from %s', (_, event, id) => {
   const heard = new AnswerId();
   heard.hear([
     { type: 'text', choice: 0, text: 'x' },
@@ -96,7 +96,7 @@ test.each<[string, object, string | null]>([
 });
 
 const DAY_MS = 24 * HOUR_MS;
-/** A model answers, whose service keeps the history. */
+/** The answer comes from a model whose provider keeps the history. */
 const runtime = { originOf: () => 'origin' } as unknown as Runtime;
 const answerOf = (id: string) => ({
   id,
@@ -105,7 +105,7 @@ const answerOf = (id: string) => ({
   facts: facts(),
 });
 
-test('an answer is found for a day by its own key, among the last 1,000', async () => {
+test('an answer is found for a day, only by its own key, among the key’s latest 1,000 answers', async () => {
   await using store = await openInMemory();
   let now = DAY_MS;
   const threads = new Threads(store, () => now);
@@ -131,7 +131,7 @@ test('an answer is found for a day by its own key, among the last 1,000', async 
   ]);
 });
 
-test('a turn that overtakes the settlement of the one before waits for it', async () => {
+test('a turn that arrives before the settlement of the previous turn waits for it', async () => {
   await using store = await openInMemory();
   let isWritten = false;
   const late = {

@@ -5,7 +5,7 @@ import { openStore } from '../../../src/store/open.ts';
 import { tempFolder } from '../../store/support.ts';
 import { record } from './support.ts';
 
-/** Lists of many records: by the index alone, and with a bound on the work of a page. */
+/** Lists of many records: they read only the index, and the work for each page is bounded. */
 
 const NOISE = 'UPDATE records SET body = ?';
 
@@ -33,7 +33,7 @@ test('a list reads no body of an indexed record', async () => {
   expect(await log.list({ limit: 20 })).toEqual(before);
 });
 
-test('records that were indexed before there were summaries are listed the same, and get one in batches', async () => {
+test('records that were indexed before summaries existed are listed in the same way, and get a summary in batches', async () => {
   await using stand = await withRecords(250, (at) => record(at + 1, 5));
   const { log, file } = stand;
   while (await log.index());
@@ -52,7 +52,7 @@ test('records that were indexed before there were summaries are listed the same,
   expect(await log.list({ limit: 250 })).toEqual(before);
 });
 
-test('a record whose body is torn before it is indexed has no summary, and does not stop the index', async () => {
+test('a record with a damaged body gets no summary, and does not stop the index', async () => {
   await using stand = await withRecords(3, (at) => record(at + 1, 5));
   const { log, file } = stand;
   using db = new Database(file);
@@ -61,7 +61,7 @@ test('a record whose body is torn before it is indexed has no summary, and does 
   expect((await log.list({ limit: 9 })).entries.map(({ summary }) => summary !== null)).toEqual([true, false, true]);
 });
 
-test('a page looks at a bounded number of records, and the pages together find what matches', async () => {
+test('a page reads a bounded number of records, and the pages together find all matches', async () => {
   const rare = { ...record(1, 5), keyId: 'busy', user: 'u1', facts: { ...record(1, 5).facts, task: 'math' as const } };
   await using stand = await withRecords(12_000, (at) => ({
     ...(at === 3 ? rare : record(1, 5)),

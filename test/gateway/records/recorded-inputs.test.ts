@@ -4,7 +4,7 @@ import { chatRequest } from '../../support/model-request.ts';
 
 const caller = { keyId: 'k', labels: { team: 'search' }, team: 'team_1', user: null };
 
-test('a record keeps stream and labels, and of the metadata only the keys that the policy lists, redacted', () => {
+test('a record stores `stream` and the labels, and only the metadata keys that the policy lists, redacted', () => {
   const metadata = { team: 'red', mail: 'write to ada@example.com', secret: 'mine' };
   const policy = { recordedMetadata: ['team', 'mail', 'absent'] };
   expect(recordedOf(chatRequest({ stream: true, metadata }), caller, policy)).toEqual({
@@ -18,7 +18,7 @@ test('a record keeps stream and labels, and of the metadata only the keys that t
   });
 });
 
-test('a record keeps no metadata unless the policy lists a key', () => {
+test('a record stores no metadata unless the policy lists a key', () => {
   const request = chatRequest({ metadata: { team: 'red' } });
   expect(recordedOf(request, caller, { recordedMetadata: [] })).toEqual({
     ...caller,

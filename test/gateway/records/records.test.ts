@@ -16,7 +16,7 @@ import { record } from './support.ts';
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 20);
 
-/** With the qualities as a list, because typed arrays with NaN are never equal here. */
+/** Returns a record with its qualities as a list, because Bun never treats typed arrays with NaN as equal. */
 function plain(record: DecisionRecord | null) {
   return record && { ...record, quality: record.quality && [...record.quality] };
 }
@@ -66,7 +66,7 @@ test('a record is restored exactly', async () => {
   await store.close();
 });
 
-/** Any doubles and floats, including special values; often those that a row omits. */
+/** Any doubles and floats, including special values, and often values that a row omits. */
 const figures = <List extends Float64Array | Float32Array>(of: fc.Arbitrary<List>, zeros: List) =>
   fc.oneof(fc.constant(zeros), of);
 const size = { minLength: 3, maxLength: 3 };
@@ -77,7 +77,7 @@ const estimates: fc.Arbitrary<Estimate> = fc.record({
   length: fc.double(),
 });
 
-/** The bits, because numeric equality ignores negative zero. */
+/** Compares bits, because numeric equality ignores negative zero. */
 const bits = (list: Float64Array | Float32Array | null) => list && Buffer.from(list.slice().buffer).toString('hex');
 const plainEstimate = (of: Estimate | null) => of && [of.length, Object.is(of.length, -0), bits(of.quality)];
 
@@ -99,7 +99,7 @@ test('any estimate is restored exactly', async () => {
   await store.close();
 });
 
-test('an estimate stores nothing that is derivable', () => {
+test('an estimate stores no figure that can be computed', () => {
   const estimate = { quality, length: 0.5 };
   expect(encodeEstimate(estimate, quality)).toHaveLength(24);
   expect(encodeEstimate({ ...estimate, quality: quality.slice() }, quality)).toHaveLength(24);
@@ -107,7 +107,7 @@ test('an estimate stores nothing that is derivable', () => {
   expect(encodeEstimate(estimate, null)).toHaveLength(48);
 });
 
-test('a record without qualities and estimate has neither of their BLOBs', async () => {
+test('a record without qualities and estimate stores neither of their BLOBs', async () => {
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
   await store.commit([1, 2].map((id) => store.records.log.add(record(id, 5, id === 1 ? { quality: null } : {}))));
@@ -120,7 +120,7 @@ test('a record without qualities and estimate has neither of their BLOBs', async
   await store.close();
 });
 
-test('a record is found and listed as soon as it is added, and is kept over a clean end', async () => {
+test('a record is found and listed as soon as it is added, and survives a clean shutdown', async () => {
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
   records.add(record(1, 5));
@@ -134,7 +134,7 @@ test('a record is found and listed as soon as it is added, and is kept over a cl
   await again.store.close();
 });
 
-test('pruning deletes all older records and no others, in any number', async () => {
+test('pruning deletes all older records and no others, however many there are', async () => {
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
   const kept = idAt(NOW - 30 * DAY);
@@ -159,7 +159,7 @@ test('a revision stays as it was first saved', async () => {
   await store.close();
 });
 
-test('a revision is deleted with the last decision that could name it; the current one never is', async () => {
+test('a revision is deleted with the last decision that could refer to it; the active revision is never deleted', async () => {
   using folder = tempFolder();
   let day = 0;
   const { store, records } = await open(folder.file, () => NOW + day * DAY);
@@ -173,7 +173,7 @@ test('a revision is deleted with the last decision that could name it; the curre
     return found.flatMap((revision) => (revision ? [revision.revision] : []));
   };
   day = 40;
-  // The first was in force until day 10; decisions of that time are deleted from day 40 on.
+  // The first revision was active until day 10; decisions of that time are deleted from day 40 on.
   expect(await kept()).toEqual(['first', 'second', 'third']);
   day = 41;
   expect(await kept()).toEqual(['second', 'third']);
@@ -182,7 +182,7 @@ test('a revision is deleted with the last decision that could name it; the curre
   await store.close();
 });
 
-test('records and revisions of earlier versions can be read, with defaults for absent fields', async () => {
+test('records and revisions of earlier versions can be read, with defaults for missing fields', async () => {
   using folder = tempFolder();
   const [first, second] = recordsMigrations.versions;
   const before = await openSqlite(folder.file, [{ room: 'records', versions: [first!, second!] }]);

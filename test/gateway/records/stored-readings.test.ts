@@ -74,7 +74,7 @@ test('any readings are restored exactly', async () => {
   await store.close();
 });
 
-test('readings are stored as differences from the policy; without any, they have no row and number 0', async () => {
+test('readings are stored as differences from the policy; without differences they have no row, and number 0', async () => {
   using folder = tempFolder();
   const { store, records, note } = await open(folder.file);
   const { number } = note(seen(123.4));
@@ -95,7 +95,7 @@ test('readings are stored as differences from the policy; without any, they have
   await store.close();
 });
 
-test('readings accompany records until they are written, once; numbers grow and survive a restart', async () => {
+test('readings are written with records until they are stored, once; their numbers grow and survive a restart', async () => {
   using folder = tempFolder();
   const { store, records, note } = await open(folder.file);
   const readings = seen(50);
@@ -113,7 +113,7 @@ test('readings accompany records until they are written, once; numbers grow and 
   await store.close();
 });
 
-test('readings take the number of their decision where no other is given', async () => {
+test('readings use the number of their decision if no other number is available', async () => {
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
   const refused = () => {
@@ -127,7 +127,7 @@ test('readings take the number of their decision where no other is given', async
   await store.close();
 });
 
-test('readings whose record was rejected accompany the next', async () => {
+test('readings whose record was rejected are written with the next record', async () => {
   using folder = tempFolder();
   const { store, records, note } = await open(folder.file);
   const readings = seen(50);
@@ -141,7 +141,7 @@ test('readings whose record was rejected accompany the next', async () => {
   await store.close();
 });
 
-test('readings are deleted with the decisions that could name them, however long they were current', async () => {
+test('readings are deleted with the decisions that could refer to them, however long they were current', async () => {
   using folder = tempFolder();
   const { store, records, note, pass } = await open(folder.file);
   const readings = seen(50);
@@ -153,7 +153,7 @@ test('readings are deleted with the decisions that could name them, however long
   expect(timeOfId(second)).toBe(NOW + RENEW_MS);
   pass(30 * DAY);
   await records.prune(30 * DAY);
-  // A decision from within these 30 days may name readings that are an hour older.
+  // A decision of the last 30 days may refer to readings that are up to an hour older.
   expect(await records.findReadings(first, policy)).not.toBeNull();
   pass(1);
   await records.prune(30 * DAY);
@@ -165,7 +165,7 @@ test('readings are deleted with the decisions that could name them, however long
   await store.close();
 });
 
-test('readings of an earlier version, which knew no lengths of reference costs, have the declared ones', async () => {
+test('readings of an earlier version without lengths of reference costs get the declared lengths', async () => {
   using folder = tempFolder();
   const { store, records, note } = await open(folder.file);
   const prior = priorReadings(policy);

@@ -1,6 +1,6 @@
 import type { DecisionRecord } from '../../../src/core/decision-record.ts';
 
-/** A record of a chat with all that a record can have. */
+/** Makes a record of a chat with everything that a record can have. */
 export function record(id: number, time: number, over: Partial<DecisionRecord> = {}): DecisionRecord {
   return {
     id,

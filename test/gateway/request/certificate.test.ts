@@ -78,7 +78,7 @@ function tools(env: Readonly<Record<string, string | undefined>> = UPSTREAM_ENV)
   return { folder, shipped, loader: createPluginLoader(), env: { get }, now: Date.now, parse: parseFiles, rehearse };
 }
 
-/** As a process would have it that starts now, in no environment at all. */
+/** Past policies as in a process that starts now, with an empty environment. */
 function past(inForce: DecisionRuntime | null = null): PastPolicies {
   const parse = (files: Parameters<PolicyTools['parse']>[0]) => {
     parses++;
@@ -87,7 +87,7 @@ function past(inForce: DecisionRuntime | null = null): PastPolicies {
   return new PastPolicies({ ...tools({}), parse, inForce: () => inForce });
 }
 
-/** Puts a policy in force, and keeps it. */
+/** Activates a policy and stores its revision. */
 async function load(text: string, env?: Readonly<Record<string, string | undefined>>): Promise<PolicyCandidate> {
   write('policy.yaml', text);
   const judged = await buildCandidate(await readBundle(folder), tools(env));
@@ -104,7 +104,7 @@ interface Made {
   readonly estimate?: Estimate;
 }
 
-/** Makes a decision and keeps it. */
+/** Makes a decision and stores it. */
 async function decide(
   { runtime }: PolicyCandidate,
   { readings, outcome, model = 'auto', seed = '0', estimate }: Made = {},
@@ -117,7 +117,7 @@ async function decide(
   if (isRefusal(decision)) throw new Error('refused');
   const gateway = { records, nextId, now: Date.now };
   await store.commit(recordDecision(gateway, 'chat', decision, recorded, runtime.snapshot, outcome ?? null));
-  // Draws and learned figures are in records of earlier versions, which these stand for.
+  // These records stand for records of earlier versions, which have draws and learned figures.
   const { draw, estimate: own } = decision;
   return { ...(await records.find(decision.id))!, draw, estimate: own };
 }
@@ -136,8 +136,8 @@ const USED: DecisionOutcome = {
   usageReplaced: false,
 };
 
-describe('a decision of the past', () => {
-  test('is made again from what was kept, in another environment, under another policy', async () => {
+describe('repeating a decision of the past', () => {
+  test('a past decision is repeated from its stored data, in another environment, under another policy', async () => {
     const record = await decide(await load(models('a', 'b')), { outcome: USED });
     await load(models('c'));
     const { certificate, matches, reason, hindsight } = await certificateOf(record, records, past());
@@ -147,7 +147,7 @@ describe('a decision of the past', () => {
     expect(hindsight).toEqual({ runnerUp: 2_500_000, baseline: 3_000_000 });
   });
 
-  test('goes by the readings of then', async () => {
+  test('a repeated decision uses the readings of its own time', async () => {
     const policy = await load(models('a', 'b'));
     const readings = { ...priorReadings(policy.runtime.snapshot), number: 1, allHealthy: false };
     readings.health[0] = 1;
@@ -159,11 +159,11 @@ describe('a decision of the past', () => {
     expect(found.matches).toBe(true);
     expect(found.certificate).toMatchObject({ choice: 'b', readingsNumber: record.readingsNumber });
     expect(found.certificate!.candidates[1]!.endpoints[0]).toMatchObject({ health: 'ejected', open: false });
-    // The same without them is another decision.
+    // Without these readings, the decision is different.
     expect((await certificateOf({ ...record, readingsNumber: 0 }, records, past())).matches).toBe(false);
   });
 
-  test('knows which providers were left out, but neither keys nor addresses', async () => {
+  test('a repeated decision knows which providers were not set up, but neither keys nor addresses', async () => {
     const text = models('a', 'b').replace(
       /second: \{[^}]*\}/,
       'second: { adapter: openai-compatible, base_url_env: SECOND_URL }',
@@ -190,7 +190,7 @@ describe('a decision of the past', () => {
     },
   };
 
-  test('that no estimate corrected keeps no qualities: deciding again finds what the policy declared', async () => {
+  test('a decision without a corrected estimate stores no qualities: its repetition uses the qualities of the policy', async () => {
     const record = await decide(await load(models('a', 'b')));
     expect([record.quality, record.estimate]).toEqual([null, null]);
     await load(models('b', 'a'));
@@ -202,14 +202,14 @@ describe('a decision of the past', () => {
     ]);
     for (const change of [{ choice: 'b' }, { fallbacks: [] }, { reason: 'auto:other' }])
       expect((await certificateOf({ ...record, ...change }, records, past())).matches).toBe(false);
-    // One of an earlier version, which kept them, is held to them.
+    // A record of an earlier version has qualities, and the repetition must match them.
     const earlier = { ...record, quality: Float64Array.of(0.9, 0.8) };
     expect((await certificateOf(earlier, records, past())).matches).toBe(true);
     const other = { ...record, quality: Float64Array.of(0.9, 0.8 + Number.EPSILON) };
     expect((await certificateOf(other, records, past())).matches).toBe(false);
   });
 
-  test('of version 0.1 matches, or an earlier version made it: it never differs', async () => {
+  test('a decision of version 0.1 either matches or is reported as made by an earlier version; it is never a mismatch', async () => {
     const record = { ...(await decide(await load(models('a', 'b')))), labels: null };
     expect((await certificateOf(record, records, past())).matches).toBe(true);
     const other = await certificateOf({ ...record, choice: 'b' }, records, past());
@@ -220,7 +220,7 @@ describe('a decision of the past', () => {
     });
   });
 
-  test('goes by what was estimated then', async () => {
+  test('a repeated decision uses the recorded estimate', async () => {
     const record = await decide(await load(models('a', 'b')), { estimate });
     expect(record.choice).toBe('b');
     const { matches, certificate } = await certificateOf(record, records, past());
@@ -236,7 +236,7 @@ describe('a decision of the past', () => {
     );
   });
 
-  test('draws the same model again', async () => {
+  test('a repeated decision draws the same model', async () => {
     const learning = 'learning: { mode: shadow, explore: { share: 0.5, quality_margin: 1 } }\n';
     const policy = await load(`${models('a', 'b')}${learning}`);
     const drawn = new Map<string, DecisionRecord>();
@@ -254,7 +254,7 @@ describe('a decision of the past', () => {
     }
   });
 
-  test('does not match what it was not', async () => {
+  test('a repeated decision does not match an altered record', async () => {
     const record = await decide(await load(models('a', 'b')), { estimate });
     const qualities = record.quality!;
     const wrong: Partial<DecisionRecord>[] = [
@@ -273,14 +273,14 @@ describe('a decision of the past', () => {
   });
 });
 
-describe('where it cannot be made again, it says why:', () => {
+describe('a decision that cannot be repeated has a reason:', () => {
   const reasonFor = async (record: DecisionRecord, from = past()) => {
     const { certificate, matches, reason } = await certificateOf(record, records, from);
     expect([certificate, matches]).toEqual([null, null]);
     return reason;
   };
 
-  test('records and policies of earlier versions, and what is not kept any more', async () => {
+  test('the reason names records and policies of earlier versions, and data that is no longer stored', async () => {
     const policy = await load(models('a', 'b'));
     const record = await decide(policy);
     expect(await reasonFor({ ...record, readingsNumber: null })).toBe(
@@ -294,11 +294,11 @@ describe('where it cannot be made again, it says why:', () => {
     );
     await records.saveRevision({ ...(await records.findRevision(record.revision))!, surroundings: null });
     expect(await reasonFor(record)).toContain('An earlier version');
-    // While it is in force it is there.
+    // The active policy can always be used.
     expect((await certificateOf(record, records, past(policy.runtime))).matches).toBe(true);
   });
 
-  test('a policy that does not come out as it was', async () => {
+  test('the reason says that a policy cannot be built again as it was', async () => {
     const record = await decide(await load(models('a', 'b')));
     const revision = (await records.findRevision(record.revision))!;
     const find = (change: object) => past().find({ ...revision, ...change });
@@ -310,7 +310,7 @@ describe('where it cannot be made again, it says why:', () => {
     expect(await reasonFor(pinned)).toBe('The record of this decision does not match its policy revision.');
   });
 
-  test('a plugin whose code has changed, or that is gone', async () => {
+  test('the reason names a plugin whose code has changed or is missing', async () => {
     const plugin = (sign: string) => `import { defineStrategy, Type } from 'signalbox/plugin';
 export const own = defineStrategy({
   name: 'own', status: 'alpha', options: Type.Object({}),
@@ -333,12 +333,12 @@ export const own = defineStrategy({
     expect(await reasonFor(record)).toBe(reason);
     rmSync(join(folder, 'own.ts'));
     expect(await reasonFor(record)).toBe(reason);
-    // Nothing is parsed for it: a large policy would take a second, each time that somebody asks.
+    // Nothing is parsed in this case. Parsing a large policy would take a second, for each request.
     expect(parses).toBe(1);
   });
 });
 
-test('policies are built once for all who ask, few are kept, and the one in force is not built', async () => {
+test('each past policy is built once for all callers, few are kept, and the active policy is not built again', async () => {
   const revisions = [];
   for (const id of ['a', 'b', 'c', 'd', 'e']) {
     const { runtime } = await load(models(id));

@@ -10,15 +10,15 @@ const policy = snapshot([
   model('large', { tokenizer: 'cl100k_base', contextWindow: 4 * WINDOW }),
 ]);
 
-/** The tokenizers that would count a text whose estimate exceeds both windows. */
+/** Returns the tokenizers that would count a text whose estimate exceeds both windows. */
 function counting(text: string) {
   const refusal = refusalOf(policy, facts({ inputTokens: 10 * WINDOW, inputTokensMax: utf8Bytes(text) }));
   return decisiveTokenizers(refusal, false, policy, [text]).toSorted();
 }
 
-test('a prompt is counted for no model whose window it exceeds even with the longest tokens', () => {
+test('a prompt is not counted for a model whose window it would exceed even with the longest tokens', () => {
   expect(counting('x'.repeat(WINDOW * TOKEN_BYTES_MAX))).toEqual(['cl100k_base', 'o200k_base']);
   expect(counting('x'.repeat(WINDOW * TOKEN_BYTES_MAX + 1))).toEqual(['cl100k_base']);
-  // Bytes count, not characters.
+  // The limit is in bytes, not in characters.
   expect(counting('é'.repeat(2 * WINDOW * TOKEN_BYTES_MAX + 1))).toEqual([]);
 });

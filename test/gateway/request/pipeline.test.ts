@@ -8,7 +8,7 @@ import { contextWith } from '../../support/request-context.ts';
 
 const refused = new SignalboxError('payment_required', 'Pay first.');
 
-/** A request that nobody pays for, and the steps that its funding was asked for. */
+/** Serves a request without a payer. Returns the result and the calls to its funding. */
 async function served({ isDraining }: { isDraining: boolean }) {
   const steps: string[] = [];
   const funding = {
@@ -28,11 +28,11 @@ async function served({ isDraining }: { isDraining: boolean }) {
 }
 
 describe('the pipeline', () => {
-  test('answers the mended error of a request that ends before its exchange', async () => {
+  test('a request that ends before its exchange gets the error that its funding has completed with payment terms', async () => {
     expect(await served({ isDraining: false })).toEqual({ error: refused, steps: ['terms', 'mend'] });
   });
 
-  test('carries nothing out while the gateway shuts down, and asks for no payment', async () => {
+  test('no request is carried out while the gateway shuts down, and no payment is requested', async () => {
     const { error, steps } = await served({ isDraining: true });
     expect([error, steps]).toMatchObject([{ code: 'overloaded' }, []]);
   });

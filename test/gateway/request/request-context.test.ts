@@ -17,7 +17,7 @@ const recorder = {
 
 const ONE_STREAM = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: 1 };
 
-/** A request at a gate with one place, and what ended with it. */
+/** A request at a gate with one place, and what was released at its end. */
 function admitted(facts: ContextFacts = {}, gate = new Gate(() => performance.now())) {
   const ended: RequestContext[] = [];
   const caller = { ...callerNamed('k'), limits: ONE_STREAM };
@@ -41,7 +41,7 @@ function admitted(facts: ContextFacts = {}, gate = new Gate(() => performance.no
   return { context, gate, ended, hasStream };
 }
 
-describe('An error', () => {
+describe('the error of a request in the log and metrics', () => {
   const reportOf = (code: ErrorCode, status: number, isGone: boolean) => {
     const signal = isGone ? AbortSignal.abort() : new AbortController().signal;
     const { context, ended } = admitted({ signal });
@@ -49,33 +49,33 @@ describe('An error', () => {
     return ended.map((one) => ({ code: one.code, status: one.status }));
   };
 
-  test('is reported as the caller gets it', () => {
+  test('an error is reported as the caller gets it', () => {
     expect(reportOf('upstream_failed', 502, false)).toEqual([{ code: 'upstream_failed', status: 502 }]);
   });
 
-  test('after the caller has left has no reader', () => {
+  test('an error after the caller has disconnected is not reported', () => {
     expect(reportOf('upstream_failed', 502, true)).toEqual([{ code: null, status: 0 }]);
   });
 
-  test('that is a defect is reported in any case', () => {
+  test('an error that is a defect is reported in any case', () => {
     expect(reportOf('internal_error', 500, true)).toEqual([{ code: 'internal_error', status: 500 }]);
   });
 
-  test('at admission is reported though the caller has left', () => {
+  test('an error at admission is reported although the caller has disconnected', () => {
     const context = contextWith({ signal: AbortSignal.abort() });
     context.handled(429, 'rate_limit_exceeded');
     expect([context.status, context.code]).toEqual([429, 'rate_limit_exceeded']);
   });
 
-  test('that was kept has its code again', () => {
+  test('a stored error that is sent again is reported with its code', () => {
     const context = contextWith({ isReplayed: true, code: 'upstream_failed' });
     context.handled(502, null);
     expect(context.code).toBe('upstream_failed');
   });
 });
 
-describe('A request', () => {
-  test('gives its place back after its handler and its work, whichever is last', () => {
+describe('the resources of a request', () => {
+  test('a request releases its place when both its handler and its work have ended', () => {
     for (const order of [
       ['handled', 'end'],
       ['end', 'handled'],
@@ -95,7 +95,7 @@ describe('A request', () => {
     }
   });
 
-  test('that begins no work ends with its handler', () => {
+  test('a request that begins no work ends with its handler', () => {
     const { context, gate } = admitted();
     context.handled(200, null);
     expect(gate.inside).toBe(0);
@@ -103,7 +103,7 @@ describe('A request', () => {
 
   const isOverloaded = (error: unknown) => error instanceof SignalboxError && error.code === 'overloaded';
 
-  test('whose caller leaves the line makes room at once', async () => {
+  test('a request whose caller leaves the queue releases its place at once', async () => {
     const inside = admitted();
     const leaving = new AbortController();
     const { context, gate } = admitted({ signal: leaving.signal }, inside.gate);
@@ -115,7 +115,7 @@ describe('A request', () => {
     expect([gate.inside, gate.waiting]).toEqual([0, 0]);
   });
 
-  test('whose caller leaves after its turn came keeps its place until its work has ended', async () => {
+  test('a request whose caller leaves after its turn came keeps its place until its work has ended', async () => {
     const inside = admitted();
     const leaving = new AbortController();
     const { context, gate } = admitted({ signal: leaving.signal }, inside.gate);
@@ -128,7 +128,7 @@ describe('A request', () => {
     expect(gate.inside).toBe(0);
   });
 
-  test('that a shutdown cuts off has its work abandoned, now or as soon as it begins', () => {
+  test('a shutdown abandons the work of a request that it cuts off, now or as soon as the work begins', () => {
     const error = new SignalboxError('overloaded', 'over');
     for (const isFirst of [true, false]) {
       const abandoned: SignalboxError[] = [];
@@ -144,7 +144,7 @@ describe('A request', () => {
   const steps = ['handled', 'endWork', 'leaveFlight', 'cutOff', 'attach'] as const;
   const orders = fc.array(fc.constantFrom(...steps), { maxLength: 12 });
 
-  /** Returns the mistakes of a request that goes through these steps. */
+  /** Returns what went wrong with a request that takes these steps. */
   function mistakes(order: readonly (typeof steps)[number][], works: boolean, leave = true): string[] {
     const { context, gate, ended, hasStream } = admitted();
     const inFlight = new LinkedSet<RequestContext>();
@@ -171,11 +171,11 @@ describe('A request', () => {
     return found;
   }
 
-  test('ends exactly once, with all that it holds, in whatever order its parts end', () => {
+  test('a request ends exactly once and releases everything, in whatever order its parts end', () => {
     fc.assert(fc.property(orders, fc.boolean(), (order, works) => void expect(mistakes(order, works)).toEqual([])));
   });
 
-  test('would not if its work did not end', () => {
+  test('the law about ends fails if the work of a request never ends', () => {
     const law = fc.property(orders, (order) => mistakes(order, true, false).length === 0);
     expect(fc.check(law, { endOnFailure: true }).failed).toBe(true);
   });

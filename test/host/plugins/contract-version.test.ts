@@ -7,11 +7,11 @@ import { assertContract } from '../../../src/host/plugins/registry.ts';
 
 const provider = shipped.find(({ kind }) => kind === 'provider')!;
 
-/** A plugin as code of another version of the contract exports it. */
+/** A plugin as exported by code for another version of the contract. */
 const withVersion = (plugin: Plugin, contract: unknown) => ({ ...plugin, contract }) as Plugin;
 
-describe('the version of the contract', () => {
-  test('a provider of the first contract is refused with its name, the version and the page that says what to change', () => {
+describe('the version of the plugin contract', () => {
+  test('a provider plugin of the first contract is refused, with its name, the version and the page that explains the changes', () => {
     const { contract: _, ...unversioned } = provider as Plugin & { contract?: number };
     for (const old of [unversioned as Plugin, withVersion(provider, 1)]) {
       expect(() => assertContract(old)).toThrow(
@@ -23,7 +23,7 @@ describe('the version of the contract', () => {
     );
   });
 
-  test('a plugin of a later contract, or of none that there is, is refused', () => {
+  test('a plugin of a later or unknown version of the contract is refused', () => {
     for (const plugin of shipped) {
       for (const version of [3, 0, '2', Number.NaN]) {
         expect(() => assertContract(withVersion(plugin, version))).toThrow('of the plugin contract');

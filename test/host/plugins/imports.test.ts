@@ -9,14 +9,14 @@ const TYPES = `${IMPORT}export const one = <string>readFileSync('x', 'utf8');\n`
 test.each([
   ...['a.ts', 'a.mts', 'a.cts'].map((path) => [path, TYPES] as const),
   ...['a.mjs', 'a.cjs'].map((path) => [path, IMPORT] as const),
-  // As Bun runs them.
+  // Bun runs these files as JSX, too.
   ...['a.js', 'a.jsx', 'a.tsx', '/some/where.d/a.b.tsx'].map((path) => [path, MARKUP] as const),
 ])('imports are found in the language of a file: %s', (path, code) => {
-  // Markup imports its own runtime.
+  // JSX imports its own runtime.
   expect(of(path, code)).toContain('node:fs');
 });
 
-test('a file of another kind imports nothing, and a module that cannot be parsed is an error', () => {
+test('a file of another kind has no imports, and a module that cannot be parsed is an error', () => {
   for (const path of ['a.json', 'a.wasm', 'a', 'ts']) expect(of(path, 'import "node:fs"')).toEqual([]);
   expect(() => of('a.ts', 'import {')).toThrow();
 });

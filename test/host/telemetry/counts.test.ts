@@ -17,7 +17,7 @@ const real: Make = (max) => ({
   histogram: histogram({ name: 'n_seconds', help: 'Times.', labels: LABELS, bounds: BOUNDS }, max),
 });
 
-/** With values that could be confused with each other or with the series for the rest. */
+/** Label values that could be confused with each other or with the series for the rest. */
 const name = fc.constantFrom('a', 'b', 'other', '', 'a,what:b', 'b"\\\n', '__proto__', 'le');
 const told = fc.array(fc.tuple(name, name, fc.nat(8)), { maxLength: 60 });
 type Events = readonly (readonly [string, string, number])[];
@@ -31,7 +31,7 @@ async function pageOf(make: Make, events: Events): Promise<Page> {
   return readPage(await metricsPage([metrics.counter.family, metrics.histogram.family])());
 }
 
-/** Whether the page matches the events: in total, by bucket, and for each of the first names. */
+/** Whether the page matches the events: in total, by bucket, and for each of the first label values. */
 function isTrue(page: Page, events: Events): boolean {
   const sum = events.reduce((all, [, , value]) => all + value, 0);
   const has = (name: string, value: number, labels = {}) => (total(page, name, labels) ?? 0) === value;
@@ -61,19 +61,19 @@ async function firstLie(make: Make): Promise<Events | null> {
   return failed ? counterexample![0] : null;
 }
 
-describe('a metric', () => {
-  test('is on the page in total and by label, with a bounded number of series', async () => {
+describe('a counter or histogram', () => {
+  test('the metrics page has the total of a metric and its values by label, with a bounded number of series', async () => {
     expect(await firstLie(real)).toBeNull();
   });
 
   const wrongs: Readonly<Record<string, Make>> = {
-    'forgets what is beyond the bound': (max) => {
+    'loses what is beyond the bound': (max) => {
       const { counter, histogram } = real(max);
       const samples = () => [...counter.family.samples()].slice(0, max);
       return { histogram, counter: { ...counter, family: { ...counter.family, samples } } };
     },
     'has no bound': () => real(1_000),
-    'takes joined names for the names': (max) => {
+    'confuses label values that look the same when joined': (max) => {
       const { histogram } = real(max);
       const joined = counter({ name: 'n_total', help: 'Things.', labels: LABELS }, max);
       const at = (...values: string[]) => {
@@ -82,7 +82,7 @@ describe('a metric', () => {
       };
       return { histogram, counter: { ...joined, at } };
     },
-    'leaves the upper bound to the next bucket': (max) => {
+    'counts a value at the upper bound in the next bucket': (max) => {
       const { counter, histogram: shown } = real(max);
       const bounds = BOUNDS.map((bound) => bound - 0.5);
       const { at, family } = histogram({ ...shown.family, bounds }, max);
@@ -95,12 +95,12 @@ describe('a metric', () => {
     },
   };
   for (const [wrong, make] of Object.entries(wrongs)) {
-    test(`fails this law if it ${wrong}`, async () => {
+    test(`the law about metrics catches a metric that ${wrong}`, async () => {
       expect(await firstLie(make)).not.toBeNull();
     });
   }
 
-  test('starts at zero without labels, and has no series before the first event with labels', async () => {
+  test('a metric without labels starts at zero; a metric with labels has no series before its first event', async () => {
     const families = [
       counter({ name: 'a_total', help: 'A.', labels: [] }).family,
       counter({ name: 'b_total', help: 'B.', labels: ['x'] }).family,
@@ -112,13 +112,13 @@ describe('a metric', () => {
     expect(total(page, 'c_count')).toBe(0);
   });
 
-  test('is exact in the unit it is counted in', async () => {
+  test('a metric is exact in the unit in which it is counted', async () => {
     const { at, family } = counter({ name: 'credits_total', help: 'Credits.', labels: [], per: 1_000_000 });
     for (let i = 0; i < 10; i++) at().value += 100_000;
     expect(total(readPage(await metricsPage([family])()), 'credits_total')).toBe(1);
   });
 
-  test('is omitted if it is not a number', async () => {
+  test('the metrics page omits a value that is not a number', async () => {
     const { at, family } = histogram({ name: 'c', help: 'C.', labels: [], bounds: [1] });
     at().observe(Number.NaN);
     at().observe(3);

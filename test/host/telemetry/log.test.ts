@@ -46,13 +46,13 @@ const CHAT: LogFields = {
 const chat = (fields: LogFields, looks = PRETTY) => textOf(looks, (log) => log.info('chat', { ...CHAT, ...fields }));
 
 describe('the log', () => {
-  test('of a process of several names it in each line, as its metrics do', () => {
+  test('each log line of one of several processes names the process, as its metrics do', () => {
     const write = (log: ReturnType<typeof createLog>) => log.info('listening', { address: 'here' });
     expect(JSON.parse(textOf({ ...JSON_LINES, instance: 2 }, write))).toMatchObject({ instance: '2', address: 'here' });
     expect(textOf({ ...PRETTY, instance: 2 }, write)).toBe('09:30:05 #2 listening  address=here\n');
   });
 
-  test('writes whole lines, in batches, and in time', async () => {
+  test('the log writes complete lines, in batches, and in time', async () => {
     const taken: string[] = [];
     const log = createLog({ ...JSON_LINES, now: () => AT, write: (lines) => taken.push(lines) });
     log.info('one');
@@ -66,7 +66,7 @@ describe('the log', () => {
     expect(taken.length).toBe(2);
   });
 
-  test('counts its lines by level, and the lines that the sink drops', () => {
+  test('the log counts its lines by level, and the lines that the sink drops', () => {
     const log = createLog({ ...JSON_LINES, now: () => AT, write: () => {} });
     log.info('a');
     log.info('b');
@@ -86,7 +86,7 @@ describe('the log', () => {
     ]);
   });
 
-  test('in mode off writes only warnings and errors, and counts no others', () => {
+  test('in mode `off` the log writes and counts only warnings and errors', () => {
     const log = createLog({ ...styleOf('off', false, undefined), now: () => AT, write: () => {} });
     log.info('chat');
     log.warn('chat');
@@ -96,7 +96,7 @@ describe('the log', () => {
     expect(textOf(styleOf('off', false, undefined), (other) => other.info('chat'))).toBe('');
   });
 
-  test('has the chosen format; by default pretty on a terminal, and JSON elsewhere', () => {
+  test('the log has the chosen format; by default pretty on a terminal, and JSON elsewhere', () => {
     expect(styleOf('auto', true, undefined)).toEqual({ pretty: true, colours: true, quiet: false });
     expect(styleOf('auto', false, undefined)).toEqual({ pretty: false, colours: false, quiet: false });
     expect(styleOf('json', true, undefined).pretty).toBe(false);
@@ -106,7 +106,7 @@ describe('the log', () => {
     expect(styleOf('auto', true, '').colours).toBe(true);
   });
 
-  test('is valid JSON for any fields', () => {
+  test('a JSON log line is valid JSON for any fields', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: anyCodePoint }),
@@ -122,7 +122,7 @@ describe('the log', () => {
 });
 
 describe('a pretty line', () => {
-  test('shows the event, then its fields', () => {
+  test('a pretty line shows the event, then its fields', () => {
     const write = (log: ReturnType<typeof createLog>) =>
       log.warn('an attempt failed', { kind: 'timeout', status: 504 });
     expect(textOf(PRETTY, write)).toBe('09:30:05 warn: an attempt failed  kind=timeout  status=504\n');
@@ -131,13 +131,13 @@ describe('a pretty line', () => {
     );
   });
 
-  test('shows a chat in one line', () => {
+  test('a pretty line shows a chat in one line', () => {
     expect(chat({})).toBe(
       '09:30:05 200 auto → gpt-6-luna @ openai  1204→356 tokens  0.0123 Credits  ttft 312 ms  total 2.1 s  key k7mw2pq9x4ta\n',
     );
   });
 
-  test('shows anything unusual in colour, with the ID to look it up by', () => {
+  test('a pretty line shows anything unusual in colour, with the ID to look it up', () => {
     const fields = {
       status: 502,
       outcome: 'failed',
@@ -156,7 +156,7 @@ describe('a pretty line', () => {
     expect(coloured).toContain('\u001b[33mafter openai/gpt-6-luna:server_error\u001b[0m');
   });
 
-  test('shows any other request by its route', () => {
+  test('a pretty line shows any other request by its route', () => {
     const fields = {
       request: 'req_1',
       method: 'GET',
@@ -170,20 +170,20 @@ describe('a pretty line', () => {
     );
   });
 
-  test('shows a request that got no answer', () => {
+  test('a pretty line shows a request that got no answer', () => {
     expect(textOf(PRETTY, (log) => log.info('chat', { request: 'req_1', total_ms: 1 }))).toBe(
       '09:30:05 --- chat  total 1 ms\n',
     );
   });
 
-  test('shows the stack of a defect line by line', () => {
+  test('a pretty line shows the stack of a defect with one frame in each line', () => {
     const stack = 'Error: no\n    at one (a.ts:1)\n    at two\u001b[2J (b.ts:2)';
     expect(textOf(PRETTY, (log) => log.error('a request failed: internal error', { request: 'req_1', stack }))).toBe(
       '09:30:05 error: a request failed: internal error  request=req_1\n    Error: no\n    at one (a.ts:1)\n    at two\ufffd[2J (b.ts:2)\n',
     );
   });
 
-  test('shows a long list below its event, in lines that break after a comma', () => {
+  test('a pretty line shows a long list below its event, in lines that break after a comma', () => {
     const items = Array.from({ length: 12 }, (_, at) => `provider-${at} (KEY_${at}\u001b[2J is not set)`);
     const text = textOf(PRETTY, (log) => log.info('providers left out', { providers: items.join(', '), count: 12 }));
     const [head, ...lines] = text.trimEnd().split('\n');
@@ -194,7 +194,7 @@ describe('a pretty line', () => {
     expect(lines.map((line) => line.trim()).join(' ')).toBe(
       `providers=${items.join(', ').replaceAll('\u001b', '\ufffd')}`,
     );
-    // One long text is no list.
+    // One long text is not a list.
     const sentence = 'so many words '.repeat(20).trim();
     expect(textOf(PRETTY, (log) => log.info('said', { detail: sentence }))).toBe(`09:30:05 said  detail=${sentence}\n`);
   });
@@ -231,7 +231,7 @@ describe('a pretty line', () => {
     'credits',
   );
 
-  test('passes no control character to the terminal', () => {
+  test('a pretty line passes no control character to the terminal', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.oneof(name, value), value),

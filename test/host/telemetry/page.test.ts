@@ -8,7 +8,7 @@ import { readPage, total } from '../../support/prometheus.ts';
 const ERRORS = 'signalbox_metrics_errors_total';
 
 describe('a metrics page', () => {
-  test('is read anew each time', async () => {
+  test('each metrics page has the values of the moment when it is made', async () => {
     let figure = 1;
     const page = metricsPage([gauge('figure', 'A figure.', () => figure)]);
     expect(total(readPage(await page()), 'figure')).toBe(1);
@@ -16,7 +16,7 @@ describe('a metrics page', () => {
     expect(total(readPage(await page()), 'figure')).toBe(2);
   });
 
-  test('parses back to its input, for any names', async () => {
+  test('a metrics page can be parsed back to its input, for any names', async () => {
     const law = fc.asyncProperty(
       fc.uniqueArray(fc.string({ unit: 'grapheme' }), { maxLength: 8 }),
       fc.string({ unit: 'grapheme', minLength: 1 }).map((text) => `A ${text}`),
@@ -36,7 +36,7 @@ describe('a metrics page', () => {
     await fc.assert(law, { numRuns: 200 });
   });
 
-  test('omits a family that cannot be read, and counts it', async () => {
+  test('a metrics page omits a family that cannot be read, and counts the failure', async () => {
     const bad = gauge('bad', 'It fails.', () => {
       throw new Error('no');
     });
@@ -55,7 +55,7 @@ describe('a metrics page', () => {
     expect(total(readPage(await page()), ERRORS)).toBe(4);
   });
 
-  test('rejects two families with one name, and names that Prometheus rejects', () => {
+  test('two metric families with the same name, and names that Prometheus rejects, are errors', () => {
     const family = gauge('twice', 'It is there twice.', () => 0);
     expect(() => metricsPage([family, { ...family }])).toThrow('twice');
     expect(() => metricsPage([gauge('two words', 'No name.', () => 0)])).toThrow();
@@ -63,7 +63,7 @@ describe('a metrics page', () => {
     expect(() => metricsPage([gauge(ERRORS, 'Its own.', () => 0)])).toThrow(ERRORS);
   });
 
-  test('has no sample for an empty family without labels', async () => {
+  test('a metrics page has no sample for an empty family without labels', async () => {
     const none: Family = { name: 'none', help: 'It is not known.', labels: [], type: 'gauge', samples: () => [] };
     expect(readPage(await metricsPage([none])()).get('none')!.samples).toEqual([]);
   });
@@ -76,15 +76,15 @@ describe('the page parser', () => {
     'a series twice': '# HELP a A.\n# TYPE a gauge\na{x="1"} 1\na{x="1"} 2\n',
     'a family twice': '# HELP a A.\n# TYPE a gauge\n# HELP a A.\n# TYPE a gauge\n',
     'a label that is not escaped': '# HELP a A.\n# TYPE a gauge\na{x="1"2"} 1\n',
-    'what is no number': '# HELP a A.\n# TYPE a gauge\na Nan\n',
-    'a counter by another name': '# HELP a A.\n# TYPE a counter\na 1\n',
+    'a value that is not a number': '# HELP a A.\n# TYPE a gauge\na Nan\n',
+    'a counter with another name': '# HELP a A.\n# TYPE a counter\na 1\n',
     'buckets that do not add up':
       '# HELP a A.\n# TYPE a histogram\na_bucket{le="1"} 2\na_bucket{le="+Inf"} 1\na_sum 1\na_count 1\n',
     'a histogram without its last bucket': '# HELP a A.\n# TYPE a histogram\na_bucket{le="1"} 1\na_sum 1\na_count 1\n',
     'a page that was cut off': '# HELP a A.\n# TYPE a gauge\na 1',
   };
   for (const [what, text] of Object.entries(refused)) {
-    test(`rejects ${what}`, () => {
+    test(`the parser of metrics pages rejects ${what}`, () => {
       expect(() => readPage(text)).toThrow();
     });
   }

@@ -16,13 +16,13 @@ function busyFor(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end; );
 }
 
-describe('a watched process', () => {
-  test('reports its memory, processor time and age', async () => {
+describe('the metrics of a process', () => {
+  test('the metrics have the memory, CPU time and start time of the process', async () => {
     expect(await figure('process_resident_memory_bytes')).toBeWithin(10e6, 10e9);
     expect(await figure('process_heap_bytes')).toBeWithin(100e3, 10e9);
     expect(await figure('process_start_time_seconds')).toBeWithin(Date.now() / 1000 - 3_600, Date.now() / 1000 + 1);
     const before = await figure('process_cpu_seconds_total');
-    // A busy machine gives it little time.
+    // The loop may take long, because a busy machine gives this process little CPU time.
     for (const end = performance.now() + 10_000; performance.now() < end; ) {
       busyFor(100);
       if ((await figure('process_cpu_seconds_total')) - before > 0.02) break;
@@ -30,7 +30,7 @@ describe('a watched process', () => {
     expect((await figure('process_cpu_seconds_total')) - before).toBeWithin(0.02, 2);
   });
 
-  test('reports its open files, where the system does', async () => {
+  test('the metrics have the open files if the system reports them', async () => {
     if (process.platform !== 'linux') return;
     const before = await figure('process_open_fds');
     const files = Array.from({ length: 20 }, () => openSync('/dev/null', 'r'));
@@ -39,7 +39,7 @@ describe('a watched process', () => {
     expect(await figure('process_max_fds')).toBeGreaterThan(20);
   });
 
-  test('reports the lag of its event loop', async () => {
+  test('the metrics have the lag of the event loop', async () => {
     const late = async () => (await figure(`${LAG}_sum`)) ?? 0;
     await waitFor(async () => (await figure(`${LAG}_count`)) > 0);
     const before = await late();

@@ -10,17 +10,17 @@ const SECRETS = Array.from({ length: 5 }, makeSecret);
 const ODD = 'pass"word\\with/odd+signs=9';
 registerSecrets([...SECRETS, ODD, undefined, '', null]);
 
-/** Every piece of a secret that must not appear. */
+/** Returns every piece of a secret that must not appear. */
 const piecesOf = (secret: string) =>
   Array.from({ length: secret.length - RUN_MIN + 1 }, (_, at) => secret.slice(at, at + RUN_MIN));
-/** Eight letters of one case could be a word, and pass if they stand alone. */
+/** Eight letters of one case could be a word, so they may appear on their own. */
 const leaks = (text: string) => SECRETS.flatMap(piecesOf).filter((piece) => text.includes(piece));
 
 const secret = fc.constantFrom(...SECRETS);
 const words = fc.string({ unit: fc.constantFrom(...'abc XYZ 019 .,:;/"\\\n{}[]-_'), maxLength: 40 });
 
 describe('a scrubbed text', () => {
-  test('contains no registered secret, nor a long piece of one', () => {
+  test('a scrubbed text has no registered secret, and no long piece of one', () => {
     const piece = fc
       .tuple(secret, fc.nat(), fc.nat())
       .map(([text, from, length]) => text.slice(from % 28, (from % 28) + 12 + (length % 28)));
@@ -37,7 +37,7 @@ describe('a scrubbed text', () => {
     );
   });
 
-  test('is unchanged if it had none', () => {
+  test('a text without secrets is not changed', () => {
     fc.assert(
       fc.property(words, (text) => {
         expect(scrub(text)).toBe(text);
@@ -52,7 +52,7 @@ describe('a scrubbed text', () => {
     expect(scrub(help)).toBe(help);
   });
 
-  test('contains no secret of thousands of characters', () => {
+  test('a scrubbed text has no secret of thousands of characters', () => {
     const long = Array.from({ length: 100 }, makeSecret).join('');
     registerSecrets([long]);
     expect(hasSecret(`It is ${long}.`)).toBe(true);
@@ -60,13 +60,13 @@ describe('a scrubbed text', () => {
     expect(mask(`It is ${long}.`)).toBe(`It is ${'*'.repeat(long.length)}.`);
   });
 
-  test('keeps a word that is part of a secret, and loses a longer part', () => {
+  test('a scrubbed text keeps a word that is part of a secret, and loses a longer part', () => {
     registerSecrets(['upstream-secret-for-tests']);
     expect(scrub('the upstream said no')).toBe('the upstream said no');
     expect(scrub('the upstream-secret said no')).toBe('the [secret] said no');
   });
 
-  test('keeps short values and addresses', () => {
+  test('a scrubbed text keeps short values and addresses', () => {
     registerSecrets(['ollama', 'http://127.0.0.1:11434/v1', 'workstation', '  ']);
     const said = 'ollama on the workstation at http://127.0.0.1:11434/v1 answers';
     expect(scrub(said)).toBe(said);
@@ -85,10 +85,10 @@ describe('a scrubbed text', () => {
     ['a bearer token', 'Bearer abcdef012345678'],
     ['a header', 'authorization: Basic dXNlcjpwYXNzd29yZA=='],
     ['a header in JSON', '"x-api-key": "0123456789abcdef"'],
-    ['a known one in JSON', JSON.stringify(ODD).slice(1, -1)],
-    ['a known one in a URL', encodeURIComponent(ODD)],
+    ['a registered secret in JSON', JSON.stringify(ODD).slice(1, -1)],
+    ['a registered secret in a URL', encodeURIComponent(ODD)],
   ] as const) {
-    test(`contains no ${what}`, () => {
+    test(`a scrubbed text contains no ${what}`, () => {
       const clean = scrub(`before ${text} after`);
       expect(clean).toStartWith('before ');
       expect(clean).toEndWith(' after');
@@ -99,7 +99,7 @@ describe('a scrubbed text', () => {
   }
 });
 
-test('scrubbed JSON stays JSON, changed only in texts and names with secrets', () => {
+test('scrubbed JSON is still valid JSON, and differs only in texts and names with secrets', () => {
   fc.assert(
     fc.property(fc.dictionary(words, fc.oneof(fc.integer(), words, secret)), (value) => {
       const text = JSON.stringify(scrubAll({ error: value, [`of ${SECRETS[0]}`]: 1 }));
@@ -136,7 +136,7 @@ describe('the log', () => {
     secret.map((one) => `key ${one}.`),
   );
 
-  test('writes no secret at any level, in either format, in a message or a field', () => {
+  test('the log writes no secret at any level, in either format, in a message or a field', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom('a', 'detail', 'upstream_message'), field),
@@ -157,7 +157,7 @@ describe('the log', () => {
     );
   });
 
-  test('writes everything else unchanged', () => {
+  test('the log writes everything that is not secret unchanged', () => {
     const fields: LogFields = {
       decision: 'dec_0a4x1wm3zk0',
       model: 'gpt-6-luna',
@@ -173,7 +173,7 @@ describe('the log', () => {
     );
   });
 
-  test('removes a secret as soon as it is registered', () => {
+  test('the log removes a secret as soon as it is registered', () => {
     const late = makeSecret();
     const write = () => lines(false, (log) => log.info('reloaded', { detail: late }));
     expect(write()).toContain(late);

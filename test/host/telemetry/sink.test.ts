@@ -24,7 +24,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A real pipe whose reader takes as much as requested. */
+/** A real pipe whose reader reads as much as the test requests. */
 function openPipe(options: SinkOptions = {}) {
   const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
   const writer = openSync(pipe, constants.O_WRONLY);
@@ -45,7 +45,7 @@ function openPipe(options: SinkOptions = {}) {
     leave: () => closeSync(reader),
     close: () => closeSync(writer),
     text: () => Buffer.concat(parts).toString(),
-    /** Reads until everything taken has arrived. */
+    /** Reads until every accepted line has arrived. */
     async readAll(sink: Sink): Promise<void> {
       let isDone = false;
       void sink.drain(10_000).then(() => {
@@ -72,7 +72,7 @@ const reads = fc.array(fc.tuple(fc.integer({ min: 1, max: 70_000 }), fc.integer(
 });
 const room = fc.integer({ min: 30_000, max: 400_000 });
 
-/** Writes lines while a reader reads at any pace; throws if a line is damaged or unaccounted for. */
+/** Writes lines while a reader reads at any speed. Throws if a line is damaged or not accounted for. */
 async function keepsLinesWhole(writes: Writes, readings: Reads, options: SinkOptions): Promise<void> {
   const { sink, read, readAll, text, leave, close } = openPipe(options);
   try {
@@ -103,7 +103,7 @@ async function keepsLinesWhole(writes: Writes, readings: Reads, options: SinkOpt
   }
 }
 
-/** A system that takes at most some bytes per write. */
+/** A system that accepts only some bytes in each write. */
 const inParts =
   (most: number): WriteCall =>
   (fd, bytes, offset, length, done) =>
@@ -113,32 +113,32 @@ const law = (change: (write: WriteCall) => WriteCall) =>
   fc.asyncProperty(batches, reads, room, fc.integer({ min: 500, max: 100_000 }), (writes, readings, bytesMax, most) =>
     keepsLinesWhole(writes, readings, { bytesMax, write: change(inParts(most)) }),
   );
-/** Pipes are slow. */
+/** There are few runs, because pipes are slow. */
 const FEW = { numRuns: 60, endOnFailure: true };
 
 /** Sinks with plausible mistakes. */
 const MUTANTS: Readonly<Record<string, (write: WriteCall) => WriteCall>> = {
-  'takes a part of a write for all of it': (write) => (fd, bytes, offset, length, done) =>
+  'treats a partial write as complete': (write) => (fd, bytes, offset, length, done) =>
     write(fd, bytes, offset, length, (error) => done(error, length)),
-  'counts characters for bytes': (write) => (fd, bytes, offset, length, done) =>
+  'counts characters instead of bytes': (write) => (fd, bytes, offset, length, done) =>
     write(fd, bytes, offset, length, (error, count) =>
       done(error, bytes.toString('utf8', offset, offset + count).length),
     ),
 };
 
-describe('a sink', () => {
-  test('delivers every line whole and in order, or counts it as dropped, at any pace of its reader', async () => {
+describe('a sink for log lines', () => {
+  test('a sink delivers every line complete and in order, or counts it as dropped, at any speed of its reader', async () => {
     await fc.assert(
       law((write) => write),
       tries('a sink delivers every line whole and in order, or counts it as dropped', 25, 1_000),
     );
   });
 
-  test.each(Object.entries(MUTANTS))('fails this law if it %s', async (_, mutant) => {
+  test.each(Object.entries(MUTANTS))('the law about sinks catches a sink that %s', async (_, mutant) => {
     expect((await fc.check(law(mutant), FEW)).failed).toBe(true);
   });
 
-  test('never blocks its writer on a stalled reader, and drops lines beyond its buffer', async () => {
+  test('a sink never blocks its writer on a stalled reader, and drops lines beyond its buffer', async () => {
     const { sink, text, readAll, leave, close } = openPipe({ bytesMax: 300_000 });
     const told: number[] = [];
     sink.onResume((lines) => told.push(lines));
@@ -155,7 +155,7 @@ describe('a sink', () => {
     const lost = sink.lost;
     await readAll(sink);
     expect(text()).toBe(line.repeat(1_000 - lost));
-    // Called once, when there is room.
+    // The listener is called once, when there is room again.
     expect(told).toEqual([lost]);
     sink.write('again\n');
     await readAll(sink);
@@ -164,7 +164,7 @@ describe('a sink', () => {
     close();
   });
 
-  test('takes lines again right after one that exceeds its buffer', async () => {
+  test('a sink accepts lines again right after a line that exceeds its buffer', async () => {
     const { sink, text, readAll, leave, close } = openPipe({ bytesMax: 100 });
     sink.write(`${'x'.repeat(101)}\n`);
     await sink.drain(1_000);
@@ -175,7 +175,7 @@ describe('a sink', () => {
     close();
   });
 
-  test('counts all lines as dropped once its reader is gone', async () => {
+  test('a sink counts all lines as dropped once its reader is gone', async () => {
     const { sink, leave, close } = openPipe();
     const line = `${'x'.repeat(9_999)}\n`;
     for (let i = 0; i < 20; i++) sink.write(line);
@@ -191,7 +191,7 @@ describe('a sink', () => {
     close();
   });
 
-  test('counts all lines as dropped if its descriptor is closed', async () => {
+  test('a sink counts all lines as dropped if its descriptor is closed', async () => {
     const { sink, leave, close } = openPipe();
     leave();
     close();
@@ -200,7 +200,7 @@ describe('a sink', () => {
     expect(sink.lost).toBe(1);
   });
 
-  test('retries a full disk, and continues where it stopped', async () => {
+  test('a sink retries on a full disk, and continues where it stopped', async () => {
     const file = join(folder, 'file');
     const fd = openSync(file, 'w');
     let isFull = false;
@@ -216,7 +216,7 @@ describe('a sink', () => {
     closeSync(fd);
   });
 
-  test('drops no more than a real full disk has no room for', async () => {
+  test('a sink drops no more lines than a real full disk has no room for', async () => {
     const fd = openSync('/dev/full', 'w');
     const sink = openSink(fd, { bytesMax: 10 });
     for (const line of ['one\n', 'two\n', 'three\n', 'four\n']) {
@@ -225,7 +225,7 @@ describe('a sink', () => {
     }
     await sink.drain(50);
     expect(sink.lost).toBe(2);
-    // A write of the loop that is under way is left to it.
+    // A write of the loop that is in progress is not interrupted.
     await waitFor(() => {
       sink.flushNow();
       return sink.lost === 4;
@@ -249,16 +249,16 @@ describe('at the exit of the process, a sink', () => {
     );
   };
 
-  test('has written the last lines', async () => {
+  test('at the exit of the process, a sink has written the last lines', async () => {
     for (const command of ['', '| cat', `> ${join(folder, 'out')}; cat ${join(folder, 'out')}`]) {
       const child = await run(`sink.write('one\\n'); sink.write('two\\n'); process.exit(0);`, command);
       expect(await new Response(child.stdout).text()).toBe('one\ntwo\n');
     }
   });
 
-  test('does not wait for a stalled reader', async () => {
+  test('at the exit of the process, a sink does not wait for a stalled reader', async () => {
     const bodies = [
-      // Stuck in a write, with a full pipe.
+      // The process is stuck in a write to a full pipe.
       `sink.write('x'.repeat(99_999) + '\\n'); await Bun.sleep(50); sink.write('last\\n'); process.exit(0);`,
       `for (let i = 0; i < 200; i++) sink.write('x'.repeat(999) + '\\n'); process.exit(0);`,
     ];
@@ -270,7 +270,7 @@ describe('at the exit of the process, a sink', () => {
     }
   });
 
-  test('can be drained first', async () => {
+  test('a sink can be drained before the process exits', async () => {
     const child = await run(
       `sink.write(('x'.repeat(999) + '\\n').repeat(2_000)); await sink.drain(5_000); process.exit(sink.lost);`,
       '| (sleep 0.2; cat)',

@@ -17,7 +17,7 @@ const HOSTILE: readonly unknown[] = [
 
 test('any thrown value has a text of 1 to 4,000 characters, and reading it never throws', () => {
   const long = fc.string({ minLength: 5_000, maxLength: 9_000 });
-  // In functions, since fast-check itself looks at values.
+  // The values are wrapped in functions, because fast-check itself reads them.
   const held = (value: unknown) => () => value;
   const thrown = fc.oneof(
     fc.anything().map(held),
@@ -34,7 +34,7 @@ test('any thrown value has a text of 1 to 4,000 characters, and reading it never
   );
 });
 
-test('an Error shows its stack, any other object its message, and a text itself', () => {
+test('the text of an Error is its stack, of any other object its message, and of a string the string', () => {
   const error = new TypeError('lost');
   expect(stackOf(error)).toBe(error.stack ?? '');
   expect(stackOf({ message: 'lost', stack: 7 })).toBe('lost');

@@ -36,7 +36,7 @@ const routingOf = (
 
 const failed = (more: Partial<AttemptRecord> = {}) => attempt({ failure: 'server', firstPartMs: null, ...more });
 
-/** A request that is over. */
+/** Makes a request that has ended. */
 const seenOf = (facts: ContextFacts = {}): RequestContext =>
   contextWith({ route: '/v1/chat/completions', status: 200, ...facts });
 
@@ -49,37 +49,37 @@ async function pageOf(seen: readonly RequestContext[], make: () => ChatMetrics =
   return readPage(await metricsPage(metrics.families)());
 }
 
-describe('A chat request', () => {
+describe('the outcome of a chat request', () => {
   const refused = (code: ErrorCode, status: number = ERRORS[code].status) => seenOf({ code, status });
   const ways: readonly (readonly [string, RequestContext, string])[] = [
     ['that was answered', carriedOut(), 'completed'],
     ['that failed upstream', carriedOut({ status: 'failed' }, { code: 'upstream_failed', status: 502 }), 'failed'],
     ['whose answer broke off', carriedOut({ status: 'broken' }), 'broken'],
     ['whose caller left', carriedOut({ status: 'abandoned' }), 'abandoned'],
-    ['whose caller left before anything was done', seenOf({ status: 0 }), 'abandoned'],
-    ['that was answered before', seenOf({ isReplayed: true }), 'replayed'],
-    ['that failed before, and is told so again', seenOf({ isReplayed: true, status: 502 }), 'replayed'],
+    ['whose caller left before any work was done', seenOf({ status: 0 }), 'abandoned'],
+    ['that replays a stored answer', seenOf({ isReplayed: true }), 'replayed'],
+    ['that replays a stored error', seenOf({ isReplayed: true, status: 502 }), 'replayed'],
     ['that must be paid for', refused('payment_required'), 'quoted'],
     ['without money', refused('insufficient_quota'), 'refused'],
-    ['that makes no sense', refused('invalid_value'), 'refused'],
-    ['at a gateway with too many', refused('overloaded'), 'unavailable'],
-    ['of a stream that had begun when there was no room', refused('overloaded', 200), 'unavailable'],
+    ['that is invalid', refused('invalid_value'), 'refused'],
+    ['at a gateway that is overloaded', refused('overloaded'), 'unavailable'],
+    ['of a stream that had begun when there was no memory', refused('overloaded', 200), 'unavailable'],
     ['at a gateway with a defect', refused('internal_error'), 'unavailable'],
   ];
   for (const [what, seen, outcome] of ways) {
-    test(`${what} is ${outcome}`, async () => {
+    test(`the outcome of a chat ${what} is ${outcome}`, async () => {
       const page = await pageOf([seen]);
       expect(total(page, CHATS)).toBe(1);
       expect(total(page, CHATS, { outcome })).toBe(1);
     });
   }
 
-  test('whose output a fund capped counts for that fund, by whether it ran into the cap', async () => {
+  test('a chat whose output a fund limited counts for that fund, by whether it reached the limit', async () => {
     const page = await pageOf([
       carriedOut({ cappedBy: 'purse' }),
       carriedOut({ cappedBy: 'purse' }, { hasReachedCap: true }),
       carriedOut({ cappedBy: 'balance' }, { hasReachedCap: true }),
-      // Its own cap.
+      // This chat reached a limit of its own request.
       carriedOut({}, { hasReachedCap: true }),
     ]);
     const capped = (fund: string, end: string) => total(page, 'signalbox_chats_capped_total', { fund, end });
@@ -87,14 +87,14 @@ describe('A chat request', () => {
     expect([capped('purse', 'within'), capped('purse', 'length'), capped('balance', 'length')]).toEqual([1, 1, 1]);
   });
 
-  test('is counted by its destination: by the selector and the endpoint that answered', async () => {
+  test('a chat is counted by its selector and by the endpoint that answered', async () => {
     const page = await pageOf([
       carriedOut(),
       carriedOut({ attempts: [failed(), attempt({ model: 'b', provider: 'q', upstream: 'b-up' })] }),
       carriedOut({}, { routing: routingOf({ model: 'a', pinned: true }) }),
       carriedOut({ status: 'failed', attempts: [failed()] }),
       carriedOut({ status: 'abandoned', attempts: [attempt({ firstPartMs: null })] }),
-      // Its first content came with the failure, and nobody saw it.
+      // The first content of this attempt came together with its failure, so the caller did not see it.
       carriedOut({ status: 'abandoned', attempts: [failed({ firstPartMs: 3 })] }),
       carriedOut({ status: 'broken', attempts: [failed({ firstPartMs: 3, failure: 'cut' })] }),
       seenOf({ status: 401, code: 'invalid_api_key' }),
@@ -113,7 +113,7 @@ describe('A chat request', () => {
     ]);
   });
 
-  test('is one by its route and its method', async () => {
+  test('a request counts as a chat according to its route and method', async () => {
     const page = await pageOf([
       seenOf({ route: '/v1/route', routing: routingOf({}, { health: 2 }) }),
       seenOf({ route: '/v1/models', method: 'GET' }),
@@ -123,7 +123,7 @@ describe('A chat request', () => {
     expect(total(page, 'signalbox_rejections_total', { kind: 'health' })).toBe(2);
   });
 
-  test('has a time, and a stream that showed content one to it', async () => {
+  test('a chat has a duration, and a stream with content has a time to first content', async () => {
     const page = await pageOf([
       carriedOut({ totalMs: 2_500, firstPartMs: 400 }, { isStream: true, startedAt: 1_000, dispatchedAt: 1_000.7 }),
       carriedOut({ totalMs: 700, firstPartMs: 690 }, { isStream: false }),
@@ -141,7 +141,7 @@ describe('A chat request', () => {
   });
 });
 
-describe('Rejections', () => {
+describe('the metrics of rejections', () => {
   const allowing = (...slots: number[]): Uint32Array => {
     const bits = emptyBits(3);
     for (const slot of slots) setBit(bits, slot);
@@ -172,7 +172,7 @@ describe('Rejections', () => {
         .map(({ labels, value }) => [labels.rule, value]),
     );
 
-  test('are counted by kind', async () => {
+  test('rejections are counted by kind', async () => {
     const routing = routingOf({}, { capability: 2, context: 1 });
     const page = await pageOf([carriedOut({}, { routing }), carriedOut({}, { routing })]);
     expect(total(page, 'signalbox_rejections_total', { kind: 'capability', rule: '' })).toBe(4);
@@ -180,23 +180,23 @@ describe('Rejections', () => {
     expect(total(page, 'signalbox_rejections_total')).toBe(6);
   });
 
-  test('by constraints are counted for each that applied, by what it has something against', async () => {
+  test('rejections by constraints are counted for each constraint that applied and that rejects the model', async () => {
     const routing = routingOf(rules(0, 1), { constraint: 2 }, ruled);
     expect(byRule(await pageOf([carriedOut({}, { routing })]))).toEqual({ 'only-a': 2, 'not-c': 1 });
   });
 
-  test('by a ceiling of a constraint have no name', async () => {
+  test('rejections by the limit of a constraint have no name', async () => {
     const routing = routingOf(rules(1, 2), { constraint: 2 }, ruled);
     expect(byRule(await pageOf([carriedOut({}, { routing })]))).toEqual({ 'not-c': 1, '': 1 });
   });
 
-  test('by a ceiling are counted although constraints overlap', async () => {
-    // Two constraints leave `c` out, and the ceiling what both allow.
+  test('rejections by a limit are counted although constraints overlap', async () => {
+    // Two constraints reject `c`, and the limit rejects the models that both allow.
     const routing = routingOf(rules(0, 1, 2), { constraint: 3 }, ruled);
     expect(byRule(await pageOf([carriedOut({}, { routing })]))).toEqual({ 'only-a': 2, 'not-c': 1, '': 1 });
   });
 
-  test('of a pinned model are of that model alone', async () => {
+  test('rejections of a request that names a model concern only that model', async () => {
     const pinned = (model: string, constraint: number) =>
       carriedOut({}, { routing: routingOf({ ...rules(0, 1), model, pinned: true }, { constraint }, ruled) });
     expect(byRule(await pageOf([pinned('a', 0), pinned('b', 1)]))).toEqual({ 'only-a': 1 });
@@ -213,7 +213,7 @@ const usage = fc.tuple(fc.nat(1_000), fc.nat(1_000), fc.nat(1_000), fc.nat(1_000
   }),
 );
 
-/** Few names, so that one follows another often. */
+/** There are few names, so that the same name often follows itself. */
 const attempts = fc.array(
   fc.record({ model: fc.constantFrom('a', 'b'), endpoint: fc.nat(1), isLast: fc.constant(false) }),
   { minLength: 1, maxLength: 5 },
@@ -247,7 +247,7 @@ const unsettled = fc
 
 const requests = fc.array(fc.oneof({ weight: 4, arbitrary: settled }, unsettled), { maxLength: 40 });
 
-/** What is wrong with a page of these requests; empty for nothing. Credits are compared in whole microcredits. */
+/** Returns what is wrong with a metrics page after these requests; empty if it is correct. Credits are compared in whole microcredits. */
 function wrongs(page: Page, seen: readonly RequestContext[]): string[] {
   const outcomes = seen.flatMap((one) => (one.result ? [one.result.outcome] : []));
   const sum = (figure: (one: DecisionOutcome) => number) => outcomes.reduce((all, one) => all + figure(one), 0);
@@ -295,12 +295,12 @@ async function firstLie(make: () => ChatMetrics): Promise<readonly RequestContex
   return failed ? counterexample![0] : null;
 }
 
-describe('The metrics of chats', () => {
-  test('add up, with every outcome', async () => {
+describe('the metrics of chats', () => {
+  test('the metrics of chats add up, for every outcome', async () => {
     expect(await firstLie(createChatMetrics)).toBeNull();
   });
 
-  /** Metrics that are told something else than what was. */
+  /** Metrics that receive a changed outcome. */
   const told = (change: (outcome: DecisionOutcome) => DecisionOutcome) => (): ChatMetrics => {
     const { count, families } = createChatMetrics();
     return {
@@ -309,27 +309,30 @@ describe('The metrics of chats', () => {
     };
   };
   const mutants: Readonly<Record<string, () => ChatMetrics>> = {
-    'counted the parts of tokens beside the whole': told(({ usage, ...outcome }) => ({
+    'counted parts of tokens in addition to the whole': told(({ usage, ...outcome }) => ({
       ...outcome,
       usage: usage && { ...usage, inputTokens: usage.inputTokens + usage.cachedInputTokens },
     })),
-    'left out what a choice cost more': told((outcome) => ({ ...outcome, saved: Math.max(0, outcome.saved) })),
-    'took a retry for a failover': told(({ attempts, ...outcome }) => ({
+    'ignored a choice that cost more than the baseline': told((outcome) => ({
+      ...outcome,
+      saved: Math.max(0, outcome.saved),
+    })),
+    'counted a retry as a failover': told(({ attempts, ...outcome }) => ({
       ...outcome,
       attempts: attempts.map((one, at) => ({ ...one, endpoint: at })),
     })),
-    'counted those alone that were carried out': () => {
+    'counted only requests that were carried out': () => {
       const { count, families } = createChatMetrics();
       return { families, count: (seen) => (seen.result ? count(seen) : undefined) };
     },
   };
   for (const [wrong, make] of Object.entries(mutants)) {
-    test(`would not if it ${wrong}`, async () => {
+    test(`the law about metrics fails for metrics that ${wrong}`, async () => {
       expect(await firstLie(make)).not.toBeNull();
     });
   }
 
-  test('have a bounded number of series, and beyond it still count how requests ended', async () => {
+  test('the number of series is bounded, and beyond the bound the outcomes of requests are still counted', async () => {
     const names = Array.from({ length: 2_000 }, (_, at) => `model-${at}`);
     const seen = names.map((model, at) =>
       carriedOut({ status: at % 2 ? 'completed' : 'broken', attempts: [failed(), attempt({ model })] }),

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { logForeignFields } from '../../../../src/gateway/request/observe/foreign-fields.ts';
 import { contextWith, resultOf } from '../../../support/request-context.ts';
 
-test('a field is logged once for each key, for its own route, and for a thousand pairs at most', () => {
+test('a field of another API is logged once for each key, for its own route, and for at most a thousand pairs', () => {
   const logged: unknown[] = [];
   const report = logForeignFields(
     { warn: (_, fields) => logged.push(fields) },

@@ -18,7 +18,7 @@ const routing = { facts: facts(), snapshot: snapshot([model('a')]), rejections }
 
 const keyWith = (labels: Readonly<Record<string, string>>): Caller => ({ ...callerNamed('key'), labels });
 
-/** A chat that cost a Credit, answered by a model. */
+/** Makes a chat that cost a Credit, answered by a model. */
 const chatBy = (caller: Caller | null, answeredBy = 'a'): RequestContext =>
   contextWith({
     ...{ route: '/v1/chat/completions', status: 200, routing, caller },
@@ -31,7 +31,7 @@ async function pageOf(requests: Iterable<RequestContext>, label: () => string | 
   return readPage(await metricsPage(families)());
 }
 
-/** The values of the label on the series of a family, and the sum of each. */
+/** Returns the values of the label on the series of a family, and the sum of each. */
 function sums(page: Awaited<ReturnType<typeof pageOf>>, family: string): Map<string, number> {
   const all = new Map<string, number>();
   for (const { labels, value } of page.get(family)!.samples) {
@@ -40,8 +40,8 @@ function sums(page: Awaited<ReturnType<typeof pageOf>>, family: string): Map<str
   return all;
 }
 
-describe('The chosen label of keys', () => {
-  test('tells chats and Credits apart by its value; what has none bears an empty one', async () => {
+describe('the key label that the policy chooses for metrics', () => {
+  test('chats and Credits are counted by the value of the chosen key label; a key without it has an empty value', async () => {
     const callers = [
       keyWith({ team: 'search' }),
       keyWith({ team: 'legal', floor: '2' }),
@@ -65,14 +65,14 @@ describe('The chosen label of keys', () => {
     }
   });
 
-  test('leaves the label empty where the policy chooses none, or one that only objects have', async () => {
+  test('the label is empty if the policy chooses none, or a name that only JavaScript objects have', async () => {
     const requests = ['a', 'b'].map((team) => chatBy(keyWith({ team })));
     for (const name of [null, 'constructor']) {
       expect(sums(await pageOf(requests, () => name), SPENT)).toEqual(new Map([['', 2]]));
     }
   });
 
-  test('follows the policy, and counts a refused request, too', async () => {
+  test('the label follows changes of the policy, and also counts refused requests', async () => {
     let name = 'team';
     function* requests() {
       yield chatBy(keyWith({ team: 'search', floor: 'second' }));
@@ -91,7 +91,7 @@ describe('The chosen label of keys', () => {
     );
   });
 
-  test('has 200 values at most; the rest are other, and nothing is lost', async () => {
+  test('the label has at most 200 values; further values count as `other`, and no chat is lost', async () => {
     const requests = Array.from({ length: 2 * (VALUES_MAX + 50) }, (_, at) =>
       chatBy(keyWith({ team: `team-${at % (VALUES_MAX + 50)}` })),
     );
@@ -101,7 +101,7 @@ describe('The chosen label of keys', () => {
     expect([...all.values()].reduce((sum, one) => sum + one, 0)).toBe(requests.length);
   });
 
-  test('has 4,000 pairs with models at most; beyond them a model keeps its figures, and the value is other', async () => {
+  test('the label has at most 4,000 pairs with models; beyond that the model keeps its figures, and the value is `other`', async () => {
     const models = Array.from({ length: 30 }, (_, at) => `model-${at}`);
     const requests = models.flatMap((answeredBy) =>
       Array.from({ length: VALUES_MAX }, (_, at) => chatBy(keyWith({ team: `team-${at}` }), answeredBy)),

@@ -58,11 +58,11 @@ const chatOf = (fields: ContextFacts = {}) =>
     ...fields,
   });
 
-/** As they stand in the line. */
+/** The fields as they are in the line. */
 const toldOf = (fields: LogFields = {}): unknown => JSON.parse(JSON.stringify(fields));
 
-describe('The line of a request', () => {
-  test('has of a chat who asked for what, who answered, what it took and what it cost, in this order', () => {
+describe('the log line of a request', () => {
+  test('the line of a chat says who requested what, who answered, how long it took and what it cost, in this order', () => {
     const line = requestLine(chatOf(), 9_000);
     expect(line).toMatchObject({ level: 'info', message: 'chat' });
     expect(JSON.stringify(line.fields)).toBe(
@@ -89,7 +89,7 @@ describe('The line of a request', () => {
     );
   });
 
-  test('has tokens of a cache and of reasoning where there are some, and the payment', () => {
+  test('the line has the cached and reasoning tokens if there are any, and the payment', () => {
     const usage = { ...plainUsage(12, 34), cachedInputTokens: 5, reasoningTokens: 6 };
     const payment = { id: 'pay_1' } as ExchangeResult['platform']['payment'] & object;
     expect(toldOf(requestLine(chatOf({ result: resultOf({ usage }, { payment }) }), 9_000).fields)).toMatchObject({
@@ -99,7 +99,7 @@ describe('The line of a request', () => {
     });
   });
 
-  test('warns of one that failed or broke, and names each attempt that failed and the endpoint of the last', () => {
+  test('the line of a failed or broken request is a warning, and names each failed attempt and the last endpoint', () => {
     const attempts = [attempt('openai', 'timeout'), attempt('azure', 'server_error')];
     for (const status of ['failed', 'broken'] as const) {
       const result = resultOf({ status, error: 'upstream_failed', attempts, usage: null, firstPartMs: null });
@@ -116,7 +116,7 @@ describe('The line of a request', () => {
     }
   });
 
-  test('names the model of a pinned one, though it was refused', () => {
+  test('the line names the model that a request named, although the request was refused', () => {
     const seen = chatOf({
       routing: routingOf({ model: 'luna', pinned: true }),
       result: null,
@@ -137,11 +137,11 @@ describe('The line of a request', () => {
     });
   });
 
-  test('tells a kept answer that was given again', () => {
+  test('the line says that a stored answer was sent again', () => {
     expect(requestLine(chatOf({ result: null, isReplayed: true }), 1_001).fields.outcome).toBe('replayed');
   });
 
-  test('has of every other request its method and its route', () => {
+  test('the line of any other request has its method and its route', () => {
     const line = requestLine(seenOf({ method: 'GET', route: '/admin/keys/:id', keyId: 'boss', status: 200 }), 1_003);
     expect(line).toMatchObject({ level: 'info', message: 'request' });
     expect(toldOf(line.fields)).toEqual({
@@ -154,7 +154,7 @@ describe('The line of a request', () => {
     });
   });
 
-  test('is one of a chat where a chat was asked for: another method on that route is logged as on every route', () => {
+  test('only a POST on the chat route is logged as a chat; other methods are logged like on other routes', () => {
     const seen = chatOf({ method: 'GET', routing: null, result: null, decisionId: null, status: 405 });
     expect(requestLine(seen, 1_001)).toMatchObject({
       message: 'request',
@@ -162,14 +162,14 @@ describe('The line of a request', () => {
     });
   });
 
-  test('has the trace where one was kept', () => {
+  test('the line has the trace ID if a trace was recorded', () => {
     const trace = { traceId: 'a'.repeat(32), isSampled: true } as RequestContext['trace'];
     expect(requestLine(chatOf({ trace }), 9_000).fields.trace).toBe('a'.repeat(32));
     expect(requestLine(chatOf({ trace: trace && { ...trace, isSampled: false } }), 9_000).fields.trace).toBeUndefined();
   });
 });
 
-describe('The lines of requests', () => {
+describe('the log lines of requests', () => {
   function start() {
     const written: LogFields[] = [];
     const write = (_: string, fields: LogFields = {}) => void written.push(fields);
@@ -178,7 +178,7 @@ describe('The lines of requests', () => {
   }
   const stranger = (status = 401) => seenOf({ route: 'other', status, code: 'invalid_api_key' });
 
-  test('are none for what is open to all, while nothing is wrong with it', () => {
+  test('a successful request on an open route has no line', () => {
     for (const route of ['/healthz', '/readyz', '/metrics', '/docs', '/docs/:asset', '/.well-known/x402']) {
       const { told, written } = start();
       for (const status of [200, 429, 503]) told(seenOf({ method: 'GET', route, status }), 1_001);
@@ -186,7 +186,7 @@ describe('The lines of requests', () => {
     }
   });
 
-  test('are at most 60 a minute of unknown callers, and the next one says how many were left out', () => {
+  test('unknown callers get at most 60 lines a minute, and the next line says how many were omitted', () => {
     const { told, written } = start();
     for (let i = 0; i < 1_000; i++) told(stranger(), 5_000 + i);
     expect(written.length).toBe(60);
@@ -197,7 +197,7 @@ describe('The lines of requests', () => {
     expect(written.slice(60).map(({ suppressed }) => suppressed)).toEqual([941, undefined]);
   });
 
-  test('are never left out for known callers, nor for defects of the gateway', () => {
+  test('lines of known callers and of defects of the gateway are never omitted', () => {
     const { told, written } = start();
     for (let i = 0; i < 100; i++) told(stranger(), 5_000);
     for (let i = 0; i < 100; i++) told(chatOf({ status: 400, result: null }), 5_000);

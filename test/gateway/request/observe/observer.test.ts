@@ -5,7 +5,7 @@ import { type ContextFacts, callerNamed } from '../../../support/request-context
 
 const MINUTE_MS = 60_000;
 
-/** An observer of which every trace is sampled, and what became of them. */
+/** An observer that samples every trace, and the traces that it reported. */
 function watched() {
   let now = 0;
   const ended: Trace[] = [];
@@ -37,8 +37,8 @@ function watched() {
   };
 }
 
-describe('Traces', () => {
-  test('of strangers are some a minute, however many come, so that they do not drown others', () => {
+describe('the traces of unknown callers', () => {
+  test('only some traces a minute of unknown callers are reported, so that they do not displace others', () => {
     const { end, wait, ended } = watched();
     const stranger = { status: 401, code: 'invalid_api_key' } as const;
     end(stranger, 500);
@@ -69,11 +69,11 @@ function observerOf(
 
 const open = (observer: Observer) => observer.open(new Request('http://localhost/'), 'other', false);
 
-/** Reports are made behind the turn in which requests end. */
+/** Waits, because reports are made after the turn of the event loop in which requests end. */
 const turn = () => new Promise((done) => setImmediate(done));
 
-describe('A request that is over', () => {
-  test('is reported once by every reporter', async () => {
+describe('the reports of a request that has ended', () => {
+  test('every reporter reports a request once', async () => {
     const told: number[] = [];
     const { observer } = observerOf([(_, now) => told.push(now), (_, now) => told.push(now)]);
     const context = open(observer);
@@ -83,7 +83,7 @@ describe('A request that is over', () => {
     expect(told).toEqual([7, 7]);
   });
 
-  test('is reported by the others where one fails, which is logged once', async () => {
+  test('if one reporter fails, the others still report the request, and the failure is logged once', async () => {
     let told = 0;
     const fails = () => {
       throw new Error('cannot tell');
@@ -95,7 +95,7 @@ describe('A request that is over', () => {
     expect(errors).toEqual(['a request could not be reported; further failures of this kind are not logged']);
   });
 
-  test('is reported behind its turn, with the others in their order, each at the time of its own end', async () => {
+  test('requests are reported after their turn of the event loop, in their order, each with its own end time', async () => {
     let now = 0;
     const told: [string, number][] = [];
     const { observer } = observerOf([({ route }, at) => told.push([route, at])], () => now);

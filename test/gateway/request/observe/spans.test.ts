@@ -38,11 +38,11 @@ const seen = (more: Partial<CallFacts> = {}): CallFacts => ({
   ...more,
 });
 
-/** What is told, without what is not known. */
+/** Returns the attributes that have a value. */
 const stated = (attributes: SpanAttributes): Record<string, unknown> =>
   Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 
-/** All that a caller can set, and words that nobody else may see. */
+/** Everything that a caller can set, with words that must not be visible to others. */
 const CANARY = 'canary-canary-canary';
 const FULL: ChatRequest = {
   model: CANARY,
@@ -64,8 +64,8 @@ const FULL: ChatRequest = {
   agent_wallet: CANARY,
 };
 
-describe('The span of a call', () => {
-  test('has the request, the endpoint and the outcome', () => {
+describe('the span of an upstream call', () => {
+  test('the span of a call has the request, the endpoint and the outcome', () => {
     const { name, attributes, error } = callSpan(seen());
     expect([name, error]).toEqual(['chat best-2', null]);
     expect(stated(attributes)).toEqual({
@@ -87,7 +87,7 @@ describe('The span of a call', () => {
     });
   });
 
-  test('has the figures that the caller set, and none of his words', () => {
+  test('the span of a call has the figures that the caller set, and none of the caller’s text', () => {
     const { attributes } = callSpan(seen({ request: chatRequest(FULL) }));
     expect(stated(attributes)).toMatchObject({
       'gen_ai.request.stream': true,
@@ -104,7 +104,7 @@ describe('The span of a call', () => {
     expect(JSON.stringify(attributes)).not.toContain(CANARY);
   });
 
-  test('of a failure says its kind, and of no usage nothing', () => {
+  test('the span of a failed call has the kind of failure, and no figures without a usage', () => {
     const attempt = { ...ATTEMPT, failure: 'timeout', firstPartMs: null, finishReasons: [], requestId: null };
     const { attributes, error } = callSpan(
       seen({ attempt, usage: null, request: chatRequest({ ...FULL, seed: 1e300 }) }),
@@ -115,7 +115,7 @@ describe('The span of a call', () => {
     expect(names.filter((name) => /usage|response|seed|request_id/.test(name))).toEqual([]);
   });
 
-  test('leaves out figures that cannot be true, and finish reasons that are no words', () => {
+  test('the span of a call omits impossible figures, and finish reasons that are not words', () => {
     const attempt = { ...ATTEMPT, finishReasons: ['stop', ''] };
     const { attributes } = callSpan(seen({ attempt, usage: { ...USAGE, cachedInputTokens: 1_000 } }));
     expect(attributes['gen_ai.usage.input_tokens']).toBeUndefined();
@@ -133,7 +133,7 @@ describe('The span of a call', () => {
     ['mine', { baseUrl: 'https://notapi.groq.com.example/v1' }, 'notapi.groq.com.example', 443],
     ['constructor', { name: 'constructor', adapter: 'toString' }, '127.0.0.1', 8080],
     ['simulated', { name: 'simulated', adapter: 'simulated', baseUrl: null }, undefined, undefined],
-  ])('names the provider as OpenTelemetry does: %s for %j', (name, of, address, port) => {
+  ])('the span names the provider as OpenTelemetry does: %s for %j', (name, of, address, port) => {
     const { attributes } = callSpan(seen({ provider: provider(of) }));
     expect(attributes).toMatchObject({ 'gen_ai.provider.name': name });
     expect([attributes['server.address'], attributes['server.port']]).toEqual([address, port]);
@@ -161,8 +161,8 @@ const routing = {
   rejections: [],
 } as unknown as NonNullable<RequestContext['routing']>;
 
-describe('The span of a request', () => {
-  test('has how it came, how it was decided and what came of it', () => {
+describe('the span of a request', () => {
+  test('the span of a request has its route, its decision and its outcome', () => {
     const told = requestSpan(
       requestWith({ keyId: 'key_1', decisionId: 'dec_1', routing, result: resultOf('completed', null) }),
     );
@@ -194,29 +194,29 @@ describe('The span of a request', () => {
   });
 
   test.each<[string, ContextFacts, string | null]>([
-    ['a refusal: it is the caller’s', { status: 400, code: 'invalid_json' }, null],
+    ['a refusal, which is the caller’s mistake', { status: 400, code: 'invalid_json' }, null],
     ['a failure of ours', { status: 503, code: 'no_healthy_model' }, 'no_healthy_model'],
     ['a failure without a name', { status: 500 }, '500'],
     ['a stream that broke', { result: resultOf('broken', 'upstream_failed') }, 'upstream_failed'],
     ['an answer that failed', { status: 400, result: resultOf('failed', null) }, 'failed'],
     ['a caller who left', { status: 0, result: resultOf('abandoned', null) }, null],
     ['a stop of the server', { result: resultOf('abandoned', 'overloaded') }, 'overloaded'],
-  ])('says of %s whether it is an error', (_, more, error) => {
+  ])('the span of a request says whether %s is an error', (_, more, error) => {
     const told = requestSpan(requestWith(more));
     expect(told.error).toBe(error);
     expect(told.attributes['error.type']).toBe(error ?? undefined);
     expect(told.attributes['signalbox.error_code']).toBe(more.code ?? undefined);
   });
 
-  test('repeats neither an unknown method nor an unknown path', () => {
+  test('the span of a request repeats neither an unknown method nor an unknown path', () => {
     const { name, attributes } = requestSpan(requestWith({ route: 'other', status: 404, method: CANARY }));
     expect([name, attributes['http.request.method'], attributes['http.route']]).toEqual(['HTTP', '_OTHER', undefined]);
     expect(JSON.stringify(attributes)).not.toContain(CANARY);
   });
 });
 
-describe('Names of attributes', () => {
-  test('are OpenTelemetry’s own, or begin with ours', () => {
+describe('the names of span attributes', () => {
+  test('the names of attributes are OpenTelemetry’s own, or begin with `signalbox.`', () => {
     const known = new Set<unknown>(Object.values(conventions).filter((value) => typeof value === 'string'));
     const used = [
       ...Object.keys(callSpan(seen({ request: chatRequest(FULL) })).attributes),

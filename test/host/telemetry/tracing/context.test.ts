@@ -19,44 +19,44 @@ function parsed(traceparent: string, tracestate?: string) {
 }
 
 describe('a traceparent', () => {
-  test('gives its trace, span and sampling flag', () => {
+  test('a traceparent has a trace, a span and a sampling flag', () => {
     expect(parsed(PARENT)).toEqual({ traceId: TRACE, spanId: SPAN, isSampled: true, state: null });
     expect(parsed(`00-${TRACE}-${SPAN}-00`)?.isSampled).toBe(false);
   });
 
-  test('may have unknown flags', () => {
+  test('a traceparent may have unknown flags', () => {
     expect(parsed(`00-${TRACE}-${SPAN}-ff`)?.isSampled).toBe(true);
     expect(parsed(`00-${TRACE}-${SPAN}-fe`)?.isSampled).toBe(false);
   });
 
   test.each([
-    ['as long as ours', `cc-${TRACE}-${SPAN}-01`],
+    ['with the length of ours', `cc-${TRACE}-${SPAN}-01`],
     ['that says more', `cc-${TRACE}-${SPAN}-01-what-the-future-will-be-like`],
     ['that ends in a hyphen', `01-${TRACE}-${SPAN}-01-`],
-    ['that says more than anybody needs', `cc-${TRACE}-${SPAN}-01-${'x'.repeat(10_000)}`],
-  ])('of a future version, %s, is read as far as it is known', (_, text) => {
+    ['with more members than expected', `cc-${TRACE}-${SPAN}-01-${'x'.repeat(10_000)}`],
+  ])('a traceparent of a future version, %s, is read as far as it is known', (_, text) => {
     expect(parsed(text)?.traceId).toBe(TRACE);
   });
 
   test.each([
-    ['the version that is none', `ff-${TRACE}-${SPAN}-01`],
+    ['the invalid version ff', `ff-${TRACE}-${SPAN}-01`],
     ['capitals', `00-${TRACE.toUpperCase()}-${SPAN}-01`],
     ['a trace of zeros', `00-${'0'.repeat(32)}-${SPAN}-01`],
     ['a span of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
-    ['more behind the flags of the first version', `${PARENT}-more`],
-    ['a hyphen behind the flags of the first version', `${PARENT}-`],
-    ['something else behind the flags of another', `cc-${TRACE}-${SPAN}-01.more`],
+    ['more text after the flags of the first version', `${PARENT}-more`],
+    ['a hyphen after the flags of the first version', `${PARENT}-`],
+    ['other text after the flags of another version', `cc-${TRACE}-${SPAN}-01.more`],
     ['an ID that is too short', `00-${TRACE.slice(1)}-${SPAN}-01`],
     ['an ID that is too long', `00-${TRACE}0-${SPAN}-01`],
-    ['letters that are no digits', `00-${TRACE.slice(1)}g-${SPAN}-01`],
+    ['letters that are not hexadecimal digits', `00-${TRACE.slice(1)}g-${SPAN}-01`],
     ['no flags', `00-${TRACE}-${SPAN}`],
     ['nothing', ''],
     ['two of them', `${PARENT}, ${PARENT}`],
-  ])('with %s is ignored', (_, text) => {
+  ])('a traceparent with %s is ignored', (_, text) => {
     expect(parsed(text)).toBeNull();
   });
 
-  test('that is absent makes a tracestate meaningless', () => {
+  test('without a traceparent, a tracestate is ignored', () => {
     expect(parseContext(new Headers({ tracestate: 'a=1' }))).toBeNull();
   });
 });
@@ -69,7 +69,7 @@ describe('a tracestate', () => {
     '0tenant@sys=1',
     `k=${'v'.repeat(256)}`,
     members(32),
-  ])('is propagated unchanged: %s', (text) => {
+  ])('a tracestate is propagated unchanged: %s', (text) => {
     expect(parsed(PARENT, text)?.state).toBe(text);
   });
 
@@ -80,14 +80,14 @@ describe('a tracestate', () => {
     ['a key twice', 'a=1,b=2,a=3', 'a=3,b=2'],
     ['more members than 32', members(33), members(32)],
     ['more characters than 512', `a=${'v'.repeat(255)},b=${'v'.repeat(256)}`, `a=${'v'.repeat(255)}`],
-  ])('is propagated without %s', (_, text, sent) => {
+  ])('a tracestate is propagated without %s', (_, text, sent) => {
     expect(parsed(PARENT, text)?.state).toBe(sent);
   });
 
   test.each([
     ['no value', 'a='],
     ['no key', '=a'],
-    ['no sign between them', 'a'],
+    ['no equals sign between them', 'a'],
     ['a second sign', 'a=b=c'],
     ['capitals in a key', 'A=1'],
     ['a key that begins with a sign', '@a=1'],
@@ -97,7 +97,7 @@ describe('a tracestate', () => {
     ['too long a value', `a=${'v'.repeat(257)}`],
     ['nothing', ''],
     ['nothing but commas', ',,'],
-  ])('with %s is dropped, while the trace is kept', (_, text) => {
+  ])('a tracestate with %s is dropped, but the trace is kept', (_, text) => {
     expect(parsed(PARENT, text)).toMatchObject({ traceId: TRACE, state: null });
   });
 });
@@ -127,14 +127,14 @@ const states = fc.oneof(
     .map((members) => members.map(([key, value]) => `${key}=${value}`).join(',')),
 );
 
-/** Whether parsing any input throws nothing, and gives null or a context that the next server parses equally. */
+/** Whether parsing never throws, and returns either null or a context that the next server parses in the same way. */
 function holds(parse: Parse, traceparent: string, tracestate: string): boolean {
   const headers = new Headers();
   try {
     headers.set('traceparent', traceparent);
     headers.set('tracestate', tracestate);
   } catch {
-    // No header can contain it.
+    // No HTTP header can contain this text.
     return true;
   }
   const context = parse(headers);
@@ -147,20 +147,20 @@ function holds(parse: Parse, traceparent: string, tracestate: string): boolean {
   return isValid && again !== null && Bun.deepEquals(contextHeaders(again), sent);
 }
 
-/** A state that is passed on as it came. */
+/** A state that is passed on unchanged. */
 const unparsed = (text: string): TraceState => Object.assign(new TraceState(), { serialize: () => text });
 
 const law = (parse: Parse) =>
   fc.property(parents, states, (traceparent, tracestate) => holds(parse, traceparent, tracestate));
 
 describe('any bytes in the two headers', () => {
-  test('throw nothing, and give no context or a valid one that the next server parses equally', () => {
+  test('for any bytes in the two headers, parsing never throws, and returns no context or one that the next server accepts', () => {
     fc.assert(law(parseContext), { numRuns: 5_000 });
   });
 
   test.each<[string, Parse]>([
     [
-      'takes IDs of zeros',
+      'accepts IDs of zeros',
       (headers) => {
         const [, traceId, spanId] =
           /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})/.exec(headers.get('traceparent') ?? '') ?? [];
@@ -168,14 +168,14 @@ describe('any bytes in the two headers', () => {
       },
     ],
     [
-      'sends on any tracestate',
+      'passes on any tracestate',
       (headers) => {
         const context = parseContext(headers);
         const state = headers.get('tracestate');
         return context && { ...context, traceState: state === null ? undefined : unparsed(state) };
       },
     ],
-  ])('fail this law with a parser that %s', (_, mutant) => {
+  ])('the law about trace headers catches a parser that %s', (_, mutant) => {
     expect(fc.check(law(mutant), { numRuns: 5_000, endOnFailure: true }).failed).toBe(true);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { TraceIds } from '../../../../src/host/telemetry/tracing/ids.ts';
 
-describe('IDs', () => {
-  test('are hexadecimal, of the right length and unique', () => {
+describe('the IDs of traces and spans', () => {
+  test('IDs are hexadecimal, of the right length and unique', () => {
     const ids = new TraceIds();
     const traces = Array.from({ length: 5_000 }, () => ids.newTraceId());
     const spans = Array.from({ length: 5_000 }, () => ids.newSpanId());

@@ -14,7 +14,7 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 type Act =
   | { readonly do: 'step'; readonly step: (typeof STEPS)[number] }
   | { readonly do: 'call' | 'end' }
-  /** One of the calls so far, possibly one that has ended. */
+  /** One of the calls so far, which may already have ended. */
   | { readonly do: 'answer'; readonly which: number };
 
 const acts: fc.Arbitrary<readonly (readonly [act: Act, waitMs: number])[]> = fc.array(
@@ -30,7 +30,7 @@ const acts: fc.Arbitrary<readonly (readonly [act: Act, waitMs: number])[]> = fc.
   { maxLength: 30 },
 );
 
-/** The spans of a trace after these acts and its end. */
+/** Returns the spans of a trace after these actions and its end. */
 function spansAfter(script: readonly (readonly [act: Act, waitMs: number])[]): ReadableSpan[] {
   const spans: ReadableSpan[] = [];
   let now = 12.345678;
@@ -58,7 +58,7 @@ function spansAfter(script: readonly (readonly [act: Act, waitMs: number])[]): R
 
 const nanoseconds = ([seconds, rest]: HrTime): bigint => BigInt(seconds) * 1_000_000_000n + BigInt(rest);
 
-/** Whether there is one request above all else, and every span is within its parent. */
+/** Whether there is one root span for the request, and every span is within its parent. */
 function isWhole(spans: readonly ReadableSpan[]): boolean {
   const byId = new Map(spans.map((span) => [span.spanContext().spanId, span]));
   const roots = spans.filter(({ parentSpanContext }) => parentSpanContext === undefined);
@@ -82,13 +82,13 @@ const law = (change: (spans: readonly ReadableSpan[]) => readonly ReadableSpan[]
   fc.property(acts, (script) => isWhole(change(spansAfter(script))));
 
 describe('any sequence of steps and calls', () => {
-  test('gives one tree, with every span within its parent', () => {
+  test('any sequence of steps and calls has one tree of spans, with every span within its parent', () => {
     fc.assert(law((spans) => spans));
   });
 
   test.each<[string, (spans: readonly ReadableSpan[]) => readonly ReadableSpan[]]>([
     [
-      'ends a step when the next one begins, though a call of it is under way',
+      'ends a step when the next step begins, although a call of the step is still running',
       (spans) =>
         spans.map((span, at) => {
           const next = spans[at + 1];
@@ -96,8 +96,8 @@ describe('any sequence of steps and calls', () => {
         }),
     ],
     ['forgets the request', (spans) => spans.filter(({ parentSpanContext }) => parentSpanContext !== undefined)],
-  ])('fails this law with a trace that %s', (_, change) => {
-    // A mutant is tried until it fails.
+  ])('the law about traces catches a trace that %s', (_, change) => {
+    // The mutant is tried until the law fails.
     expect(fc.check(law(change), { numRuns: 200_000, endOnFailure: true }).failed).toBe(true);
   });
 });

@@ -8,23 +8,23 @@ const withEndpoint = (env: Readonly<Record<string, string>>) => read({ OTEL_EXPO
 
 describe('tracing is off', () => {
   test.each<[string, Record<string, string>]>([
-    ['where no collector is named', {}],
-    ['where it is named with nothing', { OTEL_EXPORTER_OTLP_ENDPOINT: '' }],
-    ['where OpenTelemetry is turned off', { OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, OTEL_SDK_DISABLED: 'TRUE' }],
-    ['where traces are turned off', { OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }],
+    ['if no collector is named', {}],
+    ['if the collector’s address is empty', { OTEL_EXPORTER_OTLP_ENDPOINT: '' }],
+    ['if OpenTelemetry is turned off', { OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, OTEL_SDK_DISABLED: 'TRUE' }],
+    ['if traces are turned off', { OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }],
   ])('%s', (_, env) => {
     expect(read(env)).toBeNull();
   });
 });
 
-describe('the address', () => {
+describe('the address of the collector', () => {
   test.each([
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT }, `${ENDPOINT}/v1/traces`],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: `${ENDPOINT}/` }, `${ENDPOINT}/v1/traces`],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: `${ENDPOINT}/otlp` }, `${ENDPOINT}/otlp/v1/traces`],
     [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${ENDPOINT}/here` }, `${ENDPOINT}/here`],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://a', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://b' }, 'https://b/'],
-  ])('of %j is %s', (env, url) => {
+  ])('the address for traces of %j is %s', (env, url) => {
     expect(read(env)?.url).toBe(url);
   });
 });
@@ -46,18 +46,21 @@ describe('an invalid value', () => {
     ['OTEL_BSP_SCHEDULE_DELAY', 'soon'],
     ['OTEL_BSP_EXPORT_TIMEOUT', '0'],
     ['OTEL_EXPORTER_OTLP_TIMEOUT', '10s'],
-  ])('of %s (%s) is reported in one sentence with its name', (name, value) => {
+  ])('the invalid value of %s (%s) is reported in one sentence with the variable’s name', (name, value) => {
     expect(() => withEndpoint({ [name]: value })).toThrow(UsageError);
     expect(() => withEndpoint({ [name]: value })).toThrow(new RegExp(`^${name} [^\n]+\\.$`));
   });
 
-  test.each(['-0.1', '1.1', 'half', 'NaN'])('of a ratio (%s) is reported if the sampler uses it', (share) => {
-    const env = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: share };
-    expect(() => withEndpoint(env)).toThrow(/^OTEL_TRACES_SAMPLER_ARG /);
-    expect(withEndpoint({ ...env, OTEL_TRACES_SAMPLER: 'always_on' })?.sampling.ratio).toBe(1);
-  });
+  test.each(['-0.1', '1.1', 'half', 'NaN'])(
+    'an invalid sampling ratio (%s) is reported if the sampler uses it',
+    (share) => {
+      const env = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: share };
+      expect(() => withEndpoint(env)).toThrow(/^OTEL_TRACES_SAMPLER_ARG /);
+      expect(withEndpoint({ ...env, OTEL_TRACES_SAMPLER: 'always_on' })?.sampling.ratio).toBe(1);
+    },
+  );
 
-  test('of an address is not repeated, as it may contain a password', () => {
+  test('the error about an address does not repeat it, because it may contain a password', () => {
     expect(() => withEndpoint({ OTEL_EXPORTER_OTLP_ENDPOINT: 'ftp://me:hush@there' })).not.toThrow(/hush/);
   });
 });

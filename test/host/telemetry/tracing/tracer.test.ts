@@ -45,7 +45,7 @@ async function open(env: Readonly<Record<string, string>> = {}, clock?: () => nu
   return tracer;
 }
 
-/** The numbers of spans `exported` and `lost`. */
+/** Returns the numbers of spans `exported` and `lost`. */
 function counted(tracer: Tracer): Record<string, number> {
   const [family] = tracer.families;
   if (!family) throw new Error('no counter');
@@ -58,7 +58,7 @@ function named(name: string): ArrivedSpan {
   return found[0]!;
 }
 
-/** A request with two calls, the first of which fails. */
+/** Traces a request with two calls, the first of which fails. */
 function failover(tracer: Tracer, headers = new Headers()) {
   const trace = tracer.begin(headers);
   trace.step('admit');
@@ -75,7 +75,7 @@ function failover(tracer: Tracer, headers = new Headers()) {
 
 describe('the spans of a request', () => {
   for (const protocol of ['http/protobuf', 'http/json']) {
-    test(`are a tree: steps within the request, calls within their step (${protocol})`, async () => {
+    test(`the spans of a request are a tree: steps within the request, calls within their step (${protocol})`, async () => {
       const tracer = await open({ OTEL_EXPORTER_OTLP_PROTOCOL: protocol });
       const { trace } = failover(tracer);
       await tracer.close();
@@ -101,7 +101,7 @@ describe('the spans of a request', () => {
     });
   }
 
-  test('contain one another in time, to the microsecond, and are current', async () => {
+  test('the times of spans contain one another, to the microsecond, and are current', async () => {
     const tracer = await open();
     const before = BigInt(Date.now()) * 1_000_000n;
     failover(tracer);
@@ -122,7 +122,7 @@ describe('the spans of a request', () => {
     for (const [at, step] of steps.slice(1).entries()) expect(step.start).toBe(steps[at]!.end);
   });
 
-  test('are closed at the end, and a step lasts until its last call ends', async () => {
+  test('open spans are closed at the end, and a step lasts until its last call ends', async () => {
     let now = 1_000;
     const tracer = await open({}, () => now);
     const trace = tracer.begin(new Headers());
@@ -148,7 +148,7 @@ describe('the spans of a request', () => {
     ]);
   });
 
-  test('follow the system clock when it is set', async () => {
+  test('the times of spans follow the system clock when it is set', async () => {
     const shift = 3_600_000;
     let now = Date.now() - shift;
     const own = performance.now();
@@ -166,7 +166,7 @@ describe('the spans of a request', () => {
     expect(Math.abs(Number(collector.spans[0]!.start / 1_000_000n) - now)).toBeLessThan(1_000);
   });
 
-  test('name their server', async () => {
+  test('spans name the server that made them', async () => {
     const tracer = await open();
     tracer.begin(new Headers()).end(ROOT);
     await tracer.close();
@@ -178,8 +178,8 @@ describe('the spans of a request', () => {
   });
 });
 
-describe('the context', () => {
-  test('of a caller is joined, and propagated to each call with its own span', async () => {
+describe('the trace context of a caller', () => {
+  test('a caller’s trace is joined, and propagated to each upstream call with its own span', async () => {
     const tracer = await open();
     const { trace, first, second } = failover(tracer, parent('01', 'vendor=value'));
     await tracer.close();
@@ -192,12 +192,12 @@ describe('the context', () => {
     }
     const root = named('POST /v1/chat/completions');
     expect(root).toMatchObject({ traceId: TRACE, parentId: SPAN, state: 'vendor=value' });
-    // In OTLP, only the request's parent is known to be remote.
+    // In OTLP, only the parent of the request is known to be remote.
     expect(root.flags & 0x300).toBe(0x300);
     expect(named('dispatch').flags & 0x300).toBe(0x100);
   });
 
-  test('that is invalid is ignored', async () => {
+  test('an invalid trace context is ignored', async () => {
     const tracer = await open();
     const trace = tracer.begin(new Headers({ traceparent: `00-${'0'.repeat(32)}-${SPAN}-01`, tracestate: 'a=1' }));
     expect(trace.traceId).toMatch(/^(?!0{32})[0-9a-f]{32}$/);
@@ -206,7 +206,7 @@ describe('the context', () => {
     });
   });
 
-  test('of an unsampled request is propagated, without spans', async () => {
+  test('the context of an unsampled request is propagated, without spans', async () => {
     const tracer = await open();
     const { trace, first, second } = failover(tracer, parent('00', 'vendor=value'));
     await tracer.close();
@@ -221,7 +221,7 @@ describe('the context', () => {
 });
 
 describe('an untrusted caller', () => {
-  test('can choose sampling by a trace ID only while contexts are accepted', async () => {
+  test('a caller can choose sampling through its trace ID only if contexts of callers are accepted', async () => {
     const share = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.000001' };
     const chosen = `${'0'.repeat(31)}1`;
     const headers = new Headers({ traceparent: `00-${chosen}-${SPAN}-01`, tracestate: 'vendor=value' });
@@ -232,7 +232,7 @@ describe('an untrusted caller', () => {
   });
 
   test.each(['always_on', 'always_off'])(
-    'neither joins a trace nor gets a context with “none” (%s)',
+    'an untrusted caller neither joins a trace nor gets a context with “none” (%s)',
     async (sampler) => {
       const tracer = await open({ OTEL_PROPAGATORS: 'none', OTEL_TRACES_SAMPLER: sampler });
       const { trace, first, second } = failover(tracer, parent('01', 'vendor=value'));
@@ -246,7 +246,7 @@ describe('an untrusted caller', () => {
     },
   );
 
-  test.each(['tracecontext', 'tracecontext,baggage'])('joins a trace with “%s”', async (names) => {
+  test.each(['tracecontext', 'tracecontext,baggage'])('a caller joins a trace with “%s”', async (names) => {
     expect((await open({ OTEL_PROPAGATORS: names })).begin(parent('01')).traceId).toBe(TRACE);
   });
 });
@@ -263,7 +263,7 @@ describe('sampling', () => {
     ['parentbased_traceidratio', '0', false, true, false],
     ['parentbased_traceidratio', '', true, true, false],
   ])(
-    'by “%s” of “%s”: without a parent %p, with a sampled one %p, with another %p',
+    'sampling by “%s” of “%s”: without a parent %p, with a sampled one %p, with another %p',
     async (name, arg, none, yes, no) => {
       const tracer = await open({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: arg });
       const begun = [new Headers(), parent('01'), parent('00')].map((headers) => tracer.begin(headers).isSampled);
@@ -271,7 +271,7 @@ describe('sampling', () => {
     },
   );
 
-  test('by a ratio keeps about that share, and decides the same for the same trace', async () => {
+  test('sampling by a ratio keeps about that share, and decides the same for the same trace', async () => {
     const tracer = await open({ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.25' });
     const traces = Array.from({ length: 4_000 }, () => tracer.begin(new Headers()));
     const kept = traces.filter(({ isSampled }) => isSampled).length;
@@ -285,7 +285,7 @@ describe('sampling', () => {
 });
 
 describe('a collector', () => {
-  test('that rejects spans is logged once, with the number lost, and no request notices', async () => {
+  test('if a collector rejects spans, the number lost is logged once, and no request is affected', async () => {
     collector.behave(401);
     const tracer = await open({ OTEL_BSP_SCHEDULE_DELAY: '5' });
     for (let round = 1; round <= 3; round++) {
@@ -298,7 +298,7 @@ describe('a collector', () => {
     expect(counted(tracer)).toEqual({ exported: 0, lost: 3 });
   });
 
-  test('that is briefly busy gets them again', async () => {
+  test('a collector that is busy for a short time gets the spans again', async () => {
     collector.behave(503, { 'retry-after': '1' });
     const tracer = await open({ OTEL_BSP_SCHEDULE_DELAY: '5' });
     tracer.begin(new Headers()).end(ROOT);
@@ -309,7 +309,7 @@ describe('a collector', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('that stalls costs a bounded number of spans, and no more time than the patience', async () => {
+  test('a stalled collector costs a bounded number of spans, and the close waits no longer than its limit', async () => {
     collector.behave('stall');
     const tracer = await open({
       OTEL_BSP_SCHEDULE_DELAY: '5',
@@ -328,7 +328,7 @@ describe('a collector', () => {
     expect(counted(tracer)).toEqual({ exported: 0, lost: 32 });
   });
 
-  test('that stalls is abandoned after its timeout', async () => {
+  test('an export to a stalled collector is abandoned after its timeout', async () => {
     collector.behave('stall');
     const tracer = await open({ OTEL_BSP_SCHEDULE_DELAY: '5', OTEL_EXPORTER_OTLP_TIMEOUT: '100' });
     tracer.begin(new Headers()).end(ROOT);
@@ -336,7 +336,7 @@ describe('a collector', () => {
     expect(warnings[0]?.fields).toEqual({ lost: 1, reason: 'timeout' });
   });
 
-  test('that never ends its response is abandoned, too', async () => {
+  test('an export to a collector that never ends its response is abandoned, too', async () => {
     collector.behave('dribble');
     const tracer = await open({ OTEL_BSP_SCHEDULE_DELAY: '5', OTEL_EXPORTER_OTLP_TIMEOUT: '200' });
     for (let round = 1; round <= 2; round++) {
@@ -350,7 +350,7 @@ describe('a collector', () => {
     expect(counted(tracer)).toEqual({ exported: 0, lost: 2 });
   });
 
-  test('that is absent is no error, and the log omits its address with the password', async () => {
+  test('an unreachable collector causes no error, and the log omits its address with the password', async () => {
     await collector.stop();
     const address = new URL(collector.url);
     address.password = 'hush-hush-hush';
@@ -366,7 +366,7 @@ describe('a collector', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  test('gets the waiting spans in batches when the tracer closes', async () => {
+  test('the collector gets the waiting spans in batches when the tracer closes', async () => {
     const tracer = await open({ OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '100' });
     for (let at = 0; at < 150; at++) tracer.begin(new Headers()).end(ROOT);
     await Promise.all([tracer.close(), tracer.close()]);
