@@ -5,7 +5,7 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
-/** Scores by the door that a client uses. */
+/** Tests scores through the HTTP API that clients use. */
 const upstream = useUpstream();
 let box: Signalbox;
 let other: string;
@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 describe('POST /v1/feedback', () => {
-  test('scores an answer at once, once, and says the same of the same again', async () => {
+  test('an answer is scored at once, and only once; the same score again gets the same result', async () => {
     const decision = await chat();
     const scored = await told({ decision_id: decision, score: 0.25, label: 'unit-tests' });
     expect(scored).toEqual({
@@ -53,7 +53,7 @@ describe('POST /v1/feedback', () => {
     await expectError(await give({ decision_id: decision, score: 1 }), 'feedback_conflict', 'score');
   });
 
-  test('scores a recommendation, and a streamed answer', async () => {
+  test('a recommendation and a streamed answer can be scored', async () => {
     const { decision_id: advised } = (await (await box.post('/v1/route', { messages })).json()) as {
       decision_id: string;
     };
@@ -64,13 +64,13 @@ describe('POST /v1/feedback', () => {
     expect(await told({ decision_id: decision, score: 0 })).toMatchObject({ model: 'plain', result: 'learnt' });
   });
 
-  test('is for the key that asked, whatever else the other may do', async () => {
+  test('only the key that made the request can score its answer, whatever another key may do', async () => {
     const decision = await chat();
     await expectError(await give({ decision_id: decision, score: 0 }, box, withKey(other)), 'not_found', 'decision_id');
     expect(await told({ decision_id: decision, score: 1 })).toMatchObject({ result: 'learnt' });
   });
 
-  test('has nothing to score where there was no answer', async () => {
+  test('a request without an answer cannot be scored', async () => {
     upstream.next({ status: 500 });
     const failed = await box.post('/v1/chat/completions', { model: 'best', messages });
     expect(failed.status).toBe(502);
@@ -78,7 +78,7 @@ describe('POST /v1/feedback', () => {
     await expectError(await give({ decision_id: decision, score: 0 }), 'nothing_to_score', 'decision_id');
   });
 
-  test('counts at most once, even if it comes several times at once', async () => {
+  test('a score counts at most once, even if it arrives several times at the same time', async () => {
     const decision = await chat(box, { model: 'best' });
     const given = await Promise.all(
       Array.from({ length: 8 }, () => told({ decision_id: decision, score: 1 }) as Promise<{ result: string }>),
@@ -92,7 +92,7 @@ test('scores change no decision, and their means are shown by model and task', a
     const { quality } = (await (await box.get(`/v1/decisions/${decision}`)).json()) as { quality: { plain: number } };
     return quality.plain;
   };
-  // Its task is not read.
+  // The task of these requests is not read.
   const scored = async (score: number) => {
     const decision = await chat(box, { model: 'plain', user: `${score}` });
     await told({ decision_id: decision, score });
@@ -114,7 +114,7 @@ test('scores change no decision, and their means are shown by model and task', a
   expect(await (await box.get('/metrics')).text()).toMatch(/signalbox_outcomes_total\{source="caller"\} [1-9]\d*\n/);
 });
 
-test('a refused request does not count as a question: it moves no estimate', async () => {
+test('the question of a refused request does not count: it changes no estimate', async () => {
   const content = `Write a function that adds two numbers. ${'It must keep every digit. '.repeat(20)}`;
   const estimated = async () => {
     const advice = await box.post('/v1/route', { messages: [{ role: 'user', content }] });

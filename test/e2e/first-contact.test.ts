@@ -4,7 +4,7 @@ import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { useSignalbox } from '../support/use.ts';
 
-/** What a newcomer meets first: other APIs' key headers, the address in a browser, a typing error in a body. */
+/** What a new user tries first: the key headers of other APIs, the server's address in a browser, a typing error in a body. */
 const box = useSignalbox();
 
 const send = (body: string, headers: Readonly<Record<string, string>>) =>
@@ -25,11 +25,11 @@ test('a key is accepted in the headers of other APIs, wherever it is accepted as
 describe('a request with a key in two headers', () => {
   const models = (headers: Record<string, string>) => fetch(`${box.url}/v1/models`, { headers });
 
-  test('is admitted if it is the same key', async () => {
+  test('a request with the same key in two headers is accepted', async () => {
     expect((await models({ 'x-api-key': box.key, authorization: `Bearer ${box.key}` })).status).toBe(200);
   });
 
-  test('is refused if the keys differ, whichever of them is valid', async () => {
+  test('a request with two different keys is refused, whichever of them is valid', async () => {
     const other = 'sb_live_nobody_0123456789';
     for (const [one, two] of [
       [box.key, other],
@@ -42,14 +42,14 @@ describe('a request with a key in two headers', () => {
     }
   });
 
-  test('is admitted by the key of Signalbox where the other is a placeholder or a password', async () => {
+  test('a request with a key of Signalbox and a placeholder or a password in the other header is accepted', async () => {
     for (const authorization of ['Bearer sk-placeholder', 'Basic dXNlcjpwYXNz']) {
       expect((await models({ 'x-api-key': box.key, authorization })).status).toBe(200);
     }
     expect((await models({ 'x-api-key': 'none', authorization: `Bearer ${box.key}` })).status).toBe(200);
   });
 
-  test('can be repeated under its Idempotency-Key by either header', async () => {
+  test('a request with a key in either header can be repeated with its Idempotency-Key', async () => {
     const body = JSON.stringify({ model: 'auto', max_tokens: 4, messages: [{ role: 'user', content: 'once' }] });
     const named = { 'content-type': 'application/json', 'idempotency-key': 'either-header' };
     const first = await answerOf(await send(body, { ...named, authorization: `Bearer ${box.key}` }));
@@ -59,12 +59,12 @@ describe('a request with a key in two headers', () => {
   });
 });
 
-test('a browser that opens the address is led to the documentation', async () => {
+test('a browser that opens the address is redirected to the documentation', async () => {
   const answer = await fetch(`${box.url}/`, { redirect: 'manual' });
   expect([answer.status, answer.headers.get('location')]).toEqual([302, '/docs']);
 });
 
-test('a mistake in a body is told with its place, and a misspelt field with the right one', async () => {
+test('the error about a mistake in a body names its location; for a misspelt field it suggests the right name', async () => {
   const error = async (body: string) => {
     const answer = await send(body, {
       'content-type': 'application/json',
@@ -100,7 +100,7 @@ test('a mistake in a body is told with its place, and a misspelt field with the 
   });
 });
 
-test('a mistyped model leads to the right name, never to one that the key may not use', async () => {
+test('the error about a mistyped model suggests the right name, but never a name that the key may not use', async () => {
   const limited = await box.post('/admin/keys', { name: 'limited', models: ['sim-small', 'sim-flash'] });
   const { key } = (await limited.json()) as { key: string };
   const messageFor = async (model: string, token = box.key) => {
@@ -128,7 +128,7 @@ test('a mistyped model leads to the right name, never to one that the key may no
   });
 });
 
-test('a name that nothing serves leads to the nearest names, the keys of a policy and the page', async () => {
+test('the error about a name that nothing serves has similar names, the policy’s keys and the page to read', async () => {
   const answer = await send(JSON.stringify({ model: 'sim-gigantic', messages: [{ role: 'user', content: 'hi' }] }), {
     'content-type': 'application/json',
     authorization: `Bearer ${box.key}`,
@@ -150,7 +150,7 @@ test('a name that nothing serves leads to the nearest names, the keys of a polic
 });
 
 test.each(['gpt-4o-mini', 'openai/gpt-4o-mini'])(
-  '%s: the error names the provider that a wildcard lacks, and to admins the variable',
+  '%s: the error names the provider that a wildcard lacks, and shows the variable to admins',
   async (model) => {
     const key = await box.post('/admin/keys', { name: `plain-${model}` });
     const { key: plain } = (await key.json()) as { key: string };
@@ -169,7 +169,7 @@ test.each(['gpt-4o-mini', 'openai/gpt-4o-mini'])(
   },
 );
 
-test('the paths that an unknown one leads to are those that exist', async () => {
+test('the paths that the error for an unknown path suggests exist', async () => {
   const messageAt = async (path: string) => {
     const answer = await box.get(path);
     expect(answer.status).toBe(404);
@@ -182,7 +182,7 @@ test('the paths that an unknown one leads to are those that exist', async () => 
   expect(await messageAt('/v1/decision/dec_1')).toEndWith('Did you mean `/v1/decisions/dec_1`?');
 });
 
-test('/health answers as /healthz, without a key and unthrottled', async () => {
+test('/health answers like /healthz, without a key and without a rate limit', async () => {
   const [short, usual] = await Promise.all(['/health', '/healthz'].map((path) => fetch(`${box.url}${path}`)));
   expect([short!.status, await short!.json()]).toEqual([usual!.status, await usual!.json()]);
   expect((await fetch(`${box.url}/health`, { method: 'HEAD' })).status).toBe(

@@ -4,10 +4,10 @@ import { expectError } from '../support/error-contract.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** A forced `tool_choice` on models of Anthropic: as a chat or a response, which is translated, and as Messages, which pass. */
+/** A forced `tool_choice` on models of Anthropic: chats and Responses are translated, Messages are passed through. */
 const upstream = useUpstream({ dialect: 'anthropic' });
 
-/** Models, and whether each can be forced to call a tool when the request does not ask for thinking. */
+/** Models, and whether each can be forced to call a tool if the request does not enable thinking. */
 const MODELS = {
   'claude-opus-5-5': false,
   'claude-fable-5-1': false,
@@ -45,7 +45,7 @@ const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } };
 const QUESTION = [{ role: 'user', content: 'How is the weather in Bern?' }];
 const FUNCTION = { type: 'function', function: { name: 'weather', parameters: SCHEMA } };
 
-/** A request of each dialect that forces a tool call. */
+/** A request in each dialect that forces a tool call. */
 const FORCED = {
   chat: (model: string, more: object = {}) =>
     box.post('/v1/chat/completions', {
@@ -79,7 +79,7 @@ const FORCED = {
 type Door = keyof typeof FORCED;
 const DOORS = Object.keys(FORCED) as Door[];
 
-/** A request for thinking, in the words of each dialect. */
+/** A request for thinking, as each dialect writes it. */
 const thinkingOn = (door: Door, model: string): object =>
   door === 'messages'
     ? { thinking: /haiku-4/.test(model) ? { type: 'enabled', budget_tokens: 1_024 } : { type: 'adaptive' } }
@@ -107,13 +107,13 @@ describe.each(DOORS)('a forced tool choice as %s', (door) => {
     expect(message).toContain(REFUSAL);
   });
 
-  test('is no obstacle for a model of another vendor, with thinking or without it', async () => {
+  test('a model of another provider accepts a forced tool choice, with or without thinking', async () => {
     for (const more of [{}, door === 'messages' ? {} : thinkingOn(door, 'vendor-model')]) {
       expect((await FORCED[door]('vendor-model', more)).status).toBe(200);
     }
   });
 
-  test('with thinking lets a selector choose a model that accepts both', async () => {
+  test('with thinking and a forced tool choice, a selector chooses a model that accepts both', async () => {
     const answer = await answerOf(
       await FORCED[door]('auto', door === 'messages' ? { thinking: { type: 'adaptive' } } : thinkingOn(door, 'x')),
     );
@@ -121,18 +121,18 @@ describe.each(DOORS)('a forced tool choice as %s', (door) => {
   });
 });
 
-describe('what is not a request for thinking', () => {
+describe('requests that do not enable thinking', () => {
   test.each<[string, () => Promise<Response>]>([
     ['the effort `none` of a chat', () => FORCED.chat('claude-haiku-5-5', { reasoning_effort: 'none' })],
     ['`thinking: disabled` of a chat', () => FORCED.chat('claude-haiku-5-5', { thinking: { type: 'disabled' } })],
     ['`thinking: disabled` of Messages', () => FORCED.messages('claude-haiku-5-5', { thinking: { type: 'disabled' } })],
-    ['an effort of Messages alone', () => FORCED.messages('claude-opus-4-8', { output_config: { effort: 'low' } })],
-  ])('%s is accepted', async (_, ask) => {
+    ['only an effort in Messages', () => FORCED.messages('claude-opus-4-8', { output_config: { effort: 'low' } })],
+  ])('a forced tool choice with %s is accepted', async (_, ask) => {
     const response = await ask();
     expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
   });
 
-  test('`thinking` of a chat, which the provider passes on, is a request for thinking', async () => {
+  test('`thinking` of a chat, which the provider passes on, enables thinking', async () => {
     const response = await FORCED.chat('claude-opus-4-8', { thinking: { type: 'adaptive' } });
     expect((await expectError(response, 'no_eligible_model', 'tool_choice'))!.message).toContain(REFUSAL);
   });

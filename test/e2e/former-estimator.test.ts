@@ -5,7 +5,7 @@ import { TOY } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
-/** A module as it was written for versions that learned: an estimator next to a strategy that still works. */
+/** A plugin module written for earlier versions that learned from outcomes: an estimator, and a strategy that still works. */
 const MODULE = `import { defineEstimator, defineStrategy, moved, Type, type Estimator, type Finding } from 'signalbox/plugin';
 
 export const tally = defineEstimator({
@@ -30,7 +30,7 @@ export const lazy = defineStrategy({
 `;
 const LEARNING = 'learning: { mode: on, estimator: tally, options: { worth: 7 } }\n';
 
-test('a policy with an estimator serves, and every check of it warns at the plugin and at the section', async () => {
+test('a policy with an estimator is served, and every check of it warns at the plugin and at the section', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'plugins'));
   writeFileSync(join(folder, 'plugins/mine.ts'), MODULE);

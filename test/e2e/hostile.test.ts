@@ -12,13 +12,13 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
 /**
- * The most that one turn of the server's loop may take of its own time, ms: so long another request waits. What is meant is 100 ms, which the most expensive of
- * these bodies comes near. Slow machines get four times as much.
+ * The longest time that one turn of the server's event loop may take, ms: other requests wait for so long. The goal is 100 ms, which the
+ * most expensive of these bodies almost reaches. Slow machines get four times as much.
  */
 const TURN_MS = 4 * 100;
-/** Less than the ten seconds after which a slow sender is cut off: the server did not wait for more of the request. */
+/** Less than the ten seconds after which a slow sender is disconnected: the server did not wait for the rest of the request, ms. */
 const AT_ONCE_MS = 8_000;
-/** A slow sender is cut off after ten to twelve seconds. */
+/** The server disconnects a slow sender after ten to twelve seconds, ms. */
 const SLOW_MS = 16_000;
 const RANDOM_BODIES = isDeep ? 500 : 200;
 
@@ -29,9 +29,9 @@ const drips: ReturnType<typeof setInterval>[] = [];
 
 beforeAll(async () => {
   const policy = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } });
-  // A process of its own: what the test does with large bodies must not count as a turn of the server.
+  // The server runs in a process of its own, because the test's work with large bodies must not count as the server's.
   box = await startSignalbox({ isProcess: true, policy, env: { ...UPSTREAM_ENV, ...TURN_ENV } });
-  // Begun first, for they take their time.
+  // Slow senders are started first, because they take long.
   await startSlowSenders();
 });
 
@@ -49,10 +49,10 @@ async function startSlowSenders(): Promise<void> {
   const senders: readonly [string, string, string][] = [
     ['nothing at all', '', ''],
     ['half of the headers', HEAD, ''],
-    ['headers drop by drop', HEAD, 'x'],
+    ['headers sent byte by byte', HEAD, 'x'],
     ['half of the body', `${chatHead(box.key, length)}{"model":`, ''],
-    ['a body drop by drop', chatHead(box.key, length), ' '],
-    ['a chunked body drop by drop', chatHead(box.key, 'transfer-encoding: chunked'), '1\r\n \r\n'],
+    ['a body sent byte by byte', chatHead(box.key, length), ' '],
+    ['a chunked body sent byte by byte', chatHead(box.key, 'transfer-encoding: chunked'), '1\r\n \r\n'],
   ];
   for (const [what, head, drop] of senders) {
     const connection = await connect(box.url);
@@ -67,7 +67,7 @@ function send(path: string, body: string | Uint8Array<ArrayBuffer>): Promise<Res
   return box.post(path, null, { body });
 }
 
-/** The longest turn of the server's loop during some work, ms, the least of several tries. */
+/** Returns the longest turn of the server's event loop during some work, ms, the least of several tries. */
 const turnDuring = (work: () => Promise<void>): Promise<number> =>
   leastOf(TURN_MS, async () => {
     await longestTurn(box);
@@ -75,7 +75,7 @@ const turnDuring = (work: () => Promise<void>): Promise<number> =>
     return longestTurn(box);
   });
 
-/** Sends a body and checks that it is refused, in OpenAI's shape and not for its time; some may also be served. */
+/** Sends a body and checks that it is refused in OpenAI's format, and not because of a timeout. With `mayServe` it may also be served. */
 async function refuse(body: string | Uint8Array<ArrayBuffer>, path = '/v1/chat/completions', mayServe = false) {
   const response = await send(path, body);
   const { status } = response;
@@ -95,7 +95,7 @@ async function expectOrdinaryService(): Promise<void> {
   expect((await answerOf(response)).choices[0]?.message.content).toContain('Hello');
 }
 
-test(`${RANDOM_BODIES} random bodies are refused or served, never a 5xx, never a hang, and no other request waits`, async () => {
+test(`${RANDOM_BODIES} random bodies are refused or served, never with a 5xx or a hang, and no other request waits`, async () => {
   const seed = seedOf('hostile bodies');
   console.log(`hostile bodies: seed ${seed}`);
   const turn = await turnDuring(async () => {
@@ -114,7 +114,7 @@ test(`${RANDOM_BODIES} random bodies are refused or served, never a 5xx, never a
   await expectOrdinaryService();
 });
 
-describe('a body made to cost much is refused soon, and no other request waits:', () => {
+describe('a body that is designed to be expensive is refused soon, and no other request waits:', () => {
   const around = (inner: string) => `{"model":"auto","messages":[{"role":"user","content":"x"}],${inner}}`;
   const many = (count: number, make: (i: number) => string) => Array.from({ length: count }, (_, i) => make(i)).join();
   const TEN_MIB = 10_485_760;
@@ -130,7 +130,7 @@ describe('a body made to cost much is refused soon, and no other request waits:'
     ['lists 10,000 deep', () => `${'['.repeat(10_000)}${']'.repeat(10_000)}`, 'invalid_json'],
     ['ten million digits', () => around(`"seed":${'9'.repeat(10_000_000)}`), 'invalid_type'],
     ['half a million fields', () => around(many(500_000, (i) => `"k${i}":1`)), 'request_too_large'],
-    ['as many fields as may be', () => around(many(60_000, (i) => `"k${i}":1`)), '', true],
+    ['as many fields as allowed', () => around(many(60_000, (i) => `"k${i}":1`)), '', true],
     [
       'one prompt of 10 MB',
       () => JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'é'.repeat(5_200_000) }] }),
@@ -138,7 +138,7 @@ describe('a body made to cost much is refused soon, and no other request waits:'
     ],
     ['a body over the limit', () => `"${'a'.repeat(TEN_MIB)}"`, 'request_too_large'],
     [
-      'a model’s name of a megabyte',
+      'a model name of a megabyte',
       () => JSON.stringify({ model: 'm'.repeat(1_000_000), messages: hello }),
       'invalid_value',
     ],
@@ -148,7 +148,7 @@ describe('a body made to cost much is refused soon, and no other request waits:'
     ['two million open objects', () => '{"a":'.repeat(2_000_000), 'invalid_json'],
     ['ten million blanks', () => ' '.repeat(10_000_000), 'invalid_json'],
     ['five million escaped quotes', () => `"${'\\"'.repeat(5_000_000)}"`, 'invalid_type'],
-    ['as many biases as may be', () => around(`"logit_bias":{${many(60_000, (i) => `"${i}":1`)}}`), '', true],
+    ['as many biases as allowed', () => around(`"logit_bias":{${many(60_000, (i) => `"${i}":1`)}}`), '', true],
     [
       'a tool’s schema 10,000 deep',
       () =>
@@ -158,7 +158,7 @@ describe('a body made to cost much is refused soon, and no other request waits:'
       'invalid_json',
     ],
     [
-      'as many parts as may be',
+      'as many parts as allowed',
       () =>
         `{"model":"auto","messages":[{"role":"user","content":[${many(20_000, () => '{"type":"text","text":"x"}')},{"type":"no"}]}]}`,
       'invalid_value',
@@ -175,7 +175,7 @@ describe('a body made to cost much is refused soon, and no other request waits:'
     });
   }
 
-  test('and the names of dropped fields do not come back by the thousand', async () => {
+  test('the answer names only some of thousands of dropped fields', async () => {
     const response = await send('/v1/chat/completions', around(many(1_000, (i) => `"k${i}":1`)));
     const { dropped } = (await answerOf(response)).platform;
     expect(dropped).toHaveLength(65);
@@ -183,8 +183,8 @@ describe('a body made to cost much is refused soon, and no other request waits:'
   });
 });
 
-describe('names that mean something to JavaScript', () => {
-  test('are names like any other', async () => {
+describe('names that have a meaning in JavaScript', () => {
+  test('names such as `__proto__` are handled like any other name', async () => {
     const inherited = '{"__proto__":{"model":"auto","messages":[{"role":"user","content":"x"}]}}';
     expect(await refuse(inherited)).toMatchObject({ code: 'missing_field', param: 'model' });
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
@@ -200,10 +200,10 @@ describe('names that mean something to JavaScript', () => {
   });
 });
 
-describe('line breaks', () => {
+describe('line breaks in requests', () => {
   const EVIL = '\r\nx-evil: 1\r\n\r\n';
 
-  /** Every way to put the text in the place of one string. */
+  /** Returns every way to replace one string by the text. */
   function poisoned(value: unknown): unknown[] {
     if (typeof value === 'string') return [value + EVIL, EVIL];
     if (typeof value !== 'object' || value === null) return [];
@@ -215,7 +215,7 @@ describe('line breaks', () => {
     ]);
   }
 
-  test('in every string of a request make no header, here or upstream, and no second line in the log', async () => {
+  test('line breaks in any string of a request never create a header, here or upstream, or a second log line', async () => {
     for (const [path, of] of [
       [
         '/v1/chat/completions',
@@ -234,7 +234,7 @@ describe('line breaks', () => {
     expect(box.lines.filter((line) => !line.startsWith('{'))).toEqual([]);
   });
 
-  test('in a path or a header are refused', async () => {
+  test('line breaks in a path or a header are refused', async () => {
     for (const path of ['/v1/models/%0d%0ax-evil:1', '/v1/decisions/%0d%0ax-evil:1', '/v1/%0d%0ax-evil:1']) {
       const response = await box.get(path);
       expect(response.status).toBe(404);
@@ -246,15 +246,15 @@ describe('line breaks', () => {
 describe('requests that HTTP does not allow', () => {
   const closing = (...lines: string[]) => `${[...lines, 'connection: close'].join('\r\n')}\r\n\r\n`;
   const cases: readonly [string, (key: string) => string][] = [
-    ['no HTTP at all', () => '\x00\x01\x02 nothing\r\n\r\n'],
+    ['bytes that are not HTTP', () => '\x00\x01\x02 nothing\r\n\r\n'],
     ['HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['no host', () => closing('GET /healthz HTTP/1.1')],
     ['a length and chunks', (key) => chatHead(key, 'content-length: 5', 'transfer-encoding: chunked')],
     ['a negative length', (key) => chatHead(key, 'content-length: -5')],
-    ['a length beyond all numbers', (key) => chatHead(key, `content-length: ${'9'.repeat(30)}`)],
+    ['a length that is too large for a number', (key) => chatHead(key, `content-length: ${'9'.repeat(30)}`)],
     ['a chunk without its size', (key) => `${chatHead(key, 'transfer-encoding: chunked')}ZZZ\r\n`],
     ['a folded header', (key) => chatHead(key, 'x-a: 1', ' x-evil: 1')],
-    ['a method of its own', () => closing('FOO /healthz HTTP/1.1', 'host: a')],
+    ['an invented method', () => closing('FOO /healthz HTTP/1.1', 'host: a')],
     [
       'a path that cannot be decoded',
       (key) => closing('GET /v1/models/%ZZ%ff HTTP/1.1', 'host: a', `authorization: Bearer ${key}`),
@@ -282,7 +282,7 @@ describe('requests that HTTP does not allow', () => {
     ['headers of 1 MB', () => closing('GET /v1/models HTTP/1.1', 'host: a', `x-a: ${'a'.repeat(1_000_000)}`)],
   ];
   for (const [what, make] of cases) {
-    test.concurrent(`${what}: a 4xx or a closed connection, at once`, async () => {
+    test.concurrent(`${what} gets a 4xx or a closed connection at once`, async () => {
       const text = await inTime(AT_ONCE_MS, async () => {
         const connection = await connect(box.url);
         await connection.write(make(box.key));
@@ -296,8 +296,8 @@ describe('requests that HTTP does not allow', () => {
   }
 });
 
-describe('connections that lead nowhere', () => {
-  test('half-open ones are closed at once: with nothing, half a head, half a body, and a whole request', async () => {
+describe('connections without a complete request', () => {
+  test('half-open connections are closed at once, with no data, half a head, half a body or a whole request', async () => {
     const body = JSON.stringify({ model: 'auto', messages: hello });
     const whole = chatHead(box.key, `content-length: ${body.length}`);
     for (const sent of ['', HEAD, whole, whole + body.slice(0, 10), whole + body]) {
@@ -311,7 +311,7 @@ describe('connections that lead nowhere', () => {
     }
   });
 
-  test('two hundred silent ones delay no other request', async () => {
+  test('two hundred silent connections delay no other request', async () => {
     const silent = await Promise.all(Array.from({ length: 200 }, () => connect(box.url)));
     await Promise.all(silent.map((connection, at) => connection.write(at % 2 === 0 ? HEAD : '')));
     const turn = await turnDuring(async () => {
@@ -322,7 +322,7 @@ describe('connections that lead nowhere', () => {
   });
 
   test(
-    'slow senders of headers and bodies are cut off, each byte they send notwithstanding',
+    'slow senders of headers and bodies are disconnected although they keep sending bytes',
     async () => {
       for (const { what, connection, ended } of slow) {
         expect(await ended, what).toBeLessThan(SLOW_MS);
@@ -334,7 +334,7 @@ describe('connections that lead nowhere', () => {
   );
 });
 
-test('after all this the next request is served, and no defect was met', async () => {
+test('after all these requests the next request is served, and no defect was logged', async () => {
   await expectOrdinaryService();
   expect(box.lines.filter((line) => line.includes('defect') || line.includes('"level":"error"'))).toEqual([]);
 });

@@ -35,7 +35,7 @@ beforeAll(async () => {
     { best: { endpoints: ['fake'] }, hasty: { endpoints: ['fake'], more: '    deadlines: { first_token_ms: 100 }\n' } },
     `gateway: { commit_after_ms: ${COMMIT_AFTER_MS}, retries_max: 0 }\nledger: { contention_wait_ms: 0 }\n`,
   );
-  // Files of the database are read here; closing one would let go of this process's locks on it.
+  // The server runs as a process, because this test reads the database files, and closing a file would release this process's locks on it.
   box = await startSignalbox({ isProcess: true, policy, env: UPSTREAM_ENV });
 });
 afterEach(() => upstream.behave({}));
@@ -43,17 +43,17 @@ afterAll(async () => {
   await box.stop();
 });
 
-/** How many requests upstream and how much money something has taken. */
+/** Returns how many upstream requests and how much money something has used. */
 async function takenBy(run: () => Promise<unknown>): Promise<{ calls: number; charge: number }> {
   const [calls, charge] = [upstream.requests.length, netCharge(box.data)];
   await run();
   return { calls: upstream.requests.length - calls, charge: netCharge(box.data) - charge };
 }
 
-describe('the same key and body', () => {
+describe('a repeat with the same Idempotency-Key and body', () => {
   for (const stream of [false, true]) {
     const body = stream ? { stream, stream_options: { include_usage: true } } : { stream };
-    test(`${stream ? 'of a stream' : 'of JSON'}: the first answer again, byte for byte, and one charge`, async () => {
+    test(`a repeat ${stream ? 'of a stream' : 'of JSON'} gets the first answer again, byte for byte, and is charged once`, async () => {
       const key = newKey();
       upstream.next({ text: WORDS, ...USAGE });
       const taken = await takenBy(async () => {
@@ -73,7 +73,7 @@ describe('the same key and body', () => {
       expect(taken).toEqual({ calls: 1, charge: COST });
     });
 
-    test(`${stream ? 'of a stream' : 'of JSON'}, 50 times at once: one call upstream, one charge, and 409 for the others`, async () => {
+    test(`50 simultaneous repeats ${stream ? 'of a stream' : 'of JSON'} cause one upstream call and one charge, and the others get 409`, async () => {
       const key = newKey();
       upstream.next({ text: WORDS, ...USAGE, firstChunkAfterMs: 300, betweenChunksMs: 20 });
       const taken = await takenBy(async () => {
@@ -84,7 +84,7 @@ describe('the same key and body', () => {
           await expectError(other, 'in_flight');
           expect(other.headers.get('retry-after')).toBe('1');
         }
-        // Heartbeats are not kept.
+        // Heartbeats are not stored.
         const text = (await answered[0]!.text()).replaceAll(': waiting\n\n', '');
         const again = await Promise.all(Array.from({ length: 50 }, async () => toldBy(await ask(box, key, body))));
         expect(new Set(again.map((one) => `${one.status} ${one.replayed} ${one.text}`))).toEqual(
@@ -95,7 +95,7 @@ describe('the same key and body', () => {
     });
   }
 
-  test('of another API key is another request', async () => {
+  test('the same Idempotency-Key of another API key is another request', async () => {
     const key = newKey();
     const headers = { authorization: `Bearer ${await box.makeKey('--name', 'other')}` };
     const taken = await takenBy(async () => {
@@ -110,15 +110,15 @@ describe('the same key and body', () => {
     expect(taken).toEqual({ calls: 2, charge: 2 * COST });
   });
 
-  test('without the header is two requests', async () => {
+  test('two requests without an Idempotency-Key are two requests', async () => {
     upstream.behave(USAGE);
     const send = async () => (await box.post('/v1/chat/completions', { model: 'best', messages })).text();
     expect(await takenBy(async () => [await send(), await send()])).toEqual({ calls: 2, charge: 2 * COST });
   });
 });
 
-describe('another body', () => {
-  test('under a key whose answer is kept: 422, and nothing is sent', async () => {
+describe('another body with the same Idempotency-Key', () => {
+  test('another body gets 422 if an answer is stored, and nothing is sent', async () => {
     const key = newKey();
     const first = await toldBy(await ask(box, key));
     const taken = await takenBy(async () => {
@@ -128,7 +128,7 @@ describe('another body', () => {
     expect(taken).toEqual({ calls: 0, charge: 0 });
   });
 
-  test('under a key that is in flight: 422, for waiting would not help', async () => {
+  test('another body gets 422 while the first request runs, because waiting would not help', async () => {
     const key = newKey();
     upstream.next({ firstChunkAfterMs: 300 });
     const first = ask(box, key);
@@ -137,11 +137,11 @@ describe('another body', () => {
   });
 });
 
-describe('a caller that disconnects', () => {
+describe('a caller with an Idempotency-Key that disconnects', () => {
   for (const stream of [false, true]) {
     for (const when of ['before the headers', 'in the middle'] as const) {
       if (!stream && when === 'in the middle') continue;
-      test(`${stream ? 'a stream' : 'JSON'} ${when}: the request runs to its end, and the repeat has all of it`, async () => {
+      test(`${stream ? 'a stream' : 'JSON'} ${when}: after a disconnect the request runs to its end, and the repeat gets the whole answer`, async () => {
         const key = newKey();
         const aborted = upstream.aborted;
         const slow = when === 'in the middle' ? { betweenChunksMs: 100 } : { headersAfterMs: 300 };
@@ -170,7 +170,7 @@ describe('a caller that disconnects', () => {
     }
   }
 
-  test('and never reads: the answer is made and kept all the same', async () => {
+  test('if the caller never reads, the answer is still completed and stored', async () => {
     const key = newKey();
     upstream.next({ text: Array<string>(2_000).fill('word '), usage: 'missing' });
     const unread = await ask(box, key, { stream: true, max_tokens: 4_000 });
@@ -180,8 +180,8 @@ describe('a caller that disconnects', () => {
   });
 });
 
-describe('a failure', () => {
-  test('that cost nothing is forgotten: the repeat runs anew, with another body too', async () => {
+describe('a request with an Idempotency-Key that fails', () => {
+  test('a failure without a charge is not stored: the repeat runs again, also with another body', async () => {
     const key = newKey();
     upstream.next({ status: 500 }, { text: 'Now.', ...USAGE });
     const taken = await takenBy(async () => {
@@ -195,7 +195,7 @@ describe('a failure', () => {
     expect(taken).toEqual({ calls: 2, charge: COST });
   });
 
-  test('before anything was decided leaves nothing', async () => {
+  test('a failure before the decision stores nothing', async () => {
     const key = newKey();
     await expectError(await ask(box, key, { model: 'no-such' }), 'model_not_found', 'model');
     await expectError(await ask(box, key, { budget_limit: 0.000001 }), 'budget_limit_too_low', 'budget_limit');
@@ -203,10 +203,10 @@ describe('a failure', () => {
   });
 
   for (const stream of [false, true]) {
-    test(`that was charged is kept: ${stream ? 'a stream that broke off' : 'JSON that was cut'}`, async () => {
+    test(`a charged failure is stored: ${stream ? 'a stream that broke off' : 'JSON that was cut'}`, async () => {
       const key = newKey();
       const body = { stream };
-      // What is cut behind the last of a list never is: one more stands there.
+      // The fake upstream cuts before the last entry of a list, so this adds another entry.
       upstream.next(stream ? { text: WORDS, cutAfter: 3 } : { raw: ['{"id":', '-'], form: 'json', cutAfter: 1 });
       const taken = await takenBy(async () => {
         const first = await toldBy(await ask(box, key, body));
@@ -224,7 +224,7 @@ describe('a failure', () => {
     });
   }
 
-  test('whose lost attempt alone was charged says at once not to try again', async () => {
+  test('if only a lost attempt was charged, the error says not to try again', async () => {
     const key = newKey();
     const usage = { prompt_tokens: 20, completion_tokens: 5 };
     const silent = { raw: [`data: ${JSON.stringify({ id: 'x', choices: [], usage })}\n\n`], form: 'sse' } as const;
@@ -235,7 +235,7 @@ describe('a failure', () => {
     expect(Number(first.headers.get('x-signalbox-credits'))).toBeGreaterThan(0);
     const again = await toldBy(await ask(box, key, body));
     expect([again.status, again.text, again.replayed]).toEqual([504, first.text, true]);
-    // The log and the metrics name the error each time.
+    // The log and the metrics have the error each time.
     const lineOf = ({ headers }: typeof first): Promise<Record<string, unknown>> =>
       waitFor(() => {
         const id = `"request":"${headers.get('x-request-id')}"`;
@@ -249,7 +249,7 @@ describe('a failure', () => {
     expect(timeouts).toBe(total(page, 'signalbox_http_requests_total', { status: '504' }));
   });
 
-  test('of a stream whose headers were out, at no cost: the repeat runs anew', async () => {
+  test('if a stream fails after its headers without a charge, the repeat runs again', async () => {
     const key = newKey();
     upstream.next({ status: 500, headersAfterMs: 2 * COMMIT_AFTER_MS }, { text: 'Now.' });
     const first = await toldBy(await ask(box, key, { stream: true }));
@@ -261,8 +261,8 @@ describe('a failure', () => {
   });
 });
 
-test('a defect amid a kept answer is logged once, as that of a stream or of a request', async () => {
-  // A part that cannot be written down, behind one that can.
+test('a defect in the middle of a stored answer is logged once, as a failed stream or a failed request', async () => {
+  // A provider whose answer has a part that cannot be stored, after a part that can.
   const plugin = `import { defineProvider, Type } from 'signalbox/plugin';
 export const faulty = defineProvider({
   name: 'faulty',
@@ -300,14 +300,14 @@ export const faulty = defineProvider({
   }
 });
 
-describe('the header', () => {
+describe('the header Idempotency-Key', () => {
   for (const [what, value] of [
     ['empty', ''],
     ['of 256 characters', 'k'.repeat(256)],
     ['with a tab', 'a\tb'],
     ['beyond ASCII', 'caf\u00e9'],
   ] as const) {
-    test(`${what}: 400 with its name, and nothing is sent`, async () => {
+    test(`Idempotency-Key ${what}: the request gets a 400 that names the header, and nothing is sent`, async () => {
       const taken = await takenBy(async () => {
         await expectError(await ask(box, value), 'invalid_value', 'Idempotency-Key');
       });
@@ -315,22 +315,22 @@ describe('the header', () => {
     });
   }
 
-  test('of 255 characters with spaces and signs: fine', async () => {
+  test('an Idempotency-Key of 255 characters with spaces and signs is accepted', async () => {
     const key = `${newKey()} !"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~`.padEnd(255, 'x');
     expect((await toldBy(await ask(box, key))).replayed).toBeFalse();
     expect((await toldBy(await ask(box, key))).replayed).toBeTrue();
   });
 
-  test('on other routes means nothing', async () => {
+  test('an Idempotency-Key on other routes is ignored', async () => {
     const init = { headers: { 'idempotency-key': 'x'.repeat(300) } };
     expect((await box.post('/v1/route', {}, init)).status).toBe(200);
   });
 });
 
-describe('what is stored', () => {
+describe('the stored answer of an Idempotency-Key', () => {
   const CANARY = ['k7Qz', 'mW3x', 'Vb9L', 'tY2r'].join('');
 
-  test('has no 8 characters of prompt, answer or idempotency key, in the database and its log', async () => {
+  test('the database and its log contain no 8 characters of a prompt, answer or Idempotency-Key', async () => {
     const key = `${newKey()}-idemCanary77`;
     const prompt = `prompt ${CANARY} end`;
     const said = `answer ${CANARY.toUpperCase()} end`;
@@ -350,7 +350,7 @@ describe('what is stored', () => {
     expect(box.lines.join('\n')).not.toContain(CANARY);
   });
 
-  test('is opened by the secret that asked for it, and by no other', async () => {
+  test('only the secret that sent the request can decrypt its stored answer', async () => {
     const key = newKey();
     const { choices } = await answerOf(await ask(box, key));
     const { salt, decision, answer } = storedRows(box.data).at(-1)!;
@@ -362,7 +362,7 @@ describe('what is stored', () => {
     expect(openedBy('')).toBeNull();
   });
 
-  test('is written down before the request is sent', async () => {
+  test('the claim on an Idempotency-Key is stored before the request is sent upstream', async () => {
     const key = newKey();
     upstream.next({ headersAfterMs: 300 });
     const calls = upstream.requests.length;
@@ -374,7 +374,7 @@ describe('what is stored', () => {
   });
 });
 
-test('a replay tells what the answer cost, and costs nothing itself; the log has it', async () => {
+test('a replay reports the cost of the answer, but costs nothing itself; the log has it', async () => {
   const key = newKey();
   const { platform } = await answerOf(await ask(box, key));
   const before = netCharge(box.data);

@@ -6,7 +6,7 @@ import { testPolicy } from '../support/policies.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** A change is in force within a second; taken four times, ms. */
+/** A change applies within a second; the tests allow four times as much, ms. */
 const WITHIN = 4_000;
 
 const upstream = useUpstream();
@@ -60,7 +60,7 @@ const trailOf = async (id: string): Promise<readonly TrailEntry[]> => {
 };
 
 describe('PATCH /admin/keys/{id}', () => {
-  test('changes what it names, leaves the rest, and the trail has who, before and after', async () => {
+  test('a PATCH changes the fields that it names, keeps the rest, and the audit trail has the author and both versions', async () => {
     const limits = { requests_per_minute: 60, tokens_per_minute: null, concurrent_streams: 4 };
     const terms = { name: 'app', labels: { team: 'a', tier: 'gold' }, models: ['best'], limits };
     const { id, key } = await create({ ...terms, budgets: [{ limit_credits: 5, window: 'day' }] });
@@ -92,7 +92,7 @@ describe('PATCH /admin/keys/{id}', () => {
     });
   });
 
-  test('takes away what is null, at once', async () => {
+  test('null in a PATCH removes a term at once', async () => {
     const { id, key } = await create({
       ...{ name: 'trial', labels: { team: 'a' }, expires_in_seconds: 3_600, limits: { requests_per_minute: 1 } },
       ...{ budgets: [{ limit_credits: 0, window: 'day' }], wallets: [`0x${'ab'.repeat(20)}`] },
@@ -106,7 +106,7 @@ describe('PATCH /admin/keys/{id}', () => {
     expect([(await chat(key)).status, (await chat(key)).status]).toEqual([200, 200]);
   });
 
-  test('narrows at once: scopes, models, limits and the end', async () => {
+  test('narrower scopes, models, limits and expiry apply at once', async () => {
     const { id, key } = await create();
     await changed(id, { scopes: ['route'] });
     expect((await chat(key)).status).toBe(403);
@@ -119,12 +119,12 @@ describe('PATCH /admin/keys/{id}', () => {
     expect((await changed(id, { expires_at: ending })).expires_at).toBe(ending);
     await waitFor(async () => (await status(key)) === 401, WITHIN);
     expect((await shown(id)).state).toBe('expired');
-    // An end is a term like others.
+    // An expiry is a term like the others.
     expect((await changed(id, { expires_in_seconds: 60, limits: null })).state).toBe('valid');
     expect(await status(key)).toBe(200);
   });
 
-  test('keeps what a changed budget has spent; a limit below it refuses, and a higher one lets go on', async () => {
+  test('a changed budget keeps its spending: a lower limit refuses, and a higher limit allows more', async () => {
     const { id, key } = await create({ budgets: [{ limit_credits: 50, window: 'month' }] });
     const paid = (await answerOf(await chat(key))).platform.credits_consumed ?? 0;
     expect(paid).toBeGreaterThan(0);
@@ -136,11 +136,11 @@ describe('PATCH /admin/keys/{id}', () => {
     expect((await shown(id)).budgets).toMatchObject([{ limit_credits: 50, spent_credits: paid + again }]);
   });
 
-  test('counts what was spent while a budget was taken away, once it is back in its window', async () => {
+  test('spending while a budget was removed counts once the budget is back in the same window', async () => {
     const budget = (limit: number, more: object = {}) => {
       return { budgets: [{ limit_credits: Number(limit.toFixed(6)), window: 'month', ...more }] };
     };
-    // The budget of another key goes on meanwhile.
+    // The budget of another key stays in use.
     await create(budget(50));
     const { id, key } = await create(budget(50));
     const pay = async () => (await answerOf(await chat(key))).platform.credits_consumed ?? 0;
@@ -150,14 +150,14 @@ describe('PATCH /admin/keys/{id}', () => {
     await changed(id, budget(spent + 0.000001));
     expect((await shown(id)).budgets[0]?.spent_credits).toBeCloseTo(spent, 6);
     expect((await chat(key)).status).toBe(402);
-    // Another action at the end is another fund, which has as much.
+    // Another action on exhaustion makes it another fund, which has the same amount.
     await changed(id, budget(spent + 0.000001, { on_exhausted: 'reject' }));
     expect((await chat(key)).status).toBe(402);
     await changed(id, budget(50));
     expect(await pay()).toBeGreaterThan(0);
   });
 
-  test('says which version it answers, and changes no other one where If-Match names it', async () => {
+  test('the answer names its version, and a PATCH with If-Match changes no other version', async () => {
     const made = await box.post('/admin/keys', { name: 'one' });
     const { id } = (await made.json()) as KeyAnswer;
     const first = (await box.get(`/admin/keys/${id}`)).headers.get('etag')!;
@@ -173,12 +173,12 @@ describe('PATCH /admin/keys/{id}', () => {
     expect((await shown(id)).name).toBe('two');
     await changed(id, { name: 'three' }, { 'if-match': `"other", ${second}` });
     await changed(id, { name: 'four' }, { 'if-match': '*' });
-    // A use is no change, and a name of before is the version of before.
+    // Using a key is not a change, and an earlier name restores the earlier version.
     expect((await patch(id, { name: 'two' })).headers.get('etag')).toBe(second);
     expect(await trailOf(id)).toHaveLength(5);
   });
 
-  test('the last write wins without If-Match, and the trail has both', async () => {
+  test('without If-Match the last write wins, and the audit trail has both', async () => {
     const { id } = await create({ name: 'one' });
     const two = [changed(id, { name: 'two' }), changed(id, { labels: { a: 'b' } }), changed(id, { name: 'three' })];
     await Promise.all(two);
@@ -189,7 +189,7 @@ describe('PATCH /admin/keys/{id}', () => {
     expect(told).toEqual([{ name: 'one' }, expect.anything(), told[1], { name }]);
   });
 
-  test('a change that changes nothing leaves no trail', async () => {
+  test('a PATCH that changes nothing adds no entry to the audit trail', async () => {
     const { id } = await create({ name: 'same', scopes: ['route', 'chat'] });
     await changed(id, {});
     await changed(id, { name: 'same', scopes: ['chat', 'route', 'chat'], labels: { none: null }, models: null });
@@ -210,7 +210,7 @@ describe('PATCH /admin/keys/{id}', () => {
     [{ wallets: ['0xabc'] }, 'invalid_value', 'wallets[0]'],
   ];
   for (const [body, code, param] of cases) {
-    test(`refuses ${JSON.stringify(body)}`, async () => {
+    test(`PATCH refuses ${JSON.stringify(body)}`, async () => {
       const before = await (await box.get('/admin/trail')).text();
       const { error } = (await (await patch('test00000001', body)).json()) as { error: object };
       expect(error).toMatchObject({ code, param });
@@ -218,7 +218,7 @@ describe('PATCH /admin/keys/{id}', () => {
     });
   }
 
-  test('knows no unknown or revoked key, and wants JSON', async () => {
+  test('PATCH refuses unknown and revoked keys, and a body that is not JSON', async () => {
     const { id } = await create();
     await box.post(`/admin/keys/${id}/revoke`, {});
     for (const one of [id, 'nobody']) {
@@ -230,7 +230,7 @@ describe('PATCH /admin/keys/{id}', () => {
 });
 
 describe('a suspended key', () => {
-  test('gets 403 that only its secret is told of, keeps its terms, and works again once resumed', async () => {
+  test('a suspended key gets a 403 that is shown only to its secret, keeps its terms, and works again once resumed', async () => {
     const { id, key } = await create({ name: 'paused', budgets: [{ limit_credits: 50, window: 'day' }] });
     await chat(key);
     const { spent_credits: spent } = (await shown(id)).budgets[0]!;
@@ -251,7 +251,7 @@ describe('a suspended key', () => {
     expect((await trailOf(id)).map(({ action }) => action)).toEqual(['resume', 'suspend', 'create']);
   });
 
-  test('can be given another secret before it is resumed', async () => {
+  test('a suspended key can get a new secret before it is resumed', async () => {
     const { id, key } = await create();
     await box.post(`/admin/keys/${id}/suspend`, {});
     const rotated = await box.post(`/admin/keys/${id}/rotate`, { overlap_seconds: 0 });
@@ -270,7 +270,7 @@ describe('by command, while the server runs,', () => {
     return out;
   };
 
-  test('a change is in force within a second, is shown, and has the user of the command in the trail', async () => {
+  test('a change by command applies within a second, is shown, and has the command’s user in the audit trail', async () => {
     const made = ['--name', 'app', '--label', 'team=a', '--label', 'old=1', '--model', 'best', '--rpm', '90', '--json'];
     const { id, key } = JSON.parse(
       await run('create', ...made, '--budget', '50/month', '--budget', '9/day'),
@@ -309,18 +309,18 @@ describe('the last admin key', () => {
     await box.post(`/admin/keys/${other.id}/revoke`, {});
   });
 
-  test('is told of by command, too', async () => {
+  test('a command that would end the last admin key gets the same error', async () => {
     const { code, err } = await box.run('keys', 'revoke', 'test00000001');
     expect([code, err]).toEqual([1, expect.stringMatching(/^signalbox: No other key with the scope admin works.*\n$/)]);
   });
 
-  test('is no longer the last while another works as long', async () => {
+  test('an admin key is not the last one while another works for as long', async () => {
     const [one, two] = [
       await create({ scopes: ['admin'] }),
       await create({ scopes: ['admin'], expires_in_seconds: 60 }),
     ];
     expect((await box.post(`/admin/keys/${one.id}/suspend`, {})).status).toBe(200);
-    // It would end before the one that works on is at its end.
+    // The key would expire before the key that still works.
     await expectError(await patch('test00000001', { expires_in_seconds: 3_600 }), 'conflict');
     for (const { id } of [one, two]) expect((await box.post(`/admin/keys/${id}/revoke`, {})).status).toBe(200);
   });

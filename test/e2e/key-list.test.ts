@@ -44,7 +44,7 @@ test('keys list finds the keys of a team by its name', async () => {
   expect(await list('--team', 'serach')).toEqual([]);
 });
 
-test('keys list finds the keys of a user by its address, and names the users of a shared one to those who see them', async () => {
+test('keys list finds the keys of a user by address, and names the users of a shared address to callers who may see them', async () => {
   const user = async (body: object) =>
     ((await (await box.post('/admin/users', { team: 'search', ...body })).json()) as { id: string }).id;
   const ids = [await user({ email: 'ada@example.com' }), await user({ email: 'shared@example.com' })];
@@ -65,18 +65,18 @@ test.each([
   ...['keys?team=nobody', 'keys?user=nobody', 'keys?user=nobody@example.com', 'logins?user=nobody'],
   ...['decisions?team=nobody', 'decisions?user=nobody', 'usage?team=nobody', 'usage?user=nobody'],
   ...['traffic?team=nobody', 'traffic?user=nobody'],
-])('GET /admin/%s has a filter that matches nothing', async (path) => {
+])('GET /admin/%s with a filter that matches nothing returns an empty list', async (path) => {
   const answer = await box.get(`/admin/${path}`);
   const { data, groups, total } = (await answer.json()) as Record<'data' | 'groups' | 'total', unknown>;
   expect([answer.status, data ?? groups ?? total]).toMatchObject([200, total ? { whole: { requests: 0 } } : []]);
 });
 
-test('keys list refuses a state that there is none of', async () => {
+test('keys list refuses an unknown state', async () => {
   const { code, err } = await box.run('keys', 'list', '--state', 'odd');
   expect([code, err]).toEqual([1, expect.stringMatching(/--state must be one of "valid", "suspended"/)]);
 });
 
-test('GET /admin/keys?search= finds a part of a name or of an ID, in any case', async () => {
+test('GET /admin/keys?search= finds a part of a name or of an ID, ignoring case', async () => {
   const named = async (search: string) => {
     const answer = await box.get(`/admin/keys?search=${search}&label=team%3Dfinance`);
     return ((await answer.json()) as { data: { id: string; name: string }[] }).data;

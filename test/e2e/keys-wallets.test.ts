@@ -8,7 +8,7 @@ import { testPolicy } from '../support/policies.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** What another process does to keys counts in a running server within a second; taken four times, ms. */
+/** A running server applies changes of keys by another process within a second; the tests allow four times as much, ms. */
 const WITHIN = 4_000;
 
 const upstream = useUpstream();
@@ -17,7 +17,7 @@ const box = useSignalbox(() => ({
   policy: testPolicy(
     { first: upstream.url },
     { best: { endpoints: ['first'], price: { input: 1, output: 4 } } },
-    // Many tests ask with keys that do not work yet, or no longer.
+    // Many tests send requests with keys that do not work yet, or no longer.
     'gateway: { failed_auth_per_minute: 1000000 }\n',
   ),
 }));
@@ -43,7 +43,7 @@ const shownBy = async (door: 'http' | 'cli', id: string) =>
 let wallets = 0;
 const someWallet = () => `0x${String(++wallets).padStart(2, '0')}${'ab'.repeat(19)}`;
 
-/** Makes a key of a wallet in the running server's database, and waits until the server knows it. */
+/** Creates a key of a wallet in the running server's database, and waits until the server knows it. */
 async function walletKey(wallet: string, name: string): Promise<{ key: string; id: string }> {
   const store = await openSqlite(join(box.data, 'signalbox.db'), [accessMigrations]);
   const keys = await openKeys({ store, now: Date.now });
@@ -54,8 +54,8 @@ async function walletKey(wallet: string, name: string): Promise<{ key: string; i
   return { key, id: info.id };
 }
 
-describe('a key that shows a wallet', () => {
-  test('opens chat, route and models, and nothing of the admin’s', async () => {
+describe('a key that belongs to a wallet', () => {
+  test('a wallet’s key may use chat, route and models, and no admin operation', async () => {
     const wallet = someWallet();
     const { key } = await walletKey(wallet, 'agent');
     await box.post(`/admin/wallets/${wallet}/credit`, { credits: 30 });
@@ -63,7 +63,7 @@ describe('a key that shows a wallet', () => {
     expect((await box.get('/admin/keys', withKey(key))).status).toBe(403);
   });
 
-  test('spends the wallet’s one balance with all its keys, and grants to any of them by either door go there', async () => {
+  test('all keys of a wallet spend one balance, and grants to any of them through the API or a command go there', async () => {
     const wallet = someWallet();
     const [one, other] = [await walletKey(wallet, 'one'), await walletKey(wallet, 'other')];
     const granted = await box.post(`/admin/keys/${one.id}/grant`, { credits: 30, note: 'a gift' });

@@ -9,7 +9,7 @@ import { runHere } from '../support/run-here.ts';
 import { startSignalbox, temporaryFolder, withKey } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** A change by the command line counts in a running server when the command returns; see `keys-at-once.test.ts`. In ms. */
+/** A running server has applied a change by a command when the command returns; see `keys-at-once.test.ts`. In ms. */
 const WITHIN = 4_000;
 
 const upstream = useUpstream();
@@ -22,7 +22,7 @@ const box = useSignalbox(() => ({
       middling: { endpoints: ['first'], price: { input: 0.5, output: 2 }, quality: 0.7 },
       plain: { endpoints: ['first'], price: { input: 0.1, output: 0.4 }, quality: 0.5 },
     },
-    // Many tests ask with keys that do not work yet, or no longer.
+    // Many tests send requests with keys that do not work yet, or no longer.
     'gateway: { failed_auth_per_minute: 1000000 }\n',
   ),
 }));
@@ -47,7 +47,7 @@ async function create(...flags: string[]): Promise<{ key: string; id: string }> 
   return { key, id };
 }
 
-/** Makes a key and waits until the server has taken note of it. */
+/** Creates a key and waits until the server knows it. */
 async function usable(...flags: string[]): Promise<{ key: string; id: string }> {
   const made = await create(...flags);
   await waitFor(async () => (await status(made.key)) === 200, WITHIN);
@@ -57,7 +57,7 @@ async function usable(...flags: string[]): Promise<{ key: string; id: string }> 
 const list = async () => JSON.parse((await box.run('keys', 'list', '--json')).out).data as Listed[];
 
 describe('while the server runs', () => {
-  test('a key of another case, with more or with less behind it, is not the key', async () => {
+  test('a key with other letter case, with missing or additional characters, is not accepted', async () => {
     const { key } = await usable();
     const [id] = /^sb_live_\w{12}_/.exec(key)!;
     for (const wrong of [key.slice(0, -1), `${key}A`, key.toUpperCase(), id + 'A'.repeat(43), `${key} x`])
@@ -66,7 +66,7 @@ describe('while the server runs', () => {
 });
 
 describe('a key', () => {
-  test('uses only the models of its list, by name and through a selector', async () => {
+  test('a key may use only the models of its list, by name and through a selector', async () => {
     const { key } = await usable('--model', 'middling', '--model', 'plain');
     expect((await chat(key, 'best')).status).toBe(403);
     const pinned = await answerOf(await chat(key, 'plain'));
@@ -80,7 +80,7 @@ describe('a key', () => {
     expect(models.sort()).toEqual(['middling', 'plain']);
   });
 
-  test('carries its labels into the ledger', async () => {
+  test('the ledger has the labels of the key', async () => {
     const { key, id } = await usable('--label', 'team=search', '--label', 'env=a=b');
     expect((await list()).find((info) => info.id === id)?.labels).toEqual({ team: 'search', env: 'a=b' });
     expect((await chat(key)).status).toBe(200);
@@ -90,7 +90,7 @@ describe('a key', () => {
     expect(JSON.parse(row!.labels)).toEqual({ team: 'search', env: 'a=b' });
   });
 
-  test('reads its own decisions and no other’s; an admin reads all', async () => {
+  test('a key reads its own decisions and no other’s; an admin reads all', async () => {
     const [owner, stranger, admin] = await Promise.all([usable(), usable(), usable('--scope', 'admin')]);
     const chatted = (await answerOf(await chat(owner.key))).platform.decision_id;
     const routed = await box.post('/v1/route', {}, withKey(owner.key));
@@ -102,7 +102,7 @@ describe('a key', () => {
   });
 });
 
-describe('wrong usage gives one clear sentence and ends with 1:', () => {
+describe('wrong usage of a key command gets one clear sentence and exit code 1:', () => {
   const cases: readonly [readonly string[], RegExp][] = [
     [[], /The commands of keys are create, list, show, change, grant, rotate, suspend, resume, revoke or log/],
     [['crate'], /The commands of keys are create, list, show, change, grant, rotate, suspend, resume, revoke or log/],
@@ -137,7 +137,7 @@ describe('wrong usage gives one clear sentence and ends with 1:', () => {
 });
 
 describe('a rotation', () => {
-  test('without an overlap ends the old secret within a second, and spend, budgets and balance go on', async () => {
+  test('a rotation without an overlap ends the old secret within a second, and keeps spending, budgets and balance', async () => {
     const { key, id } = await usable('--budget', '50/month', '--budget', '20.5/day@Europe/Berlin:downgrade');
     await box.run('keys', 'grant', id, '40', '--note', 'a start');
     const cost = (await answerOf(await chat(key))).platform.credits_consumed;
@@ -172,7 +172,7 @@ describe('a rotation', () => {
 });
 
 describe('keys show and keys log', () => {
-  test('tell all that a key was made with', async () => {
+  test('keys show and keys log show everything that a key was created with', async () => {
     const flags = ['--name', 'app', '--rpm', '60', '--tpm', '100000', '--streams', '4', '--budget', '500/month'];
     const { id } = await create(...flags, '--label', 'team=a', '--model', 'plain', '--expires-in', '30d');
     const { out } = await box.run('keys', 'show', id);
@@ -194,7 +194,7 @@ describe('keys show and keys log', () => {
     });
   });
 
-  test('show the last use, once a server has written it, and the origin of the environment’s key', async () => {
+  test('keys show shows the last use once a server has written it, and that a key comes from the environment', async () => {
     const data = temporaryFolder();
     const first = await startSignalbox({ data });
     const before = Date.now();
@@ -213,7 +213,7 @@ describe('keys show and keys log', () => {
   });
 });
 
-test('a whole key in the place of an ID is refused without being repeated', async () => {
+test('a whole key instead of an ID is refused, and the error does not repeat it', async () => {
   const { key } = await create();
   for (const command of ['show', 'revoke', 'rotate']) {
     const { code, out, err } = await box.run('keys', command, key);

@@ -6,8 +6,8 @@ import { TOY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
 /**
- * Decisions of the last version that learned from outcomes (57258952): with learned qualities, with those in shadow, drawn and not
- * drawn, and for models by name. The fixture has the rows of its database and the explanations that it gave.
+ * Decisions of the last version that learned from outcomes (57258952): with learned qualities, in shadow mode, drawn and not drawn, and for
+ * named models. The fixture has the rows of its database and the explanations that it gave.
  */
 type Cell = string | number | null | { readonly base64: string };
 interface Fixture {
@@ -46,7 +46,7 @@ beforeAll(async () => {
   const last = Math.max(...rows.records!.map(({ time }) => Number(time)));
   const ahead = last + MINUTE_MS - Date.now();
   const start = () => startSignalbox({ policy: TOY, data, now: () => Date.now() + ahead });
-  // The first start makes the tables.
+  // The first start creates the tables.
   const empty = await start();
   empty.signal('SIGTERM');
   await empty.exited;
@@ -59,7 +59,7 @@ afterAll(async () => {
 });
 
 test.each(decisions)(
-  'decision %s with learned qualities is explained as before, and decided again alike from them and its seed',
+  'decision %s with learned qualities is explained as before, and repeated from them and its seed with the same result',
   async (id, one) => {
     const body = (await (await box.get(`/v1/decisions/${id}`)).json()) as Explanation;
     expect(body).toMatchObject({ ...one });
@@ -68,7 +68,7 @@ test.each(decisions)(
   },
 );
 
-test('drawn decisions are not decided alike from another seed', async () => {
+test('drawn decisions are not repeated with the same result if the seed differs', async () => {
   using db = new Database(join(data, 'signalbox.db'));
   const [drawn] = decisions.find(([, { route_reason }]) => route_reason.endsWith(':explored'))!;
   const matches = async () => ((await (await box.get(`/v1/decisions/${drawn}`)).json()) as Explanation).replay.matches;

@@ -7,7 +7,10 @@ import { type Page, readPage, total } from '../support/prometheus.ts';
 import { chatHead, connect } from '../support/raw-http.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
-/** Whoever leaves is told nothing, so nothing of it may look like an error of the gateway: operators are woken for those. */
+/**
+ * A caller who disconnects receives no answer, so nothing about the request may look like an error of the gateway. Operators get alerts
+ * about such errors.
+ */
 const MORE = `gateway: { retries_max: 0 }
 budgets: [{ name: whole, limit_credits: 0.6, window: total }]
 ledger: { contention_wait_ms: 10000 }
@@ -35,7 +38,7 @@ const linesSoFar = (): Line[] =>
   box.lines.map((text) => JSON.parse(text) as Line).filter(({ message }) => message === 'chat');
 const page = async (): Promise<Page> => readPage(await (await fetch(`${box.url}/metrics`)).text());
 
-/** The lines that there are more, once there are so many. */
+/** Returns the additional log lines once there are `count` of them. */
 async function linesAfter(before: number, count: number): Promise<Line[]> {
   await waitFor(() => linesSoFar().length >= before + count);
   const lines = linesSoFar().slice(before);
@@ -43,7 +46,7 @@ async function linesAfter(before: number, count: number): Promise<Line[]> {
   return lines;
 }
 
-/** Sends a chat request that asks for 0.442 Credits; what is returned leaves. */
+/** Sends a chat request that needs 0.442 Credits. The returned function disconnects. */
 function ask(stream = false): () => Promise<unknown> {
   const leaving = new AbortController();
   const body = { model: 'luna', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100, stream };
@@ -56,14 +59,14 @@ function ask(stream = false): () => Promise<unknown> {
 
 const TOLD = ['status', 'error'];
 
-/** What is told of each and all of them: no error, and no status, which nobody has seen. */
+/** Expects what holds for each of these lines: no error, and no status, because the caller has received none. */
 function expectUntold(line: Line): void {
   expect(line.level).toBe('info');
   expect(Object.keys(line).filter((field) => TOLD.includes(field))).toEqual([]);
 }
 
-describe('A caller that disconnects before there is an answer', () => {
-  test('while the body comes has sent nothing wrong', async () => {
+describe('a caller that disconnects before there is an answer', () => {
+  test('a caller that disconnects while sending the body causes no error', async () => {
     const before = linesSoFar().length;
     const connection = await connect(box.url);
     await connection.write(`${chatHead(box.key, 'content-length: 500')}{"model":`);
@@ -74,7 +77,7 @@ describe('A caller that disconnects before there is an answer', () => {
   });
 
   test.each([false, true])(
-    'while an upstream works, or while others hold the money, is no failure of theirs, stream: %p',
+    'a disconnect while an upstream works, or while the money is held, counts as no failure, stream: %p',
     async (stream) => {
       const [before, sent] = [linesSoFar().length, upstream.requests.length];
       upstream.next({ hang: 'headers' });
@@ -88,14 +91,14 @@ describe('A caller that disconnects before there is an answer', () => {
       const [, held] = await linesAfter(before, 2);
       expectUntold(waited!);
       expectUntold(held!);
-      // What nothing was set aside for leaves no record, so that its line must name none.
+      // If no money was set aside for a request, there is no record of its decision, so its line must not name one.
       expect(waited).not.toHaveProperty('decision');
       expect((await box.get(`/v1/decisions/${held!.decision}`)).status).toBe(200);
       expect(held).toMatchObject({ outcome: 'abandoned', attempts: 1 });
     },
   );
 
-  test('is counted as that alone', async () => {
+  test('a disconnect is counted only as abandoned', async () => {
     const told = await page();
     expect(total(told, 'signalbox_http_requests_total', { route: '/v1/chat/completions', status: '0' })).toBe(5);
     expect(total(told, 'signalbox_http_requests_total', { route: '/v1/chat/completions' })).toBe(5);
@@ -104,7 +107,7 @@ describe('A caller that disconnects before there is an answer', () => {
     expect(total(told, 'signalbox_http_errors_total') ?? 0).toBe(0);
   });
 
-  test('leaves no span with an error', async () => {
+  test('a disconnect produces no span with an error', async () => {
     const roots = await waitFor(() => {
       const spans = collector.spans.filter(({ name }) => name === 'POST /v1/chat/completions');
       return spans.length === 5 ? spans : null;

@@ -17,7 +17,7 @@ interface AuditAnswer {
 }
 
 test(
-  'an audit over HTTP gives what the command gives, beside requests, and is remembered with its time',
+  'an audit over HTTP returns the same as the command while requests run, and its result and time are kept',
   async () => {
     const box = await start();
     upstream.behave(USAGE);
@@ -33,7 +33,7 @@ test(
     expect(answered.status).toBe(200);
     expect(underWay.body.result).toBeNull();
     expect(underWay.body.running_since).not.toBeNull();
-    // The second one joined it.
+    // The second request waited for the running audit.
     expect(second.body.result).toEqual(first.body.result);
 
     const { body } = await run();
@@ -62,7 +62,7 @@ test(
   PATIENCE,
 );
 
-test('an audit that takes too long, or cannot read, is refused and kept out of the result', async () => {
+test('an audit that takes too long or cannot read is refused, and the earlier result is kept', async () => {
   const box = await start();
   const lines: string[] = [];
   const log = { info: (message: string) => lines.push(message), error: (message: string) => lines.push(message) };

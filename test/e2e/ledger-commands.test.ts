@@ -28,7 +28,7 @@ useServers();
 
 describe('ledger audit', () => {
   test(
-    'reads beside a running server, and after kill -9 lists what was left open until a start has closed it',
+    'ledger audit runs while the server runs; after kill -9 it lists open holds until a start has closed them',
     async () => {
       const box = await start({ isProcess: true });
       await Promise.all(Array.from({ length: 20 }, async () => expect((await chat(box)).status).toBe(200)));
@@ -64,7 +64,7 @@ describe('ledger audit', () => {
   );
 
   test(
-    'ends with 2 and names the row when a figure was changed behind the ledger’s back',
+    'ledger audit exits with 2 and names the row if a figure was changed directly in the database',
     async () => {
       const box = await start();
       const { platform } = await answerOf(await chat(box));
@@ -113,7 +113,7 @@ test(
     const all = lines.reduce((sum, { credits }) => sum + micro(credits!), 0n);
     expect(byKey.reduce((sum, { credits }) => sum + micro(credits!), 0n)).toBe(all);
     expect(byKey.find((line) => line.key_id === id)).toMatchObject({ 'label:team': `'=1+1`, charges: '15' });
-    // Who reads no further is no mistake.
+    // A reader that stops early is no error.
     const cut = await runToEnd(['sh', '-c', `${PROGRAM} ledger export --data ${box.data} | true`], {});
     expect(cut).toEqual({ code: 0, out: '', err: '' });
   },
@@ -122,7 +122,7 @@ test(
 
 describe('ledger backup', () => {
   test(
-    'beside a server under load is a whole copy, which a restored server goes on with',
+    'a backup of a server under load is complete, and a restored server continues from it',
     async () => {
       const box = await start({ policy: policyWith(budgetOf('everyone', 100_000)) });
       const { key } = await makeKey(box);
@@ -169,7 +169,7 @@ describe('ledger backup', () => {
   );
 
   test(
-    'overwrites nothing, and leaves nothing of what fails',
+    'ledger backup overwrites nothing, and leaves no file after a failure',
     async () => {
       const box = await start();
       await chat(box);
@@ -192,7 +192,7 @@ describe('ledger backup', () => {
   );
 });
 
-describe('wrong usage gives one clear sentence and ends with 1:', () => {
+describe('wrong usage of a ledger command gets one clear sentence and exit code 1:', () => {
   let data: string;
   beforeAll(async () => {
     const box = await startSignalbox({ policy: policyWith(), env: UPSTREAM_ENV, data: newPath() });
@@ -222,7 +222,7 @@ describe('wrong usage gives one clear sentence and ends with 1:', () => {
     );
   }
 
-  test('without a database', async () => {
+  test('a ledger command without a database', async () => {
     const { code, err } = await runHere(['ledger', 'audit', '--data', join(folder, 'none')]);
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('There is no database') });
   });

@@ -21,10 +21,10 @@ useServers();
 
 describe('ledger refund', () => {
   test(
-    'gives a budget its room back when the command returns, is exported, and never gives back more than was charged',
+    'when the command returns, a refund is available in its budget and in the export; refunds never exceed the charge',
     async () => {
       upstream.behave(USAGE);
-      // Two fit: the third would reserve more than is left.
+      // Two requests fit. The third would reserve more than is left.
       const box = await start({ policy: policyWith(budgetOf('small', 0.6)) });
       const first = (await answerOf(await chat(box))).platform;
       expect(first.credits_consumed).toBe(0.172);
@@ -62,7 +62,7 @@ describe('ledger refund', () => {
   );
 
   test(
-    'refuses what was not charged, is open, or is no amount',
+    'ledger refund refuses a request without a charge, an open request, and an invalid amount',
     async () => {
       const box = await start();
       const { decision_id: decision, credits_consumed: credits } = (await answerOf(await chat(box))).platform;
@@ -95,7 +95,7 @@ describe('ledger refund', () => {
 
 describe('keys grant', () => {
   test(
-    'makes a key prepaid: 402 once it is used up, and 200 after the next grant',
+    'a grant makes a key prepaid: 402 once it is used up, and 200 after the next grant',
     async () => {
       upstream.behave(USAGE);
       const box = await start();
@@ -106,7 +106,7 @@ describe('keys grant', () => {
       expect(first.out).toBe(`The balance of key ${id} is 0.5 Credits, of 0.5 that were granted.\n`);
       await waitFor(async () => (await grants(box)).length === 1, FOLLOWS);
       expect((await chat(box, key)).status).toBe(200);
-      // The balance pays for answers of ever fewer tokens, until it pays for none.
+      // The balance pays for answers of fewer and fewer tokens, until it pays for none.
       const refused = await waitFor(async () => {
         const answer = await chat(box, key);
         return answer.status === 200 ? null : answer;
@@ -118,7 +118,7 @@ describe('keys grant', () => {
       expect((await box.run('keys', 'grant', id, '-1.25')).out).toContain('of 0.5 that were granted');
       await waitFor(async () => (await grants(box)).length === 3, FOLLOWS);
       expect((await chat(box, key)).status).toBe(402);
-      // Another key is as it was.
+      // Another key is not affected.
       expect((await chat(box)).status).toBe(200);
       expect(await grants(box)).toMatchObject([
         { granted_credits: '0.5', note: `'=trial` },
@@ -133,7 +133,7 @@ describe('keys grant', () => {
   const grants = async (box: Signalbox) => (await exportOf(box.data)).filter(({ kind }) => kind === 'grant');
 
   test(
-    'refuses no amount, and what is no valid key',
+    'keys grant refuses an invalid amount and an invalid key',
     async () => {
       const box = await start();
       const { id } = await makeKey(box);

@@ -3,7 +3,7 @@ import { type Purse, startPurse, tokens } from '../gateway/money/purse.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 
-/** What operators and callers see of the funds, while requests hold them and afterwards. */
+/** How operators and callers see the funds while requests hold them, and afterwards. */
 let purse: Purse;
 beforeAll(async () => {
   purse = await startPurse(
@@ -41,7 +41,7 @@ async function byCommand(...args: string[]): Promise<StatusShown> {
   return JSON.parse(out) as StatusShown;
 }
 
-/** A status without ages and forecasts, which move with the clock, and without names, which a command does not look up. */
+/** A status without ages and forecasts, which change with the clock, and without names, which a command does not look up. */
 const still = ({ funds, ...sums }: StatusShown) => ({
   ...sums,
   funds: funds.map(
@@ -53,8 +53,8 @@ const still = ({ funds, ...sums }: StatusShown) => ({
   ),
 });
 
-describe('the funds', () => {
-  test('show the limits of budgets that nothing has drawn on, which have no subject yet', async () => {
+describe('the funds in the ledger’s status', () => {
+  test('the status shows the limits of budgets that nothing has drawn on, which have no subject yet', async () => {
     const shown = await byRequest();
     expect(shown).toMatchObject({ funds_total: 2 });
     expect(shown.funds).toMatchObject([
@@ -74,7 +74,7 @@ describe('the funds', () => {
     expect(out).toMatch(/^budget +team +5 +0 +0 .* 20\d\d-/m);
   });
 
-  test('show by how many requests they are held, and since when, by request, by command and in metrics', async () => {
+  test('the API, the command and the metrics show how many requests hold money of a fund, and since when', async () => {
     const key = await purse.key({ team: 'red' });
     purse.answers.usageOf = () => tokens(10, 10);
     purse.gate.close();
@@ -103,7 +103,7 @@ describe('the funds', () => {
     for (const answer of await Promise.all(running)) expect(answer.status).toBe(200);
   });
 
-  test('show nobody once all are settled, and the command is read by people, too', async () => {
+  test('the status shows no holds once all requests are settled, and the command prints text for people', async () => {
     await waitFor(async () => (await byCommand()).open_reservations === 0);
     const shown = await byRequest();
     for (const fund of shown.funds) {
@@ -119,7 +119,7 @@ describe('the funds', () => {
     expect(own).toEndWith('0.1 Credits (0.0001 USD) charged, 0 Credits held by 0 open requests.\n');
   });
 
-  test('of a key’s own budget are listed before anything draws on it, in pages', async () => {
+  test('the funds of a key’s own budget are listed before anything draws on it, in pages', async () => {
     const { box } = purse.live;
     const keys = await Promise.all(
       [11, 12].map(async (limit_credits) => {
@@ -146,7 +146,7 @@ describe('the funds', () => {
     await waitFor(async () => (await box.get('/admin/ledger?name=key-week:cap')).status === 404);
   });
 
-  test('of a balance and of a key’s own budget are shown by the command as by the request', async () => {
+  test('the command shows a balance and a key’s own budget as the API does', async () => {
     const { box } = purse.live;
     const headers = { 'content-type': 'application/json' };
     const made = await box.post('/admin/keys', { budgets: [{ limit_credits: 7, window: 'day' }] }, { headers });
@@ -161,7 +161,7 @@ describe('the funds', () => {
     );
   });
 
-  test('of a budget that was removed are not shown any more', async () => {
+  test('the funds of a removed budget are no longer shown', async () => {
     await purse.budgets('name: all, limit_credits: 100, window: total');
     const [shown, told] = [await byRequest(), await byCommand()];
     expect(shown.funds.some(({ name }) => name === 'team')).toBe(false);

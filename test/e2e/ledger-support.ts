@@ -8,12 +8,12 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { type Signalbox, type StartOptions, startSignalbox, temporaryFolder, withKey } from '../support/signalbox.ts';
 
-/** How soon a running server follows a command, ms: half a second, taken four times. */
+/** The time within which a running server follows a command, ms: half a second; the tests allow four times as much. */
 export const FOLLOWS = 2_000;
-/** Commands start a process each, and two of them may have to share a core with other tests. */
+/** Each command starts a process, and two of them may share a core with other tests, so tests wait this long, ms. */
 export const PATIENCE = 30_000;
 
-/** What the fake reports where a cost matters: 0.172 Credits, of 0.3594 that are reserved. */
+/** The usage that the fake upstream reports if a cost matters: 0.172 Credits, of 0.3594 that are reserved. */
 export const USAGE = { usage: { prompt_tokens: 10, completion_tokens: 50, total_tokens: 60 } };
 const hello = [{ role: 'user', content: 'Say hello.' }];
 
@@ -21,7 +21,7 @@ export let upstream: FakeUpstream;
 export let folder: string;
 const running: Pick<Signalbox, 'stop'>[] = [];
 
-/** One fake provider and one folder for the tests of a file; servers end with their test. */
+/** One fake provider and one folder for the tests of a file. Servers end with their test. */
 export function useServers(): void {
   beforeAll(() => {
     folder = temporaryFolder();
@@ -79,7 +79,7 @@ export async function audit(data: string, ...flags: string[]): Promise<{ code: n
 export const exportOf = async (data: string, ...flags: string[]) =>
   readCsv((await runHere(['ledger', 'export', ...flags, '--data', data])).out);
 
-/** Requests that are under way until the upstream is told otherwise. */
+/** Starts requests that run until the upstream is told to answer. */
 export async function hang(box: Signalbox, count: number): Promise<() => void> {
   upstream.behave({ hang: 'headers' });
   const before = upstream.requests.length;

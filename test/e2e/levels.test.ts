@@ -31,7 +31,7 @@ const chat = ({ key }: MadeKey, more: object = {}) =>
     withKey(key),
   );
 
-/** Chats in turn with these keys until one is refused. Returns the charges by key, and the refusal. */
+/** Sends chats with these keys in turn until one is refused. Returns the charges by key, and the refusal. */
 async function spendAll(...keys: readonly MadeKey[]) {
   const charged = keys.map(() => 0);
   for (let at = 0; at < 200; at++) {
@@ -50,7 +50,7 @@ interface ShownBudget {
 }
 
 describe('the money of a line of keys', () => {
-  test('is that of its first key, whichever of them spends it; the refusal names the key and tells none of its figures', async () => {
+  test('the child keys of a key spend its money; the refusal names the parent key and shows none of its figures', async () => {
     const scopes = ['chat', 'delegate'];
     const root = await bodyOf<MadeKey>(await box.post('/admin/keys', { scopes, budgets: ofDay(1) }));
     const child = await bodyOf<MadeKey>(await box.post('/v1/keys', { scopes, budgets: ofDay(100) }, withKey(root.key)));
@@ -72,7 +72,7 @@ describe('the money of a line of keys', () => {
     const printed = await box.run('keys', 'show', root.id, '--json');
     const { budgets } = JSON.parse(printed.out) as { budgets: ShownBudget[] };
     expect(budgets[0]?.spent_credits).toBe(shown.budgets[0]!.spent_credits);
-    // The child has spent its own and its child's.
+    // The child key has spent its own and its child key's charges.
     const ofChild = await bodyOf<{ budgets: ShownBudget[] }>(await box.get(`/admin/keys/${child.id}`));
     expect(ofChild.budgets[0]?.spent_credits).toBeCloseTo(charged[0]! + charged[1]!, 6);
 
@@ -82,7 +82,7 @@ describe('the money of a line of keys', () => {
     expect(own.funds.map(({ name, subject }) => [name, subject])).toEqual([['key-day', child.id]]);
   });
 
-  test('is shared in a budget of the policy for each key, too', async () => {
+  test('child keys also share a policy budget for each key', async () => {
     const labels = { kind: 'shared' };
     const root = await bodyOf<MadeKey>(await box.post('/admin/keys', { scopes: ['chat', 'delegate'], labels }));
     const children = await Promise.all(
@@ -96,7 +96,7 @@ describe('the money of a line of keys', () => {
     );
   });
 
-  test('is its balance, where it is prepaid', async () => {
+  test('child keys share the balance of a prepaid parent key', async () => {
     const root = await bodyOf<MadeKey>(await box.post('/admin/keys', { scopes: ['chat', 'delegate'] }));
     await box.post(`/admin/keys/${root.id}/grant`, { credits: 1 });
     const child = await bodyOf<MadeKey>(await box.post('/v1/keys', {}, withKey(root.key)));
@@ -108,7 +108,7 @@ describe('the money of a line of keys', () => {
   });
 });
 
-test('a budget is shown with what is expected by the end of its window, or from when on that can be said', async () => {
+test('a budget shows its forecast for the end of its window, or when the forecast becomes available', async () => {
   const made = await bodyOf<MadeKey>(await box.post('/admin/keys', { budgets: ofDay(100) }));
   const spent = Number((await chat(made)).headers.get('x-signalbox-credits'));
   const { budgets } = await bodyOf<{ budgets: ShownBudget[] }>(await box.get(`/admin/keys/${made.id}`));
@@ -128,7 +128,7 @@ test('a budget is shown with what is expected by the end of its window, or from 
   expect(out).toMatch(isEarly ? /Credits spent in this day/ : /expected by its end/);
 });
 
-test('commands show what is spent of the budgets of a team and a user, as the API does', async () => {
+test('commands show the spending of the budgets of a team and a user as the API does', async () => {
   interface Shown {
     readonly budgets: readonly Figures[];
     readonly in_force: { readonly budgets: readonly Figures[] };
@@ -189,7 +189,7 @@ describe('a key of a user in a team', () => {
     return { team: ofTeam.id, user: ofUser.id, first: keys[0]!, second: keys[1]! };
   };
 
-  test('spends the budgets of its user and its team; the refusal names the level and who it is', async () => {
+  test('a key spends the budgets of its user and its team; the refusal names the level and its name', async () => {
     const { team, user, first, second } = await setUp('search', { budgets: ofDay(1) }, { budgets: ofDay(100) });
     const { charged, response } = await spendAll(first, second);
     const total = charged.reduce((sum, one) => sum + one, 0);
@@ -231,7 +231,7 @@ describe('a key of a user in a team', () => {
     expect(JSON.parse((await box.run('ledger', 'audit', '--json')).out)).toMatchObject({ findings: [] });
   });
 
-  test('is counted in the budgets that its team and its user are shown with, by the terms in force', async () => {
+  test('the budgets shown for a team and a user include the spending of their keys, by the active terms', async () => {
     const memberDefaults = { member_defaults: { models: ['m'], budgets: ofDay(7) } };
     const { team, user, first, second } = await setUp('shown', { budgets: ofDay(50), ...memberDefaults });
     const charges = await Promise.all([chat(first), chat(second)]);
@@ -248,12 +248,12 @@ describe('a key of a user in a team', () => {
     const member = await shown(`/admin/users/${user}`);
     expect(member).toMatchObject({ id: user, budgets: null });
     expect(member.in_force).toMatchObject({ models: ['m'], limits: null, budgets: [use(7)] });
-    // A budget of its own takes the place of that of members, and has counted what the user has spent.
+    // The user's own budget replaces the budget for members, and has counted the user's spending.
     await box.post(`/admin/users/${user}`, { budgets: ofDay(9) }, { method: 'PATCH' });
     expect((await shown(`/admin/users/${user}`)).in_force).toMatchObject({ models: ['m'], budgets: [use(9)] });
   });
 
-  test('may use the models that its team may, and shares its rate limits', async () => {
+  test('a key may use the models that its team may use, and shares the team’s rate limits', async () => {
     const limits = { requests_per_minute: 1 };
     const { first, second } = await setUp('ads', { limits });
     expect((await chat(first)).status).toBe(200);

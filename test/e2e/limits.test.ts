@@ -6,8 +6,8 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { makeTestKey, type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /**
- * Rate limits through the real server. The first one trusts 127.0.0.1 as its proxy, so that a test is whoever
- * it says in `X-Forwarded-For`; the second one does not.
+ * Rate limits through a real server. The first server trusts 127.0.0.1 as its proxy, so a test chooses its address with `X-Forwarded-For`.
+ * The second server does not.
  */
 let upstream: FakeUpstream;
 let box: Signalbox;
@@ -28,7 +28,7 @@ const gatewayText = (more: string) =>
   `gateway: { failed_auth_per_minute: 5, keyless_per_minute: 5, retries_max: 0${more} }\n`;
 
 beforeAll(async () => {
-  // Answers that are cut tell nothing of how long others will be: what is expected stays what the policy declares.
+  // Answers that are cut teach nothing about the usual length, so the expected length stays the declared one.
   upstream = startFakeUpstream({ key: UPSTREAM_KEY, behaviour: { finish: 'length' } });
   const policy = (more: string) =>
     testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } }, RULES + gatewayText(more));
@@ -47,11 +47,11 @@ const from = (address: string, key?: string) => ({
   headers: { 'x-forwarded-for': address, ...(key !== undefined && { authorization: `Bearer ${key}` }) },
 });
 
-/** Addresses that nobody has used yet. */
+/** Counts addresses, so that each test uses a new one. */
 let lastAddress = 0;
 const newAddress = () => `198.51.${Math.floor(++lastAddress / 250)}.${(lastAddress % 250) + 1}`;
 
-/** A key by the command line, once the server knows it. Each question comes from another address. */
+/** Creates a key by command, and waits until the server knows it. Each request for it comes from another address. */
 async function makeKey(...flags: string[]): Promise<string> {
   const key = await box.makeKey(...flags);
   await waitFor(async () => (await box.get('/v1/models', from(newAddress(), key))).status === 200);
@@ -77,7 +77,7 @@ const limitHeaders = ({ headers }: Response) =>
   Object.fromEntries([...headers].filter(([name]) => name.startsWith('x-ratelimit-')));
 
 describe('requests a minute', () => {
-  test('by key: the answers count down in their headers, the next one is refused and costs nothing', async () => {
+  test('limit by key: the headers of answers count down, and the next request is refused and costs nothing', async () => {
     const key = await makeKey('--label', 'pace=slow');
     const json = await chat({}, key);
     expect(json.status).toBe(200);
@@ -89,7 +89,7 @@ describe('requests a minute', () => {
     const stream = await chat({ stream: true }, key);
     expect(stream.headers.get('x-ratelimit-remaining-requests')).toBe('1');
     expect((await eventsOf(stream)).done).toBe(true);
-    // What is wrong counts, too, and is told.
+    // An invalid request counts as well, and shows the headers.
     const wrong = await chat({ temperature: 9 }, key);
     await expectError(wrong, 'out_of_range', 'temperature');
     expect(wrong.headers.get('x-ratelimit-remaining-requests')).toBe('0');
@@ -101,11 +101,11 @@ describe('requests a minute', () => {
     expect(await limitOf(refused)).toEqual({ limit: 'slow', kind: 'requests' });
     expect(await limitOf(await route(key))).toEqual({ limit: 'slow', kind: 'requests' });
     expect(upstream.requests.length).toBe(before);
-    // Reading is not counted.
+    // Requests that only read are not counted.
     expect((await box.get('/v1/models', from(newAddress(), key))).status).toBe(200);
   });
 
-  test('by label: keys of one team share, others do not', async () => {
+  test('limit by label: the keys of one team share it, other keys do not', async () => {
     const [red, alsoRed, blue] = await Promise.all(
       ['red', 'red', 'blue'].map((team) => makeKey('--label', `team=${team}`)),
     );
@@ -115,20 +115,20 @@ describe('requests a minute', () => {
     expect((await route(blue!)).status).toBe(200);
   });
 
-  test('on the key itself', async () => {
+  test('a limit of requests a minute on the key itself applies', async () => {
     const key = await makeKey('--rpm', '1');
     const first = await route(key);
     expect(first.headers.get('x-ratelimit-limit-requests')).toBe('1');
     expect(await limitOf(await route(key))).toEqual({ limit: 'api-key', kind: 'requests' });
   });
 
-  test('a caller without limits sees none of their headers', async () => {
+  test('a caller without limits gets no headers about limits', async () => {
     expect(limitHeaders(await route(box.key))).toEqual({});
   });
 });
 
-describe('by address', () => {
-  test('behind a trusted proxy each caller has its own; what it writes itself does not help', async () => {
+describe('limits by address', () => {
+  test('with a trusted proxy each caller has its own limit; a forged header does not help', async () => {
     const key = await makeKey('--label', 'by=address');
     const mine = newAddress();
     expect((await route(key, from(mine, key))).status).toBe(200);
@@ -138,14 +138,14 @@ describe('by address', () => {
       kind: 'requests',
     });
     expect((await route(key, from(newAddress(), key))).status).toBe(200);
-    // A whole /64 is one caller.
+    // A whole /64 network counts as one caller.
     expect((await route(key, from('2001:db8:7::1', key))).status).toBe(200);
     expect((await route(key, from('2001:db8:7::2', key))).status).toBe(200);
     expect((await route(key, from('2001:db8:7:0:1:2:3:4', key))).status).toBe(429);
     expect((await route(key, from('2001:db8:7:1::1', key))).status).toBe(200);
   });
 
-  test('from anybody else the header is not believed', async () => {
+  test('without a trusted proxy the header X-Forwarded-For is ignored', async () => {
     const bad = makeTestKey('nobody');
     for (let i = 0; i < 5; i++) {
       await expectError(await plain.get('/v1/models', from(newAddress(), bad)), 'invalid_api_key');
@@ -156,12 +156,12 @@ describe('by address', () => {
 });
 
 describe('failed authentication', () => {
-  test('is refused by address, with good keys passing; other addresses are not', async () => {
+  test('failed authentication is limited by address; valid keys and other addresses still pass', async () => {
     const [nat, other] = [newAddress(), newAddress()];
     const bad = [makeTestKey('nobody'), 'sk-123', `${box.key.slice(0, -3)}abc`, makeTestKey('somebody'), ''];
     for (const key of bad) await expectError(await box.get('/v1/models', from(nat, key)), 'invalid_api_key');
     for (const key of bad) {
-      // A bad key will not become a good one.
+      // The error does not say to retry, because a bad key stays bad.
       expect(await limitOf(await box.get('/v1/models', from(nat, key)), false)).toEqual({
         limit: 'gateway.failed_auth_per_minute',
         kind: 'requests',
@@ -171,7 +171,7 @@ describe('failed authentication', () => {
     await expectError(await box.get('/v1/models', from(other, bad[0])), 'invalid_api_key');
   });
 
-  test('requests that need no key are counted on their own; probes are never refused', async () => {
+  test('requests that need no key are counted separately; health checks are never refused', async () => {
     const address = newAddress();
     const open = (path: string) => fetch(box.url + path, from(address));
     for (let i = 0; i < 5; i++) expect((await open(['/docs', '/nothing', '/metrics'][i % 3]!)).status).not.toBe(429);
@@ -193,41 +193,41 @@ describe('tokens a minute', () => {
   });
   const left = (response: Response) => Number(response.headers.get('x-ratelimit-remaining-tokens'));
 
-  test('what was expected is taken, and replaced by what was used', async () => {
+  test('the expected tokens count at first, and are replaced by the used tokens', async () => {
     const key = await makeKey('--label', 'pace=tokens');
     upstream.next(tokens(20, 30));
     const first = await chat({ max_tokens: 500 }, key);
     expect(first.headers.get('x-ratelimit-limit-tokens')).toBe('2000');
-    // 400 are the usual output of the task, and the prompt has a few.
+    // The usual output of the task is 400 tokens, and the prompt has a few.
     expect(left(first)).toBeWithin(1_560, 1_601);
     await answerOf(first);
     upstream.next(tokens(700, 1_000));
     const second = await chat({ max_tokens: 10 }, key);
-    // 50 of the first were used; with every second that passes, 33 come back.
+    // The first request used 50 tokens. Each second makes 33 tokens available again.
     expect(left(second)).toBeWithin(1_900, 2_000);
-    // More than was expected: some 250 are left.
+    // This request uses more tokens than expected: about 250 are left.
     expect((await chat({ max_tokens: 10 }, key)).status).toBe(200);
     expect(await limitOf(await chat({ max_tokens: 500 }, key))).toEqual({ limit: 'tokens', kind: 'tokens' });
-    // A recommendation takes none.
+    // A recommendation uses no tokens.
     const advice = await route(key);
     expect(advice.status).toBe(200);
     expect(Number(advice.headers.get('x-ratelimit-remaining-tokens'))).toBeGreaterThan(0);
   });
 
-  test('what failed is given back', async () => {
+  test('the tokens of a failed request are returned to the limit', async () => {
     const key = await makeKey('--label', 'pace=tokens');
     for (let i = 0; i < 8; i++) {
       upstream.next({ status: 500 });
       await expectError(await chat({}, key), 'upstream_failed');
     }
-    // Limits that instances share lack two seconds of the rate at most.
+    // With limits that instances share, up to two seconds of the rate may be missing.
     if (process.env.SIGNALBOX_STORE) await waitFor(async () => left(await route(key)) === 2_000, 10_000);
     else expect(left(await route(key))).toBe(2_000);
   });
 });
 
 describe('concurrent streams', () => {
-  /** Opens a stream that hangs after its first part. */
+  /** Opens a stream that stops sending after its first part. */
   async function open(key: string) {
     const leaving = new AbortController();
     upstream.next({ text: ['a ', 'b '], hang: 2 });
@@ -235,13 +235,13 @@ describe('concurrent streams', () => {
     return { response, leave: () => leaving.abort() };
   }
 
-  test('so many run at once, until their callers leave or they end', async () => {
+  test('the limit of concurrent streams is free again when callers leave or streams end', async () => {
     const key = await makeKey('--label', 'pace=streams');
     const streams = [await open(key), await open(key), await open(key)];
     expect(streams.map(({ response }) => response.status)).toEqual([200, 200, 200]);
     const refused = await chat({ stream: true }, key);
     expect(await limitOf(refused)).toEqual({ limit: 'streams', kind: 'streams' });
-    // What is no stream runs beside them.
+    // Requests without streaming are not limited.
     expect((await chat({}, key)).status).toBe(200);
     streams[0]!.leave();
     const next = await waitFor(async () => {
@@ -249,14 +249,14 @@ describe('concurrent streams', () => {
       return response.status === 200 ? response : null;
     });
     expect((await eventsOf(next)).done).toBe(true);
-    // One that came to its end has made room, and so has one that failed.
+    // A completed stream has released its place, and so has a failed one.
     upstream.next({ status: 500 });
     expect((await chat({ stream: true }, key)).status).toBe(502);
     expect((await open(key)).response.status).toBe(200);
     expect((await chat({ stream: true }, key)).status).toBe(429);
   });
 
-  test('one that waited for money in vain leaves neither its stream nor its tokens behind', async () => {
+  test('a stream that waited for money in vain releases its place and its tokens', async () => {
     const key = await makeKey('--label', 'pace=poor');
     const leaving = new AbortController();
     upstream.next({ text: ['a ', 'b '], hang: 2 });
@@ -271,7 +271,7 @@ describe('concurrent streams', () => {
     leaving.abort();
   });
 
-  test('on the key itself', async () => {
+  test('a limit of concurrent streams on the key itself applies', async () => {
     const key = await makeKey('--streams', '1');
     const { leave } = await open(key);
     expect(await limitOf(await chat({ stream: true }, key))).toEqual({ limit: 'api-key', kind: 'streams' });

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { useSignalbox } from '../support/use.ts';
 
-/** Lists of rows that are as large as callers can make them. */
+/** Lists with rows that are as large as callers can make them. */
 const MIB = 1_048_576;
 const box = useSignalbox();
 
@@ -23,7 +23,7 @@ async function pagesOf(path: string, cursor: 'after' | 'before', limit: number |
   }
 }
 
-test('every list of large rows ends its pages at 1 MiB, and its cursor goes on with each row once', async () => {
+test('the pages of a list of large rows end at 1 MiB, and the cursor returns each row once', async () => {
   const models = Array.from({ length: 150 }, (_, at) => `${at}`.padStart(100, 'm'));
   for (let at = 0; at < 120; at++) {
     expect((await box.post('/admin/keys', { name: `large ${at}`, models })).status).toBe(200);
@@ -40,7 +40,7 @@ test('every list of large rows ends its pages at 1 MiB, and its cursor goes on w
     const pages = await pagesOf(path, cursor, limit);
     expect([path, pages.length > 1]).toEqual([path, true]);
     for (const { bytes, body } of pages) {
-      // The brackets and the commas around the rows come on top.
+      // The brackets and the commas between the rows are added.
       expect(bytes).toBeLessThan(MIB + 2_000);
       expect(body.data.length).toBeGreaterThan(0);
     }
@@ -52,7 +52,7 @@ test('every list of large rows ends its pages at 1 MiB, and its cursor goes on w
   expect((JSON.parse(out) as ListBody).data.length).toBeGreaterThanOrEqual(120);
 });
 
-test('a command prints the newest 100 entries of the trail, or as many as its limit says, over several pages', async () => {
+test('a command prints the newest 100 entries of the audit trail, or as many as its limit, over several pages', async () => {
   const entries = async (...flags: string[]) =>
     JSON.parse((await box.run('trail', 'list', '--json', ...flags)).out) as ListBody;
   const usual = await entries();

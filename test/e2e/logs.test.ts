@@ -37,21 +37,21 @@ type Line = Readonly<Record<string, unknown>>;
 
 const linesOf = (texts: readonly string[]): Line[] => texts.map((text) => JSON.parse(text) as Line);
 const isOfRequest = ({ message }: Line): boolean => message === 'chat' || message === 'request';
-/** Of requests over the network: commands reach the server by its socket. */
+/** The lines of requests over the network. Commands reach the server through its socket and are left out. */
 const requestLines = (): Line[] =>
   linesOf(box.lines).filter((line) => isOfRequest(line) && !(line.route === '/admin/keys' && line.key === undefined));
 const idOf = (response: Response): string => response.headers.get('x-request-id') ?? 'none';
-/** IDs of all requests that must have a line. */
+/** The IDs of all requests that must have a line. */
 const asked: string[] = [];
 
-/** The line of a request, once it is there. */
+/** Returns the line of a request, once it exists. */
 async function lineOf(response: Response): Promise<Line> {
   const id = idOf(response);
   asked.push(id);
   return waitFor(() => requestLines().find(({ request }) => request === id));
 }
 
-/** A request whose every word is a canary. */
+/** A request in which every word is a marker that must not appear in the log. */
 function chatBody(more: Readonly<Record<string, unknown>> = {}) {
   const canary = (name: string) => nets.add(name, makeCanary());
   return {
@@ -78,8 +78,8 @@ function chatBody(more: Readonly<Record<string, unknown>> = {}) {
 const chat = (more?: Readonly<Record<string, unknown>>, init?: RequestInit) =>
   box.post('/v1/chat/completions', chatBody(more), init);
 
-describe('Every request has one line:', () => {
-  test('a chat, with its key, decision, answering model, tokens, Credits, times and revision', async () => {
+describe('every request has one log line:', () => {
+  test('a chat has a line with its key, decision, answering model, tokens, Credits, times and revision', async () => {
     upstream.next({ text: nets.add('the answer', makeCanary()) });
     const response = await chat();
     const { platform, usage } = await answerOf(response);
@@ -106,16 +106,16 @@ describe('Every request has one line:', () => {
     expect(Object.keys(line)).not.toContain('error');
   });
 
-  test('a stream, once it has ended', async () => {
+  test('a stream has its line once it has ended', async () => {
     upstream.next({ text: ['one ', 'two ', 'three'], betweenChunksMs: 20 });
     const response = await chat({ stream: true });
     await response.text();
     expect(await lineOf(response)).toMatchObject({ status: 200, outcome: 'completed', ttft_ms: expect.any(Number) });
   });
 
-  test('one that failed upstream', async () => {
+  test('a request that failed upstream has one line', async () => {
     const body = chatBody();
-    // Upstreams repeat what they were sent.
+    // Upstreams repeat the request in their errors.
     upstream.next({
       status: 500,
       error: { message: `no: ${body.messages[1]?.content} \u202e\u2066\u009b31m\u001b[31m\n` },
@@ -132,14 +132,14 @@ describe('Every request has one line:', () => {
     expect(attempt).toMatchObject({ kind: 'server', detail: 'its provider had an internal error' });
   });
 
-  test('a stream that broke off', async () => {
+  test('a stream that broke off has one line', async () => {
     upstream.next({ text: ['one ', 'two ', 'three ', 'four '], cutAfter: 3 });
     const response = await chat({ stream: true });
     await response.text().catch(() => '');
     expect(await lineOf(response)).toMatchObject({ level: 'warn', status: 200, outcome: 'broken' });
   });
 
-  test('a stream that its reader left', async () => {
+  test('a stream that its reader left has one line', async () => {
     upstream.next({ text: Array.from({ length: 100 }, () => 'word '), betweenChunksMs: 20 });
     const leaving = new AbortController();
     const response = await chat({ stream: true }, { signal: leaving.signal });
@@ -148,7 +148,7 @@ describe('Every request has one line:', () => {
     expect(await lineOf(response)).toMatchObject({ level: 'info', status: 200, outcome: 'abandoned' });
   });
 
-  test('one that was given its kept answer again', async () => {
+  test('a request that got its stored answer again has one line', async () => {
     const body = JSON.stringify(chatBody());
     const again = { headers: { 'idempotency-key': 'once-and-again' }, body };
     const first = await lineOf(await chat({}, again));
@@ -156,14 +156,14 @@ describe('Every request has one line:', () => {
     expect(await lineOf(await chat({}, again))).toMatchObject({ ...replayed, decision: first.decision });
   });
 
-  test('requests refused for their content, for their key, and for a budget that is too low', async () => {
+  test('requests that are refused for their content, their key or a low budget have one line each', async () => {
     expect(await lineOf(await chat({ temperature: nets.add('a bad field', makeCanary()) }))).toMatchObject({
       level: 'info',
       status: 400,
       error: 'invalid_type',
       key: 'test00000001',
     });
-    // Known, although he was not let in.
+    // The caller is known, although the method was refused.
     expect(await lineOf(await box.get('/v1/chat/completions'))).toMatchObject({
       message: 'request',
       method: 'GET',
@@ -189,7 +189,7 @@ describe('Every request has one line:', () => {
     });
   });
 
-  test('and those that are no chat, with their method and route', async () => {
+  test('other requests have a line with their method and route', async () => {
     expect(await lineOf(await box.post('/v1/route', { task_type: 'coding' }))).toMatchObject({
       message: 'request',
       method: 'POST',
@@ -204,28 +204,28 @@ describe('Every request has one line:', () => {
     });
     expect(await lineOf(await box.get('/admin/policy'))).toMatchObject({ route: '/admin/policy', key: 'test00000001' });
     const nowhere = await box.get(`/v1/${nets.add('a path', makeCanary())}`);
-    // Whose key it is, whatever it is refused for.
+    // The line names the key, whatever the request is refused for.
     const known = { key: 'test00000001' };
     expect(await lineOf(nowhere)).toMatchObject({ route: 'other', status: 404, error: 'not_found', ...known });
     const wrong = await box.get('/v1/chat/completions');
     expect(await lineOf(wrong)).toMatchObject({ status: 405, error: 'method_not_allowed', ...known });
   });
 
-  test('and no other, probes least of all; every line is JSON, and none has a word of a request or an answer', async () => {
+  test('health checks have no line; every line is JSON, and none contains a word of a request or an answer', async () => {
     for (const path of ['/healthz', '/readyz', '/metrics', '/docs', '/.well-known/x402']) await box.get(path);
     await lineOf(await box.get('/v1/models'));
     await quietFor(100, 'the line of a request that has none', () => requestLines().length > asked.length);
     const told = requestLines().map(({ request }) => String(request));
     expect(told.toSorted()).toEqual(asked.toSorted());
     expect(box.lines.join('\n')).toContain('no: [prompt]');
-    // Nor what moves a terminal's cursor, or turns a line around.
+    // No line contains characters that move a terminal's cursor or reverse the direction of text.
     expect(box.lines.filter((line) => /[\p{Cc}\p{Bidi_Control}]/u.test(line))).toEqual([]);
     expect(nets.find('the log', box.lines.join('\n'))).toEqual([]);
     expect(nets.searched).toBeGreaterThan(3_000);
   });
 });
 
-/** A server whose standard output is ours to treat as we like. */
+/** Starts a server with a standard output that the test controls. */
 function startOn(stdout: number) {
   const data = temporaryFolder();
   const policies = writePolicy(policy);
@@ -244,7 +244,7 @@ function startOn(stdout: number) {
   };
 }
 
-/** A named pipe with a reader who can stall or leave. */
+/** A named pipe with a reader that can stall or leave. */
 function openPipe() {
   const folder = temporaryFolder();
   const path = join(folder, 'pipe');
@@ -258,7 +258,7 @@ function openPipe() {
   return {
     reader,
     writer,
-    /** All that has come so far. */
+    /** Returns everything that has arrived. */
     read(): string {
       try {
         for (;;) {
@@ -275,7 +275,7 @@ function openPipe() {
 
 const addressIn = (text: string): string | undefined => /"message":"listening","address":"([^"]+)"/.exec(text)?.[1];
 
-/** Where a process listens, as the system knows it. */
+/** Returns the address that a process listens on, according to the system. */
 function addressOf(pid: number): string | null {
   const own = new Set(descriptors(pid).flatMap((name) => /^socket:\[(\d+)\]$/.exec(name)?.[1] ?? []));
   for (const row of readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)) {
@@ -295,13 +295,13 @@ async function answersAll(requests: number, ask: () => Promise<Response>): Promi
 
 const lostOf = (page: string): number => Number(/^signalbox_log_lines_lost_total (\d+)$/m.exec(page)?.[1]);
 
-describe('A server goes on answering', () => {
-  test('when its output is not read, loses nothing if it is read later, and stops when asked to', async () => {
+describe('a server keeps answering', () => {
+  test('a server whose output is not read keeps answering, loses no line if it is read later, and stops when told to', async () => {
     const { reader, writer, read } = openPipe();
     const server = startOn(writer);
     try {
       const url = await waitFor(() => addressIn(read()));
-      // Some four times what a pipe holds.
+      // About four times as much as a pipe holds.
       await answersAll(1_200, () => server.get(url, '/v1/models'));
       expect(await (await server.get(url, '/metrics')).text()).toMatch(/^signalbox_log_lines_lost_total 0$/m);
       await waitFor(() => linesOf(read().split('\n').slice(0, -1)).filter(isOfRequest).length === 1_200);
@@ -315,7 +315,7 @@ describe('A server goes on answering', () => {
     }
   });
 
-  deeply('when the reader of its output has gone', async () => {
+  deeply('a server keeps answering when the reader of its output has gone', async () => {
     const { reader, writer, read } = openPipe();
     const server = startOn(writer);
     try {
@@ -331,7 +331,7 @@ describe('A server goes on answering', () => {
     }
   });
 
-  test('when the disk is full that it prints to', async () => {
+  test('a server keeps answering when the disk that it logs to is full', async () => {
     const full = openSync('/dev/full', 'w');
     const server = startOn(full);
     try {

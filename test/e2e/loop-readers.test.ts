@@ -4,7 +4,7 @@ import type { Platform } from '../../src/gateway/money/receipt.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** Amid a tool loop a selector stays with models that can read what was thought; afterwards it is free again. */
+/** During a tool loop, a selector chooses only models that can read the reasoning. After the loop, it may choose any model. */
 const claude = useUpstream({ dialect: 'anthropic' });
 const gemini = useUpstream({ dialect: 'gemini' });
 const plain = useUpstream();
@@ -37,7 +37,7 @@ const CHEAPEST = { model: 'auto', route_strategy: { cost_weight: 1, quality_weig
 const ask = (messages: readonly Json[], more: object) =>
   box.post('/v1/messages', { max_tokens: 2_000, thinking: { type: 'adaptive' }, tools, messages, ...more });
 
-/** A conversation whose last answer has thought, and calls a tool. */
+/** A conversation whose last answer has reasoning, and calls a tool. */
 async function begun(model: keyof typeof UPSTREAMS, question: string): Promise<readonly Json[]> {
   UPSTREAMS[model].next({ reasoning: 'I must look.', toolCalls: [{ name: 'look', arguments: '{}' }] });
   const asked = { role: 'user', content: question };
@@ -57,7 +57,7 @@ function resultOf(messages: readonly Json[], beside: readonly Json[] = []): Json
 const platformOf = async (answer: Response) => ((await answer.json()) as { platform: Platform }).platform;
 
 describe.each(['thinker', 'googler'] as const)('a tool loop that %s began', (model) => {
-  test('goes on at a model that reads its thoughts, also with words beside the result', async () => {
+  test('a tool loop continues at a model that reads its reasoning, also with text next to the result', async () => {
     const messages = await begun(model, `Look around, ${model}.`);
     const words = { type: 'text', text: 'Hurry up.' };
     for (const result of [resultOf(messages), resultOf(messages, [words])]) {
@@ -78,7 +78,7 @@ describe.each(['thinker', 'googler'] as const)('a tool loop that %s began', (mod
     }
   });
 
-  test('is over with the next question: any model may answer that', async () => {
+  test('with the next question the tool loop is over: any model may answer', async () => {
     const messages = await begun(model, `Look here, ${model}.`);
     const ended = [
       ...messages,
@@ -93,13 +93,13 @@ describe.each(['thinker', 'googler'] as const)('a tool loop that %s began', (mod
     });
   });
 
-  test('goes where its caller says, without what another model cannot read', async () => {
+  test('a tool loop continues at the model that the caller names, without reasoning that this model cannot read', async () => {
     const messages = await begun(model, `Look there, ${model}.`);
     const platform = await platformOf(await ask([...messages, resultOf(messages)], { model: 'cheap' }));
     expect(platform).toMatchObject({ routed_model: 'cheap' });
   });
 
-  test('fails over to the others when its own model fails, and leaves its thoughts out', async () => {
+  test('if its model fails, a tool loop fails over to other models, without the reasoning', async () => {
     const messages = await begun(model, `Look up, ${model}.`);
     UPSTREAMS[model].next({ fail: 'overloaded' });
     const platform = await platformOf(await ask([...messages, resultOf(messages)], CHEAPEST));
@@ -111,7 +111,7 @@ describe.each(['thinker', 'googler'] as const)('a tool loop that %s began', (mod
   });
 });
 
-test('thoughts of unknown origin keep no model out', async () => {
+test('reasoning of unknown origin excludes no model', async () => {
   const state = `signalbox-state-1.${btoa('{"extra":{"a":1}}')}`;
   const messages = [
     { role: 'user', content: 'Look.' },

@@ -9,7 +9,7 @@ const GOLDEN = join(import.meta.dir, 'golden/metrics.txt');
 /** Values that differ from run to run: times, and figures of the process. */
 const VARYING = /^(process_\w+|signalbox_\w*(?:_seconds\w*|_info|rss|event_loop|log_lines_total)\w*)(\{[^}]*\})? .*$/gm;
 
-test('the page of a fresh server is the same, byte for byte', async () => {
+test('the metrics page of a new server equals the golden file, byte for byte', async () => {
   const policy = testPolicy({ first: 'http://127.0.0.1:9' }, { best: { endpoints: ['first'], quality: 0.9 } });
   const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
   try {

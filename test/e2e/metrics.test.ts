@@ -42,7 +42,7 @@ afterAll(async () => {
 const pageOf = async ({ url }: Pick<Signalbox, 'url'>): Promise<Page> =>
   readPage(await (await fetch(`${url}/metrics`)).text());
 
-/** The page once it tells of so many chats: who has an answer has it before it is counted. */
+/** Returns the metrics page once it has counted this many chats. A caller has its answer before the answer is counted. */
 async function pageAfter(chats: number, of: Pick<Signalbox, 'url'> = box): Promise<Page> {
   return waitFor(async () => {
     const page = await pageOf(of);
@@ -61,11 +61,11 @@ const usage = {
   completion_tokens_details: { reasoning_tokens: 5 },
 };
 
-describe('A page of a server', () => {
-  test('tells of tokens what the ledger does, also where an attempt that failed was charged', async () => {
+describe('the metrics page of a server', () => {
+  test('the metrics have the same tokens as the ledger, also if a failed attempt was charged', async () => {
     const own = await startSignalbox({ policy, env: UPSTREAM_ENV });
     try {
-      // An answer without a choice, which is none, and yet has its price.
+      // An answer without a choice is not an answer, but still has a price.
       const nothing = { raw: [JSON.stringify({ id: 'x', object: 'chat.completion', choices: [], usage })] };
       first.next(nothing);
       await chat({}, {}, own);
@@ -86,14 +86,14 @@ describe('A page of a server', () => {
     }
   });
 
-  test('tells exactly what was done', async () => {
+  test('the metrics have exactly what happened', async () => {
     const spent: number[] = [];
     const pay = ({ platform }: { readonly platform: { readonly credits_consumed: number } }) =>
       void spent.push(platform.credits_consumed);
     first.next({ usage });
     pay(await answerOf(await chat()));
     pay((await stream()).chunks.at(-1)!);
-    // Over to the other endpoint, then to the other model.
+    // The request fails over to the other endpoint, then to the other model.
     first.next({ status: 500 });
     pay(await answerOf(await chat()));
     first.next({ status: 500 });
@@ -122,7 +122,7 @@ describe('A page of a server', () => {
       'chat auto plain second plain-upstream completed': 1,
       'chat pinned best first best-upstream broken': 1,
       'chat pinned    failed': 1,
-      // Known by its kept answer alone, by nothing, and by the model that it may not have.
+      // These requests are known only by their stored answer, by nothing, and by the model that the key may not use.
       'chat     replayed': 1,
       'chat     refused': 3,
       'chat pinned    refused': 1,
@@ -152,10 +152,10 @@ describe('A page of a server', () => {
     expect(total(page, 'signalbox_metrics_errors_total')).toBe(0);
   });
 
-  test('has the families of the documentation, as they say they are, and no others', async () => {
+  test('the metrics have exactly the documented families, with the documented types and labels', async () => {
     const page = await pageOf(box);
     const shown = [...page.values()].map(({ name, type, help }) => ({ name, type, help }));
-    // There while traces are exported.
+    // This family exists only while traces are exported.
     const documented = documentedFamilies.filter(({ name }) => name !== 'signalbox_spans_total');
     const told = documented.map(({ name, type, help }) => ({ name, type, help: help.replaceAll('\\', '\\\\') }));
     const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1);
@@ -169,7 +169,7 @@ describe('A page of a server', () => {
     }
   });
 
-  test('answers HEAD as it does GET, and says what it is', async () => {
+  test('HEAD /metrics answers like GET, with the content type', async () => {
     for (const method of ['GET', 'HEAD']) {
       const response = await fetch(`${box.url}/metrics`, { method });
       expect(response.status).toBe(200);
@@ -179,7 +179,7 @@ describe('A page of a server', () => {
   });
 });
 
-/** Series of a page that another had not. */
+/** Returns the series that only the second page has. */
 function newSeries(before: Page, after: Page): string[] {
   const known = new Set(allSamples(before).map(seriesName));
   return allSamples(after)
@@ -187,12 +187,12 @@ function newSeries(before: Page, after: Page): string[] {
     .filter((series) => !known.has(series));
 }
 
-/** Methods that a client can send and nobody has use for. */
+/** Methods that a client can send, although no route has them. */
 const METHODS = ['PURGE', 'PROPFIND', 'LOCK'];
 
-describe('Who may send what they like', () => {
+describe('callers who send arbitrary values', () => {
   const FLOOD = 50;
-  /** All that a caller chooses, each time another. */
+  /** Sends requests with different values for everything that a caller chooses. */
   async function flood(from: number, to: number): Promise<void> {
     const outside = async (at: number) => {
       const key = await box.post('/admin/keys', { name: `key ${at}`, labels: { team: `team-${at}` } });
@@ -216,9 +216,9 @@ describe('Who may send what they like', () => {
     for (let at = from; at < to; at++) await outside(at);
   }
 
-  test('makes no series', async () => {
+  test('values that callers choose create no series', async () => {
     await flood(0, 3);
-    // Readings are published each second, and bring their series with them.
+    // Readings are published each second, and may add series.
     await Bun.sleep(1_500);
     const before = await pageOf(box);
     const chats = total(before, CHATS)!;
@@ -229,7 +229,7 @@ describe('Who may send what they like', () => {
     expect(total(after, 'signalbox_http_requests_total', { method: 'other' })).toBe(FLOOD);
   });
 
-  /** As the gateway would see requests of so many keys, each of its own words. */
+  /** Metrics pages after requests of many keys, each with its own words, as the gateway sees them. */
   async function pages(also: (seen: RequestContext) => void, families: readonly Family[]): Promise<[Page, Page]> {
     const chats = createChatMetrics();
     const edge = createEdgeMetrics();
@@ -255,7 +255,7 @@ describe('Who may send what they like', () => {
     return [before, readPage(await page())];
   }
 
-  test('would make one each if it were counted by key', async () => {
+  test('the test would notice metrics that are counted by key', async () => {
     expect(newSeries(...(await pages(() => {}, [])))).toEqual([]);
     const byKey = counter({ name: 'by_key_total', help: 'As it must not be.', labels: ['key'] });
     const byMethod = counter({ name: 'by_method_total', help: 'As it must not be.', labels: ['method'] });

@@ -17,7 +17,7 @@ const box = useSignalbox(() => ({
 describe('`constraints.min_output_tokens`', () => {
   const least = (min_output_tokens: unknown) => ({ constraints: { min_output_tokens } });
 
-  test('leaves out models that cannot return so much, in each dialect', async () => {
+  test('models that cannot return `min_output_tokens` are rejected, in each dialect', async () => {
     const more = { model: 'auto', ...least(MAX.small + 1) };
     expect((await answerOf(await chat(box, more))).platform.routed_model).toBe('large');
     const inMessages = await box.post('/v1/messages', { ...more, messages: hi, max_tokens: ASKED });
@@ -29,13 +29,13 @@ describe('`constraints.min_output_tokens`', () => {
     expect(advice.alternatives).toEqual([]);
   });
 
-  test('raises the cap of a request without `max_tokens`', async () => {
+  test('`min_output_tokens` raises the output limit of a request without `max_tokens`', async () => {
     const { platform } = await answerOf(await chat(box, { max_tokens: undefined, ...least(2_000) }));
     expect(platform).not.toHaveProperty('output_capped_by');
     expect(sent().max_tokens).toBe(2_000);
   });
 
-  test('holds against budgets, which refuse rather than cap below it', async () => {
+  test('a budget refuses a request instead of limiting its output below `min_output_tokens`', async () => {
     const key = await box.makeKey('--label', 'purse=yes');
     await expectError(await chat(box, least(1_000), withKey(key)), 'request_exceeds_budget');
     const { message } = await expectError(
@@ -46,12 +46,12 @@ describe('`constraints.min_output_tokens`', () => {
     expect(message).toContain(`${(34 + 4_000) / 1_000} Credits`);
   });
 
-  test('above every maximum is refused, with the value that would be served', async () => {
+  test('`min_output_tokens` above every maximum is refused, and the error has a value that would be served', async () => {
     const { message } = await expectError(await chat(box, least(3_000)), 'no_eligible_model');
     expect(message).toContain(`min_output_tokens 3000 → ${MAX.small} admits \`small\``);
   });
 
-  test('that does not fit into the window with the prompt is named, with the value that would be served', async () => {
+  test('`min_output_tokens` that does not fit into the window with the prompt is refused with a value that would be served', async () => {
     const asked = (most: number) => ({ model: 'narrow', estimated_input_tokens: 2_000, ...least(most) });
     const refusal = await box.post('/v1/route', asked(2_500));
     const { message } = await expectError(refusal, 'context_length_exceeded', 'constraints.min_output_tokens');
@@ -73,16 +73,16 @@ describe('`constraints.min_output_tokens`', () => {
     [1.5, 'invalid_type'],
     ['many', 'invalid_type'],
     [ASKED + 1, 'out_of_range'],
-  ] as const)('of %p is an error at its field', async (value, code) => {
+  ] as const)('`min_output_tokens` of %p is an error that names the field', async (value, code) => {
     await expectError(await chat(box, least(value)), code, 'constraints.min_output_tokens');
   });
 
-  test('is an error for embeddings, which write nothing', async () => {
+  test('`min_output_tokens` is an error for embeddings, which have no output tokens', async () => {
     const response = await box.post('/v1/embeddings', { model: 'small', input: 'hi', ...least(5) });
     await expectError(response, 'unsupported_parameter', 'constraints.min_output_tokens');
   });
 
-  test('of null counts as absent', async () => {
+  test('`min_output_tokens` of null counts as absent', async () => {
     expect((await chat(box, least(null))).status).toBe(200);
     const messages = { model: 'claude', messages: hi, max_tokens: 10, ...least(null) };
     expect((await box.post('/v1/messages', messages)).status).toBe(200);

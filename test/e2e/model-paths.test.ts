@@ -5,13 +5,13 @@ import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 import { WIRE_ADAPTERS } from '../support/wire-adapters.ts';
 
-/** A model's name at its provider, where an adapter puts it into a path. */
+/** The provider's name of a model, which some adapters put into a path. */
 const PLAIN = 'plain-1';
-/** One that a caller asks for by a wildcard, and one that a policy lists: a price of its own allows `:` and `@`. */
+/** A name that a caller requests through a wildcard, and a name that a policy lists: a price of its own allows `:` and `@`. */
 const ASKED = 'deep/er-1.5';
 const LISTED = 'ft:a/b@c.d-1';
 
-/** The services that the shipped adapters call. */
+/** The providers that the shipped adapters call. */
 const services: Readonly<Record<string, FakeUpstream>> = Object.fromEntries(
   WIRE_ADAPTERS.map(({ name, dialect }) => [name, useUpstream({ dialect })]),
 );
@@ -56,7 +56,7 @@ const FORMS: Readonly<Record<string, readonly [path: string, body: object]>> = {
 };
 
 test.each(Object.keys(services).flatMap((name) => Object.keys(FORMS).map((form) => [name, form] as const)))(
-  '%s gets the name of a model in the path of %s as one segment, whatever is in it',
+  '%s gets the name of a model in the path of %s as one segment, whatever characters it has',
   async (adapter, form) => {
     const { requests } = services[adapter]!;
     const [route, body] = FORMS[form]!;
@@ -75,18 +75,21 @@ test.each(Object.keys(services).flatMap((name) => Object.keys(FORMS).map((form) 
     const pathOf = (name: string) => plain.paths.map((path) => path.replace(PLAIN, encodeURIComponent(name)));
     expect(await calls(`${adapter}/${ASKED}`)).toEqual({ ...plain, paths: pathOf(ASKED) });
     expect(await calls(`${adapter}-listed`)).toEqual({ ...plain, paths: pathOf(LISTED) });
-    // Gemini's are the only paths with a name.
+    // Only the paths of Gemini contain a name.
     expect(pathOf(LISTED).join().includes(encodeURIComponent(LISTED))).toBe(adapter === 'gemini');
     if (adapter === 'gemini') expect(plain.basis).toBe(form === 'a count' ? '"basis":"provider"' : undefined);
   },
 );
 
-test.each(embedding)('%s gets it so in the path of embeddings, too', async (adapter, { received }) => {
-  const paths: string[] = [];
-  for (const upstream of [PLAIN, LISTED]) {
-    const response = await box.post('/v1/embeddings', { model: `${adapter}-embed-${upstream}`, input: 'Hello' });
-    expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
-    paths.push(received.at(-1)!.path);
-  }
-  expect(paths[1]).toBe(paths[0]!.replace(PLAIN, encodeURIComponent(LISTED)));
-});
+test.each(embedding)(
+  '%s gets the name of an embedding model in the path as one segment, too',
+  async (adapter, { received }) => {
+    const paths: string[] = [];
+    for (const upstream of [PLAIN, LISTED]) {
+      const response = await box.post('/v1/embeddings', { model: `${adapter}-embed-${upstream}`, input: 'Hello' });
+      expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+      paths.push(received.at(-1)!.path);
+    }
+    expect(paths[1]).toBe(paths[0]!.replace(PLAIN, encodeURIComponent(LISTED)));
+  },
+);

@@ -28,7 +28,7 @@ interface DecisionAnswer {
   readonly replay: object;
 }
 
-/** The decision of a chat, as the gateway explains it, and the line of its log. */
+/** Returns the decision of a chat, its explanation, and its log line. */
 async function explained(model: string) {
   const response = await box.post('/v1/chat/completions', bodyFor(model));
   const { platform } = await answerOf(response);
@@ -38,8 +38,8 @@ async function explained(model: string) {
   return { id, decision, logged: JSON.parse(line) as { readonly task: string } };
 }
 
-describe('a chat that names its model, where nothing depends on its task', () => {
-  test('says that its task was not read: in its decision, its explanation, the log and the list', async () => {
+describe('a chat that names its model, and in which nothing depends on its task', () => {
+  test('the decision, its explanation, the log and the list say that the task was not read', async () => {
     const { id, decision, logged } = await explained('luna');
     expect(decision.facts).toMatchObject({ pinned: true, task: 'unread', task_shares: [], difficulty: 'usual' });
     expect(decision.facts).toMatchObject({ natural_language: 'und', languages: [], asked_output_tokens: null });
@@ -50,7 +50,7 @@ describe('a chat that names its model, where nothing depends on its task', () =>
     expect(list.data.map((one) => one.id)).toEqual([id]);
   });
 
-  test('has it read where a selector chooses, and for a recommendation, which states the expected cost', async () => {
+  test('the task is read if a selector chooses, and for a recommendation, which shows the expected cost', async () => {
     const { decision, logged } = await explained('auto');
     expect(decision.facts).toMatchObject({ pinned: false, task: 'translation' });
     expect(decision.explanation[0]).toStartWith('Asked for auto, task translation');
@@ -60,7 +60,7 @@ describe('a chat that names its model, where nothing depends on its task', () =>
   });
 });
 
-test('has it read where its money is short: the least useful answer is that of its task, as for a recommendation', async () => {
+test('the task is read if money is short, because the least useful answer depends on the task', async () => {
   const policy = testPolicy(
     { up: upstream.url },
     { luna: { endpoints: ['up'] } },

@@ -5,7 +5,7 @@ import { expectError } from '../support/error-contract.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** Names under which callers reach selectors and models. */
+/** The names that callers can use for selectors and models. */
 const upstream = useUpstream();
 const box = useSignalbox(() => ({
   policy: testPolicy(
@@ -19,8 +19,8 @@ budgets: [{ name: of-auto, match: 'request.model == "auto"', limit_credits: 0.01
 
 const ask = (model: string) => box.post('/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hi' }] });
 
-describe('an alias', () => {
-  test('of a model is answered by it, and the decision shows what was asked and what it means', async () => {
+describe('an alias of a model or a selector', () => {
+  test('the model answers under its alias, and the decision shows the requested name and its meaning', async () => {
     const answer = await answerOf(await ask('claude-best'));
     expect(answer.platform).toMatchObject({ routed_model: 'best', route_reason: 'pinned' });
     const decision = await (await box.get(`/v1/decisions/${answer.platform.decision_id}`)).json();
@@ -33,12 +33,12 @@ describe('an alias', () => {
     expect(other).toMatchObject({ facts: { model: 'best', alias: null } });
   });
 
-  test('of a selector spends from the budgets of that selector', async () => {
+  test('an alias of a selector spends from the budgets of the selector', async () => {
     for (const name of ['auto', 'claude-auto']) await expectError(await ask(name), 'request_exceeds_budget');
   });
 });
 
-describe('`[1m]` behind a name', () => {
+describe('`[1m]` after a name', () => {
   const models = {
     small: { endpoints: ['fake'], price: { input: 0.01, output: 0.01 } },
     wide: { endpoints: ['fake'] },
@@ -62,21 +62,21 @@ describe('`[1m]` behind a name', () => {
     ['wide[1m]', 'wide'],
     ['haiku[1M]', 'wide'],
     ['wide[1M]', 'wide'],
-  ])('%s: a model whose window has as much answers, and the decision repeats', async (name, model) => {
+  ])('%s: a model with a large enough window answers, and the decision can be repeated', async (name, model) => {
     const { platform } = await answerOf(await chat(name));
     expect(platform).toMatchObject({ routed_model: model });
     const decision = await (await windows.get(`/v1/decisions/${platform.decision_id}`)).json();
     expect(decision).toMatchObject({ replay: { matches: true } });
   });
 
-  test('in capitals asks for a window in new requests, and not in records of earlier builds, which ignored it', async () => {
+  test('`[1M]` in capitals requests a window in new requests; earlier builds ignored it, so their records do too', async () => {
     const { platform } = await answerOf(await chat('haiku[1M]'));
     const decision = await (await windows.get(`/v1/decisions/${platform.decision_id}`)).json();
     expect(decision).toMatchObject({ facts: { alias: 'haiku[1m]' } });
     expect(windowAsked({ alias: 'haiku[1M]' })).toBe(0);
   });
 
-  test('is refused where the window is smaller, and the error says what to do', async () => {
+  test('`[1m]` is refused if the window is smaller, and the error says what to do', async () => {
     const error = await expectError(await chat('small[1m]'), 'unsupported_parameter', 'model');
     expect(error).toMatchObject({
       message:
@@ -84,7 +84,7 @@ describe('`[1m]` behind a name', () => {
     });
   });
 
-  test('shows in the decision why a model is left out', async () => {
+  test('the decision shows that a model was rejected because of `[1m]`', async () => {
     const { platform } = await answerOf(await chat('haiku[1m]'));
     const decision = await windows.get(`/v1/decisions/${platform.decision_id}`);
     expect(await decision.text()).toContain(

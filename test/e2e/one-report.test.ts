@@ -13,7 +13,7 @@ import { runHere } from '../support/run-here.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 import { audit, chat, hang, makeKey, PATIENCE, start, upstream, useServers } from './ledger-support.ts';
 
-/** Spend has one figure, whichever report states it: usage, traffic, the ledger, the audit. */
+/** All reports have the same figure for spending: usage, traffic, the ledger, the audit. */
 useServers();
 
 const micro = (credits: number): number => Math.round(credits * 1e6);
@@ -26,11 +26,11 @@ async function read<Body>(box: Signalbox, path: string): Promise<Body> {
   return (await response.json()) as Body;
 }
 
-/** Microcredits by group, without those that spent nothing. */
+/** Returns microcredits by group, without groups that spent nothing. */
 const spends = (groups: readonly (readonly [string, number])[]) =>
   groups.flatMap(([group, credits]) => (credits === 0 ? [] : [[group, micro(credits)]])).sort();
 
-/** Whether every report states the same spend up to its mark. @returns microcredits */
+/** Expects that every report has the same spending up to its mark. @returns the spending in microcredits */
 async function spendOf(box: Signalbox): Promise<number> {
   const asked = Date.now();
   const days = `from=${dayOf(asked - DAY_MS)}&to=${dayOf(asked + DAY_MS)}`;
@@ -95,7 +95,7 @@ test(
 );
 
 test(
-  'the audit finds each cell of traffic that was changed by hand, and none once traffic is counted again',
+  'the audit finds each traffic cell that was changed by hand, and none after traffic is counted again',
   async () => {
     const box = await start();
     const { key } = await makeKey(box, '--label', 'env=live');
@@ -119,7 +119,7 @@ test(
       }
     }
     await sound();
-    // Two keys whose cells are exchanged have the same sum.
+    // Two keys whose cells are exchanged still have the same sum.
     const keyCells = `traffic SET microcredits = microcredits + CASE series WHEN 1 THEN 1 ELSE -1 END WHERE kind = 3`;
     change(`UPDATE ${keyCells} AND series IN (1, 2)`);
     expect(new Set(await kindsOf())).toEqual(new Set(['wrong_traffic']));
@@ -133,7 +133,7 @@ test(
 );
 
 test(
-  'a server whose clock is ahead deletes old minutes without a finding; the audit of a backup finds hours that were deleted by hand',
+  'a server whose clock is ahead deletes old minutes without a finding; the audit of a backup finds hours deleted by hand',
   async () => {
     const box = await start();
     await answerOf(await chat(box));

@@ -11,24 +11,24 @@ const socketIn = (data: string) => join(data, 'operator.sock');
 const overSocket = (path: string, init: RequestInit = {}) =>
   fetch(`http://localhost${path}`, { ...init, unix: socketIn(box.data) });
 
-test('only the user of the server can open the socket', () => {
+test('only the user who runs the server can open the socket', () => {
   expect(statSync(socketIn(box.data)).mode & 0o777).toBe(0o600);
 });
 
-test('a command is carried out by the running server as the operator, and recorded with the user who runs it', async () => {
+test('the running server carries out a command as the operator, and the audit trail has the user who ran it', async () => {
   const made = JSON.parse((await box.run('keys', 'create', '--name', 'by command', '--json')).out);
-  // The server itself made the key, so that it works at once.
+  // The running server created the key, so the key works at once.
   expect((await box.get('/v1/models', withKey(made.key))).status).toBe(200);
   const trail = (await (await box.get('/admin/trail?action=create')).json()) as { data: object[] };
   expect(trail.data[0]).toMatchObject({ actor: { kind: 'cli' }, subject: { kind: 'key', id: made.id } });
 });
 
-test('a lost last admin key is replaced while the server runs', async () => {
+test('a lost last admin key can be replaced while the server runs', async () => {
   const { out } = await box.run('keys', 'create', '--scope', 'admin');
   expect((await box.get('/admin/keys', withKey(out.split('\n')[0]!))).status).toBe(200);
 });
 
-test('the socket serves what operators do, and no requests of models', async () => {
+test('the socket serves operations of operators, and no model requests', async () => {
   const body = JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'Hi.' }] });
   const headers = { 'content-type': 'application/json' };
   expect((await overSocket('/v1/chat/completions', { method: 'POST', body, headers })).status).toBe(404);
@@ -36,17 +36,17 @@ test('the socket serves what operators do, and no requests of models', async () 
   expect((await overSocket('/admin/keys')).status).toBe(200);
 });
 
-test('the headers of the socket give a request over the network no power', async () => {
+test('the headers that the socket uses give a network request no additional rights', async () => {
   const headers = { 'x-signalbox-operator': 'root', 'x-signalbox-terminal': 'root' };
   const answer = await fetch(`${box.url}/admin/keys`, { headers });
   expect(answer.status).toBe(401);
 });
 
-test('headers that are not percent-encoded are taken as they are', async () => {
+test('headers of the socket that are not percent-encoded are used unchanged', async () => {
   expect((await overSocket('/admin/keys', { headers: { 'x-signalbox-operator': '%zz' } })).status).toBe(200);
 });
 
-test('the socket goes with its server, and commands then work on the database', async () => {
+test('the socket disappears with its server, and commands then work on the database', async () => {
   const data = temporaryFolder();
   const server = await startSignalbox({ data });
   expect(existsSync(socketIn(data))).toBe(true);
@@ -55,7 +55,7 @@ test('the socket goes with its server, and commands then work on the database', 
   expect((await runHere(['keys', 'create', '--name', 'later', '--data', data])).code).toBe(0);
 });
 
-test('a socket that a killed server left behind is passed over, and the next server replaces it', async () => {
+test('a socket that a killed server left is ignored, and the next server replaces it', async () => {
   const data = temporaryFolder();
   await (await startSignalbox({ data })).stop();
   // A socket whose process ended without removing it refuses connections.
@@ -85,7 +85,7 @@ test('a server that does not answer within 2 s is reported, and --offline works 
   }
 });
 
-describe('a command that changes nothing writes nothing and waits for no server:', () => {
+describe('a command that changes nothing writes nothing and does not wait for a server:', () => {
   const wallet = `0x${'7e'.repeat(20)}`;
   const changes = [
     ['keys', 'suspend', 'KEY'],
@@ -118,14 +118,14 @@ describe('a command that changes nothing writes nothing and waits for no server:
     expect(await entries()).toBe(before + 1);
   });
 
-  test('a block with another note is recorded', async () => {
+  test('blocking a wallet again with another note is recorded', async () => {
     const before = await entries();
     for (const note of ['ticket 88', 'ticket 89']) await box.run('wallets', 'block', wallet, '--note', note);
     expect(await entries()).toBe(before + 2);
   });
 });
 
-describe('a data folder that can have no socket is served, with one warning, and commands work on its database:', () => {
+describe('a server whose data folder cannot have a socket starts with one warning, and commands work on its database:', () => {
   const tooLong = () => join(temporaryFolder(), 'x'.repeat(100));
   const withFolder = () => {
     const data = temporaryFolder();

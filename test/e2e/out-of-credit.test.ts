@@ -4,7 +4,7 @@ import { expectError } from '../support/error-contract.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** What callers get of a provider whose account has no credit, or that limits its request rate. */
+/** The answers that callers get if a provider's account has no credit, or if the provider limits its request rate. */
 const poor = useUpstream();
 const rich = useUpstream();
 const bare = useUpstream();
@@ -31,7 +31,7 @@ const reload = () => box.post('/admin/policy/reload', {});
 const calls = () => poor.requests.length;
 
 describe('a provider whose account has no credit', () => {
-  test('is not a rate limit: 503, without a time to come back and not to be repeated', async () => {
+  test('an account without credit is a 503 without a time to retry, not a rate limit', async () => {
     poor.next({ fail: 'billing' });
     const response = await chat('alone');
     const { message } = await expectError(response, 'upstream_out_of_credit');
@@ -39,7 +39,7 @@ describe('a provider whose account has no credit', () => {
     expect([response.headers.get('retry-after'), response.headers.get('retry-after-ms')]).toEqual([null, null]);
   });
 
-  test('is paused whole: its next requests get the same answer without a call', async () => {
+  test('an account without credit pauses the whole provider: further requests get the same answer without a call', async () => {
     const before = calls();
     for (const [path, body] of [
       ['/v1/chat/completions', { messages }],
@@ -60,7 +60,7 @@ describe('a provider whose account has no credit', () => {
     expect(calls()).toBe(before);
   });
 
-  test('leaves the request to other endpoints', async () => {
+  test('other endpoints serve the request if an account has no credit', async () => {
     expect((await reload()).status).toBe(200);
     poor.next({ fail: 'billing' });
     const { platform } = await answerOf(await chat('spared'));
@@ -71,7 +71,7 @@ describe('a provider whose account has no credit', () => {
     expect(calls()).toBe(before);
   });
 
-  test('has its other endpoints left out within the same request', async () => {
+  test('other endpoints of a provider without credit are skipped in the same request', async () => {
     expect((await reload()).status).toBe(200);
     const before = calls();
     poor.next({ fail: 'billing' });
@@ -79,7 +79,7 @@ describe('a provider whose account has no credit', () => {
     expect(calls()).toBe(before + 1);
   });
 
-  test('is shown in the log, the metrics and the list of endpoints', async () => {
+  test('the log, the metrics and the list of endpoints show an account without credit', async () => {
     const line = await waitFor(() => box.lines.find((text) => text.includes('has no credit left')));
     expect(JSON.parse(line)).toMatchObject({ level: 'error', provider: 'poor', why: 'credit 429' });
     const page = await (await box.get('/metrics')).text();
@@ -89,7 +89,7 @@ describe('a provider whose account has no credit', () => {
     expect(data.find(({ model }) => model === 'alone')?.state).toBe('out_of_credit');
   });
 
-  test('with a bare 402 has only that request refused: it may be too expensive', async () => {
+  test('a 402 without further details refuses only the request, which may be too expensive', async () => {
     await answerOf(await chat('large'));
     bare.next({ status: 402, error: { message: 'This request requires more credits, or fewer max_tokens.' } });
     await expectError(await chat('large'), 'upstream_out_of_credit');
@@ -98,14 +98,14 @@ describe('a provider whose account has no credit', () => {
 });
 
 describe('a provider that limits its request rate', () => {
-  test('for longer than SDKs wait is not to be repeated at once', async () => {
+  test('a rate limit for longer than SDKs wait says not to retry at once', async () => {
     slow.next({ status: 429, headers: { 'retry-after': '120' } });
     const response = await chat('long');
     await expectError(response, 'upstream_rate_limited', null, false);
     expect(response.headers.get('retry-after')).toBe('120');
   });
 
-  test('is a rate limit for the next requests, too, with the rest of the pause and without a call', async () => {
+  test('a rate limit also applies to the next requests, with the rest of the pause and without a call', async () => {
     const before = slow.requests.length;
     const response = await chat('long');
     const { details } = await expectError(response, 'upstream_rate_limited', null, false);
@@ -114,7 +114,7 @@ describe('a provider that limits its request rate', () => {
     expect(slow.requests.length).toBe(before);
   });
 
-  test('for a minute or less is to be repeated after that', async () => {
+  test('a rate limit of a minute or less says to retry after that time', async () => {
     slow.next({ status: 429, headers: { 'retry-after': '50' } });
     await expectError(await chat('short'), 'upstream_rate_limited');
     const response = await chat('short');

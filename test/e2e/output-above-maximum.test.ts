@@ -9,7 +9,7 @@ import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts
 import { useSignalbox } from '../support/use.ts';
 import { ASKED, chat, hi, MAX, type PolicyOptions, useCappingModels } from './capping-models.ts';
 
-/** Requests whose `max_tokens` is above the `max_output` of a model, as agents send them. */
+/** Requests whose `max_tokens` is above the `max_output` of a model. Agents send such requests. */
 const { one, two, claude, policyOf, sent } = useCappingModels();
 
 describe('with `version: 2`, a request for more output than a model can return', () => {
@@ -23,20 +23,23 @@ constraints:
     }),
   }));
 
-  test.each([false, true])('is answered with its output capped there, streamed: %p', async (stream) => {
-    const response = await chat(box, { stream });
-    const { platform } = stream ? (await eventsOf(response)).chunks.at(-1)! : await answerOf(response);
-    expect(platform).toMatchObject({ routed_model: 'small', output_capped_by: 'model' });
-    expect(sent().max_tokens).toBe(MAX.small);
-  });
+  test.each([false, true])(
+    'a request above the maximum is answered with its output limited to the maximum, streamed: %p',
+    async (stream) => {
+      const response = await chat(box, { stream });
+      const { platform } = stream ? (await eventsOf(response)).chunks.at(-1)! : await answerOf(response);
+      expect(platform).toMatchObject({ routed_model: 'small', output_capped_by: 'model' });
+      expect(sent().max_tokens).toBe(MAX.small);
+    },
+  );
 
-  test('is decided alike by `auto`', async () => {
+  test('`auto` decides a request above the maximum in the same way', async () => {
     const { platform } = await answerOf(await chat(box, { model: 'auto' }));
     expect(platform).toMatchObject({ routed_model: 'small', output_capped_by: 'model' });
     expect(sent().max_tokens).toBe(MAX.small);
   });
 
-  test('is no cap where the request is within the maximum, or states none', async () => {
+  test('a request within the maximum, or without a limit, is not capped', async () => {
     for (const max_tokens of [MAX.small, 100, undefined]) {
       const { platform } = await answerOf(await chat(box, { max_tokens }));
       expect(platform).not.toHaveProperty('output_capped_by');
@@ -44,7 +47,7 @@ constraints:
     }
   });
 
-  test('gets the maximum of each model that is tried', async () => {
+  test('each model that is tried gets its own maximum', async () => {
     one.next({ status: 500 });
     const { platform } = await answerOf(await chat(box, { model: 'auto' }));
     expect(platform.attempts.map(({ model, failure }) => [model, failure])).toEqual([
@@ -60,7 +63,7 @@ constraints:
   });
 
   test.each([ASKED - 1, MAX.claude - 1])(
-    'is capped in Messages, and a budget of thinking of %p leaves half for the answer',
+    'a Messages request is capped, and a thinking budget of %p leaves half for the answer',
     async (budget_tokens) => {
       const thinking = { type: 'enabled', budget_tokens };
       const response = await box.post('/v1/messages', { model: 'claude', messages: hi, max_tokens: ASKED, thinking });
@@ -72,13 +75,13 @@ constraints:
     },
   );
 
-  test('is capped on a model of a wildcard', async () => {
+  test('a request is capped on a model of a wildcard', async () => {
     const { platform } = await answerOf(await chat(box, { model: 'house/any' }));
     expect(platform).toMatchObject({ routed_model: 'house/any', output_capped_by: 'model' });
     expect(sent().max_tokens).toBe(1_000);
   });
 
-  test('keeps a budget of thinking that is at most half of the cap', async () => {
+  test('a thinking budget of at most half of the output limit is kept', async () => {
     const thinking = { type: 'enabled', budget_tokens: 4_000 };
     await box.post('/v1/messages', { model: 'claude', messages: hi, max_tokens: ASKED, thinking });
     expect(sent(claude)).toMatchObject({ max_tokens: MAX.claude, thinking });
@@ -87,13 +90,13 @@ constraints:
   test.each([
     ['small', 'max_tokens', MAX.small],
     ['responds', 'max_output_tokens', MAX.responds],
-  ] as const)('is capped in Responses, on `%s`', async (model, field, most) => {
+  ] as const)('a Responses request is capped, on `%s`', async (model, field, most) => {
     const response = await box.post('/v1/responses', { model, input: 'hi', max_output_tokens: ASKED });
     expect(((await response.json()) as { platform: object }).platform).toMatchObject({ output_capped_by: 'model' });
     expect(sent()[field]).toBe(most);
   });
 
-  test('shows each candidate’s cap in `/v1/route`, and holds no more than the capped answer can cost', async () => {
+  test('`/v1/route` shows the output limit of each candidate, and a hold is no more than the capped answer can cost', async () => {
     const advice = await adviceOf(await box.post('/v1/route', { model: 'auto', messages: hi, max_tokens: ASKED }));
     expect(advice).toMatchObject({
       recommended_model: 'small',
@@ -102,14 +105,14 @@ constraints:
       alternatives: [{ model: 'large', max_output_tokens: MAX.large, output_capped_by: 'model' }],
     });
     expect(advice.reasoning).toContain(`${MAX.small} tokens`);
-    // 34 is the bound on the tokens of the prompt.
+    // 34 is the upper bound of the prompt's tokens.
     expect(advice.max_cost_credits).toBe((34 + 4 * MAX.small) / 1_000);
     const within = await adviceOf(await box.post('/v1/route', { model: 'auto', messages: hi, max_tokens: 9_000 }));
     expect(within.alternatives[0]).toMatchObject({ max_output_tokens: 9_000 });
     expect(within.alternatives[0]).not.toHaveProperty('output_capped_by');
   });
 
-  test('names the fund that pays for less than the model’s maximum, and the model where the fund pays for more', async () => {
+  test('the answer names the fund if it pays for less than the model’s maximum, and the model if the fund pays for more', async () => {
     const key = await box.makeKey('--label', 'purse=yes');
     const { platform } = await answerOf(await chat(box, {}, withKey(key)));
     expect(platform.output_capped_by).toBe('purse');
@@ -119,13 +122,13 @@ constraints:
     expect(sent().max_tokens).toBe(MAX.small);
   });
 
-  test('names neither where `budget_limit` pays for less', async () => {
+  test('the answer names neither fund nor model if `budget_limit` pays for less', async () => {
     const { platform } = await answerOf(await chat(box, { budget_limit: 2 }));
     expect(platform).not.toHaveProperty('output_capped_by');
     expect(sent().max_tokens).toBe((2_000 - 34) / 4 - 0.5);
   });
 
-  test('is seen by rules as the caller sent it', async () => {
+  test('rules see the `max_tokens` that the caller sent', async () => {
     const { platform } = await answerOf(await chat(box, { model: 'auto', max_tokens: 31_000 }));
     expect(platform.routed_model).toBe('large');
     const { message } = await expectError(await chat(box, { max_tokens: 31_000 }), 'no_eligible_model');
@@ -133,7 +136,7 @@ constraints:
   });
 
   test.each([null, 500])(
-    'is recorded, logged, counted and replayed as it was decided, least output: %p',
+    'a capped request is recorded, logged, counted and replayed as it was decided, least output: %p',
     async (least) => {
       const counted = async () => {
         const page = readPage(await (await fetch(`${box.url}/metrics`)).text());
@@ -164,7 +167,7 @@ constraints:
     },
   );
 
-  test('gets a model that can return the expected answer from a selector, and the named model in any case', async () => {
+  test('a selector chooses a model that can return the expected answer; a named model is used in any case', async () => {
     const long = [{ role: 'user', content: 'Write an essay of 3,000 words on trains.' }];
     const { platform } = await answerOf(await chat(box, { model: 'auto', messages: long }));
     expect(platform.routed_model).toBe('large');
@@ -175,7 +178,7 @@ constraints:
     }
   });
 
-  test('is refused where no model can return the expected answer, with the value that would be served', async () => {
+  test('if no model can return the expected answer, the request is refused with a value that would be served', async () => {
     const longer = [{ role: 'user', content: 'Write an essay of 20,000 words on trains.' }];
     const { message } = await expectError(await chat(box, { model: 'auto', messages: longer }), 'no_eligible_model');
     expect(message).toContain(`max_tokens ${ASKED} → ${MAX.large} admits \`large\``);
@@ -190,7 +193,7 @@ constraints:
     }
   });
 
-  test('is answered by a named model that has less room than its reasoning, which a selector leaves out', async () => {
+  test('a named model answers although its maximum is less than its reasoning needs; a selector rejects it', async () => {
     const { platform } = await answerOf(await chat(box, { model: 'thinks' }));
     expect(platform).toMatchObject({ routed_model: 'thinks', output_capped_by: 'model' });
     expect(sent().max_tokens).toBe(MAX.thinks);
@@ -205,7 +208,7 @@ constraints:
     });
   });
 
-  test('does not name the model where its window leaves less than its maximum', async () => {
+  test('the answer does not name the model if its window leaves less than its maximum', async () => {
     const messages = [{ role: 'user', content: 'word '.repeat(1_500) }];
     for (const max_tokens of [MAX.narrow, MAX.narrow + 1]) {
       const asked = { model: 'narrow', messages, max_tokens };
@@ -232,7 +235,7 @@ describe('`refuse`, the default of `version: 1`', () => {
   test.each([
     ['version 1', { version: 1 }],
     ['version 2 with `refuse`', { gateway: 'retries_max: 0, output_above_maximum: refuse' }],
-  ] as const)('refuses a model whose maximum is below `max_tokens`, in %s', async (_, options) => {
+  ] as const)('a model whose maximum is below `max_tokens` is refused, in %s', async (_, options) => {
     const box = await start(options);
     const { message } = await expectError(await chat(box), 'no_eligible_model');
     expect(message).toBe(
@@ -245,7 +248,7 @@ describe('`refuse`, the default of `version: 1`', () => {
     expect(sent(two).max_tokens).toBe(3_000);
   });
 
-  test('gives way to a stated `cap` in version 1', async () => {
+  test('a stated `cap` overrides the default `refuse` in version 1', async () => {
     const box = await start({ version: 1, gateway: 'retries_max: 0, output_above_maximum: cap' });
     expect((await answerOf(await chat(box))).platform.output_capped_by).toBe('model');
     expect(sent().max_tokens).toBe(MAX.small);
@@ -264,7 +267,7 @@ test('the shipped policy serves what Claude Code sends, on a simulated model and
   }
 });
 
-describe('for any request', () => {
+describe('for any request with any limits', () => {
   const box = useSignalbox(() => ({ policy: policyOf() }));
   const requests = fc.record({
     model: fc.constantFrom('auto', 'small', 'large'),
@@ -280,7 +283,7 @@ describe('for any request', () => {
         const key = await box.makeKey('--budget', `${credits}/month`);
         const asked = { messages: hi, ...body };
         const advice = await adviceOf(await box.post('/v1/route', asked, withKey(key)));
-        // The service fills its cap, and reports the usage that it bills.
+        // The provider writes up to its limit, and reports the usage that it bills.
         const bill = (cap: number) => ({ usage: { prompt_tokens: 30, completion_tokens: Math.min(written, cap) } });
         for (const upstream of [one, two]) {
           upstream.behave(({ body: { max_tokens } }) => ({ text: 'Hello.', ...bill(Number(max_tokens)) }));

@@ -10,9 +10,9 @@ import { waitFor } from '../support/answers.ts';
 import { allOrNothing, testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
-/** 42 tokens of prompt at most (10 bytes, and 32 for what dialects wrap around them) and 100 of output: 42 + 4 × 100. */
+/** At most 42 tokens of prompt (10 bytes, and 32 for what dialects add around them) and 100 of output: 42 + 4 × 100, in microcredits. */
 const WORST = 442_000;
-/** What each budget and balance here allows. */
+/** The limit of each budget and balance in this test, in microcredits. */
 const LIMIT = 10 * WORST;
 const REQUESTS = isDeep ? 500 : 200;
 
@@ -26,9 +26,9 @@ const used = (prompt: number, completion: number) => ({
 
 const answers: GateAnswers = { usageOf: asWorst };
 let gate: Gate;
-/** Refuses at once what finds no room. */
+/** A server that refuses a request at once if there is no money. */
 let hasty: Signalbox;
-/** Lets it wait for half a minute. */
+/** A server that lets a request wait for money for half a minute. */
 let patient: Signalbox;
 
 beforeAll(async () => {
@@ -57,16 +57,16 @@ afterAll(async () => {
   await gate.stop();
 });
 
-/** How the requests are made. */
+/** How the requests of a flood are made. */
 interface Shape {
   readonly name: string;
-  /** The labels of its keys; `team` is a new one each time. */
+  /** The labels of the keys; `team` is a new name each time. */
   readonly labels: (team: string) => readonly Readonly<Record<string, string>>[];
   readonly body: object;
-  /** What of the fund in the way a refusal tells. */
+  /** The details of the exhausted fund that a refusal shows. */
   readonly fund: (team: string, keys: readonly MadeKey[]) => object;
   readonly granted?: true;
-  /** How many requests of one key may be upstream at once. */
+  /** How many requests of one key may be upstream at the same time. */
   readonly atOnceOfKey: number;
 }
 
@@ -79,14 +79,14 @@ const SHAPES: readonly Shape[] = [
     atOnceOfKey: 10,
   },
   {
-    name: 'of 60 fresh keys that share a budget by their label',
+    name: 'of 60 new keys that share a budget through their label',
     labels: (team) => Array.from({ length: 60 }, () => ({ team })),
     body: { max_tokens: 100 },
     fund: (team) => ({ budget: 'team', subject: team }),
     atOnceOfKey: 10,
   },
   {
-    name: 'with a budget_limit of their own, which lowers what each may cost',
+    name: 'with their own budget_limit, which lowers what each may cost',
     labels: (team) => [{ team }],
     body: { max_tokens: 1000, budget_limit: 0.442 },
     fund: (team) => ({ budget: 'team', subject: team }),
@@ -111,7 +111,7 @@ const SHAPES: readonly Shape[] = [
 
 let teams = 0;
 
-/** Makes the keys of a shape, on a fund that nobody has drawn on. */
+/** Creates the keys for a flood, with funds that no request has drawn on. */
 async function prepare(
   box: Signalbox,
   { labels, granted }: Shape,
@@ -123,7 +123,7 @@ async function prepare(
   return { team, keys };
 }
 
-/** Sends them all at once, JSON and streams in turn, and tells how many were answered. */
+/** Sends all requests at once, JSON and streams in turn, and counts how many were answered. */
 function flood(box: Signalbox, keys: readonly MadeKey[], body: object) {
   const done: Flooded[] = [];
   const sent = Array.from({ length: REQUESTS }, async (_, at) => {
@@ -136,7 +136,7 @@ function flood(box: Signalbox, keys: readonly MadeKey[], body: object) {
   return { done, all: Promise.all(sent) };
 }
 
-/** The funds of a team or key, of books without a fault. */
+/** Returns the funds of a team or key, from books without faults. */
 async function fundsOf(box: Signalbox, team: string, keys: readonly MadeKey[]): Promise<readonly FundState[]> {
   const { faults, funds, reservations } = await closedBooks(box.data);
   expect(faults).toEqual([]);
@@ -151,9 +151,9 @@ const statusesOf = (flooded: readonly Flooded[]) =>
       .map(([status, { length }]) => [status, length]),
   );
 
-describe(`${REQUESTS} requests at once, where there is money for the worst case of 10,`, () => {
+describe(`${REQUESTS} requests at once, with money for the worst case of 10,`, () => {
   for (const shape of SHAPES) {
-    test(`${shape.name}: 10 go upstream, never 11, and the others get an error that asks them to retry`, async () => {
+    test(`${shape.name}: 10 go upstream, never 11, and the others get an error that says to retry`, async () => {
       answers.usageOf = asWorst;
       const { team, keys } = await prepare(hasty, shape);
       const { done, all } = flood(hasty, keys, shape.body);
@@ -181,13 +181,13 @@ describe(`${REQUESTS} requests at once, where there is money for the worst case 
       expect(funds.find(({ limit }) => limit === LIMIT)).toMatchObject({ spent: LIMIT, held: 0, peak: LIMIT });
     });
 
-    test(`${shape.name}: a waiting request is served as money comes free, and refused once it is spent`, async () => {
+    test(`${shape.name}: a waiting request is served when money becomes free, and refused once the money is spent`, async () => {
       answers.usageOf = asWorst;
       const { team, keys } = await prepare(patient, shape);
       const { done, all } = flood(patient, keys, shape.body);
       await waitFor(() => gate.inside === 10);
       gate.release(3);
-      // Who was let in spent all that it held, so nobody else can be.
+      // The admitted requests spent everything that they held, so no other request can be admitted.
       await waitFor(() => done.length === 3 && gate.inside === 7);
       gate.open();
       expect(statusesOf(await all)).toEqual({ 200: 10, 402: REQUESTS - 10 });
@@ -197,8 +197,8 @@ describe(`${REQUESTS} requests at once, where there is money for the worst case 
     });
   }
 
-  test('of which each uses a tenth: all that the money is enough for are served, in the order in which they came', async () => {
-    // 4.2 + 4 × 10 thousandths: 44.2 of the 442 that are set aside.
+  test('if each uses a tenth of its hold, as many as the money pays for are served, in the order of their arrival', async () => {
+    // 4.2 + 4 × 10 thousandths of a Credit: 44.2 of the 442 that are set aside.
     answers.usageOf = () => ({ ...used(42, 0), prompt_tokens: 4, completion_tokens: 10 });
     const { team, keys } = await prepare(patient, SHAPES[1]!);
     const { all } = flood(patient, keys, { max_tokens: 100 });
@@ -209,7 +209,7 @@ describe(`${REQUESTS} requests at once, where there is money for the worst case 
     }
     gate.open();
     const flooded = await all;
-    // Each spends 44,000: the last one may start while 4,420,000 − 442,000 are not yet overstepped.
+    // Each request spends 44,000 microcredits. The last one may start while at most 4,420,000 − 442,000 are spent.
     const served = Math.floor((LIMIT - WORST) / 44_000) + 1;
     expect(statusesOf(flooded)).toEqual({ 200: served, 402: REQUESTS - served });
     expect(gate.most).toBe(10);
@@ -221,10 +221,10 @@ describe(`${REQUESTS} requests at once, where there is money for the worst case 
   });
 });
 
-test('a journal with one hold too many does not pass for good', async () => {
+test('a journal with one hold too many is found to be faulty', async () => {
   const copy = temporaryFolder();
   await closedBooks(hasty.data);
-  // All of it, with what SQLite has not yet moved into the file.
+  // Copies everything, including data that SQLite has not yet moved into the file.
   write(hasty.data, `VACUUM INTO '${copy}/signalbox.db'`);
   const first = "FROM journal WHERE kind = 'reserve' AND funds IS NOT NULL ORDER BY seq LIMIT 1";
   write(
@@ -236,7 +236,7 @@ test('a journal with one hold too many does not pass for good', async () => {
 });
 
 test(
-  'whatever is asked, used, broken off and abandoned at random, no fund is overspent and each request is closed once',
+  'random requests, usages, failures and disconnects never overspend a fund, and each request is closed once',
   async () => {
     const { runs, random, proved } = effort('overspend', 1, 200);
     let served = 0;

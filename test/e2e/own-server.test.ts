@@ -5,7 +5,7 @@ import { answerOf, eventsOf } from '../support/answers.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startSignalbox } from '../support/signalbox.ts';
 
-/** The policy that docs/start.md has for a server of one's own, in front of a server. */
+/** The policy from docs/start.md for your own model server, with the address of the given server. */
 function snippet(url: string): string {
   const page = readFileSync(join(import.meta.dir, '../../docs/start.md'), 'utf8');
   const [, text = ''] = /### A server of your own[\s\S]*?```yaml\n([\s\S]*?)```/.exec(page) ?? [];
@@ -17,7 +17,7 @@ const schema = { name: 'city', schema: { type: 'object', properties: { city: { t
 const question = { role: 'user', content: 'The weather in Oslo?' };
 const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } };
 
-test('a server of one’s own, set up as the start page says, gets tools and schemas, and only what strict servers take', async () => {
+test('your own model server, set up as the start page says, gets tools and schemas, and only fields that strict servers accept', async () => {
   const upstream = startFakeUpstream();
   const box = await startSignalbox({ policy: snippet(upstream.url) });
   try {
@@ -45,7 +45,7 @@ test('a server of one’s own, set up as the start page says, gets tools and sch
   }
 });
 
-test('a server that sends a call in both forms gives the caller one call, in one body and in a stream', async () => {
+test('if a server sends a tool call in both forms, the caller gets one call, in JSON and in a stream', async () => {
   const message = { role: 'assistant', content: null, tool_calls: [call], function_call: call.function };
   const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
   const head = { id: 'chatcmpl-1', created: 1, model: 'm' };

@@ -9,7 +9,7 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** PDFs under budgets, on the shipped models of Claude and Gemini: no file is opened here, and its service counts where it must. */
+/** PDFs under budgets, on the shipped models of Claude and Gemini. Signalbox opens no file; if necessary, the provider counts it. */
 const claude = useUpstream({ dialect: 'anthropic' });
 const gemini = useUpstream({ dialect: 'gemini' });
 const KEY = 'api_key_env: TEST_UPSTREAM_KEY';
@@ -29,7 +29,7 @@ const upstreams = { 'claude-sonnet-5-5': claude, 'gemini-3.8-flash': gemini } as
 type Model = keyof typeof upstreams;
 const MODELS = Object.keys(upstreams) as Model[];
 
-/** Its bytes are not looked at. */
+/** Signalbox does not read these bytes. */
 const PDF = `data:application/pdf;base64,${Buffer.from('%PDF-1.4\n1 0 obj\n').toString('base64')}`;
 const file = (file_data = PDF) => ({ type: 'file', file: { filename: 'a.pdf', file_data } });
 const bodyOf = (model: string, ...parts: readonly object[]) => ({
@@ -57,7 +57,7 @@ describe.each(MODELS)('a PDF of one page on %s', (model) => {
       withKey(await box.makeKey('--budget', budget)),
     );
 
-  test('is served from a budget of 50 Credits: its service counts it first', async () => {
+  test('a PDF of one page is served from a budget of 50 Credits: its provider counts it first', async () => {
     const answer = await ask('50/month');
     expect(answer.status).toBe(200);
     expect(upstream.requests.map(isCount)).toEqual([true, false]);
@@ -67,39 +67,39 @@ describe.each(MODELS)('a PDF of one page on %s', (model) => {
     expect(platform.credits_consumed).toBeLessThan(50);
     expect(platform.output_capped_by).toBeUndefined();
     const decision = await (await box.get(`/v1/decisions/${platform.decision_id}`)).json();
-    // 5 % and 256 tokens.
+    // The count plus a margin of 5 % and 256 tokens.
     expect(decision).toMatchObject({
       facts: { pdfs: 1, pages: 1, unbounded_media: 0, service_counts: { [model]: { tokens: 2_400, margin: 376 } } },
       replay: { matches: true },
     });
   });
 
-  test('is served within a budget_limit of 50 Credits, too', async () => {
+  test('a PDF of one page is also served within a budget_limit of 50 Credits', async () => {
     const answer = await box.post('/v1/chat/completions', { ...bodyOf(model, file()), budget_limit: 50 });
     expect([answer.status, countsIn(model)]).toEqual([200, 1]);
   });
 
-  test('is not counted where a budget has its whole worst case, or nothing limits it', async () => {
+  test('a PDF is not counted if a budget covers its whole worst case, or nothing limits it', async () => {
     expect((await ask('100000/month')).status).toBe(200);
     expect((await box.post('/v1/chat/completions', bodyOf(model, file()))).status).toBe(200);
     expect(countsIn(model)).toBe(0);
   });
 
-  test('is not counted where not even the shortest could be paid', async () => {
+  test('a PDF is not counted if even the shortest PDF could not be paid', async () => {
     await expectError(await ask('0.1/month'), 'request_exceeds_budget');
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test('is refused as before where the count is more than there is', async () => {
+  test('a PDF is refused as without a count if the count costs more than the available money', async () => {
     upstream.behave(usage(400_000));
     await expectError(await ask('50/month'), 'request_exceeds_budget');
     expect(upstream.requests.map(isCount)).toEqual([true]);
   });
 
   test.each<[string, number, EntryKind[]]>([
-    ['within the margin above its count is charged whole', 2_776, []],
-    ['beyond the margin is charged as far as it is held, and the rest is an overrun', 20_000, ['overrun']],
-  ])('that is billed %s', async (_, billed, more) => {
+    ['within the margin above its count is charged in full', 2_776, []],
+    ['beyond the margin is charged up to its hold, and the rest is an overrun', 20_000, ['overrun']],
+  ])('a PDF that is billed %s', async (_, billed, more) => {
     const before = entriesOf(box.data).length;
     upstream.behave((request) => usage(isCount(request) ? 2_400 : billed));
     const answer = await ask('50/month', { max_tokens: 100 });
@@ -122,8 +122,8 @@ const documentBy = (source: object) => ({
 const AT = { type: 'url', url: 'https://a.example/long.pdf' };
 const INLINE = { type: 'base64', media_type: 'application/pdf', data: PDF.slice(PDF.indexOf(',') + 1) };
 
-describe('a PDF by its address', () => {
-  test('is held as one that stands in the request, and never counted: its server may answer the count with another', async () => {
+describe('a PDF given by its address', () => {
+  test('a PDF given by its address is held like an inline PDF but never counted, because its server may answer with another file', async () => {
     const before = entriesOf(box.data).length;
     const rich = withKey(await box.makeKey('--budget', '100000/month'));
     for (const source of [INLINE, AT])
@@ -139,13 +139,13 @@ describe('a PDF by its address', () => {
   });
 });
 
-describe('a file by its address or its ID', () => {
+describe('a file given by its address or its ID', () => {
   const openai = useUpstream();
   const reading = useSignalbox(() => ({
     policy: testPolicy(
       { one: { url: openai.url, adapter: 'openai' } },
       {
-        // Its pages may fill its window.
+        // The pages of a file may fill this model's window.
         reader: {
           endpoints: ['one'],
           capabilities: ['file_input'],
@@ -160,24 +160,24 @@ describe('a file by its address or its ID', () => {
     ['data', { file_data: PDF }],
     ['an address', { file_url: 'https://a.example/long.pdf' }],
     ['an ID', { file_id: 'file_1' }],
-  ])('is held as a PDF: by %s', async (_, members) => {
+  ])('a file is held like a PDF: by %s', async (_, members) => {
     const rich = withKey(await reading.makeKey('--budget', '1000/month'));
     const input = [{ role: 'user', content: [{ type: 'input_file', ...members }] }];
     const ask = (model: string) => reading.post('/v1/route', { model, input, max_output_tokens: 100 }, rich);
     expect(await (await ask('reader')).json()).toMatchObject({ first_hold_credits: 32.768 + 0.4 });
-    // Without the figures nothing bounds it.
+    // Without the figures, the tokens of a file have no upper bound.
     await expectError(await ask('plain'), 'no_eligible_model');
   });
 });
 
-test('a route query says what would be held, and asks no service', async () => {
+test('a route query shows what would be held, and calls no provider', async () => {
   const rich = withKey(await box.makeKey('--budget', '100000/month'));
   const holdOf = async (...parts: readonly object[]) => {
     const answer = await box.post('/v1/route', bodyOf('claude-sonnet-5-5', ...parts), rich);
     return ((await answer.json()) as { readonly first_hold_credits: number }).first_hold_credits;
   };
   const one = await holdOf(file());
-  // The window of 1,000,000 tokens, at the price of writing a cache, and 2,000 of output.
+  // The window of 1,000,000 tokens at the price of cache writes, and 2,000 tokens of output.
   expect(one).toBe(1_000_000 * 0.0025 + 2_000 * 0.01);
   expect(await holdOf(...Array(5).fill(file()))).toBe(one);
   const poor = withKey(await box.makeKey('--budget', '50/month'));

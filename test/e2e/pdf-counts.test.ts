@@ -6,7 +6,7 @@ import { testPolicy } from '../support/policies.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** Counts of PDFs by services: how many are asked for, and the answer where they do not come. */
+/** Counts of PDFs by providers: how many are requested, and the answer if a count fails. */
 const claude = useUpstream({ dialect: 'anthropic' });
 const gemini = useUpstream({ dialect: 'gemini' });
 const reader = (provider: string, quality: number) => ({
@@ -38,7 +38,7 @@ const isCount = ({ path }: Pick<RecordedRequest, 'path'>) => /count_?tokens$/i.t
 const usage = (prompt_tokens: number): Behaviour => ({ usage: { prompt_tokens, completion_tokens: 100 } });
 const counts = () => [claude, gemini].flatMap(({ requests }) => requests.filter(isCount));
 
-/** Counts as stated, and bills 900 tokens. */
+/** Answers counts as given, and bills 900 tokens. */
 function serve(count: Behaviour, countOfGemini = count): void {
   claude.behave((request) => (isCount(request) ? count : usage(900)));
   gemini.behave((request) => (isCount(request) ? countOfGemini : usage(900)));
@@ -49,15 +49,15 @@ function forget(): void {
 }
 beforeEach(forget);
 
-describe('a count that does not come', () => {
+describe('a count of a PDF that fails', () => {
   const box = useReaders();
   const ask = async (budget: string, model = 'best') =>
     box.post('/v1/chat/completions', bodyOf(model), withKey(await box.makeKey('--budget', budget)));
 
-  test('because it is late leaves the bound of a request that it only caps, and is 503 in place of a refusal', async () => {
+  test('if a count is late, a request is capped by its upper bound; if it would be refused, it gets 503 instead', async () => {
     serve({ hang: 'headers' });
     const began = performance.now();
-    // 18,000 tokens and some for the text; 2,000 of output cost 8 Credits.
+    // 18,000 tokens and a few for the text; 2,000 of output cost 8 Credits.
     const capped = await ask('22/month');
     expect(performance.now() - began).toBeGreaterThan(990);
     const { platform } = await answerOf(capped);
@@ -66,11 +66,11 @@ describe('a count that does not come', () => {
     expect(refused.headers.get('retry-after')).toBe('1');
     expect(await refused.clone().text()).not.toContain('never fits');
     await expectError(refused, 'overloaded');
-    // One that is only late is asked again: the file may have been long.
+    // A count that was only late is requested again, because the file may have been long.
     expect(counts()).toHaveLength(2);
   });
 
-  test('because its service fails is asked for again within seconds, and nobody is told that the request never fits', async () => {
+  test('if the provider fails to count, it is called again within seconds, and no caller is told that the request never fits', async () => {
     serve({ fail: 'server' });
     for (const most of ['2', '[12]']) {
       const refused = await ask('10/month');
@@ -83,7 +83,7 @@ describe('a count that does not come', () => {
     await waitFor(async () => (await ask('10/month')).status === 200);
   });
 
-  test('because the service refuses the prompt leaves the refusal, and other prompts are counted at once', async () => {
+  test('if the provider refuses to count the prompt, the request stays refused, and other prompts are counted at once', async () => {
     for (const fail of ['rejected', 'context', 'not_found'] as const) {
       serve({ fail });
       await expectError(await ask('10/month', 'other'), 'request_exceeds_budget');
@@ -102,7 +102,7 @@ describe('a selector', () => {
   const ask = async () =>
     box.post('/v1/chat/completions', bodyOf('auto'), withKey(await box.makeKey('--budget', '11/month')));
 
-  test('has the model counted that it would choose, and no other where that one can be paid', async () => {
+  test('a selector counts for the model that it would choose, and for no other if that model can be paid', async () => {
     serve(usage(900));
     const { platform } = await answerOf(await ask());
     expect(counts()).toHaveLength(1);
@@ -110,7 +110,7 @@ describe('a selector', () => {
     expect(platform.output_capped_by).toBeUndefined();
   });
 
-  test('goes on to the next where that one cannot be paid, or cannot be counted', async () => {
+  test('a selector counts for the next model if the first one cannot be paid or counted', async () => {
     for (const count of [usage(17_000), { fail: 'context' }] as const) {
       forget();
       serve(count, usage(900));
@@ -124,7 +124,7 @@ describe('a selector', () => {
 describe('a key', () => {
   const box = useReaders();
 
-  test('has four counts under way at once: others wait, and other keys do not wait for them', async () => {
+  test('a key has at most four counts at once: further counts of the key wait, and other keys do not', async () => {
     serve({ hang: 'headers' });
     const [many, one] = [await box.makeKey('--budget', '10/month'), await box.makeKey('--budget', '10/month')];
     const ask = (key: string, text: string) => box.post('/v1/chat/completions', bodyOf('best', text), withKey(key));
@@ -134,7 +134,7 @@ describe('a key', () => {
     await waitFor(() => askedBy('of one') === 1);
     expect(askedBy('of many')).toBe(4);
     for (const answer of await Promise.all([...all, last])) await expectError(answer, 'overloaded');
-    // A place that was left is taken again.
+    // A place that was released is used again.
     serve(usage(900));
     const again = await Promise.all(Array.from({ length: 7 }, () => ask(many, 'again')));
     expect(again.filter(({ status }) => status === 200).length).toBeGreaterThan(0);

@@ -12,7 +12,7 @@ const teamsOf = (...names: readonly string[]) =>
   `teams:\n${names.map((name) => `  - { name: ${name}, models: [best], budgets: [{ limit_credits: 500, window: month }] }`).join('\n')}\n`;
 const live = useLivePolicy(() => ({ 'policy.yaml': base, 'teams.yaml': teamsOf('search') }));
 
-/** What stops a user stops its keys within a second; taken four times, ms. */
+/** A change that stops a user stops the user's keys within a second; the tests allow four times as much, ms. */
 const WITHIN = 4_000;
 
 interface Answer {
@@ -61,7 +61,7 @@ const trailOf = async (id: string) => {
 };
 
 describe('a team of the API', () => {
-  test('is made, read by its ID and name, changed member by member, and removed; the trail has before and after', async () => {
+  test('a team of the API is created, read by ID and name, changed and removed; the audit trail has both versions of each change', async () => {
     const budgets = [{ limit_credits: 200, window: 'month' }];
     const team = await made('/admin/teams', {
       name: 'ads',
@@ -84,7 +84,7 @@ describe('a team of the API', () => {
     expect(trail[1]?.details).toMatchObject({ before: { models: ['best'] }, after: { models: null } });
   });
 
-  test('of the policy is shown with the line that declares it, and no other is', async () => {
+  test('a team of the policy is shown with the line that declares it, and no other team is', async () => {
     const { id } = await made('/admin/teams', { name: 'placeless' });
     expect((await send('GET', `/admin/teams/${id}`)).body).toMatchObject({ declared_at: null });
     expect((await send('GET', '/admin/teams/search')).body).toMatchObject({
@@ -110,12 +110,12 @@ describe('a team of the API', () => {
       'member_defaults.budgets[0].time_zone',
     ],
     [{ name: 'search' }, 'conflict', 'name'],
-  ])('%j is refused, with the field', async (body, code, param) => {
+  ])('a team %j is refused, with the field', async (body, code, param) => {
     const { error } = (await send('POST', '/admin/teams', body)).body;
     expect([error.code, error.param]).toEqual([code, param]);
   });
 
-  test('with users or keys is not removed, and says what to do', async () => {
+  test('a team with users or keys cannot be removed, and the error says what to do', async () => {
     const { id } = await made('/admin/teams', { name: 'busy' });
     const user = await made('/admin/users', { name: 'U', team: 'busy' });
     const key = await made('/admin/keys', { team: 'busy' });
@@ -130,7 +130,7 @@ describe('a team of the API', () => {
 });
 
 describe('a user', () => {
-  test('has keys of its team, which go along with it and are refused within a second while it is suspended', async () => {
+  test('a user’s keys belong to the user’s team, follow the user to another team, and are refused while the user is suspended', async () => {
     const [one, two] = [await made('/admin/teams', { name: 'one' }), await made('/admin/teams', { name: 'two' })];
     const user = await made('/admin/users', { name: 'Ada', email: 'ada@example.com', team: 'one', role: 'lead' });
     const { key, id, team } = await made('/admin/keys', { user: user.id });
@@ -143,7 +143,7 @@ describe('a user', () => {
     expect(await status()).toBe(403);
     expect((await send('POST', `/admin/users/${user.id}/resume`)).body.state).toBe('active');
     expect(await status()).toBe(200);
-    // By a command, in another process.
+    // The command runs in another process.
     expect((await live.box.run('users', 'suspend', 'ada@example.com')).code).toBe(0);
     await waitFor(async () => (await status()) === 403, WITHIN);
     expect((await send('DELETE', `/admin/users/${user.id}`)).body).toMatchObject({ revoked_keys: 1 });
@@ -155,7 +155,7 @@ describe('a user', () => {
     );
   });
 
-  test('is a person by issuer and sub alone: another one with both is refused, one with the same address is not', async () => {
+  test('a user is identified by issuer and sub: a second user with both is refused, one with the same address is not', async () => {
     const person = { issuer: 'https://id.example', sub: '7', email: 'same@example.com' };
     await made('/admin/users', person);
     expect((await send('POST', '/admin/users', person)).body.error.code).toBe('conflict');
@@ -167,7 +167,7 @@ describe('a user', () => {
     expect([code, err]).toEqual([1, expect.stringContaining('2 users have the address')]);
   });
 
-  test('lists are read in pages, by filters', async () => {
+  test('the lists of users and teams are read in pages, with filters', async () => {
     const { id } = await made('/admin/teams', { name: 'paged' });
     for (const name of ['p1', 'p2', 'p3']) await made('/admin/users', { name, team: id });
     const page = async (more: string) => (await send('GET', `/admin/users?team=paged&limit=2${more}`)).body;
@@ -182,7 +182,7 @@ describe('a user', () => {
     expect((await send('GET', '/admin/users?team=none')).body).toMatchObject({ data: [], has_more: false });
   });
 
-  test('takes over a key that was made before it, and gives it back', async () => {
+  test('a user can take over a key that was created before the user, and release it again', async () => {
     await made('/admin/teams', { name: 'takers' });
     const user = await made('/admin/users', { email: 'taker@example.com', team: 'takers' });
     const { id } = await made('/admin/keys', {});
@@ -209,13 +209,13 @@ describe('a user', () => {
     [{ team: 'none' }, 'conflict'],
     [{ user: 'user_none' }, 'conflict'],
     [{ team: 'none', user: 'user_none' }, 'conflict'],
-  ])('a key of %j is not made', async (body, code) => {
+  ])('a key with %j is not created', async (body, code) => {
     expect((await send('POST', '/admin/keys', body)).body.error.code).toBe(code);
   });
 });
 
 describe('a team of the policy', () => {
-  test('is there with the policy, and changed by it alone', async () => {
+  test('a team of the policy exists with the policy, and only the policy can change it', async () => {
     const { origin, id } = (await send('GET', '/admin/teams/search')).body;
     expect(origin).toBe('policy');
     for (const [method, body] of [
@@ -230,7 +230,7 @@ describe('a team of the policy', () => {
     expect((await live.box.run('teams', 'delete', 'search')).err).toContain('is declared in the policy');
   });
 
-  test('keeps its ID through edits; one that left the policy can be declared again, or taken over', async () => {
+  test('a team of the policy keeps its ID through edits; a team that left the policy can be declared again, or taken over', async () => {
     const before = (await send('GET', '/admin/teams/search')).body;
     const load = async (...names: readonly string[]) => {
       live.write('teams.yaml', names.length > 0 ? teamsOf(...names) : '');
@@ -268,7 +268,7 @@ describe('a team of the policy', () => {
     expect((await send('GET', '/admin/teams/ops')).body).toMatchObject({ origin: 'policy', models: ['best'] });
   });
 
-  test('has a name that nobody may take meanwhile: the start is refused, with the place', async () => {
+  test('a policy that declares a team with the name of an API team is refused, with the location', async () => {
     await using other = await opened(await startLivePolicy({ 'policy.yaml': base }));
     expect((await other.live.box.run('teams', 'create', '--name', 'search')).code).toBe(0);
     other.live.write('teams.yaml', teamsOf('search'));
@@ -279,7 +279,7 @@ describe('a team of the policy', () => {
 
 const opened = async (one: LivePolicy) => ({ live: one, [Symbol.asyncDispose]: () => one.stop() });
 
-test('commands make, show, change and delete teams and users as the API does', async () => {
+test('commands create, show, change and delete teams and users as the API does', async () => {
   const run = async (...args: string[]) => {
     const { code, out, err } = await live.box.run(...args);
     expect([code, err]).toEqual([0, '']);

@@ -13,7 +13,7 @@ import {
 } from '../admin/use-cases/policy/guarded-edits.ts';
 import { useLivePolicy } from '../support/use.ts';
 
-/** The law of guarded edits through `PUT /admin/policy/files`, by an owner of a server that takes none of them. */
+/** The law of guarded edits, tested with `PUT /admin/policy/files` as an owner, on a server that accepts no guarded edits. */
 const textsOf = (...form: Parameters<typeof written>) =>
   Object.fromEntries(written(...form).map(({ path, text }) => [path, text]));
 const live = useLivePolicy(() => textsOf(BASE, PLAIN), {
@@ -27,7 +27,7 @@ interface ShownFiles {
 const shown = async (): Promise<ShownFiles> =>
   (await live.box.get('/admin/policy/files')).json() as Promise<ShownFiles>;
 
-/** Puts these files in place of all that are there. @returns the status and the code of the answer */
+/** Replaces all files of the policy by these files. @returns the status and the code of the answer */
 async function put(texts: Readonly<Record<string, string>>): Promise<readonly [number, string | null]> {
   const { revision, files } = await shown();
   const now = new Map(files.map(({ name, text }) => [name, text]));
@@ -46,7 +46,7 @@ async function put(texts: Readonly<Record<string, string>>): Promise<readonly [n
   return [response.status, error?.code ?? null];
 }
 
-/** Puts the policy in force that every edit begins from: by the files, since to bring a provider back is guarded. */
+/** Activates the policy that every edit begins from, through the files on disk, because adding a provider again is a guarded edit. */
 async function begin(): Promise<ShownFiles> {
   for (const name of readdirSync(live.folder)) rmSync(live.file(name));
   for (const [name, text] of Object.entries(textsOf(BASE, PLAIN))) live.write(name, text);
@@ -55,11 +55,11 @@ async function begin(): Promise<ShownFiles> {
 }
 
 const SEED = 47;
-/** As many disguises as edits, each with the ordinary edits that it hides among. */
+/** As many disguises as edits, each with the ordinary edits that hide the guarded edit. */
 const disguises = (of: object) =>
   fc.sample(fc.tuple(forms, names(ORDINARY, 0)), { seed: SEED, numRuns: Object.keys(of).length });
 
-test(`no guarded edit is written, whatever it hides among and however it is written (seed ${SEED})`, async () => {
+test(`no guarded edit is written, whatever edits hide it and however it is written (seed ${SEED})`, async () => {
   const before = await begin();
   for (const [at, [form, ordinary]] of disguises(GUARDED).entries()) {
     const name = Object.keys(GUARDED)[at]!;

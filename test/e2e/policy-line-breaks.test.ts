@@ -9,13 +9,13 @@ import { runHere } from '../support/run-here.ts';
 import { makeTestKey, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 import { useLivePolicy, useUpstream } from '../support/use.ts';
 
-/** A policy has no line break that an editor, YAML 1.1 and Signalbox see differently, whichever way its text comes in. */
+/** Editors, YAML 1.1 and Signalbox see the same line breaks in every policy, however its text arrives. */
 const upstream = useUpstream();
 const base = testPolicy({ first: upstream.url }, { one: { endpoints: ['first'] } });
 const live = useLivePolicy(() => ({ 'policy.yaml': base, 'rules.yaml': '# rules\n' }));
 
 const BREAKS = { 'a lone CR': '\r', NEL: '\u0085', LS: '\u2028', PS: '\u2029' } as const;
-/** To an editor, the second line states a worth. */
+/** In an editor, the second line looks like a setting. */
 const disguised = (character: string) => `# rules${character}language_worth: 0.05\nunstated_languages: exclude\n`;
 const AT = { code: 'line-break', severity: 'error', line: 1, column: 8, length: 1 } as const;
 
@@ -40,7 +40,7 @@ const put = async (text: string) => {
 };
 
 test.each(Object.entries(BREAKS))(
-  '%s is refused with its place by the commands, over HTTP and on disk',
+  '%s is refused with its location by the commands, over HTTP and on disk',
   async (_, character) => {
     const text = disguised(character);
     const byCommand = await checked(text);
@@ -60,7 +60,7 @@ test.each(Object.entries(BREAKS))(
   },
 );
 
-test('CRLF is a line break as LF is, and an escape in a double-quoted text stands for any of them', async () => {
+test('CRLF is a line break like LF, and an escape in a double-quoted text can represent any line break', async () => {
   const text = `${disguised('\n')}records: { retention_days: 30 }\n`;
   expect(found(await checked(text))).toEqual([]);
   expect(found(await checked(text.replaceAll('\n', '\r\n')))).toEqual([]);
@@ -79,7 +79,7 @@ test('CRLF is a line break as LF is, and an escape in a double-quoted text stand
   }
 });
 
-test('a revision of an earlier version with such a character stops a start with its place, and a push replaces it', async () => {
+test('a stored revision of an earlier version with such a character prevents a start, with its location, and a push replaces it', async () => {
   const data = temporaryFolder();
   const folder = writePolicy({ 'policy.yaml': base, 'rules.yaml': '# rules\n' });
   const args = ['--policies', folder, '--policies-from', 'store'];
@@ -103,7 +103,7 @@ test('a revision of an earlier version with such a character stops a start with 
   );
   expect(failure).toContain('The pushed policy 1 has 1 error; the server did not start.');
   expect(failure).toMatch(/rules\.yaml:1:27 {2}line-break/);
-  // The command needs no server, and no sound revision before.
+  // The command needs no server, and no valid earlier revision.
   const command = (from: string) => runHere(['policy', 'push', folder, '--from', from, '--data', data], UPSTREAM_ENV);
   const [revision = ''] = /[0-9a-f]{16}/.exec((await command('0123456789abcdef')).err) ?? [];
   expect((await command(revision)).code).toBe(0);

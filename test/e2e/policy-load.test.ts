@@ -5,7 +5,7 @@ import { testPolicy } from '../support/policies.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useLivePolicy, useUpstream } from '../support/use.ts';
 
-/** The most expensive requests to the policy tools: they leave the event loop to other requests, and one caller has one at a time. */
+/** The most expensive requests to the policy tools do not block the event loop for other requests, and each caller runs one at a time. */
 const upstream = useUpstream();
 const live = useLivePolicy(() => ({
   'policy.yaml': testPolicy({ first: upstream.url }, { one: { endpoints: ['first'] } }),
@@ -13,7 +13,7 @@ const live = useLivePolicy(() => ({
 const post = (path: string, body: object, key = live.box.key) =>
   live.box.post(`/admin/policy/${path}`, body, withKey(key));
 
-/** The share of a request's time that the longest turn of the event loop takes, in which no other request is served. */
+/** Returns which share of a request's time the longest turn of the event loop takes. During that turn, no other request is served. */
 async function longestShare(send: () => Promise<Response>): Promise<number> {
   let [longest, isOver] = [0, false];
   const began = performance.now();
@@ -32,7 +32,7 @@ async function longestShare(send: () => Promise<Response>): Promise<number> {
   return longest / (performance.now() - began);
 }
 
-/** Comments in which every file has other lines, some of them at other places. */
+/** Comments that make the lines of every file different, some of them at other positions. */
 const comments = (seed: number) =>
   Array.from({ length: 60 }, (_, file) => {
     const lines = Array.from(
@@ -42,7 +42,7 @@ const comments = (seed: number) =>
     return { name: `file-${file}.yaml`, text: lines.join('') };
   });
 
-/** Models under names of their own, each with a price of its own. */
+/** Models with names of their own, each with its own price. */
 const models = (name: string, priceFrom: number) => [
   {
     name: 'models.yaml',
@@ -50,12 +50,15 @@ const models = (name: string, priceFrom: number) => [
   },
 ];
 
-/** Shares of the whole work, however fast the machine is: of work in one piece, one turn of the loop takes nearly all. */
+/**
+ * Shares of the whole work, independent of the speed of the machine. If the work were done in one piece, one turn would take nearly all of
+ * it.
+ */
 const [HALF, QUARTER] = [0.5, 0.25];
 
-describe('while it works, the server goes on with other requests:', () => {
+describe('the server handles other requests during:', () => {
   test('a patch of many rewritten files', async () => {
-    // The files that the patch compares with are those on disk.
+    // The patch compares with the files on disk.
     for (const { name, text } of comments(0)) live.write(name, text);
     await live.reload();
     const share = await leastOf(HALF, () => longestShare(() => post('patch', { changes: comments(500) })));
@@ -114,7 +117,7 @@ describe('an explanation', () => {
     },
   });
 
-  test('takes a body of at most 256 KiB, with its length stated or not', async () => {
+  test('an explanation accepts a body of at most 256 KiB, with or without a stated length', async () => {
     expect((await post('explain', prompt(250_000))).status).toBe(200);
     const stated = await expectError(await post('explain', prompt(300_000)), 'request_too_large');
     expect(stated.message).toContain('262144');
@@ -125,11 +128,11 @@ describe('an explanation', () => {
       body: stream,
     });
     await expectError(unstated, 'request_too_large');
-    // Advice has the limits of a request that is sent: the same body is read.
+    // A recommendation has the same limits as a real request, because the same body is read.
     await expectError(await live.box.post('/v1/route', prompt(300_000).request), 'context_length_exceeded', 'messages');
   });
 
-  test('of a caller runs alone, and one of another caller beside it', async () => {
+  test('a caller runs one explanation at a time, and another caller runs one in parallel', async () => {
     await Bun.sleep(1_100);
     const other = await live.box.makeKey('--scope', 'report');
     const answers = await Promise.all([

@@ -5,7 +5,7 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
-/** `signalbox policy push`, `history` and `rollback`, beside a server on SQLite and without one. */
+/** `signalbox policy push`, `history` and `rollback`, with a running server on SQLite and without one. */
 const upstream = useUpstream();
 const policyOf = (more = '') => testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, more);
 const data = temporaryFolder();
@@ -14,7 +14,7 @@ let box: Signalbox;
 const start = () =>
   startSignalbox({
     data,
-    // Its key is not among the variables of the commands.
+    // The commands' environment does not have the server's own key.
     env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: box?.key ?? KEY },
     args: ['--policies', folder, '--policies-from', 'store'],
   });
@@ -36,15 +36,15 @@ const pushed = async (...args: string[]) => {
   return JSON.parse(out) as PushOutput;
 };
 
-test('before the first push the files of the folder are in force, and an edit of them then no more', async () => {
+test('before the first push the files of the folder are active; after it, edits of the files have no effect', async () => {
   const before = await served();
   write(policyOf('language_worth: 0.07\n'));
   const first = await pushed('push', folder);
   expect(first).toMatchObject({ id: 1, previous: null, lagging: [] });
-  // Compared with the files that the server has had so far.
+  // The push is compared with the files that the server used until then.
   expect(first.guarded).toEqual([]);
   expect(first.difference.changes.map(({ section }) => section)).toEqual(['language_worth']);
-  // By its name at the server, whose variables are others.
+  // The revision has the ID of the server, whose variables differ from the command's.
   expect(await served()).toEqual({ revision: first.revision, files: ['policy.yaml'] });
   expect(first.revision).not.toBe(before.revision);
   write(policyOf('language_worth: 0.08\n'));
@@ -52,7 +52,7 @@ test('before the first push the files of the folder are in force, and an edit of
   expect((await served()).revision).toBe(first.revision);
 });
 
-test('a push states the revision that it began from, and changes something', async () => {
+test('a push must name the revision that it began from, and must change something', async () => {
   const { revision } = await served();
   const unstated = await box.run('policy', 'push', folder);
   expect([unstated.code, unstated.err]).toEqual([1, expect.stringContaining(`--from ${revision}`)]);
@@ -60,7 +60,7 @@ test('a push states the revision that it began from, and changes something', asy
   expect([stale.code, stale.err]).toEqual([1, expect.stringContaining(', not 0123456789abcdef')]);
   const second = await pushed('push', folder, '--from', revision);
   expect([second.id, second.previous, (await served()).revision]).toEqual([2, revision, second.revision]);
-  // A table of one line for each change, whatever it changed.
+  // The table has one line for each change, however large the change is.
   const { out } = await box.run('trail', 'list', '--limit', '2');
   expect(
     out
@@ -75,7 +75,7 @@ test('a push states the revision that it began from, and changes something', asy
   expect([again.code, again.err]).toEqual([1, expect.stringContaining('already active, as push 2')]);
 });
 
-test('a push shows the difference from the active policy, also one that stores nothing because it does not say where it began', async () => {
+test('a push shows the difference from the active policy, even if it is refused because it does not name its base', async () => {
   const { revision } = await served();
   write(policyOf('language_worth: 0.085\n'));
   const unstated = await box.run('policy', 'push', folder);
@@ -84,12 +84,12 @@ test('a push shows the difference from the active policy, also one that stores n
   expect((await served()).revision).toBe(revision);
 });
 
-test('a policy that is wrong, or that the server cannot serve, is stored by none', async () => {
+test('an invalid policy, or a policy that the server cannot serve, is not stored', async () => {
   const { revision } = await served();
   write(policyOf('language_wort: 0.08\n'));
   const wrong = await box.run('policy', 'push', folder, '--from', '2');
   expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining('policy.yaml:')]);
-  // The commands judge as if every variable were set.
+  // The commands check the policy as if every variable were set.
   write(policyOf('language_worth: 0.09\n').replaceAll(Object.keys(UPSTREAM_ENV)[0]!, 'NOT_SET_HERE'));
   const refused = await box.run('policy', 'push', folder, '--from', '2');
   expect([refused.code, refused.err]).toEqual([
@@ -102,7 +102,7 @@ test('a policy that is wrong, or that the server cannot serve, is stored by none
 const history = async () =>
   (JSON.parse((await box.run('policy', 'history', '--json')).out) as { data: readonly Entry[] }).data;
 
-test('an earlier revision is taken up again, and the history says who has pushed what', async () => {
+test('an earlier revision can be activated again, and the history says who has pushed what', async () => {
   const [second, first] = (await history()).filter(({ state }) => state === 'accepted');
   expect([second?.is_in_force, first?.is_in_force]).toEqual([true, false]);
   const back = await pushed('rollback', first!.revision.slice(0, 8), '--policies', folder);
@@ -115,7 +115,7 @@ test('an earlier revision is taken up again, and the history says who has pushed
   expect(newest).toMatchObject({ id: 4, is_in_force: true, author: { kind: 'cli', name: expect.any(String) } });
 });
 
-test('a start comes up with the stored revision, also with one that was pushed while no server ran', async () => {
+test('a server starts with the stored revision, even one that was pushed while no server ran', async () => {
   const { revision } = await served();
   await box.stop();
   box = await start();
@@ -124,7 +124,7 @@ test('a start comes up with the stored revision, also with one that was pushed w
   write(policyOf('language_worth: 0.05\n'));
   const { code, out: text } = await box.run('policy', 'push', folder, '--from', revision);
   expect([code, text]).toEqual([0, expect.stringMatching(/^Stored: .*push 5.*\nNo running server follows pushes/m)]);
-  // Nothing serves them, so they are not called active.
+  // No server serves the revisions, so they are not called active.
   const again = await box.run('policy', 'push', folder, '--from', '5');
   expect(again.code).toBe(1);
   expect(again.err).toContain('already stored, as push 5. No running server follows pushes');

@@ -11,7 +11,7 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { makeTestKey, type Signalbox, writePolicy } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
-/** Two servers at one database that follow the revisions which are pushed to it, each with a folder of its own for plugins. */
+/** Two servers that share a database and follow the revisions that are pushed to it. Each has its own folder for plugins. */
 const upstream = useUpstream();
 const policyOf = (more = '') => testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, more);
 const pluginOf = (name: string, sign: number) => `import { defineStrategy, Type } from 'signalbox/plugin';
@@ -56,8 +56,8 @@ const history = async (one: Signalbox) =>
   Value.Parse(PolicyPushes, await (await one.get('/admin/policy/pushes')).json());
 const cluster = async (one: Signalbox) => Value.Parse(ClusterStatus, await (await one.get('/admin/cluster')).json());
 
-describe('a revision that is pushed', () => {
-  test('is in force at both servers when the answer comes, whatever their folders hold', async () => {
+describe('a pushed revision', () => {
+  test('a pushed revision is active on both servers when the push returns, whatever their folders contain', async () => {
     const [a, b] = two;
     const before = await revisionOf(a);
     const answer = await written(await push(a, filesOf(policyOf('language_worth: 0.07\n')), before));
@@ -77,7 +77,7 @@ describe('a revision that is pushed', () => {
     ]);
   });
 
-  test('needs the revision that it began from, and of two at once one is stored', async () => {
+  test('a push must name the revision that it began from, and of two simultaneous pushes one is stored', async () => {
     const [a, b] = two;
     const from = await revisionOf(a);
     const files = (worth: string) => filesOf(policyOf(`language_worth: ${worth}\n`));
@@ -89,7 +89,7 @@ describe('a revision that is pushed', () => {
     expect(one).toBe(other!);
   });
 
-  test('with a mistake, a failing case or a secret in it is not stored', async () => {
+  test('a pushed revision with a mistake, a failing test case or a secret is not stored', async () => {
     const [a] = two;
     const from = await revisionOf(a);
     const { length } = (await history(a)).data;
@@ -102,7 +102,7 @@ describe('a revision that is pushed', () => {
     expect((await history(a)).data).toHaveLength(length);
   });
 
-  test('whose plugin another server lacks, or has with other code, is refused there and in force nowhere', async () => {
+  test('if another server lacks a plugin, or has it with other code, it refuses the revision, which becomes active nowhere', async () => {
     const [a, b] = two;
     const from = await revisionOf(a);
     const text = policyOf('language_worth: 0.04\n');
@@ -124,7 +124,7 @@ describe('a revision that is pushed', () => {
     expect(await revisions()).toEqual([ours.revision, ours.revision]);
   });
 
-  test('is listed with its author, and an earlier one is taken up again by its number', async () => {
+  test('a pushed revision is listed with its author, and an earlier one is activated again by its number', async () => {
     const [a, b] = two;
     const before = await revisionOf(a);
     const [newest, ...others] = (await history(a)).data.filter(({ state }) => state === 'accepted');
@@ -136,7 +136,7 @@ describe('a revision that is pushed', () => {
     await expectError(await push(b, { revision: '999' }), 'not_found');
   });
 
-  test('takes its way by PUT /admin/policy/files, too, which changes no file', async () => {
+  test('PUT /admin/policy/files also pushes a revision, and changes no file', async () => {
     const [a, b] = two;
     const text = await Bun.file(join(folders[0]!, 'policy.yaml')).text();
     const answer = await fetch(`${b.url}/admin/policy/files`, {
@@ -157,7 +157,7 @@ describe('a revision that is pushed', () => {
   });
 });
 
-test('a server that starts comes up with the pushed revision, and names it in the trail once', async () => {
+test('a server that starts uses the pushed revision, and enters it in the audit trail once', async () => {
   const [a] = two;
   const third = await startOver(world, 'c', {
     env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: a.key },

@@ -12,7 +12,7 @@ import { runHere } from '../support/run-here.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useLivePolicy, useUpstream } from '../support/use.ts';
 
-/** The policy tools by HTTP: the same answers as those of the command line, and no more power. */
+/** The policy tools over HTTP: the same answers as the commands, and no more rights. */
 const upstream = useUpstream();
 const CASES = `cases:
   - { name: greeting goes to one, given: { messages: [{ role: user, content: hi }] }, expect: { model: one } }
@@ -23,7 +23,7 @@ const live = useLivePolicy(() => ({ 'policy.yaml': base, 'rules.yaml': CASES }))
 const SECRET = 'sk-never-told-by-anything-0123456789';
 const post = async (path: string, body: object, init: RequestInit = {}) =>
   await live.box.post(`/admin/policy/${path}`, body, init);
-/** An answer of the form that is documented. */
+/** Returns an answer in the documented form. */
 async function told<Schema extends TSchema>(schema: Schema, path: string, body: object): Promise<Static<Schema>> {
   const answer = await post(path, body);
   const value: unknown = await answer.json();
@@ -40,7 +40,7 @@ const files = (changed: Readonly<Record<string, string>> = {}) =>
   Object.entries({ 'policy.yaml': base, 'rules.yaml': CASES, ...changed }).map(([name, text]) => ({ name, text }));
 
 describe('policy check by HTTP', () => {
-  test('finds what the command finds, with the line and the meaning of each', async () => {
+  test('policy check over HTTP has the same findings as the command, with the line and the meaning of each', async () => {
     const text = base.replace('context_window', 'contxt_window');
     const own = await check({ files: files({ 'policy.yaml': text }) });
     writeFileSync(live.file('policy.yaml'), text);
@@ -56,7 +56,7 @@ describe('policy check by HTTP', () => {
     await live.reload();
   });
 
-  test('takes changes of the files on disk, and the files on disk themselves', async () => {
+  test('policy check over HTTP accepts changes of the files on disk, and the files on disk themselves', async () => {
     expect(await check({})).toMatchObject({
       errors: 0,
       cases: 1,
@@ -67,7 +67,7 @@ describe('policy check by HTTP', () => {
     expect(removed).toMatchObject({ errors: 0, cases: 0, files: ['policy.yaml'] });
   });
 
-  test('runs no plugin that is not in force, wherever it is named', async () => {
+  test('policy check over HTTP runs no plugin that is not active, wherever it is named', async () => {
     const mark = join(live.folder, 'ran');
     writeFileSync(
       live.file('evil.ts'),
@@ -86,7 +86,7 @@ describe('policy check by HTTP', () => {
     expect(await Bun.file(mark).exists()).toBe(false);
   });
 
-  test('tells no value of a variable, nor whether one is set that the policy does not name', async () => {
+  test('policy check over HTTP shows no values of variables, nor whether variables are set that the policy does not name', async () => {
     process.env.NOT_OF_THE_POLICY = SECRET;
     const provider = (extra: string) => `providers: { spy: { adapter: openai-compatible, ${extra} } }\n`;
     for (const extra of [
@@ -100,7 +100,7 @@ describe('policy check by HTTP', () => {
     delete process.env.NOT_OF_THE_POLICY;
   });
 
-  test('is bounded: one of a principal at a time, files by name and size', async () => {
+  test('policy check over HTTP is bounded: one at a time for each principal, and limits on the names and sizes of files', async () => {
     const many = await Promise.all([post('check', {}), post('check', {}), post('check', {})]);
     const states = many.map(({ status }) => status);
     expect(states).toContain(200);
@@ -113,7 +113,7 @@ describe('policy check by HTTP', () => {
     await expectError(await post('check', { files: files(), changes: twice }), 'invalid_value', 'changes');
   });
 
-  test('does not keep requests waiting while a hostile text is parsed', async () => {
+  test('policy check over HTTP does not delay requests while it parses a text made to be slow', async () => {
     const deep = `${'a: {'.repeat(60_000)}`;
     const wide = `x: "${'\\u0061'.repeat(150_000)}"\ny: [${'{a: b}, '.repeat(100_000)}]\n`;
     for (const text of [deep, wide]) {
@@ -130,14 +130,14 @@ describe('policy check by HTTP', () => {
         await Bun.sleep(5);
       }
       expect([200, 400, 422, 503]).toContain((await checking).status);
-      // A hang, and no figure.
+      // The limit only detects a hang; it is no performance goal.
       expect(slowest).toBeLessThan(2_000);
     }
   });
 });
 
 describe('policy test and diff by HTTP', () => {
-  test('the results and the coverage are those of the command', async () => {
+  test('policy test over HTTP has the same results and coverage as the command', async () => {
     const own = await runCases({});
     const { counts, settings, cases, coverage } = await command('test', live.folder, '--coverage');
     expect(own).toMatchObject({ errors: 0, counts, settings });
@@ -153,7 +153,7 @@ describe('policy test and diff by HTTP', () => {
     expect((await runCases({ files: files({ 'rules.yaml': failing }) })).counts).toMatchObject({ failed: 1 });
   });
 
-  test('two policies are compared as the command compares them, with a patch of the texts', async () => {
+  test('policy diff over HTTP compares two policies as the command does, with a patch of the texts', async () => {
     const text = base.replace('output: 4', 'output: 8');
     expect(text).not.toBe(base);
     const own = await diff({ b: { changes: [{ name: 'policy.yaml', text }] } });
@@ -172,7 +172,7 @@ describe('policy test and diff by HTTP', () => {
 describe('policy explain by HTTP', () => {
   const request = { model: 'auto', messages: [{ role: 'user', content: 'Say hello.' }] };
 
-  test('is the decision that the request then gets, in every dialect, and leaves no record', async () => {
+  test('an explanation over HTTP is the decision that the request then gets, in every dialect, and stores no record', async () => {
     const before = (await (await live.box.get('/admin/decisions')).json()) as { data: unknown[] };
     const own = await explain({ request });
     const answer = await answerOf(await live.box.post('/v1/chat/completions', request));
@@ -190,7 +190,7 @@ describe('policy explain by HTTP', () => {
     expect(after.data.length).toBe(before.data.length + 1);
   });
 
-  test('considers the models and the money of a key, and refuses as the request would be', async () => {
+  test('an explanation over HTTP uses the models and the money of a key, and refuses as the request would be', async () => {
     const key = await live.box.makeKey('--budget', '0.001/month:reject');
     const id = key.slice('sb_live_'.length).split('_')[0]!;
     const own = await explain({ request, key: id });
@@ -203,7 +203,7 @@ describe('policy explain by HTTP', () => {
     await expectError(await post('explain', { request, key: 'nobodysKey00' }), 'not_found', 'key');
   });
 
-  test('explains by a policy that is sent, with the readings of endpoints that are in force', async () => {
+  test('an explanation over HTTP can use a policy that the request sends, with the current readings of endpoints', async () => {
     const strict = `constraints: [{ name: none-may, when: 'key.id == "explain"', require: 'model.id != "one"' }]\n`;
     const own = await explain({ request, policy: { changes: [{ name: 'strict.yaml', text: strict }] } });
     expect(own).toMatchObject({ choice: null, readings: 'present', refusal: { code: 'no_eligible_model' } });
@@ -217,7 +217,7 @@ describe('policy explain by HTTP', () => {
     });
   });
 
-  test('is refused with 429 beyond one at a time and ten a second', async () => {
+  test('explanations over HTTP get 429 beyond one at a time and ten a second', async () => {
     const asked = await Promise.all(Array.from({ length: 30 }, () => post('explain', { request })));
     expect(asked.map(({ status }) => status)).toContain(429);
     await waitFor(async () => (await post('explain', { request })).status === 200);

@@ -5,7 +5,7 @@ import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useUpstream } from '../support/use.ts';
 
-/** Policies that would hold up every request, or their own load: refused with their place, while the one before serves. */
+/** Policies that would delay every request, or their own load, are refused with their location, while the earlier policy stays active. */
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
 const upstream = useUpstream();
@@ -28,7 +28,7 @@ async function start(more: string): Promise<LivePolicy> {
 const ask = async ({ box }: LivePolicy, more: object = {}) =>
   box.post('/v1/chat/completions', { model: 'auto', messages: hello, ...more });
 
-/** Saves a policy that must be refused, and gives what is said of it. */
+/** Saves a policy that must be refused, and returns the diagnostics. */
 async function refusalOf(saved: string) {
   const policyInForce = await start('');
   const { revision } = await policyInForce.status();
@@ -43,26 +43,26 @@ const IN_THE_FILE = expect.stringMatching(/policy\.yaml$/);
 const LOOP = '[1, 2, 3, 4, 5, 6, 7].all(';
 const SIX_LOOPS = `${[...'abcdef'].map((name) => `${LOOP}${name}, `).join('')}a + b + c + d + e + f > 0${')'.repeat(6)}`;
 
-describe('a policy is refused with the place, and the one before serves on:', () => {
-  test('six loops inside each other, which cost every request', async () => {
+describe('a policy is refused with the location, and the earlier policy stays active:', () => {
+  test('six nested loops, which would slow down every request', async () => {
     const { diagnostics, lines } = await refusalOf(policy(rule(SIX_LOOPS)));
     const line = lines.findIndex((one) => one.includes('when:')) + 1;
     expect(diagnostics).toMatchObject([{ code: 'cel-too-costly', file: IN_THE_FILE, line }]);
   });
 
-  test('a text of digits that a caller chooses, read as a duration', async () => {
+  test('digits that a caller chooses, parsed as a duration', async () => {
     const { diagnostics } = await refusalOf(policy(rule('duration(request.user) > duration("1h")')));
     expect(diagnostics).toMatchObject([{ code: 'cel-too-costly', file: IN_THE_FILE }]);
   });
 
-  test('50,000 signs of negation', async () => {
+  test('50,000 negation signs', async () => {
     const { diagnostics, lines } = await refusalOf(policy(rule(`${'!'.repeat(50_000)}true`)));
     const line = lines.findIndex((one) => one.includes('when:')) + 1;
     expect(diagnostics).toMatchObject([{ file: IN_THE_FILE, line }]);
     expect(diagnostics[0]?.message).not.toContain('call stack');
   });
 
-  test('4,000 lists inside each other', async () => {
+  test('4,000 nested lists', async () => {
     const options = `selectors: { deep: { strategy: auto, options: { a: ${'['.repeat(4_000)}${']'.repeat(4_000)} } } }\n`;
     const closed = await refusalOf(policy(options));
     expect(closed.diagnostics.map(({ code }) => code)).toContain('yaml-syntax');
@@ -75,14 +75,14 @@ describe('a policy is refused with the place, and the one before serves on:', ()
   });
 });
 
-describe('a condition that asks for more than conditions read counts as true', () => {
+describe('a condition that reads more than conditions may read counts as true', () => {
   const statusOf = async (policyInForce: LivePolicy, more: object) => {
     const answer = await ask(policyInForce, more);
     await answer.text();
     return answer.status;
   };
 
-  test('of `user` and `metadata`, and only where it asks for them', async () => {
+  test('a condition on large `user` and `metadata` values counts as true, only if it reads them', async () => {
     const policyInForce = await start(
       rule(
         'request.user.contains("nobody") || request.metadata.exists(k, k == "nobody")',

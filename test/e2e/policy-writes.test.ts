@@ -10,7 +10,7 @@ import type { LivePolicy } from '../support/live-policy.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useLivePolicy, useUpstream } from '../support/use.ts';
 
-/** The policy's files over HTTP: who may write what, and that it is in force, in the trail, or not done at all. */
+/** The policy's files over HTTP: who may write what. A write is active and in the audit trail, or has no effect at all. */
 const upstream = useUpstream();
 const base = testPolicy({ first: upstream.url }, { one: { endpoints: ['first'] } });
 const files = () => ({ 'policy.yaml': base, 'rules.yaml': '# rules\n' });
@@ -36,7 +36,7 @@ const get = async (live: LivePolicy, path: string) => await live.box.get(`/admin
 const textOf = (live: LivePolicy, name: string) => readFileSync(live.file(name), 'utf8');
 
 describe('an ordinary edit', () => {
-  test('of several files is in force when the answer comes, and in the trail with its difference', async () => {
+  test('an edit of several files is active when the request returns, and in the audit trail with its difference', async () => {
     const { revision: before } = await shut.status();
     const answer = await put(shut, {
       'rules.yaml': 'language_worth: 0.05\n',
@@ -64,7 +64,7 @@ describe('an ordinary edit', () => {
     expect(trail.data.find(({ action }) => action === 'load')?.actor.name).toBe(edit?.actor.name ?? '');
   });
 
-  test('removes a file, and is taken back by the patch of it', async () => {
+  test('an edit removes a file, and the reverse patch restores it', async () => {
     const changes = [{ name: 'more.yaml', text: null }];
     const patch = await (await shut.box.post('/admin/policy/patch', { changes })).text();
     expect(patch).toContain('deleted file mode 100644');
@@ -72,7 +72,7 @@ describe('an ordinary edit', () => {
     expect(existsSync(shut.file('more.yaml'))).toBe(false);
   });
 
-  test('needs the revision that it began from', async () => {
+  test('an edit must name the revision that it began from', async () => {
     await expectError(await put(shut, { 'rules.yaml': 'language_worth: 0.06\n' }, ''), 'missing_field', 'If-Match');
     await expectError(
       await put(shut, { 'rules.yaml': 'language_worth: 0.06\n' }, '0123456789abcdef'),
@@ -81,7 +81,7 @@ describe('an ordinary edit', () => {
     expect(textOf(shut, 'rules.yaml')).toBe('language_worth: 0.05\n');
   });
 
-  test('of two at once from one revision, one is written', async () => {
+  test('of two simultaneous edits of one revision, one is written', async () => {
     const { revision } = await shut.status();
     const key = await shut.box.makeKey('--scope', 'admin');
     const both = await Promise.all([
@@ -91,7 +91,7 @@ describe('an ordinary edit', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
   });
 
-  test('with a mistake or a failing case is refused whole', async () => {
+  test('an edit with a mistake or a failing test case is refused as a whole', async () => {
     const before = textOf(shut, 'rules.yaml');
     const wrong = { 'rules.yaml': 'language_worth: 0.09\n', 'more.yaml': 'nonsense: 1\n' };
     const error = await expectError(await put(shut, wrong), 'policy_invalid');
@@ -101,7 +101,7 @@ describe('an ordinary edit', () => {
     expect([textOf(shut, 'rules.yaml'), existsSync(shut.file('more.yaml'))]).toEqual([before, false]);
   });
 
-  test('is refused with the way out where the files are mounted, edited on disk, or hold a secret', async () => {
+  test('an edit is refused with advice if the files are mounted, were edited on disk, or contain a secret', async () => {
     const link = shut.file('linked.yaml');
     writeFileSync(shut.file('target.txt'), '# far\n');
     symlinkSync('target.txt', link);
@@ -121,8 +121,8 @@ describe('an ordinary edit', () => {
     await shut.reload();
   });
 
-  test('is refused where the folder cannot be written', async () => {
-    // Root writes anywhere.
+  test('an edit is refused if the folder cannot be written', async () => {
+    // The user root can write anywhere.
     if (process.getuid?.() === 0) return;
     chmodSync(shut.folder, 0o555);
     await expectError(await put(shut, { 'rules.yaml': 'language_worth: 0.09\n' }), 'conflict');
@@ -140,7 +140,7 @@ describe('a guarded edit', () => {
     'a provider': {
       'evil.yaml': 'providers: { evil: { adapter: openai-compatible, base_url: https://evil.example/v1 } }\n',
     },
-    'a provider in place of a removed file': {
+    'a provider instead of a removed file': {
       'policy.yaml': null,
       'evil.yaml': base.replace(/base_url: [^,]+/, 'base_url: https://evil.example/v1'),
     },
@@ -154,7 +154,7 @@ describe('a guarded edit', () => {
     'what is stored': { 'evil.yaml': 'records: { content: {} }\n' },
   };
 
-  test.each(Object.keys(DISGUISES))('is not written without the flag: %s', async (name) => {
+  test.each(Object.keys(DISGUISES))('a guarded edit is not written without the flag: %s', async (name) => {
     const before = (await shut.status()).revision;
     const error = await expectError(await put(shut, DISGUISES[name]!), 'insufficient_permissions');
     expect(error.message).toContain('--allow-policy-writes');
@@ -168,7 +168,7 @@ describe('a guarded edit', () => {
     ['merge keys', 'providers: { evil: { <<: { adapter: openai-compatible }, base_url: "https://evil.example" } }\n'],
     ['a second document', 'language_worth: 0.03\n---\nplugins: [./evil.ts]\n'],
     ['a section twice', 'plugins: []\nplugins: [./evil.ts]\n'],
-  ])('is no policy, or guarded: %s', async (_, text) => {
+  ])('a guarded edit is invalid or recognized as guarded: %s', async (_, text) => {
     for (const live of [shut, open]) {
       const before = (await live.status()).revision;
       const { status } = await put(live, { 'evil.yaml': text });
@@ -177,7 +177,7 @@ describe('a guarded edit', () => {
     }
   });
 
-  test('is written by an owner with the flag', async () => {
+  test('an owner with the flag can write a guarded edit', async () => {
     const answer = await put(open, { 'told.yaml': 'public_url: https://llm.example.com\n' });
     expect(answer.status).toBe(200);
     expect(((await answer.json()) as Static<typeof PolicyWrite>).guarded).toMatchObject([{ section: 'public_url' }]);
@@ -186,7 +186,7 @@ describe('a guarded edit', () => {
   });
 });
 
-test('files on disk that are not in force are served beside those that are', async () => {
+test('files on disk that are not active are returned next to the active files', async () => {
   const before = textOf(open, 'rules.yaml');
   writeFileSync(open.file('rules.yaml'), 'nonsense: true\n');
   const shown: unknown = await (await get(open, 'files')).json();
@@ -198,13 +198,13 @@ test('files on disk that are not in force are served beside those that are', asy
   writeFileSync(open.file('rules.yaml'), before);
 });
 
-test('the files in force, and the policies that were, can be read', async () => {
+test('the active files and earlier policies can be read', async () => {
   const shown: unknown = await (await get(open, 'files')).json();
   expect(new SchemaCheck(PolicyFiles).errorOf(shown)?.path).toBeUndefined();
   const { files: own, revision, on_disk, disk_files } = shown as Static<typeof PolicyFiles>;
   expect([on_disk, disk_files]).toEqual(['same', null]);
   expect(own.map(({ name }) => name)).toContain('policy.yaml');
-  // The entry of a policy that came into force is written behind the answer that put it there.
+  // The audit trail gets the entry of an activated policy shortly after the answer.
   const { data } = await waitFor(async () => {
     const listed: unknown = await (await get(open, 'revisions')).json();
     expect(new SchemaCheck(PolicyRevisions).errorOf(listed)?.path).toBeUndefined();

@@ -26,15 +26,15 @@ function newFolder(files: Readonly<Record<string, string>>): string {
 
 const ask = async () =>
   (await answerOf(await live.box.post('/v1/chat/completions', { model: 'auto', messages: hello }))).platform;
-/** One that serves only while no other can. */
+/** A provider that serves only if no other provider can. */
 const spare = `providers: { spare: { adapter: simulated, serve: when_alone } }
 models:
   two: { provider: spare, price: { input: 1, output: 2 }, context_window: 8000, max_output: 800, quality: { default: 0.5 } }
 `;
 const FAILED = 'signalbox_policy_last_reload_failed';
 
-describe('a bad edit', () => {
-  test('changes nothing, is visible everywhere at once, and is forgotten when it is taken back', async () => {
+describe('an invalid edit of the policy', () => {
+  test('an invalid edit changes nothing, is visible everywhere at once, and is forgotten when it is undone', async () => {
     const { revision, since } = await live.status();
     const broken = policy.replace('context_window', 'contxt_window');
     const line = broken.split('\n').findIndex((text) => text.includes('contxt_window')) + 1;
@@ -63,7 +63,7 @@ describe('a bad edit', () => {
     expect((await live.status()).since).toBe(since);
   });
 
-  test('may be a folder without files, or without itself', async () => {
+  test('an empty or missing policy folder counts as an invalid edit', async () => {
     const { revision } = await live.status();
     rmSync(live.file('policy.yaml'));
     const status = await live.refused();
@@ -78,7 +78,7 @@ describe('a bad edit', () => {
 });
 
 describe('GET /admin/policy', () => {
-  test('tells the difference from the revision before', async () => {
+  test('GET /admin/policy shows the difference from the previous revision', async () => {
     const before = await live.status();
     live.write('policy.yaml', policy.replace('input: 1, output: 4, as_of', 'input: 2, output: 4, as_of'));
     const { previous, revision, last_reload: last } = await live.changedFrom(before.revision);
@@ -94,7 +94,7 @@ describe('GET /admin/policy', () => {
     expect((await live.changedFrom(revision)).revision).toBe(before.revision);
   });
 
-  test('needs the scope admin, and so does the reload', async () => {
+  test('GET /admin/policy and the reload need the scope admin', async () => {
     await expectError(await fetch(`${live.box.url}/admin/policy`), 'invalid_api_key');
     const authorization = `Bearer ${await live.box.makeKey()}`;
     await expectError(await live.box.get('/admin/policy', { headers: { authorization } }), 'insufficient_permissions');
@@ -102,7 +102,7 @@ describe('GET /admin/policy', () => {
   });
 });
 
-test('a reload on condition of a revision that is not in force is refused with 412', async () => {
+test('a reload with If-Match of a revision that is not active is refused with 412', async () => {
   const { revision } = await live.status();
   const error = await expectError(await live.reload({ 'if-match': '"0123456789abcdef"' }), 'precondition_failed');
   expect(error.details).toEqual({ policy_revision: revision });
@@ -110,7 +110,7 @@ test('a reload on condition of a revision that is not in force is refused with 4
   expect((await live.reload({ 'if-match': '*' })).status).toBe(200);
 });
 
-test('decisions under a former revision can still be explained', async () => {
+test('decisions of an earlier revision can still be explained', async () => {
   const { decision_id: id, policy_revision: revision } = await ask();
   live.write('policy.yaml', policy.replace('quality: { default: 0.8', 'quality: { default: 0.7'));
   const { revision: next } = await live.changedFrom(revision);
@@ -120,7 +120,7 @@ test('decisions under a former revision can still be explained', async () => {
   await live.changedFrom(next);
 });
 
-test('a reload says in the log which providers serve, with how many models', async () => {
+test('a reload logs which providers serve, with how many models', async () => {
   const { revision } = await live.status();
   live.write('spare.yaml', spare.replace(', serve: when_alone', ''));
   const { revision: next } = await live.changedFrom(revision);
@@ -132,7 +132,7 @@ test('a reload says in the log which providers serve, with how many models', asy
   await live.changedFrom(next);
 });
 
-test('a request for a model whose provider serves only while no other can gets an error that says so', async () => {
+test('the error about a model whose provider serves only if no other can says so', async () => {
   const { revision } = await live.status();
   live.write('spare.yaml', spare);
   const { revision: next } = await live.changedFrom(revision);
@@ -146,7 +146,7 @@ test('a request for a model whose provider serves only while no other can gets a
   await live.changedFrom(next);
 });
 
-test('--metrics off takes /metrics away', async () => {
+test('with --metrics off there is no /metrics', async () => {
   const box = await startSignalbox({ args: ['--metrics', 'off'] });
   await expectError(await fetch(`${box.url}/metrics`), 'not_found');
   await box.stop();
@@ -156,7 +156,7 @@ describe('signalbox policy check', () => {
   const check = (...args: string[]) => runHere(['policy', 'check', ...args, '--data', live.box.data]);
   const wrong = () => newFolder({ 'policy.yaml': policy.replace('context_window', 'contxt_window') });
 
-  test('ends with 0 for a policy that may serve, whatever variables are set', async () => {
+  test('`policy check` exits with 0 for a valid policy, whatever variables are set', async () => {
     const folder = newFolder({ 'policy.yaml': policy });
     for (const env of [{}, UPSTREAM_ENV]) {
       const { code, out, err } = await runHere(['policy', 'check', folder], env);
@@ -169,13 +169,13 @@ describe('signalbox policy check', () => {
     }
   });
 
-  test('counts the models that serve only while no other can', async () => {
+  test('`policy check` counts the models that serve only if no other can', async () => {
     const folder = newFolder({ 'policy.yaml': policy, 'spare.yaml': spare });
     expect((await check(folder)).out).toContain('2 files, 2 models');
     expect(JSON.parse((await check(folder, '--json')).out)).toMatchObject({ models: 2 });
   });
 
-  test('names what looks like a file of the policy and is none', async () => {
+  test('`policy check` names files that look like a part of the policy but are not', async () => {
     const folder = newFolder({ 'policy.yaml': policy, 'rules.YAML': 'constraints: []', 'notes.txt': '' });
     mkdirSync(join(folder, 'more'));
     writeFileSync(join(folder, 'more/rules.yaml'), 'constraints: []');
@@ -188,11 +188,11 @@ describe('signalbox policy check', () => {
     expect(JSON.parse(strict.out).not_read).toHaveLength(2);
   });
 
-  test('judges the shipped policy without an argument', async () => {
+  test('`policy check` checks the shipped policy without an argument', async () => {
     expect((await check()).code).toBe(0);
   });
 
-  test('counts figures and many providers that are left out in one line; with --all, --strict and --json it lists every one', async () => {
+  test('`policy check` summarizes figures and providers that are not set up; --all, --strict and --json list each one', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     const price = 'price: { input: 1, output: 2 }';
     const model = (name: string) =>
@@ -215,7 +215,7 @@ describe('signalbox policy check', () => {
     expect(told.left_out_here).toContain('e (KEY_E is not set)');
   });
 
-  test('ends with 2 and every place for one that may not', async () => {
+  test('`policy check` exits with 2 and shows every location for an invalid policy', async () => {
     const folder = wrong();
     const { code, out } = await check(folder);
     expect(code).toBe(2);
@@ -228,7 +228,7 @@ describe('signalbox policy check', () => {
     expect(told.diagnostics.map((found) => found.code)).toContain('unknown-key');
   });
 
-  test('tells beside errors the warning that explains them, and no other', async () => {
+  test('next to errors, `policy check` shows the warning that explains them, and no other', async () => {
     const frugal = 'selectors:\n  frugal: { strategy: auto-cheap, options: { quality_margin: 0.05 } }\n';
     const cases = 'cases:\n  - { name: weighs, given: { model: frugal }, expect: { reason: "auto-cheap:cost" } }\n';
     const open = policy.replace('passthrough: [verbosity]', 'passthrough: ["*"]');
@@ -241,13 +241,13 @@ describe('signalbox policy check', () => {
     expect(out).toContain('1 error, 2 warnings (1 not shown)');
   });
 
-  test('ends with 0 for warnings, and with 2 when they count', async () => {
+  test('`policy check` exits with 0 for warnings, and with 2 if they count', async () => {
     const folder = newFolder({ 'policy.yaml': policy.replace('passthrough: [verbosity]', 'passthrough: ["*"]') });
     expect((await check(folder)).code).toBe(0);
     expect((await check(folder, '--strict')).code).toBe(2);
   });
 
-  test('ends with 1 where there is nothing to judge', async () => {
+  test('`policy check` exits with 1 if there is nothing to check', async () => {
     const wrong = [['/no/such/folder'], [newFolder({})], ['a', 'b'], ['--colour']].map((args) => ['check', ...args]);
     for (const args of [...wrong, ['chek']]) {
       const { err, code } = await runHere(['policy', ...args]);
@@ -256,7 +256,7 @@ describe('signalbox policy check', () => {
     }
   });
 
-  test('names files that cannot be read as text', async () => {
+  test('`policy check` names files that cannot be read as text', async () => {
     const folder = newFolder({ 'policy.yaml': policy });
     writeFileSync(join(folder, 'latin.yaml'), Buffer.from('version: 1\n# caf\xe9\n', 'latin1'));
     writeFileSync(join(folder, 'large.yaml'), '#'.repeat(1_048_577));

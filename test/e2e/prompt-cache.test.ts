@@ -6,12 +6,12 @@ import { type ModelOptions, testPolicy } from '../support/policies.ts';
 import { PromptCache, type PromptUsage } from '../support/prompt-cache.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** Repeated prompts read the cache of the endpoint that knows them, whichever dialects their caller and their model speak. */
+/** Repeated prompts go to the endpoint whose cache has them, in every combination of the caller's and the model's dialects. */
 const PRICE = { input: 4, cached: 0.4, written: 5, output: 16 };
 const OUTPUT = 2;
 const ANSWER = { text: 'Aye.' } satisfies Behaviour;
 
-/** Models by the dialect that both of their endpoints speak. */
+/** Models, with the dialect of both of their endpoints. */
 const MODELS: readonly { readonly id: string; readonly adapter: string; readonly dialect: DialectName }[] = [
   { id: 'chats', adapter: 'openai-compatible', dialect: 'openai' },
   { id: 'responds', adapter: 'openai', dialect: 'openai' },
@@ -21,12 +21,12 @@ const MODELS: readonly { readonly id: string; readonly adapter: string; readonly
 
 interface Service {
   readonly upstream: FakeUpstream;
-  /** Of each request, in their order. */
+  /** The usage of each request, in their order. */
   readonly usages: PromptUsage[];
   answer(request: RecordedRequest): Behaviour;
 }
 
-/** An upstream with a cache of its own: a request that goes to the other one finds nothing. */
+/** An upstream with its own cache. A request that goes to the other upstream finds nothing in it. */
 function cachingService(dialect: DialectName): Service {
   const cache = new PromptCache();
   const usages: PromptUsage[] = [];
@@ -55,7 +55,7 @@ const box = useSignalbox(() => {
   ]);
   const policy = testPolicy(Object.fromEntries(upstreams), Object.fromEntries(models))
     .replaceAll('input: 4,', `input: 4, cached_input: ${PRICE.cached},`)
-    // Only Anthropic bills what it writes to its cache.
+    // Only Anthropic bills cache writes.
     .replace(/( {2}claude:\n.*\n.*input: 4,)/, `$1 cache_write: ${PRICE.written},`)
     .replaceAll('passthrough: [verbosity]', 'cache_ttl_s: 60, cache_min_tokens: 500');
   return { policy };
@@ -66,12 +66,12 @@ interface Way {
   readonly isStream: boolean;
 }
 
-/** A long prompt that no other test asks. */
+/** A long prompt that no other test sends. */
 const bodyFor = ({ surface, isStream }: Way, model: string, topic: string): object => ({
   model,
   ...surface.body(20, 'look_up', `${topic}. ${'You know the tides of the sea. '.repeat(170)}`),
   stream: isStream,
-  // As Claude Code and the SDK's users do; what is translated is marked by the adapter.
+  // Claude Code and users of the SDK mark their requests like this; translated requests are marked by the adapter.
   ...(surface.name === 'messages' && { cache_control: { type: 'ephemeral' } }),
 });
 
@@ -82,13 +82,13 @@ async function ask({ surface, isStream }: Way, body: object): Promise<AnswerCont
   return isStream ? surface.streamed(text) : surface.content(JSON.parse(text));
 }
 
-/** The tokens that the decision expected in the cache of the model. */
+/** Returns the tokens that the decision expected in the cache of the model. */
 async function expectedCached({ platform }: AnswerContent, model: string): Promise<number> {
   const record = await (await box.get(`/v1/decisions/${platform!.decision_id}`)).json();
   return Object(record).facts.cached_input_tokens[model] ?? 0;
 }
 
-/** Credits, by the usage that a service reported. */
+/** Returns the charge in Credits for a usage that a provider reported. */
 function chargeOf({ prompt_tokens: all, prompt_tokens_details: { cached_tokens, cache_write_tokens } }: PromptUsage) {
   const plain = all - cached_tokens - cache_write_tokens;
   const { input, cached, written, output } = PRICE;
@@ -102,7 +102,7 @@ const FORMS: readonly Way[] = SURFACES.flatMap((surface) => [
 const titleOf = ({ surface, isStream }: Way, { id }: Served) =>
   `${surface.name} of ${id}, ${isStream ? 'events' : 'JSON'}`;
 
-describe('three identical long requests read the cache the second and third time, at its price', () => {
+describe('of three identical long requests, the second and third read the cache, at its price', () => {
   for (const way of FORMS) {
     for (const model of served) {
       test(titleOf(way, model), async () => {
@@ -111,7 +111,7 @@ describe('three identical long requests read the cache the second and third time
         const body = bodyFor(way, model.id, titleOf(way, model));
         const answers: AnswerContent[] = [];
         for (let nth = 0; nth < 3; nth++) answers.push(await ask(way, body));
-        // All went to one endpoint: the caches of two know nothing of each other.
+        // All requests went to one endpoint, because the caches of two endpoints are separate.
         expect([usages.length - before[0], elsewhere.length - before[1]]).toEqual([3, 0]);
         const told = usages.slice(-3);
         const [first, ...others] = told.map(({ prompt_tokens_details: { cached_tokens } }) => cached_tokens);
@@ -128,7 +128,7 @@ describe('three identical long requests read the cache the second and third time
   }
 });
 
-test('the next turn of a conversation reads what its earlier turns have put there', async () => {
+test('the next turn of a conversation reads what its earlier turns have written to the cache', async () => {
   for (const model of served) {
     const way: Way = { surface: SURFACES[0]!, isStream: false };
     const [{ usages }] = model.services;
@@ -145,7 +145,7 @@ test('the next turn of a conversation reads what its earlier turns have put ther
   }
 });
 
-test('after a failure of the first endpoint, whose cache then knows nothing, nothing is expected of it', async () => {
+test('after a failure of the first endpoint, nothing is expected in its cache', async () => {
   for (const model of served) {
     const way: Way = { surface: SURFACES[0]!, isStream: false };
     const [{ upstream, usages }, { usages: elsewhere }] = [...model.services];
@@ -155,7 +155,7 @@ test('after a failure of the first endpoint, whose cache then knows nothing, not
     await ask(way, body);
     const second = await ask(way, body);
     const third = await ask(way, body);
-    // Endpoints are asked in the policy's order.
+    // Endpoints are tried in the policy's order.
     expect([usages.length - before[0], elsewhere.length - before[1]]).toEqual([2, 1]);
     expect(await expectedCached(second, model.id)).toBe(0);
     expect(await expectedCached(third, model.id)).toBeGreaterThan(1_000);

@@ -5,8 +5,8 @@ import { answerOf } from '../support/answers.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
 /**
- * The qualities in the fixture are from the last version that learned from outcomes (57258952), with `learning: off`, for the same
- * requests in the same order and a restart after half of them.
+ * The qualities in the fixture are from the last version that learned from outcomes (57258952), with `learning: off`, for the same requests
+ * in the same order and a restart after half of them.
  */
 const FIXTURE = join(import.meta.dir, '../fixtures/question-lengths/expected.json');
 const PATIENCE = 60_000;
@@ -109,7 +109,7 @@ async function figuresOf(question: string) {
 }
 
 test(
-  'the correction of declared qualities by the length of a question is the same, to the bit, as before, and survives a restart',
+  'the length of a question corrects declared qualities exactly as in the fixture, and also after a restart',
   async () => {
     const figures: unknown[] = [];
     for (const [at, question] of questionsFrom(20_261_127).entries()) {

@@ -5,7 +5,7 @@ import { waitFor } from '../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, type StartOptions, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
-/** Prefers high quality, or low quality with a mood of -1, stated by a file that is no part of the policy. */
+/** A strategy that prefers high quality, or low quality if a file outside the policy has a mood of -1. */
 const MOODY = `import { readFileSync } from 'node:fs';
 import { defineStrategy, Type } from 'signalbox/plugin';
 const mood = () => Number(readFileSync(import.meta.dir + '/../../mood', 'utf8'));
@@ -54,7 +54,7 @@ async function stop(): Promise<void> {
 }
 
 const logged = (message: string) => box?.lines.find((line) => line.includes(message));
-/** The value of `signalbox_policy_last_reload_failed`. */
+/** Returns the value of `signalbox_policy_last_reload_failed`. */
 const failedOf = async ({ url }: Signalbox) =>
   /^signalbox_policy_last_reload_failed (\d)$/m.exec(await (await fetch(`${url}/metrics`)).text())?.[1];
 const stateOf = async ({ url }: Signalbox) => {
@@ -79,7 +79,7 @@ afterEach(async () => {
 });
 
 describe('a start with the policy that served last', () => {
-  test('listens without waiting for its cases, and runs them afterwards', async () => {
+  test('a start with the last active policy listens without waiting for its test cases, and runs them afterwards', async () => {
     await start();
     await waitFor(() => logged(PASSED));
     expect(await stateOf(box!)).toBe('in_force');
@@ -88,7 +88,7 @@ describe('a start with the policy that served last', () => {
     await waitFor(() => logged(PASSED));
   });
 
-  test('goes on to serve if the cases fail then, and says so; a restart refuses the policy', async () => {
+  test('if the test cases fail after the start, the server keeps serving and reports it; a restart refuses the policy', async () => {
     feel(-1);
     const server = await start();
     const line = await waitFor(() => logged('policy refused'));
@@ -107,7 +107,7 @@ describe('a start with the policy that served last', () => {
     await expect(start()).rejects.toThrow('case-failed');
   });
 
-  test('forgets the failure when a reload finds that the cases pass', async () => {
+  test('a reload whose test cases pass clears the failure', async () => {
     feel(-1);
     const server = await start();
     await waitFor(() => logged('policy refused'));
@@ -120,7 +120,7 @@ describe('a start with the policy that served last', () => {
     expect(await failedOf(server)).toBe('0');
   });
 
-  test('follows the policy: one that came by an edit need not run its cases again either', async () => {
+  test('a policy that became active through an edit need not run its test cases at the next start either', async () => {
     const server = await start();
     await waitFor(() => logged(PASSED));
     appendFileSync(join(policies(), 'policy.yaml'), '# edited\n');
@@ -131,22 +131,22 @@ describe('a start with the policy that served last', () => {
   });
 });
 
-describe('a start runs the cases before it listens', () => {
+describe('a start runs the test cases before it listens', () => {
   const edit = (...path: string[]) => appendFileSync(join(policies(), ...path), '\n');
   const changes: readonly (readonly [how: string, change: () => void, options?: StartOptions])[] = [
     ['after an edit of the text', () => edit('policy.yaml')],
     ['with other code of a plugin', () => edit('plugins', 'moody.ts')],
     [
-      'with another value of a variable that it reads',
+      'with another value of a variable that the policy reads',
       () => {},
       { env: { TEST_UPSTREAM_KEY: 'another-key-for-tests' } },
     ],
     ['in another version', () => {}, { version: '0.0.1-test' }],
     ['without a note', () => rmSync(note())],
     ['with a damaged note', () => writeFileSync(note(), readFileSync(note(), 'utf8').replace(/.\n$/, 'x\n'))],
-    ['with a note that somebody made up', () => writeFileSync(note(), `${'0'.repeat(64)} ${'0'.repeat(64)}\n`)],
+    ['with a forged note', () => writeFileSync(note(), `${'0'.repeat(64)} ${'0'.repeat(64)}\n`)],
     ['with a long note', () => writeFileSync(note(), Buffer.alloc(1_000_000, 'a'))],
-    ['with a folder in the place of its note', () => [rmSync(note()), mkdirSync(note())]],
+    ['with a folder in place of its note', () => [rmSync(note()), mkdirSync(note())]],
   ];
   for (const [how, change, options] of changes) {
     test(how, async () => {

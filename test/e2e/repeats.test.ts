@@ -9,9 +9,9 @@ import { UPSTREAM_ENV } from '../support/policies.ts';
 import { readPage, total } from '../support/prometheus.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 
-/** Repeats with the same `Idempotency-Key` under `version: 2`, over a provider that holds its answers back. */
+/** Repeats with the same `Idempotency-Key` under `version: 2`, with a provider that holds its answers back. */
 const PLACES = 20;
-/** `each` fits one hold of 0.442 Credits at a time, so a repeat that waits can hold no money. */
+/** The budget `each` has room for one hold of 0.442 Credits, so a waiting repeat cannot hold money. */
 const BUDGETS = `budgets:
   - { name: each, each: key.id, limit_credits: 0.8, window: day, on_exhausted: reject }
 `;
@@ -48,7 +48,7 @@ interface Call {
   readonly signal?: AbortSignal;
 }
 
-/** Sends a request of this API key and this `Idempotency-Key`. */
+/** Sends a request with this API key and this `Idempotency-Key`. */
 const send = (key: string, named: string, { at = box, body = {}, signal }: Call = {}): Promise<Response> =>
   at.post(
     '/v1/chat/completions',
@@ -60,7 +60,7 @@ const openAt = async (server: Signalbox) =>
   total(readPage(await (await fetch(`${server.url}/metrics`)).text()), 'signalbox_requests_open');
 const until = (server: Signalbox, open: number) => waitFor(async () => (await openAt(server)) === open);
 
-/** Sends so many equal requests, and resolves once one of them is with the provider and the others wait. */
+/** Sends `count` equal requests, and resolves once one of them is at the provider and the others wait. */
 async function crowd(count: number, body: object = {}) {
   const [key, named] = [await newApiKey(), newKey()];
   const answers = Array.from({ length: count }, () => send(key, named, { body }));
@@ -69,7 +69,7 @@ async function crowd(count: number, body: object = {}) {
   return { key, named, answers };
 }
 
-/** Credits that a key was charged, by its budget. */
+/** Returns the Credits that a key was charged, according to its budget. */
 async function chargedTo(key: string): Promise<number> {
   const usage = await box.get('/v1/usage', withKey(key));
   return ((await usage.json()) as { total_credits: number }).total_credits;
@@ -78,8 +78,8 @@ async function chargedTo(key: string): Promise<number> {
 describe.each([
   ['JSON', {}],
   ['a stream', { stream: true, stream_options: { include_usage: true } }],
-])('repeats that come while the first request runs, for %s', (_, body) => {
-  test('get its answer: one call, one charge, and no second hold', async () => {
+])('repeats that arrive while the first request runs, for %s', (_, body) => {
+  test('repeats get the answer of the running request: one call, one charge, and no second hold', async () => {
     const { key, answers } = await crowd(8, body);
     gate.release();
     const responses = await Promise.all(answers);
@@ -92,7 +92,7 @@ describe.each([
     await waitFor(async () => (await chargedTo(key)) === 0.442);
   });
 
-  test('run one at a time after runs without a charge, and once one is answered, the others get that answer', async () => {
+  test('if runs end without a charge, repeats run one at a time; once one is answered, the others get that answer', async () => {
     failing = 2;
     const { answers } = await crowd(5, body);
     gate.release();
@@ -108,7 +108,7 @@ describe.each([
   });
 });
 
-test('a caller who leaves stops waiting and frees its place, and never starts a run', async () => {
+test('a caller who disconnects stops waiting, releases its place, and never starts a run', async () => {
   const { key, named, answers } = await crowd(1);
   const leaving = new AbortController();
   const left = send(key, named, { signal: leaving.signal }).catch(() => null);
@@ -123,7 +123,7 @@ test('a caller who leaves stops waiting and frees its place, and never starts a 
   expect(gate.requests).toHaveLength(1);
 });
 
-test('another body with the same key is refused at once', async () => {
+test('another body with the same Idempotency-Key is refused at once', async () => {
   const { key, named, answers } = await crowd(1);
   await expectError(
     await send(key, named, { body: { temperature: 0.5 } }),
@@ -134,7 +134,7 @@ test('another body with the same key is refused at once', async () => {
   expect((await answers[0]!).status).toBe(200);
 });
 
-test('a repeat with the rotated secret of the API key is refused at once, since it could not read the answer', async () => {
+test('a repeat with the rotated secret of the API key is refused at once, because it could not decrypt the answer', async () => {
   const created = (await (await box.post('/admin/keys', { name: 'rotated' })).json()) as { id: string; key: string };
   const named = newKey();
   const first = send(created.key, named);
@@ -147,7 +147,7 @@ test('a repeat with the rotated secret of the API key is refused at once, since 
   expect((await first).status).toBe(200);
 });
 
-describe('a key that changes while its repeat waits', () => {
+describe('an API key that changes while its repeat waits', () => {
   type Change = (id: string) => Promise<Response>;
   const patch =
     (body: object): Change =>
@@ -164,7 +164,7 @@ describe('a key that changes while its repeat waits', () => {
     ['left without the model', patch({ models: ['other'] }), 'insufficient_permissions', 'model'],
   ];
 
-  test.each(changes)('and is %s starts no run with it', async (_, change, code, param) => {
+  test.each(changes)('an API key that is %s starts no run with its waiting repeat', async (_, change, code, param) => {
     const made = await box.post('/admin/keys', { name: `changed-${newKey()}` });
     const { id, key } = (await made.json()) as { id: string; key: string };
     const named = newKey();
@@ -182,7 +182,7 @@ describe('a key that changes while its repeat waits', () => {
   });
 });
 
-test('one API key that repeats without end leaves places for others', async () => {
+test('an API key that repeats endlessly leaves places for others', async () => {
   const { answers } = await crowd(PLACES - 2);
   const other = send(await newApiKey(), newKey());
   await waitFor(() => gate.inside === 2);
@@ -192,7 +192,7 @@ test('one API key that repeats without end leaves places for others', async () =
   expect(gate.requests).toHaveLength(2);
 });
 
-test('a server that shuts down refuses the repeats that wait with 503, and lets the first request end', async () => {
+test('a server that shuts down refuses waiting repeats with 503, and lets the first request end', async () => {
   const server = await start();
   const [key, named] = [await newApiKey(server), newKey()];
   const first = send(key, named, { at: server });
@@ -218,7 +218,7 @@ test('a repeat that has waited for the longest total deadline gets 409', async (
   await waitFor(() => gate.inside === 1);
   const repeats = [send(key, named, { at: server }), send(key, named, { at: server })];
   await until(server, 3);
-  // One of the repeats now begins a run of its own, whose deadline is 1.5 s after the end of the other one's wait.
+  // One of the repeats now begins a run of its own, whose deadline is 1.5 s after the end of the other repeat's wait.
   await Bun.sleep(1_500);
   gate.release();
   expect((await first).status).toBe(502);

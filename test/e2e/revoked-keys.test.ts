@@ -4,7 +4,7 @@ import { UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, withKey } from '../support/signalbox.ts';
 import { chat, newPath, PATIENCE, start, USAGE, upstream, useServers } from './ledger-support.ts';
 
-/** Keys that were revoked before the server started, so that it does not have them in memory. */
+/** Keys that were revoked before the server started, so that the server does not have them in memory. */
 useServers();
 
 interface MadeKey {
@@ -37,7 +37,7 @@ async function rowsIn(box: Signalbox, path: string, key?: string): Promise<reado
 }
 
 test(
-  'a revoked key has its name, owner and parent in reports after a restart, and gets the same 401',
+  'after a restart, reports show the name, owner and parent of a revoked key, and the key gets the same 401',
   async () => {
     const data = newPath();
     upstream.behave(USAGE);
@@ -103,7 +103,7 @@ test(
 );
 
 test(
-  'the budget of a key counts what its revoked child keys have spent, after a restart and when it is given later',
+  'the budget of a key counts what its revoked child keys have spent, after a restart and if the budget is added later',
   async () => {
     const data = newPath();
     upstream.behave(USAGE);
@@ -133,7 +133,7 @@ test(
     const again = await child(box, late, {});
     expect((await chat(box, again.key)).status).toBe(200);
     await waitFor(async () => ((await spentBy(late)) === 0.344 ? true : null));
-    // A refund goes to the budgets that the charge counts in, and a repeated revocation changes nothing.
+    // A refund goes to the budgets that counted the charge, and a repeated revocation changes nothing.
     expect((await box.run('ledger', 'refund', ended[0]!.decision, '0.1')).err).toBe('');
     await waitFor(async () => ((await spentBy(early)) === 0.072 ? true : null));
     const repeated = await send(box, 'DELETE', `/v1/keys/${ended[0]!.id}`, withKey(early.key));

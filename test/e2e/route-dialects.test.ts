@@ -5,7 +5,7 @@ import { testPolicy } from '../support/policies.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** Advice, explanations and cases take the bodies that the clients of each dialect send. */
+/** Recommendations, explanations and test cases accept the bodies that the clients of each dialect send. */
 const upstream = useUpstream();
 const question = 'Write a quicksort in Rust, with tests.';
 const BODIES = {
@@ -25,8 +25,8 @@ const cases = Object.values(BODIES).map(
 const policy = () => testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, `cases:\n${cases.join('')}`);
 const box = useSignalbox(() => ({ policy: policy() }));
 
-describe.each(Object.entries(BODIES))('a body of %s', (name, body) => {
-  test('gets the advice that its request would be decided by', async () => {
+describe.each(Object.entries(BODIES))('a request body of %s', (name, body) => {
+  test('a body gets the recommendation by which its request would be decided', async () => {
     const answer = await box.post('/v1/route', body);
     expect(answer.status).toBe(200);
     const advice = (await answer.json()) as { recommended_model: string; decision_id: string };
@@ -36,7 +36,7 @@ describe.each(Object.entries(BODIES))('a body of %s', (name, body) => {
     expect([advice.recommended_model, decision.facts.task]).toEqual(['best', 'coding']);
   });
 
-  test('is explained by `policy explain`', async () => {
+  test('`policy explain` explains a body of each dialect', async () => {
     const folder = temporaryFolder();
     const file = join(folder, `${name}.json`);
     writeFileSync(file, JSON.stringify(body));

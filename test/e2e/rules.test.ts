@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { adviceOf, answerOf } from '../support/answers.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** Constraints, preferences and selector filters, as an operator writes them and a caller meets them. */
+/** Constraints, preferences and selector filters, as an operator writes them and a caller sees their effects. */
 const policy = (us: string, eu: string) => `version: 1
 credits: { usd_per_credit: 0.001 }
 gateway: { time_zone: Europe/Berlin, retries_max: 0 }
@@ -55,7 +55,7 @@ preferences:
     worth: 0.5
 `;
 
-// Answers that are cut tell nothing of how long others will be: what is expected stays what the policy declares.
+// Answers that are cut teach nothing about the usual length, so the expected length stays the declared one.
 const [us, eu] = [useUpstream({ behaviour: { finish: 'length' } }), useUpstream({ behaviour: { finish: 'length' } })];
 const box = useSignalbox(() => ({ policy: policy(us.url, eu.url) }));
 let legal: string;
@@ -72,11 +72,11 @@ const chat = (body: object = {}, key = box.key) =>
 const routedTo = async (body: object = {}, key = box.key) => (await answerOf(await chat(body, key))).platform;
 
 describe('a constraint', () => {
-  test('is not felt by requests that it does not speak of', async () => {
+  test('a constraint does not affect requests that its condition does not match', async () => {
     expect((await routedTo()).routed_model).toBe('only-us');
   });
 
-  test('sends a key’s requests only to endpoints that it allows, at their own price', async () => {
+  test('a constraint sends a key’s requests only to endpoints that it allows, at their own price', async () => {
     const before = us.requests.length;
     eu.next({ text: 'x', usage: { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 } });
     const platform = await routedTo({}, legal);
@@ -84,7 +84,7 @@ describe('a constraint', () => {
     expect(us.requests.length).toBe(before);
   });
 
-  test('rejects a pinned model by name', async () => {
+  test('a constraint that rejects a named model is named in the error', async () => {
     const response = await chat({ model: 'only-us' }, legal);
     expect(response.status).toBe(422);
     const { error } = await answerOf(response);
@@ -94,22 +94,22 @@ describe('a constraint', () => {
     ]);
   });
 
-  test('can be a ceiling', async () => {
+  test('a constraint can be an upper limit on price', async () => {
     expect((await routedTo({ metadata: { interactive: 'true' } })).routed_model).toBe('only-us');
     const response = await chat({ metadata: { interactive: 'true' } }, legal);
     expect(response.status).toBe(422);
     expect(JSON.stringify((await answerOf(response)).error.details)).toContain('answers-quickly');
   });
 
-  test('that is a ceiling judges, and names itself, by the endpoint that the others leave', async () => {
+  test('a limit on price is checked for the endpoint that the other constraints allow, and the error names it', async () => {
     const thrift = { metadata: { thrift: 'true' }, model: 'both' };
-    // 400 tokens out at 4 USD a million are 1.6 Credits in the US, and 3.2 in the EU.
+    // 400 tokens of output at 4 USD per 1M tokens are 1.6 Credits in the US, and 3.2 in the EU.
     expect((await chat(thrift)).status).toBe(200);
     const { error } = await answerOf(await chat(thrift, legal));
     expect(error.message).toBe('`both` does not meet the request: the policy rejects it: not-dear.');
   });
 
-  test('holds for a route query alike', async () => {
+  test('a constraint applies to a route query in the same way', async () => {
     const asked = await box.post(
       '/v1/route',
       { metadata: { interactive: 'true' } },
@@ -123,7 +123,7 @@ describe('a constraint', () => {
     expect([advice.recommended_model, ...advice.alternatives.map(({ model }) => model)]).toEqual(['both', 'private']);
   });
 
-  test('that leaves nothing names itself against every model', async () => {
+  test('a constraint that rejects every model is named for each of them', async () => {
     const { error } = await answerOf(await chat({ user: 'nobody' }));
     expect(error.code).toBe('no_eligible_model');
     expect(error.message).toBe('No model meets the request: the policy rejects it: impossible.');
@@ -131,14 +131,14 @@ describe('a constraint', () => {
 });
 
 describe('a preference', () => {
-  test('moves the choice by its worth, for those it speaks of', async () => {
+  test('a preference changes the choice by its worth, for the requests that it matches', async () => {
     expect((await routedTo({ metadata: { taste: 'private' } })).routed_model).toBe('private');
     expect((await routedTo({ metadata: { taste: 'other' } })).routed_model).toBe('only-us');
   });
 });
 
-describe('a selector of the operator’s own', () => {
-  test('chooses within its filter, and is listed', async () => {
+describe('a selector that the operator defines', () => {
+  test('a selector chooses within its filter, and is listed', async () => {
     expect(await routedTo({ model: 'auto-private' })).toMatchObject({
       routed_model: 'private',
       route_reason: 'auto-private:balanced',
@@ -147,7 +147,7 @@ describe('a selector of the operator’s own', () => {
     expect(data.map(({ id }) => id)).toContain('auto-private');
   });
 
-  test('keeps its filter under route_strategy', async () => {
+  test('a selector keeps its filter with route_strategy', async () => {
     const platform = await routedTo({ model: 'auto-private', route_strategy: { quality_weight: 1, cost_weight: 0 } });
     expect(platform).toMatchObject({ routed_model: 'private', route_reason: 'auto-private:weighted' });
   });

@@ -13,7 +13,7 @@ import { strict } from '../support/strict-schema.ts';
 import { useUpstream } from '../support/use.ts';
 import { audit } from './ledger-support.ts';
 
-/** Decisions whose requests still run: a client has their IDs before there is a record. */
+/** Decisions whose requests are still running. A client has their IDs before there is a record. */
 type DecisionBody = Static<typeof Decision>;
 
 const CHAT = '/v1/chat/completions';
@@ -56,29 +56,29 @@ async function read(id: string, of = box, key = of.key): Promise<DecisionBody> {
   return body as DecisionBody;
 }
 
-/** Reads a decision until its request has ended. It is found each time. */
+/** Reads a decision until its request has ended. The decision is found each time. */
 const ended = (id: string, of = box): Promise<DecisionBody> =>
   waitFor(async () => {
     const body = await read(id, of);
     return body.status === 'running' ? null : body;
   });
 
-/** The ID of the only request that holds money. */
+/** Returns the ID of the only request that holds money. */
 async function openDecision(): Promise<string> {
   const { open_reservations: open } = (await audit(box.data)).body;
   expect(open).toHaveLength(1);
   return open[0]!.decision;
 }
 
-/** Those that differ between a running decision and its record. */
+/** The members that differ between a running decision and its record. */
 const atTheEnd = ({ status, created, time, outcome, receipt, ...same }: DecisionBody) => ({
   end: { status, outcome, receipt },
   same,
 });
 
 describe('a running decision', () => {
-  test('is explained from the headers of its stream on, as its record explains it later', async () => {
-    // From some point on decisions use measured speeds, which their records name.
+  test('a running decision is explained from the headers of its stream on, in the same way as later from its record', async () => {
+    // After some time decisions use measured speeds, which their records refer to.
     await waitFor(async () => {
       upstream.next({ text: ['a ', 'b '], firstChunkAfterMs: 20 });
       const response = await box.post(CHAT, { model: 'best', messages, stream: true });
@@ -97,18 +97,18 @@ describe('a running decision', () => {
     expect(atTheEnd(record).same).toEqual(atTheEnd(running).same);
   });
 
-  test('is found at each moment until its answer is complete, and afterwards', async () => {
+  test('a running decision is found at each moment until its answer is complete, and afterwards', async () => {
     upstream.next({ text: ['a ', 'b ', 'c ', 'd '], betweenChunksMs: 40 });
     const response = await box.post(CHAT, { model: 'best', messages, stream: true });
     const id = response.headers.get('x-signalbox-decision-id')!;
     const last = ended(id);
     expect((await eventsOf(response)).done).toBe(true);
-    // Its client has the whole answer.
+    // The client has the whole answer.
     expect(await read(id)).toMatchObject({ status: 'completed', outcome: { status: 'completed' } });
     expect(await last).toMatchObject({ status: 'completed' });
   });
 
-  test('is found while JSON is awaited, by the ID in the ledger', async () => {
+  test('while a JSON answer is awaited, its decision is found by the ID in the ledger', async () => {
     const caller = new AbortController();
     const before = upstream.requests.length;
     upstream.next({ hang: 'headers' });
@@ -121,7 +121,7 @@ describe('a running decision', () => {
     expect(await ended(id)).toMatchObject({ status: 'abandoned' });
   });
 
-  test('goes on for a caller who has left a request with a name', async () => {
+  test('the decision of a request with an Idempotency-Key continues after its caller has disconnected', async () => {
     const caller = new AbortController();
     const before = upstream.requests.length;
     upstream.next({ headersAfterMs: 300, text: 'Hello.' });
@@ -134,7 +134,7 @@ describe('a running decision', () => {
     expect(await ended(id)).toMatchObject({ status: 'completed' });
   });
 
-  test('is shown to whom its record is shown', async () => {
+  test('a running decision is shown to the same callers as its record', async () => {
     const { id, leave } = await hungStream(box, other);
     expect((await read(id, box, other)).status).toBe('running');
     expect((await read(id)).status).toBe('running');
@@ -146,7 +146,7 @@ describe('a running decision', () => {
     await ended(id);
   });
 
-  test('has an open hold, can be decided again, and has neither text nor a place in lists', async () => {
+  test('a running decision has an open hold, can be decided again, has no text, and is not in lists', async () => {
     const { id, leave } = await hungStream();
     const money = await (await box.get(`/admin/decisions/${id}/money`)).json();
     expect(money).toMatchObject({ decision_id: id, state: 'open', sums: { charged: { credits: 0 } } });
@@ -160,7 +160,7 @@ describe('a running decision', () => {
     expect((await box.get(`/admin/decisions/${id}/content`)).status).toBe(200);
   });
 
-  test('cannot be scored before its end', async () => {
+  test('a running decision cannot be scored', async () => {
     const { id, leave } = await hungStream();
     const give = (key = box.key) => box.post('/v1/feedback', { decision_id: id, score: 1 }, withKey(key));
     const refused = await give();
@@ -172,7 +172,7 @@ describe('a running decision', () => {
     await expectError(await give(), 'nothing_to_score', 'decision_id');
   });
 
-  test('is known to its own server alone, and its record to all', async () => {
+  test('only its own server knows a running decision, but every server knows its record', async () => {
     const world = new World();
     const a = await startOver(world, 'a', { policy, env: UPSTREAM_ENV });
     const b = await startOver(world, 'b', { policy, env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: a.key } });
@@ -190,7 +190,7 @@ describe('a running decision', () => {
     }
   });
 
-  test('that a shutdown cuts off has its record after the next start', async () => {
+  test('a decision that a shutdown cuts off has its record after the next start', async () => {
     const args = ['--drain-ms', '100'];
     const first = await startSignalbox({ policy, env: UPSTREAM_ENV, data: folder, args });
     const { id, response } = await hungStream(first);

@@ -9,10 +9,10 @@ import { freePort } from '../support/ports.ts';
 import { runHere } from '../support/run-here.ts';
 import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
-/** Secrets in files: `NAME_FILE` beside `NAME`. */
+/** Secrets in files: `NAME_FILE` instead of `NAME`. */
 const OLD = 'provider-secret-of-yesterday';
 const NEW = 'provider-secret-of-today';
-/** Two seconds are promised. */
+/** A changed file takes effect within two seconds; the tests allow four times as much, ms. */
 const SEEN_MS = 8_000;
 
 const upstream = startFakeUpstream();
@@ -30,7 +30,7 @@ afterEach(async () => {
   upstream.requests.length = 0;
 });
 
-/** Replaces a file as a careful program does. */
+/** Replaces a file atomically, as a careful program does. */
 function replace(path: string, text: string): void {
   writeFileSync(`${path}.tmp`, text);
   renameSync(`${path}.tmp`, path);
@@ -52,7 +52,7 @@ const chat = (more: object = {}) =>
 
 const keyOf = ({ headers }: RecordedRequest) => headers.get('authorization')?.replace('Bearer ', '');
 
-/** The key that the provider gets. */
+/** Returns the key that the provider receives. */
 async function keySent(): Promise<string | undefined> {
   expect((await chat()).status).toBe(200);
   return keyOf(upstream.requests.at(-1)!);
@@ -77,12 +77,12 @@ const unusable = async (): Promise<string | undefined> =>
     .find((line) => line.startsWith('signalbox_secret_file_unusable{variable="TEST_UPSTREAM_KEY"}'))
     ?.at(-1);
 
-describe('A provider’s key', () => {
-  test('is rotated under load by replacing its file, as Kubernetes does, and no request is lost', async () => {
+describe('the key of a provider in a file', () => {
+  test('a provider’s key is rotated under load by replacing its file, as Kubernetes does, and no request fails', async () => {
     const mounted = new MountedFolder({ key: `${OLD}\n` });
     await start({ TEST_UPSTREAM_KEY_FILE: join(mounted.path, 'key') });
     const { revision } = await status();
-    // The new key is known from the beginning, as where a service gives a second one. The old one is withdrawn later.
+    // The provider accepts the new key from the beginning, like a service that issues a second key. The old key is withdrawn later.
     const known = new Set([OLD, NEW]);
     const patient = { betweenChunksMs: 20, text: Array.from({ length: 200 }, () => 'a ') };
     upstream.behave((request) => {
@@ -104,7 +104,7 @@ describe('A provider’s key', () => {
     mounted.update({ key: `${NEW}\n` });
     await waitFor(() => upstream.requests.some((request) => keyOf(request) === NEW), SEEN_MS);
     const from = upstream.requests.length;
-    // Requests that began before have their turn; then the old key is worth nothing.
+    // Earlier requests may still use the old key; after them, the old key is no longer accepted.
     await waitFor(() => upstream.requests.length > from + 20);
     known.delete(OLD);
     const late = upstream.requests.length;
@@ -114,7 +114,7 @@ describe('A provider’s key', () => {
 
     expect([...new Set(statuses)]).toEqual([200]);
     expect(new Set(upstream.requests.slice(late).map(keyOf))).toEqual(new Set([NEW]));
-    // A request under way has kept the key that it began with.
+    // A running request has kept the key that it began with.
     const { chunks } = await eventsOf(await long);
     expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe('a '.repeat(200));
     const after = await status();
@@ -123,7 +123,7 @@ describe('A provider’s key', () => {
     mounted.remove();
   });
 
-  test('is read without one line end, and with everything else', async () => {
+  test('a provider’s key is read without a single line end, and with everything else', async () => {
     for (const [text, key] of [
       ['a-key-of-the-test', 'a-key-of-the-test'],
       ['b-key-of-the-test\n', 'b-key-of-the-test'],
@@ -134,13 +134,13 @@ describe('A provider’s key', () => {
       await reload();
       expect(await keySent()).toBe(key);
     }
-    // A key of two lines is none that a header can carry.
+    // A key of two lines cannot be sent in a header.
     replace(file, 'd-key\nof-the-test\n');
     await reload();
     expect((await chat()).status).toBe(502);
   });
 
-  test('stays as it was while its file is empty, too large, unreadable or no file, with a warning and a metric', async () => {
+  test('a provider’s key stays unchanged while its file is empty, too large, unreadable or not a file, with a warning and a metric', async () => {
     await startWithFile(OLD);
     expect(await unusable()).toBe('0');
     const { read } = await secret('TEST_UPSTREAM_KEY');
@@ -171,7 +171,7 @@ describe('A provider’s key', () => {
     expect(await secret('TEST_UPSTREAM_KEY')).toMatchObject({ problem: null });
   });
 
-  test('is never shown, neither the old nor the new one', async () => {
+  test('neither the old nor the new key of a provider is ever shown', async () => {
     await startWithFile(OLD);
     await keySent();
     replace(file, NEW);
@@ -189,7 +189,7 @@ describe('A provider’s key', () => {
     for (const key of [OLD, NEW]) expect(shown).not.toContain(key);
   });
 
-  test('that was missing at the start makes its provider serve once it is there', async () => {
+  test('a provider whose key file was missing at the start serves once the file exists', async () => {
     rmSync(file, { force: true });
     const waiting = testPolicy(
       { first: upstream.url, second: upstream.url },
@@ -209,7 +209,7 @@ describe('A provider’s key', () => {
     rmSync(args[1]!, { recursive: true });
   });
 
-  test('is rotated while an edit of the policy is refused', async () => {
+  test('a provider’s key is rotated while an edit of the policy is refused', async () => {
     writeFileSync(file, OLD);
     const policies = writePolicy(policy());
     await start({ TEST_UPSTREAM_KEY_FILE: file }, ['--policies', policies]);
@@ -222,7 +222,7 @@ describe('A provider’s key', () => {
   });
 });
 
-test('Both forms of a variable are an error at the start, and an empty one is not set; commands read files, too', async () => {
+test('setting both forms of a variable is an error at the start, an empty variable counts as unset, and commands read files, too', async () => {
   writeFileSync(file, OLD);
   const policies = writePolicy(policy());
   const serve = (env: Readonly<Record<string, string>>) =>
@@ -245,7 +245,7 @@ test('Both forms of a variable are an error at the start, and an empty one is no
   expect(await keySent()).toBe(OLD);
 });
 
-test('The key to install and a gas key are read at the start alone', async () => {
+test('the key to install and a private key for gas are read only at the start', async () => {
   const [own, gas] = [join(folder, 'own'), join(folder, 'gas')];
   const [first, second] = [makeTestKey('first0000001'), makeTestKey('second000001')];
   writeFileSync(own, `${first}\n`);

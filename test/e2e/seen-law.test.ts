@@ -12,8 +12,8 @@ import { readPage, total } from '../support/prometheus.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /**
- * However requests come and end: each has one line, one trace, and is counted once; and the sums of the metrics are those
- * of the records and of the journal of money.
+ * The law: however requests begin and end, each has one log line and one trace and is counted once; the sums of the metrics equal the sums
+ * of the records and of the journal.
  */
 const { runs, seed, proved } = effort('seen', 3, 100);
 
@@ -21,13 +21,13 @@ const ways = ['whole', 'slow', 'stuck', 'failing', 'cut'] as const;
 const one = fc.record({
   way: fc.constantFrom(...ways),
   stream: fc.boolean(),
-  /** Repeated with the same name it is in flight, or given its kept answer again. */
+  /** A repeat with the same name waits for the running request, or gets its stored answer. */
   name: fc.option(fc.constantFrom('a', 'b'), { freq: 3 }),
   model: fc.oneof(
     { weight: 9, arbitrary: fc.constantFrom('best', 'plain', 'auto') },
     { weight: 1, arbitrary: fc.constant('no-such') },
   ),
-  /** When its caller leaves, ms; null for one who stays. What is stuck ends by its deadline. */
+  /** When the caller disconnects, ms; null if the caller stays. A request that is stuck ends at its deadline. */
   leaves: fc.option(fc.constantFrom(0, 5, 40, 120), { freq: 2 }),
   isAlone: fc.boolean(),
 });
@@ -50,7 +50,7 @@ beforeAll(async () => {
   collector = startCollector();
   upstream = startFakeUpstream({
     key: UPSTREAM_KEY,
-    // What a request wants to be done to it stands in it.
+    // The text of a request says what the fake upstream shall do with it.
     behaviour: ({ body }) => BEHAVIOURS[ways.find((way) => JSON.stringify(body).includes(`be ${way}`)) ?? 'whole'],
   });
   const more = `gateway: { retries_max: 1, concurrency_max: 2, queue_ms: 150 }
@@ -103,10 +103,10 @@ const outcomes = (): DecisionOutcome[] =>
 const sumOf = (figures: readonly number[]): number => figures.reduce((sum, figure) => sum + figure, 0);
 const MICRO = 1_000_000;
 
-/** Each request has a root, each attempt a span, and each span lies within its parent. */
+/** Expects that each request has a root span, each attempt a span, and each span is within its parent. */
 async function expectTraces(requests: number, attempts: number): Promise<void> {
   const ofKind = (kind: string) => collector.spans.filter((span) => span.kind === kind).length;
-  // The spans of one trace may come in two batches.
+  // The spans of one trace may arrive in two batches.
   await waitFor(() => ofKind('server') === requests && ofKind('client') === attempts);
   const byId = new Map(collector.spans.map((span) => [span.spanId, span]));
   const isWithin = ({ kind, parentId, traceId, start, end }: ArrivedSpan): boolean => {
@@ -117,12 +117,12 @@ async function expectTraces(requests: number, attempts: number): Promise<void> {
   expect(collector.spans.filter((span) => !isWithin(span))).toEqual([]);
 }
 
-/** What is told of all requests so far, by whom. */
+/** What the log, metrics, records and journal say about all requests so far. */
 interface Story {
   readonly told: readonly Line[];
   readonly page: string;
   readonly records: readonly DecisionOutcome[];
-  /** By the journal of money, microcredits. */
+  /** The charge according to the journal, in microcredits. */
   readonly charged: number;
 }
 
@@ -131,7 +131,7 @@ async function storyNow(): Promise<Story> {
   const { reservations, faults } = await closedBooks(box.data);
   expect(faults).toEqual([]);
   const page = await pageText();
-  // A request may end before it has reached the server at all, so that it is the lines that say how many came.
+  // A request may end before it reaches the server, so the number of requests is taken from the log lines.
   const told = await waitFor(() =>
     lines().length >= total(readPage(page), 'signalbox_chats_total')! ? lines() : null,
   );
@@ -164,7 +164,7 @@ function expectOneStory({ told, page: text, records, charged }: Story): void {
   expect(of('signalbox_credits_reserved')).toBe(0);
 }
 
-/** The same story with each sample of a family raised by so much. */
+/** Returns the same story in which each sample of a family is larger by this amount. */
 const raised = (story: Story, family: string, by: number): Story => ({
   ...story,
   page: story.page.replace(
@@ -175,19 +175,19 @@ const raised = (story: Story, family: string, by: number): Story => ({
 const MUTANTS: Readonly<Record<string, (story: Story) => Story>> = {
   'a request had two lines': (story) => ({ ...story, told: [...story.told, story.told[0]!] }),
   'a request had no line': (story) => ({ ...story, told: story.told.slice(1) }),
-  'a chat were counted twice': (story) => raised(story, 'signalbox_chats_total', 1),
-  'the edge counted one twice': (story) => raised(story, 'signalbox_http_requests_total', 1),
-  'a token were counted twice': (story) => raised(story, 'signalbox_tokens_total', 1),
-  'a millionth of a Credit were spent twice': (story) => raised(story, 'signalbox_credits_spent_total', 1 / MICRO),
-  'a millionth of a Credit were saved twice': (story) => raised(story, 'signalbox_credits_saved_total', 1 / MICRO),
+  'a chat was counted twice': (story) => raised(story, 'signalbox_chats_total', 1),
+  'the HTTP edge counted a request twice': (story) => raised(story, 'signalbox_http_requests_total', 1),
+  'a token was counted twice': (story) => raised(story, 'signalbox_tokens_total', 1),
+  'a microcredit was spent twice': (story) => raised(story, 'signalbox_credits_spent_total', 1 / MICRO),
+  'a microcredit was saved twice': (story) => raised(story, 'signalbox_credits_saved_total', 1 / MICRO),
   'a record were lost': (story) => ({ ...story, records: story.records.slice(1) }),
-  'who left were told as answered': (story) => ({
+  'a caller who disconnected was reported as answered': (story) => ({
     ...story,
     told: story.told.map((line) => (line.outcome === 'abandoned' ? { ...line, outcome: 'completed' } : line)),
   }),
 };
 
-test('Log, metrics, records and money tell one story of all that came', async () => {
+test('log, metrics, records and journal agree on all requests', async () => {
   let asked = 0;
   const property = fc.asyncProperty(fc.array(one, { minLength: 1, maxLength: 12, size: 'max' }), async (script) => {
     run++;
@@ -207,8 +207,8 @@ test('Log, metrics, records and money tell one story of all that came', async ()
   proved(`${asked} requests that came and ended in every way`);
 });
 
-test.each(Object.entries(MUTANTS))('It would be seen if %s', async (_, mutant) => {
-  // One of each kind, whatever came before.
+test.each(Object.entries(MUTANTS))('the law about log, metrics and records fails if %s', async (_, mutant) => {
+  // One request of each kind, whatever happened before.
   await ask({ way: 'whole', stream: false, name: null, model: 'plain', leaves: null, isAlone: true });
   await ask({ way: 'stuck', stream: true, name: null, model: 'best', leaves: 40, isAlone: true });
   const story = await storyNow();

@@ -6,7 +6,9 @@ import { hello, type Purse, startPurse } from '../gateway/money/purse.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 
-/** What the name of a session does: spend is told by it, and a policy can cap it, but it is no way around a budget. */
+/**
+ * The effects of a session's name: spending is reported by session, and a policy can limit each session, but no name can evade a budget.
+ */
 const BUDGETS = [
   `name: run, each: session, limit_credits: 1, window: day`,
   `name: own, each: key, match: 'key.labels.kind == "bounded"', limit_credits: 2, window: day`,
@@ -28,7 +30,7 @@ const usageBy = async ({ key }: MadeKey, by: string) => {
 };
 
 describe('a session', () => {
-  test('is named by the headers of Claude Code and Codex, by `metadata.session_id` or by `prompt_cache_key`', async () => {
+  test('a session is named by the headers of Claude Code and Codex, by `metadata.session_id` or by `prompt_cache_key`', async () => {
     const key = await purse.key({ kind: 'named' });
     const ways: [headers: Record<string, string>, body: object][] = [
       [{ 'x-claude-code-session-id': 's1' }, {}],
@@ -36,7 +38,7 @@ describe('a session', () => {
       [{ session_id: 's3' }, {}],
       [{}, { metadata: { session_id: 's4' } }],
       [{}, { prompt_cache_key: 's5' }],
-      // The header counts, and `user` names no session.
+      // The header takes precedence, and `user` names no session.
       [{ 'x-claude-code-session-id': 's6' }, { metadata: { session_id: 'x' }, prompt_cache_key: 'y' }],
       [{}, { user: 'u' }],
     ];
@@ -60,7 +62,7 @@ describe('a session', () => {
     });
   });
 
-  test('is the same on the paths of all dialects', async () => {
+  test('a session is the same on the paths of all dialects', async () => {
     const key = await purse.key({ kind: 'dialects' });
     const bodies = {
       '/v1/chat/completions': { messages: hello, max_tokens: 100 },
@@ -75,12 +77,12 @@ describe('a session', () => {
       });
     const statuses: number[] = [];
     for (const [path, body] of Object.entries(bodies)) statuses.push((await send(path, body)).status);
-    // Two of them have spent what a session may.
+    // The first two requests have spent the whole limit of the session.
     expect(statuses).toEqual([200, 200, 402]);
     expect(await usageBy(key, 'session')).toEqual({ 'run-7': 0.884 });
   });
 
-  test('stands in its decisions, in the list of them and in the export of the ledger', async () => {
+  test('a decision, the list of decisions and the export of the ledger show the session', async () => {
     const key = await purse.key({ kind: 'listed' });
     const { platform } = await answerOf(await ask(key, 'listed-1'));
     const { box } = purse.live;
@@ -98,7 +100,7 @@ describe('a session', () => {
     expect(out).toContain('"session":"listed-1"');
   });
 
-  test('that has spent its cap is refused, others and requests of no session go on', async () => {
+  test('a session that has spent its limit is refused; other sessions, and requests without one, are served', async () => {
     const key = await purse.key({ kind: 'capped' });
     for (const _ of [1, 2]) expect((await ask(key, 'wild')).status).toBe(200);
     const { details } = await expectError(await ask(key, 'wild'), 'insufficient_quota');
@@ -107,7 +109,7 @@ describe('a session', () => {
     for (const _ of [1, 2, 3]) expect((await purse.chat(key, { model: 'best' })).status).toBe(200);
   });
 
-  test('shows its windows and its log lines', async () => {
+  test('a session has its own windows of a budget and its name in log lines', async () => {
     const key = await purse.key({ kind: 'shown' });
     const { platform } = await answerOf(await ask(key, 'shown-1'));
     await ask(key, 'shown-2');
@@ -126,14 +128,14 @@ describe('a session', () => {
     expect(JSON.parse(line)).toMatchObject({ session: 'shown-1' });
   });
 
-  test('of one key has nothing to do with that of another', async () => {
+  test('sessions with the same name of two keys are separate', async () => {
     const [one, two] = [await purse.key({ kind: 'one' }), await purse.key({ kind: 'two' })];
     for (const _ of [1, 2]) await ask(one, 'shared');
     await expectError(await ask(one, 'shared'), 'insufficient_quota');
     expect((await ask(two, 'shared')).status).toBe(200);
   });
 
-  test('has spent what its entries say, when the budget is counted anew', async () => {
+  test('when a budget is counted again, a session has spent what its entries say', async () => {
     const key = await purse.key({ kind: 'recounted' });
     for (const _ of [1, 2]) await ask(key, 'long');
     await purse.budgets(BUDGETS[0].replace('name: run', 'name: session-run'), BUDGETS[1]);
@@ -142,13 +144,13 @@ describe('a session', () => {
     await purse.budgets(...BUDGETS);
   });
 
-  test('under many names never spends more than the budget of its key', async () => {
+  test('a key never spends more than its budget by using many session names', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.stringMatching(/^[a-c]{0,2}$/), { minLength: 8, maxLength: 16 }), async (names) => {
         const key = await purse.key({ kind: 'bounded' });
         const answers = await Promise.all(names.map((name) => ask(key, name === '' ? 'wïld' : name)));
         for (const answer of answers) {
-          // On a slow machine the money may still be held by requests in progress when the wait ends.
+          // On a slow machine, the money may still be held by requests in progress when the wait ends.
           if (answer.status === 429) await expectError(answer, 'budget_contended');
           else if (answer.status !== 200) await expectError(answer, 'insufficient_quota');
           else await answer.text();
@@ -176,12 +178,12 @@ describe('an agent within a session', () => {
     ...(parent && { 'x-claude-code-parent-agent-id': parent }),
   });
 
-  test('has its spend told apart, within the cap of its session, also by commands', async () => {
+  test('the spending of an agent is reported separately, within the limit of its session, also by commands', async () => {
     const key = await purse.key({ kind: 'agents' });
     const statuses: number[] = [];
     for (const agent of [undefined, 'explore', 'explore'])
       statuses.push((await send(key, named('run-1', agent))).status);
-    // The session has spent what it may, whichever of its agents did.
+    // The session has spent its limit, through whichever of its agents.
     expect(statuses).toEqual([200, 200, 402]);
     await send(key, named('run-2', 'explore'));
     expect(await usageBy(key, 'agent')).toEqual({ '': 0.442, explore: 0.884 });
@@ -197,7 +199,7 @@ describe('an agent within a session', () => {
     ]);
   });
 
-  test('stands in its decision with the agent that started it; neither goes to a provider', async () => {
+  test('a decision shows the agent and the agent that started it; neither is sent to a provider', async () => {
     const key = await purse.key({ kind: 'started' });
     const answer = await send(key, named('run-3', 'inner', 'outer'));
     const decision = await purse.live.box.get(`/v1/decisions/${answer.headers.get('x-signalbox-decision-id')}`);

@@ -8,13 +8,13 @@ import { testPolicy } from '../support/policies.ts';
 import { chatHead, connect } from '../support/raw-http.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** A server for few requests at once. */
+/** A server with places for few requests at once. */
 const PLACES = 3;
 const LINE = 2;
-/** Longer than a busy machine takes to fill the line and look at it. */
+/** Longer than a busy machine takes to fill the queue and to check it, ms. */
 const QUEUE_MS = 2_000;
 const STREAMS = 2;
-/** What the policy promises for a refusal is 10 ms; four times that is asked here. */
+/** The policy promises a refusal within 10 ms; the test allows four times as much, ms. */
 const REFUSED_WITHIN_MS = 40;
 
 const upstream = useUpstream();
@@ -26,7 +26,7 @@ rate_limits: [{ name: streams, each: key, concurrent_streams: ${STREAMS} }]
 `;
   const models = {
     best: { endpoints: ['first'] },
-    // With an idempotency key a request runs to its end though nobody hears it.
+    // A request with an Idempotency-Key runs to its end although its caller has disconnected.
     hasty: { endpoints: ['first'], more: '    deadlines: { first_token_ms: 60, idle_ms: 60, total_ms: 120 }\n' },
   };
   const policy = testPolicy({ first: upstream.url }, models, more);
@@ -37,7 +37,7 @@ const hello = [{ role: 'user', content: 'Say hello.' }];
 const chat = (body: object = {}, init: RequestInit = {}) =>
   box.post('/v1/chat/completions', { model: 'best', messages: hello, ...body }, init);
 
-/** How many requests the server works on, and how many wait. */
+/** Returns how many requests the server works on, and how many wait. */
 async function atTheGate(): Promise<[open: number, waiting: number]> {
   const page = await (await fetch(`${box.url}/metrics`)).text();
   const of = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(page)?.[1]);
@@ -50,7 +50,7 @@ const until = (open: number, waiting: number) =>
     return isOpen === open && isWaiting === waiting;
   });
 
-/** Takes all places by requests that the upstream lets hang. */
+/** Takes all places with requests that the upstream does not answer. */
 async function hold(count = PLACES) {
   const before = upstream.requests.length;
   const leaving = new AbortController();
@@ -61,7 +61,7 @@ async function hold(count = PLACES) {
 }
 
 describe('more requests than there are places', () => {
-  test('some wait, the next is sent away at once and without its body being read', async () => {
+  test('if there are more requests than places, some wait, and the next is refused at once without reading its body', async () => {
     const held = await hold();
     const lined = Array.from({ length: LINE }, () => chat());
     await until(PLACES, LINE);
@@ -73,7 +73,7 @@ describe('more requests than there are places', () => {
     await connection.write(chatHead(box.key, 'content-length: 1000'));
     await expectError(await connection.response(), 'overloaded');
     connection.close();
-    // A recommendation takes a place, too; what only reads does not.
+    // A recommendation takes a place, too; requests that only read do not.
     await expectError(await box.post('/v1/route', {}), 'overloaded');
     expect((await box.get('/v1/models')).status).toBe(200);
     held.leave();
@@ -82,7 +82,7 @@ describe('more requests than there are places', () => {
     await until(0, 0);
   });
 
-  test('a request that waited in vain gets its error in time, and was not worked on', async () => {
+  test('a request that waited in vain gets its error in time, and no work was done for it', async () => {
     const held = await hold();
     const before = upstream.requests.length;
     const since = performance.now();
@@ -108,7 +108,7 @@ describe('more requests than there are places', () => {
     await until(0, 0);
   });
 
-  test('what is wrong with a request gives its place back', async () => {
+  test('an invalid request releases its place', async () => {
     for (const body of [{ temperature: 9 }, { model: 'none' }, { budget_limit: 0.0001 }]) {
       for (let i = 0; i <= PLACES + LINE; i++) expect((await chat(body)).status).toBeWithin(400, 405);
     }
@@ -125,7 +125,7 @@ describe('more requests than there are places', () => {
 const { runs, random, proved } = effort('aborts', 100, 20_000);
 const OUTCOMES = ['200', '400', '429', '503', 'gone'];
 
-test('whatever their callers and upstreams do, requests leave neither a place nor a stream behind', async () => {
+test('whatever callers and upstreams do, every request releases its place and its stream', async () => {
   const anyOf = <T>(...list: T[]): T => list[Math.floor(random() * list.length)]!;
   upstream.behave(() =>
     anyOf<Behaviour>(
@@ -142,7 +142,7 @@ test('whatever their callers and upstreams do, requests leave neither a place no
   let asked = 0;
   const one = async () => {
     const leaving = new AbortController();
-    // Some stay, for on a busy machine nobody is answered so soon.
+    // Some callers stay, because on a busy machine no answer comes so soon.
     const timer = setTimeout(() => leaving.abort(), random() < 0.9 ? random() * 25 : 60_000);
     const body = anyOf<object>({}, { stream: true }, { stream: true }, { temperature: 9 });
     const kept = anyOf<Record<string, string>>(
@@ -164,7 +164,7 @@ test('whatever their callers and upstreams do, requests leave neither a place no
     seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
   };
   const lane = async () => {
-    // Which requests meet is a matter of luck: some more are tried where an outcome is lacking.
+    // Which requests run at the same time is random, so more are tried until every outcome has occurred.
     while ((seen.get('gone') ?? 0) < runs || (asked < 50 * runs && !OUTCOMES.every((outcome) => seen.has(outcome)))) {
       asked++;
       await one();
@@ -179,7 +179,7 @@ test('whatever their callers and upstreams do, requests leave neither a place no
   );
 
   await until(0, 0);
-  // All streams are free again, and no more than they.
+  // Exactly the expected number of streams is free again.
   const leaving = new AbortController();
   upstream.next({ text: ['a ', 'b '], hang: 2 }, { text: ['a ', 'b '], hang: 2 });
   for (let i = 0; i < STREAMS; i++) {

@@ -4,7 +4,7 @@ import { askOpenAI, asWorst, hello, type Purse, startPurse } from '../gateway/mo
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 
-/** Which shortage a request gets: one that passes by itself, one until the window renews, or one for good. */
+/** Which shortage of money a request gets: one that passes soon, one until the window renews, or a permanent one. */
 let purse: Purse;
 
 beforeAll(async () => {
@@ -23,7 +23,7 @@ afterEach(() => {
 afterAll(() => purse.stop());
 
 describe('a request that costs more than a whole budget', () => {
-  test('gets a 402 of its own, with nothing spent, by chat and by route', async () => {
+  test('a request that costs more than a whole budget gets its own 402, with nothing spent, by chat and by route', async () => {
     const key = await purse.key({ kind: 'small' });
     const response = await purse.chat(key, { model: 'best' });
     const { details, message } = await expectError(response, 'request_exceeds_budget');
@@ -36,22 +36,22 @@ describe('a request that costs more than a whole budget', () => {
     expect((await purse.chat(key, { model: 'best', max_tokens: 80 })).status).toBe(200);
   });
 
-  test('of which the prompt alone costs more is refused likewise, whatever is done with its output', async () => {
+  test('a request whose prompt alone costs more than a whole budget is refused in the same way, whatever its output limit', async () => {
     const key = await purse.key({ kind: 'tiny' });
     await expectError(await purse.chat(key, { model: 'best', max_tokens: 1 }), 'request_exceeds_budget');
   });
 
-  test('is not tried again by OpenAI’s client', async () => {
+  test('OpenAI’s client does not retry a request that costs more than a whole budget', async () => {
     const { answered, statuses } = await askOpenAI(purse, await purse.key({ kind: 'small' }));
     expect(answered).toMatchObject({ status: 402, code: 'request_exceeds_budget', type: 'insufficient_quota' });
     expect(statuses).toEqual([402]);
   });
 });
 
-describe('with `on_exhausted: cap`, what is short is a useful answer: 42 of prompt and 4 × 100 thousandths', () => {
+describe('with `on_exhausted: cap`, a useful answer must fit: 42 for the prompt and 4 × 100 thousandths of a Credit', () => {
   const ask = (key: MadeKey, more = {}) => purse.chat(key, { model: 'best', max_tokens: undefined, ...more });
 
-  test('a request waits for it while others hold it, and is refused for good once it is spent', async () => {
+  test('a request waits for money that other requests hold, and is refused once that money is spent', async () => {
     const key = await purse.key({ kind: 'capped' });
     purse.gate.close();
     const running = ask(key);
@@ -64,7 +64,7 @@ describe('with `on_exhausted: cap`, what is short is a useful answer: 42 of prom
     expect(spent.details).toMatchObject({ needed_credits: 0.442, spent_credits: 0.498, reserved_credits: 0 });
   });
 
-  test('a budget that is smaller never pays for it, though for less where less is asked for', async () => {
+  test('a budget that is too small for a useful answer never pays for it, but pays if the request needs less', async () => {
     const key = await purse.key({ kind: 'low' });
     const { details } = await expectError(await ask(key), 'request_exceeds_budget');
     expect(details).toMatchObject({ budget: 'low', limit_credits: 0.2, needed_credits: 0.442 });

@@ -7,7 +7,7 @@ const hello = [{ role: 'user', content: 'Say hello.' }];
 const box = useSignalbox();
 
 const ask = (body: object) => box.post('/v1/chat/completions', { model: 'auto', messages: hello, ...body });
-test.concurrent('every selector answers offline, and says that it is simulated', async () => {
+test.concurrent('every selector answers offline, and says that its answer is simulated', async () => {
   const selectors = ['auto', 'auto-fast', 'auto-cheap'];
   const answers = await Promise.all(selectors.map(async (model) => answerOf(await ask({ model }))));
   for (const { choices, platform, usage } of answers) {
@@ -21,7 +21,7 @@ test.concurrent('every selector answers offline, and says that it is simulated',
 test.concurrent.each([
   ['Say hello.', ['sim-small', 'sim-flash', 'sim-small']],
   ['Explain why water boils earlier on a mountain.', ['sim-large', 'sim-flash', 'sim-small']],
-])('“%s”: auto balances, auto-fast takes the fast model, auto-cheap the cheap one', async (content, models) => {
+])('“%s”: auto balances, auto-fast chooses the fast model, auto-cheap the cheap one', async (content, models) => {
   const routed = ['auto', 'auto-fast', 'auto-cheap'].map(async (model) => {
     const { platform } = await answerOf(await ask({ model, messages: [{ role: 'user', content }] }));
     return platform.routed_model;
@@ -29,7 +29,7 @@ test.concurrent.each([
   expect(await Promise.all(routed)).toEqual(models);
 });
 
-test.concurrent('a stream comes in pieces and ends well', async () => {
+test.concurrent('a simulated stream comes in pieces and ends correctly', async () => {
   const { chunks, done } = await eventsOf(await ask({ model: 'sim-flash', stream: true }));
   expect(done).toBe(true);
   expect(chunks.length).toBeGreaterThan(5);

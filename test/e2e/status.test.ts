@@ -7,7 +7,7 @@ import { expectError } from '../support/error-contract.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** `GET /admin/status`: the server at its database. */
+/** `GET /admin/status` describes the server and its place at the database. */
 const upstream = useUpstream();
 const box = useSignalbox(() => ({ policy: testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }) }));
 
@@ -28,13 +28,13 @@ async function figure(name: string): Promise<number> {
   return Number(new RegExp(`^${RegExp.escape(name)} (.+)$`, 'm').exec(page)?.[1]);
 }
 
-/** As another server on the folder does it, whose lock was removed. */
+/** Takes over the data folder, like another server after the lock was removed. */
 function takeOver(by: number): void {
   using db = new Database(join(box.data, 'signalbox.db'));
   db.run('UPDATE fence SET epoch = epoch + ?', [by]);
 }
 
-test('shows the place of the server, and that its copies are as the database is', async () => {
+test('the status shows the place of the server, and that its copies are up to date with the database', async () => {
   expect((await chat()).status).toBe(200);
   expect(await status()).toEqual({
     version: expect.any(String),
@@ -52,9 +52,9 @@ test('shows the place of the server, and that its copies are as the database is'
   expect(await figure('signalbox_instance_copy_age_seconds{subject="keys"}')).toBe(0);
 });
 
-test('a server that another one has fenced off says what happened and what to do, and takes part again if that was undone', async () => {
+test('a server that another server has fenced off says what happened and what to do, and works again if that is undone', async () => {
   takeOver(1);
-  // Without a request that would try to write.
+  // The server notices it without a request that would write.
   await waitFor(async () => (await box.get('/readyz')).status === 503);
   const sent = upstream.requests.length;
   await expectError(await chat(), 'overloaded');
@@ -76,8 +76,8 @@ test('a server that another one has fenced off says what happened and what to do
   expect(await status()).toMatchObject({ is_current: true, problem: null });
 });
 
-test('answers under way while a server is fenced off are delivered whole', async () => {
-  // Until their records have to name readings other than the policy's.
+test('running answers are completed while a server is fenced off', async () => {
+  // After some requests, records must refer to readings other than the policy's own figures.
   for (let sent = 0; sent < 20; sent++) await (await chat({ stream: true })).text();
   await Bun.sleep(1_500);
   upstream.next({ headersAfterMs: 2_500 }, { headersAfterMs: 2_500 });

@@ -6,7 +6,10 @@ import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** What else is in an answer that is cut at a stop. `plain` takes no stops, `taking` does; `claude` is the only one that `auto` may choose. */
+/**
+ * Other parts of an answer that is cut at a stop sequence. `plain` accepts no stop sequences, `taking` does; `auto` may choose only
+ * `claude`.
+ */
 const upstream = useUpstream();
 const claude = startFakeUpstream({ dialect: 'anthropic', key: UPSTREAM_KEY });
 afterAll(() => claude.stop());
@@ -30,14 +33,14 @@ const asked = { messages, max_tokens: 1_000 };
 const openai = () => new OpenAI({ apiKey: box.key, baseURL: `${box.url}/v1`, maxRetries: 0 });
 const chat = async (body: object) => answerOf(await box.post('/v1/chat/completions', { ...asked, ...body }));
 
-/** An event of a stream of OpenAI's. */
+/** An event of a stream of OpenAI. */
 function chunk(index: number, delta: object, finish: string | null = null, tokens: readonly string[] = []): string {
   const content = tokens.map((token) => ({ token, logprob: -1, bytes: null, top_logprobs: [] }));
   const choice = { index, delta, logprobs: tokens.length > 0 ? { content } : null, finish_reason: finish };
   return `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [choice] })}\n\n`;
 }
 
-test('each of several choices is cut for itself, and one without a stop goes on to its end', async () => {
+test('each of several choices is cut separately, and a choice without a stop sequence continues to its end', async () => {
   const raw = [
     chunk(0, { content: 'one E' }),
     chunk(1, { content: 'two E' }),
@@ -57,7 +60,7 @@ test('each of several choices is cut for itself, and one without a stop goes on 
   ]);
 });
 
-test('probabilities of tokens end with the text', async () => {
+test('the probabilities of tokens end with the text', async () => {
   const pieces = ['one', ' two', ' E', 'ND', ' more'];
   const raw = [...pieces.map((content) => chunk(0, { content }, null, [content])), chunk(0, {}, 'stop')];
   upstream.next({ form: 'sse', raw });
@@ -68,7 +71,7 @@ test('probabilities of tokens end with the text', async () => {
   expect(tokens.map(({ token }: { token: string }) => token)).toEqual(['one', ' two']);
 });
 
-test('stops are not sought in the arguments of tools, nor in text on both sides of a call', async () => {
+test('stop sequences are not searched in the arguments of tools, or across a tool call', async () => {
   const tools = [{ type: 'function' as const, function: { name: 'f', parameters: { type: 'object' } } }];
   const calls = [{ index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"x":"END"}' } }];
   const deltas = [{ content: 'I call. E' }, { tool_calls: calls }, { content: 'ND' }];
@@ -91,7 +94,7 @@ test.each([true, false])('structured output is cut like other text (stream: %p)'
   expect(text.join('')).toBe('{"a":1}');
 });
 
-test('an empty stop is left out, and keeps no other from the service that takes it', async () => {
+test('an empty stop sequence is omitted, and the others are still sent to a provider that accepts them', async () => {
   upstream.next({ text: 'one two' });
   const answer = await chat({ model: 'taking', stop: ['', 'END'] });
   expect(upstream.requests.at(-1)!.body).toMatchObject({ stop: ['END'] });
@@ -110,7 +113,7 @@ test('an empty stop is left out, and keeps no other from the service that takes 
 describe('the turn after a cut answer', () => {
   type Message = Record<string, unknown>;
 
-  /** The message as a careful client puts it together. */
+  /** Returns the message as a careful client assembles it. */
   async function answered(body: object, isStream: boolean): Promise<Message> {
     const response = await box.post('/v1/chat/completions', { ...asked, ...body, stream: isStream });
     if (!isStream) return Object((await answerOf(response)).choices[0]!.message);
@@ -122,45 +125,54 @@ describe('the turn after a cut answer', () => {
     };
   }
 
-  test.each([true, false])('has its thoughts, also where a selector chose the model (stream: %p)', async (isStream) => {
-    claude.next({
-      reasoning: 'I count.',
-      text: ['one', '\ntwo', ...Array.from({ length: 50 }, () => ' more')],
-      betweenChunksMs: 5,
-    });
-    const first = [{ role: 'user', content: `Count to nine, ${isStream}.` }];
-    const thinks = { model: 'auto', max_tokens: 3_000, reasoning_effort: 'low' };
-    const message = await answered({ ...thinks, messages: first, stop: ['\n'] }, isStream);
-    expect(message.content).toBe('one');
-    expect(message.reasoning_details).toBeArray();
-    claude.next({ text: 'ten' });
-    const next = await chat({ ...thinks, messages: [...first, message, { role: 'user', content: 'Go on.' }] });
-    expect(next.platform).toMatchObject({ routed_model: 'claude-sim', dropped: [] });
-  });
+  test.each([true, false])(
+    'the turn after a cut answer has the reasoning, also if a selector chose the model (stream: %p)',
+    async (isStream) => {
+      claude.next({
+        reasoning: 'I count.',
+        text: ['one', '\ntwo', ...Array.from({ length: 50 }, () => ' more')],
+        betweenChunksMs: 5,
+      });
+      const first = [{ role: 'user', content: `Count to nine, ${isStream}.` }];
+      const thinks = { model: 'auto', max_tokens: 3_000, reasoning_effort: 'low' };
+      const message = await answered({ ...thinks, messages: first, stop: ['\n'] }, isStream);
+      expect(message.content).toBe('one');
+      expect(message.reasoning_details).toBeArray();
+      claude.next({ text: 'ten' });
+      const next = await chat({ ...thinks, messages: [...first, message, { role: 'user', content: 'Go on.' }] });
+      expect(next.platform).toMatchObject({ routed_model: 'claude-sim', dropped: [] });
+    },
+  );
 
-  test.each([true, false])('finds its prompt in the cache of its service (stream: %p)', async (isStream) => {
-    const usage = { prompt_tokens: 1_000, completion_tokens: 9 };
-    const text = ['one ', 'END', ...Array.from({ length: 50 }, () => ' more')];
-    upstream.next({ text, betweenChunksMs: 5, usage }, { text: 'ten', usage });
-    const first = [{ role: 'user', content: `${isStream}: ${'You know the tides of the sea. '.repeat(170)}` }];
-    const message = await answered({ model: 'plain', messages: first, stop: ['END'] }, isStream);
-    const { platform } = await chat({
-      model: 'plain',
-      messages: [...first, message, { role: 'user', content: 'Go on.' }],
-    });
-    const record: unknown = await (await box.get(`/v1/decisions/${platform.decision_id}`)).json();
-    expect(Object(record).facts.cached_input_tokens.plain).toBeGreaterThan(1_000);
-  });
+  test.each([true, false])(
+    'the turn after a cut answer finds its prompt in the provider’s cache (stream: %p)',
+    async (isStream) => {
+      const usage = { prompt_tokens: 1_000, completion_tokens: 9 };
+      const text = ['one ', 'END', ...Array.from({ length: 50 }, () => ' more')];
+      upstream.next({ text, betweenChunksMs: 5, usage }, { text: 'ten', usage });
+      const first = [{ role: 'user', content: `${isStream}: ${'You know the tides of the sea. '.repeat(170)}` }];
+      const message = await answered({ model: 'plain', messages: first, stop: ['END'] }, isStream);
+      const { platform } = await chat({
+        model: 'plain',
+        messages: [...first, message, { role: 'user', content: 'Go on.' }],
+      });
+      const record: unknown = await (await box.get(`/v1/decisions/${platform.decision_id}`)).json();
+      expect(Object(record).facts.cached_input_tokens.plain).toBeGreaterThan(1_000);
+    },
+  );
 });
 
-test.each(['stop_reason', 'matched_stop'])('Messages name the stop that a server reports as `%s`', async (name) => {
-  const client = new Anthropic({ apiKey: box.key, baseURL: box.url, maxRetries: 0 });
-  const choice = { index: 0, message: { role: 'assistant', content: 'one ' }, finish_reason: 'stop', [name]: 'END' };
-  upstream.next({ form: 'json', raw: [JSON.stringify({ id: 'x', object: 'chat.completion', choices: [choice] })] });
-  const body = { model: 'taking', max_tokens: 100, messages, stop_sequences: ['END'] };
-  expect(await client.messages.create(body)).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' });
-  // The ID of a token names no stop.
-  const other = { ...choice, [name]: 7 };
-  upstream.next({ form: 'json', raw: [JSON.stringify({ id: 'x', object: 'chat.completion', choices: [other] })] });
-  expect(await client.messages.create(body)).toMatchObject({ stop_reason: 'end_turn', stop_sequence: null });
-});
+test.each(['stop_reason', 'matched_stop'])(
+  'Messages name the stop sequence that a server reports as `%s`',
+  async (name) => {
+    const client = new Anthropic({ apiKey: box.key, baseURL: box.url, maxRetries: 0 });
+    const choice = { index: 0, message: { role: 'assistant', content: 'one ' }, finish_reason: 'stop', [name]: 'END' };
+    upstream.next({ form: 'json', raw: [JSON.stringify({ id: 'x', object: 'chat.completion', choices: [choice] })] });
+    const body = { model: 'taking', max_tokens: 100, messages, stop_sequences: ['END'] };
+    expect(await client.messages.create(body)).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' });
+    // A token ID does not name a stop sequence.
+    const other = { ...choice, [name]: 7 };
+    upstream.next({ form: 'json', raw: [JSON.stringify({ id: 'x', object: 'chat.completion', choices: [other] })] });
+    expect(await client.messages.create(body)).toMatchObject({ stop_reason: 'end_turn', stop_sequence: null });
+  },
+);

@@ -6,8 +6,8 @@ import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /**
- * What answers that are cut at a stop cost their caller and the server. `plain`, `thinker` and `whole` take no stops; the
- * service of `whole` bills an aborted answer as if it had written all of it.
+ * The charge for answers that are cut at a stop sequence, for the caller and the operator. `plain`, `thinker` and `whole` accept no stop
+ * sequences. The provider of `whole` bills an aborted answer as if it were complete.
  */
 const upstream = useUpstream();
 const LACKS = '    lacks: [stop]\n';
@@ -32,7 +32,7 @@ const asked = { messages: [{ role: 'user', content: 'Count to nine.' }], max_tok
 const chat = (body: object, init: RequestInit = {}) => box.post('/v1/chat/completions', { ...asked, ...body }, init);
 const MORE = Array.from({ length: 100 }, () => ' more');
 
-/** A stream as its caller has it. */
+/** Returns a stream as its caller receives it. */
 async function streamed(body: object) {
   const { chunks, done } = await eventsOf(await chat({ ...body, stream: true }));
   const choices = chunks.flatMap((chunk) => chunk.choices);
@@ -44,7 +44,7 @@ async function streamed(body: object) {
   };
 }
 
-/** Tokens of output that a decision was charged for. */
+/** Returns the tokens of output that a decision was charged for. */
 async function outputOf(decision: string): Promise<number> {
   const { outcome } = await waitFor(async () => {
     const record: unknown = await (await box.get(`/v1/decisions/${decision}`)).json();
@@ -54,24 +54,27 @@ async function outputOf(decision: string): Promise<number> {
   return outcome.usage.completion_tokens;
 }
 
-describe('hidden thought before a stop', () => {
+describe('hidden reasoning before a stop sequence', () => {
   test.each([
     { ms: 300, perMs: 0.1 },
     { ms: 300, perMs: 0.2 },
     { ms: 900, perMs: 0.1 },
-  ])('of $ms ms is charged as its service bills it, at $perMs tokens a ms, or more', async ({ ms, perMs }) => {
-    const text = ['the whole answer. ', 'END', ...MORE];
-    upstream.next({ firstChunkAfterMs: ms, text, betweenChunksMs: 10 });
-    const answer = await streamed({ model: 'thinker' });
-    expect(answer.text).toBe('the whole answer. ');
-    expect(await outputOf(answer.platform.decision_id)).toBeGreaterThanOrEqual(ms * perMs);
-    // The silence of a model that does not think is no thought.
-    upstream.next({ firstChunkAfterMs: ms, text, betweenChunksMs: 10 });
-    const { platform } = await streamed({ model: 'plain' });
-    expect(await outputOf(platform.decision_id)).toBeLessThan(ms * 0.1);
-  });
+  ])(
+    'hidden reasoning of $ms ms is charged as its provider bills it, at $perMs tokens a ms, or more',
+    async ({ ms, perMs }) => {
+      const text = ['the whole answer. ', 'END', ...MORE];
+      upstream.next({ firstChunkAfterMs: ms, text, betweenChunksMs: 10 });
+      const answer = await streamed({ model: 'thinker' });
+      expect(answer.text).toBe('the whole answer. ');
+      expect(await outputOf(answer.platform.decision_id)).toBeGreaterThanOrEqual(ms * perMs);
+      // The silence of a model without reasoning does not count as reasoning.
+      upstream.next({ firstChunkAfterMs: ms, text, betweenChunksMs: 10 });
+      const { platform } = await streamed({ model: 'plain' });
+      expect(await outputOf(platform.decision_id)).toBeLessThan(ms * 0.1);
+    },
+  );
 
-  test('is charged within the cap', async () => {
+  test('hidden reasoning is charged up to the output limit', async () => {
     upstream.next({ firstChunkAfterMs: 500, text: ['so ', 'END', ...MORE], betweenChunksMs: 10 });
     const { platform } = await streamed({ model: 'thinker', max_tokens: 40 });
     expect(await outputOf(platform.decision_id)).toBe(40);
@@ -80,7 +83,7 @@ describe('hidden thought before a stop', () => {
   test.each([
     ['behind the answer', { firstChunkAfterMs: 400, text: ['so', ...MORE], betweenChunksMs: 10 }],
     ['before it', { firstChunkAfterMs: 20_000, text: 'so' }],
-  ])('is charged to a caller who leaves %s', async (_, behaviour) => {
+  ])('hidden reasoning is charged to a caller who disconnects %s', async (_, behaviour) => {
     upstream.next(behaviour);
     const settled = async () => (await closedBooks(box.data)).entries.filter(({ kind }) => kind === 'settle');
     const { length } = await settled();
@@ -93,10 +96,10 @@ describe('hidden thought before a stop', () => {
   });
 });
 
-describe('a stream that is cut at a service which bills an aborted answer whole', () => {
+describe('a cut stream of a provider that bills aborted answers in full', () => {
   const usage = { prompt_tokens: 10, completion_tokens: 50, total_tokens: 60 };
 
-  test('is read on to its end, and charged as reported', async () => {
+  test('a cut stream of a provider that bills aborted answers in full is read to its end, and charged as reported', async () => {
     const before = upstream.aborted;
     upstream.next({ text: ['one ', 'END', ...MORE.slice(0, 20)], betweenChunksMs: 5, usage });
     const answer = await streamed({ model: 'whole' });
@@ -105,7 +108,7 @@ describe('a stream that is cut at a service which bills an aborted answer whole'
     expect(upstream.aborted).toBe(before);
   });
 
-  test('is whole to its caller, though the service breaks off behind the stop', async () => {
+  test('a cut stream is complete for its caller, even if the provider breaks off after the stop sequence', async () => {
     upstream.next({ text: ['one ', 'END', ...MORE], betweenChunksMs: 5, cutAfter: 10 });
     const answer = await streamed({ model: 'whole' });
     expect(answer).toMatchObject({ text: 'one ', ends: ['stop'], done: true });
@@ -113,7 +116,7 @@ describe('a stream that is cut at a service which bills an aborted answer whole'
   });
 });
 
-test('many choices with long stops take little memory: all of a request share one search', async () => {
+test('many choices with long stop sequences take little memory, because all choices of a request share one search', async () => {
   const chunk = (index: number) =>
     `data: ${JSON.stringify({ id: 'x', choices: [{ index, delta: { content: 'x' }, finish_reason: null }] })}\n\n`;
   const raw = [Array.from({ length: 128 }, (_, at) => chunk(at)).join('')];
@@ -129,7 +132,7 @@ test('many choices with long stops take little memory: all of a request share on
     const responses = Array.from({ length: streams }, async () => {
       const body = { model: 'plain', n: 128, max_tokens: 16, stream: true, stop };
       const reader = (await chat(body, { signal: left.signal })).body!.pipeThrough(new TextDecoderStream()).getReader();
-      // All choices have begun once the last one has.
+      // All choices have begun once the last choice has begun.
       for (let text = ''; !text.includes('"index":127'); ) text += (await reader.read()).value!;
     });
     await Promise.all(responses);
@@ -138,7 +141,7 @@ test('many choices with long stops take little memory: all of a request share on
     return held;
   };
   const few = await hold(2);
-  // 20 MB each before.
+  // Without the shared search, each request would take 20 MB.
   expect((await hold(12)) - few).toBeLessThan(10 * 4_000_000);
   upstream.behave({});
 });

@@ -7,7 +7,7 @@ import { inTime } from '../support/in-time.ts';
 import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** Answers in the gateway's process; says its usage long after its end. */
+/** A plugin that answers in the gateway's process and reports its usage long after its end. */
 const LATE = `import { defineProvider, plainUsage, Type } from 'signalbox/plugin';
 export const late = defineProvider({
   name: 'late',
@@ -27,7 +27,7 @@ export const late = defineProvider({
 });
 `;
 
-/** `up` takes stops, but its models `plain` and `growing` have none of them; `claude` is Anthropic's. */
+/** The provider `up` accepts stop sequences, but its models `plain` and `growing` do not. `claude` is a model of Anthropic. */
 const upstream = useUpstream();
 const claude = startFakeUpstream({ dialect: 'anthropic', key: UPSTREAM_KEY });
 afterAll(() => claude.stop());
@@ -53,8 +53,8 @@ const TEXT = ['one ', 'two E', 'ND', ' three ', 'four'];
 const openai = () => new OpenAI({ apiKey: box.key, baseURL: `${box.url}/v1`, maxRetries: 0 });
 const anthropic = () => new Anthropic({ apiKey: box.key, baseURL: box.url, maxRetries: 0 });
 
-describe('a stop of a model that takes none', () => {
-  test('in JSON cuts the text, and the whole answer is charged as reported', async () => {
+describe('a stop sequence for a model that accepts none', () => {
+  test('a stop sequence in JSON cuts the text, and the whole answer is charged as reported', async () => {
     upstream.next({ text: TEXT.join(''), usage: { prompt_tokens: 10, completion_tokens: 50, total_tokens: 60 } });
     const answer = await answerOf(await box.post('/v1/chat/completions', { ...chat, model: 'plain', stop: ['END'] }));
     expect(answer.choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: 'one two ' } });
@@ -63,7 +63,7 @@ describe('a stop of a model that takes none', () => {
     expect(upstream.requests.at(-1)!.text).not.toContain('"stop"');
   });
 
-  test('in a stream ends it at once: the service is left, and what it may bill is charged', async () => {
+  test('a stop sequence ends a stream at once: the call is aborted, and what the provider may bill is charged', async () => {
     const before = upstream.aborted;
     upstream.next({ text: [...TEXT, ...Array.from({ length: 200 }, () => ' more')], betweenChunksMs: 20 });
     const stream = await openai().chat.completions.create({ ...chat, model: 'plain', stop: 'END', stream: true });
@@ -83,7 +83,7 @@ describe('a stop of a model that takes none', () => {
     expect(platform.credits_consumed).toBeGreaterThan(0);
   });
 
-  test('of Messages is named as what ended the message', async () => {
+  test('Messages report the stop sequence that ended the message', async () => {
     upstream.next({ text: TEXT }, { text: TEXT.join('') });
     const body = { model: 'plain', max_tokens: 1_000, messages, stop_sequences: ['END', 'nine'] };
     const message = await anthropic().messages.stream(body).finalMessage();
@@ -94,7 +94,7 @@ describe('a stop of a model that takes none', () => {
     }
   });
 
-  test('leaves no model out: advice, and a selector, choose as without it', async () => {
+  test('a stop sequence excludes no model: recommendations and selectors choose as without it', async () => {
     const advice = (await (await box.post('/v1/route', { ...chat, model: 'auto', stop: 'END' })).json()) as {
       recommended_model: string;
     };
@@ -106,7 +106,7 @@ describe('a stop of a model that takes none', () => {
   });
 });
 
-describe('a cut stream whose service stays silent', () => {
+describe('a cut stream whose provider stays silent', () => {
   /** An event of OpenAI's stream: a piece of a choice, or its end. */
   const event = (index: number, content: string | null): string => {
     const choice = {
@@ -119,7 +119,7 @@ describe('a cut stream whose service stays silent', () => {
   const usage = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 50 } })}\n\n`;
   const whole = event(0, 'one END two') + event(0, null);
 
-  /** The answers to streams of several choices, of a service that writes this and then neither goes on nor ends. */
+  /** Returns the answers to streams with several choices. The provider writes these events and then neither continues nor ends. */
   async function answersTo(model: string, n: number, raw: readonly string[], more: Behaviour = {}) {
     upstream.next({ form: 'sse', keepOpen: true, raw, ...more });
     const { chunks, done } = await eventsOf(
@@ -136,7 +136,7 @@ describe('a cut stream whose service stays silent', () => {
   }
   const one = { done: true, texts: ['one '], ends: ['stop'] };
 
-  test('has its usage where that comes within a second of its end', async () => {
+  test('a cut stream has its usage if the usage arrives within a second after its end', async () => {
     const raw = [whole, usage];
     expect(await answersTo('plain', 1, raw, { betweenChunksMs: 20 })).toEqual({
       ...one,
@@ -145,7 +145,7 @@ describe('a cut stream whose service stays silent', () => {
     });
   });
 
-  // A second is what it may take.
+  // The wait may take up to a second.
   test.each<[string, string, number, readonly string[], Behaviour]>([
     ['has ended it', 'plain', 1, [whole], {}],
     [
@@ -157,14 +157,14 @@ describe('a cut stream whose service stays silent', () => {
     ],
     ['has ended all choices, one of them without a stop', 'plain', 2, [whole, event(1, 'three'), event(1, null)], {}],
   ])(
-    'waits a second at most for the usage where its service %s, and is charged as a whole answer',
+    'a cut stream waits at most a second for the usage if its provider %s, and is charged as a complete answer',
     async (_, model, n, raw, more) => {
       const before = upstream.aborted;
       const cut = await inTime(4_000, () => answersTo(model, n, raw, more));
       await waitFor(() => upstream.aborted > before);
       expect(cut).toMatchObject({ done: true, texts: ['one ', 'three'].slice(0, n), estimated: true });
       expect(cut.ends).toEqual(Array(n).fill('stop'));
-      // All that the service wrote is counted.
+      // Everything that the provider wrote is counted.
       const uncut = await answersTo('taking', n, raw.slice(0, 3), { keepOpen: false });
       expect(uncut).toMatchObject({ texts: ['one END two', 'three'].slice(0, n), credits: cut.credits });
     },
@@ -173,21 +173,21 @@ describe('a cut stream whose service stays silent', () => {
   test.each<[string, readonly string[]]>([
     ['all choices were cut', [event(0, 'one END two'), event(1, 'threeEND')]],
     [
-      'its service has ended the last one, and would go on with the other',
+      'the provider has ended the last choice, and would continue the other',
       [event(0, 'one END'), event(1, 'three'), event(1, null)],
     ],
     [
-      'its service has ended the first one, and would go on with the other',
+      'the provider has ended the first choice, and would continue the other',
       [event(1, 'three'), event(1, null), event(0, 'one END')],
     ],
-  ])('does not wait where %s: no usage is due, and the call is aborted', async (_, raw) => {
+  ])('a cut stream does not wait if %s: no usage is expected, and the call is aborted', async (_, raw) => {
     const before = upstream.aborted;
     const cut = await inTime(1_000, () => answersTo('plain', 2, raw));
     expect(cut).toMatchObject({ done: true, texts: ['one ', 'three'], ends: ['stop', 'stop'], estimated: true });
     await waitFor(() => upstream.aborted > before);
   });
 
-  test('of a plugin in the gateway’s process waits no longer either', async () => {
+  test('a cut stream of a plugin in the gateway’s process waits no longer than a second either', async () => {
     const response = () => box.post('/v1/chat/completions', { ...chat, model: 'late', stop: 'END', stream: true });
     const { chunks, done } = await inTime(4_000, async () => eventsOf(await response()));
     expect([done, chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')]).toEqual([true, 'one ']);
@@ -195,14 +195,14 @@ describe('a cut stream whose service stays silent', () => {
   });
 });
 
-test('a stop of a model that takes it is sent to it, and its answer is not touched', async () => {
+test('a stop sequence is sent to a model that accepts it, and its answer is not changed', async () => {
   upstream.next({ text: 'one two END' });
   const answer = await answerOf(await box.post('/v1/chat/completions', { ...chat, model: 'taking', stop: 'END' }));
   expect(upstream.requests.at(-1)!.body).toMatchObject({ stop: ['END'] });
   expect(answer.choices[0]?.message.content).toBe('one two END');
 });
 
-test('a stop that is blank, which Anthropic refuses, is cut here; another is sent, and the one that was found is named', async () => {
+test('a blank stop sequence, which Anthropic refuses, is cut by Signalbox; others are sent, and the one found is reported', async () => {
   claude.next({ text: 'one\ntwo' });
   const blank = await answerOf(await box.post('/v1/chat/completions', { ...chat, model: 'claude-sim', stop: ['\n'] }));
   expect(blank.choices[0]?.message.content).toBe('one');
@@ -211,7 +211,7 @@ test('a stop that is blank, which Anthropic refuses, is cut here; another is sen
   expect(claude.requests.at(-1)!.text).toContain('"stop_sequences":["END"]');
 });
 
-test('stops beyond the bounds are refused by their field', async () => {
+test('stop sequences beyond the limits are refused with the name of their field', async () => {
   const refused = async (path: string, body: object) => {
     const response = await box.post(path, { ...chat, model: 'plain', ...body });
     return { status: response.status, text: await response.text() };
@@ -224,7 +224,7 @@ test('stops beyond the bounds are refused by their field', async () => {
   expect(many.text).toContain('stop_sequences');
 });
 
-test('a cut answer is no failure of its endpoint, which stays well', async () => {
+test('a cut answer does not count as a failure of its endpoint', async () => {
   for (let at = 0; at < 8; at++) {
     upstream.next({ text: [...TEXT, ...Array.from({ length: 50 }, () => ' more')], betweenChunksMs: 5 });
     const response = await box.post('/v1/chat/completions', { ...chat, model: 'plain', stop: 'END', stream: true });

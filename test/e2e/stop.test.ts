@@ -25,7 +25,7 @@ afterAll(async () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A data folder that stays between starts. */
+/** Returns a data folder that stays between starts. */
 function newPath(): string {
   const folder = temporaryFolder();
   folders.push(folder);
@@ -41,13 +41,13 @@ async function start(options: Parameters<typeof startSignalbox>[0]): Promise<Sig
 describe('SIGTERM', () => {
   const draining = (box: Signalbox) => waitFor(() => box.lines.some((line) => line.includes('"draining"')));
 
-  test('cuts off a request that gets money only when the others are cut off, and leaves nothing open', async () => {
+  test('SIGTERM cuts off a request that gets money only when other requests are cut off, and leaves no hold open', async () => {
     const more =
       'budgets: [{ name: one, limit_credits: 0.8, window: total, on_exhausted: reject }]\nledger: { contention_wait_ms: 10000 }\n';
     const scarce = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } }, more);
     const box = await start({ policy: scarce, env: UPSTREAM_ENV, data: newPath(), args: ['--drain-ms', '0'] });
     const before = upstream.requests.length;
-    // Whoever comes behind the first would be answered.
+    // Requests after the first one would be answered.
     upstream.next({ hang: 'headers' });
     const ask = () => box.post('/v1/chat/completions', { model: 'best', messages: hello, max_tokens: 100 });
     const holder = ask();
@@ -63,7 +63,7 @@ describe('SIGTERM', () => {
     expect(box.lines.filter((line) => line.includes('"outcome":"abandoned"'))).toHaveLength(2);
   });
 
-  test('lets running requests finish, refuses new connections, and ends with 0', async () => {
+  test('SIGTERM lets running requests finish, refuses new connections, and ends the server with 0', async () => {
     const box = await start({ policy, env: UPSTREAM_ENV });
     const before = upstream.requests.length;
     upstream.next({ text: 'JSON to its end', headersAfterMs: 400 });
@@ -81,7 +81,7 @@ describe('SIGTERM', () => {
     expect(await box.exited).toBe(0);
   });
 
-  test('cuts off what is longer than the drain time with an error, and settles it', async () => {
+  test('SIGTERM cuts off requests that take longer than the drain time, with an error, and settles them', async () => {
     const data = newPath();
     const box = await start({ policy, env: UPSTREAM_ENV, data, args: ['--drain-ms', '100'] });
     const before = upstream.requests.length;
@@ -98,7 +98,7 @@ describe('SIGTERM', () => {
     expect(last.platform.credits_consumed).toBeGreaterThan(0);
     const cut = await json;
     expect(cut.status).toBe(503);
-    // It is charged: nobody should send it again unasked.
+    // The request is charged, so the client must not retry automatically.
     expect(cut.headers.get('x-should-retry')).toBe('false');
     expect(await box.exited).toBe(0);
 
@@ -112,7 +112,7 @@ describe('SIGTERM', () => {
   });
 });
 
-test('after kill -9 with an open stream, the next start charges the orphan and says so', async () => {
+test('after kill -9 with an open stream, the next start charges the orphaned hold and logs it', async () => {
   const data = newPath();
   const env = { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: makeTestKey() };
   const box = await start({ isProcess: true, policy, env, data });

@@ -7,7 +7,7 @@ import { runHere } from '../support/run-here.ts';
 import { startSignalbox, temporaryFolder, withKey, writePolicy } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** The same operation answers alike: over HTTP, as a command at a running server, and as a command on the database. */
+/** The same operation has the same result over HTTP, as a command that uses a running server, and as a command on the database. */
 const upstream = useUpstream();
 const policy = testPolicy(
   { up: upstream.url, spare: upstream.url },
@@ -30,7 +30,7 @@ interface Made {
 const made = async (path: string, body: object) => (await box.post(path, body)).json() as Promise<Made>;
 const read = async <Body>(path: string, init = {}) => (await (await box.get(path, init)).json()) as Body;
 
-/** What a command gives at the running server, which is what it gives on the database. */
+/** Returns the result of a command through the running server, and expects the same result on the database. */
 async function alike(...args: string[]) {
   const timeless = (text: string) => text.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d UTC/g, 'then');
   const [served, stored] = [await box.run(...args), await box.run(...args, '--offline')];
@@ -39,12 +39,12 @@ async function alike(...args: string[]) {
 }
 const listed = async (...args: string[]) => JSON.parse((await alike(...args, '--json')).out) as { data: object[] };
 
-/** A command on the policy of the server. */
+/** Runs a command on the policy of the server. */
 const onPolicy = (...args: string[]) => runHere([...args, '--data', box.data], UPSTREAM_ENV);
 const explain = (key: string) => onPolicy('policy', 'explain', folder, '--key', key, '--model', 'best', '--json');
 
 describe('a filter by a team or a user', () => {
-  test('finds what was recorded, by its name or address while it exists, and by its ID when it was deleted', async () => {
+  test('a filter finds records by the name or address of a team or user while it exists, and by its ID after it was deleted', async () => {
     const team = await made('/admin/teams', { name: 'search' });
     const user = await made('/admin/users', { name: 'Ada', email: 'ada@example.com', team: team.id });
     const { key } = await made('/admin/keys', { user: user.id });
@@ -85,7 +85,7 @@ describe('a filter by a team or a user', () => {
       expect([filter, ...(await found(...filter))]).toEqual([filter, ...once]);
   });
 
-  test('that nothing was recorded of leaves the list empty', async () => {
+  test('a filter on a team or user without records returns an empty list', async () => {
     for (const list of ['decisions list', 'keys list', 'users list'])
       expect([list, (await listed(...list.split(' '), '--team', 'none')).data]).toEqual([list, []]);
     const csv = (await alike('ledger', 'usage', '--by', 'team', '--team', 'none', '--format', 'csv')).out;
@@ -95,7 +95,7 @@ describe('a filter by a team or a user', () => {
     expect([code, out.trim().split('\n').length]).toEqual([0, 1]);
   });
 
-  test('by an address of several users is refused with their IDs', async () => {
+  test('a filter on an address that several users share is refused with their IDs', async () => {
     const twins = await Promise.all([1, 2].map(() => made('/admin/users', { email: 'twin@example.com' })));
     for (const path of ['usage', 'traffic', 'decisions', 'keys'])
       await expectError(await box.get(`/admin/${path}?user=twin@example.com`), 'invalid_value', 'user');
@@ -104,7 +104,7 @@ describe('a filter by a team or a user', () => {
     for (const { id } of twins) expect(err).toContain(id);
   });
 
-  test('by a user is refused to a key with the scope report, in the same words everywhere', async () => {
+  test('a filter on a user is refused for a key with the scope report, with the same words everywhere', async () => {
     const { key } = await made('/admin/keys', { scopes: ['report'] });
     const messages = await Promise.all(
       ['usage', 'traffic', 'decisions'].map(async (path) => {
@@ -117,7 +117,7 @@ describe('a filter by a team or a user', () => {
 });
 
 describe('`policy explain --key` without a server', () => {
-  test('refuses a key that does not work as the server does', async () => {
+  test('`policy explain --key` without a server refuses a key that does not work, as the server does', async () => {
     const user = await made('/admin/users', { name: 'Bob' });
     const [revoked, suspended, ofUser] = await Promise.all(
       [{}, {}, { user: user.id }].map((body) => made('/admin/keys', body)),
@@ -140,7 +140,7 @@ describe('`policy explain --key` without a server', () => {
 });
 
 describe('a wallet', () => {
-  test('that is unknown is not shown, and one that is blocked is listed, with a balance or without', async () => {
+  test('an unknown wallet is not shown; a blocked wallet is listed, with or without a balance', async () => {
     const [unknown, blocked] = WALLETS;
     await expectError(await box.get(`/admin/wallets/${unknown}`), 'not_found');
     expect(await alike('wallets', 'show', unknown)).toMatchObject({
@@ -154,7 +154,7 @@ describe('a wallet', () => {
     expect((await listed('wallets', 'list')).data).toEqual([row]);
     expect(await read('/admin/wallets')).toMatchObject({ data: [row] });
     expect((await alike('wallets', 'show', blocked)).code).toBe(0);
-    // There is nothing for the server to follow.
+    // The server has no change to apply.
     expect(await alike('wallets', 'unblock', unknown)).toMatchObject({ code: 0, err: '' });
     expect(await read(`/admin/trail?subject=${unknown}`)).toMatchObject({ data: [] });
     // A grant counts before the server books it.
@@ -165,7 +165,7 @@ describe('a wallet', () => {
 });
 
 describe('a report that is printed', () => {
-  test('shows the period before, and until when it is counted', async () => {
+  test('a printed report shows the previous period, and until when it is counted', async () => {
     const { out } = await alike('traffic', 'show', '--compare', 'before');
     expect(out).toMatch(/ BEFORE REQUESTS +BEFORE CREDITS\n/);
     expect((await alike('traffic', 'show')).out).not.toContain('BEFORE');
@@ -173,7 +173,7 @@ describe('a report that is printed', () => {
     expect((await box.run('ledger', 'usage')).out).toContain(`Counted until ${minute}`);
   });
 
-  test('is JSON by `--format json` as by `--json`, which contradicts another format', async () => {
+  test('`--format json` prints the same JSON as `--json`, which conflicts with another format', async () => {
     const [named, flagged] = await Promise.all(
       [['--format', 'json'], ['--json']].map((flags) => box.run('ledger', 'usage', '--by', 'day', ...flags)),
     );
@@ -183,14 +183,14 @@ describe('a report that is printed', () => {
     expect((await box.run('ledger', 'usage', '--format', 'json', '--json')).code).toBe(0);
   });
 
-  test('of funds by a name that none has is refused', async () => {
+  test('a report on funds with an unknown name is refused', async () => {
     await expectError(await box.get('/admin/ledger?name=nope'), 'not_found', 'name');
     expect((await alike('ledger', 'status', '--name', 'nope')).code).toBe(1);
     expect((await alike('ledger', 'status', '--name', 'all')).code).toBe(0);
   });
 });
 
-test('a method that a path does not take is refused with the path that it was read as', async () => {
+test('the error about a method that a path does not support names the path', async () => {
   const answer = await box.post('/admin/keys/count', {});
   expect(answer.headers.get('allow')).toBe('GET, PATCH');
   expect((await expectError(answer, 'method_not_allowed')).message).toContain('/admin/keys/{id}');
@@ -208,7 +208,7 @@ describe('a push while no server follows pushes', () => {
   const pushed = async (data: string, env: Readonly<Record<string, string>>) =>
     JSON.parse((await runHere(['policy', 'push', folder, '--json', '--data', data], env)).out) as { revision: string };
 
-  test('stores the revision that the server shows for the same files, with its variables and without', async () => {
+  test('a push stores the revision that the server shows for the same files, with or without its variables', async () => {
     const data = temporaryFolder();
     const shown = await revisionAt(data);
     expect(await pushed(data, UPSTREAM_ENV)).toMatchObject({ revision: shown });
@@ -219,7 +219,7 @@ describe('a push while no server follows pushes', () => {
   });
 });
 
-test('`policy check` and `policy test` print the answers of their requests', async () => {
+test('`policy check` and `policy test` print the answers of the API', async () => {
   for (const tool of ['check', 'test']) {
     const { out } = await onPolicy('policy', tool, folder, '--json', ...(tool === 'test' ? ['--coverage'] : []));
     expect(await (await box.post(`/admin/policy/${tool}`, {})).json()).toEqual(JSON.parse(out));

@@ -9,7 +9,7 @@ import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 
-/** One application passes these on any store, and so do two on one. */
+/** One application passes these tests on any store, and so do two applications that share a store. */
 const STORES: Readonly<Record<string, { readonly world: () => World; readonly count: number }>> = {
   'in memory': { world: () => new World(), count: 1 },
   'on the hostile store': { world: () => new World({ faults: SLOW, seed: seedOf('hostile e2e') }), count: 1 },
@@ -53,7 +53,7 @@ async function ask(fleet: Fleet, key: string, path: string, body?: object, heade
 }
 
 function suite(open: () => Fleet, upstreamOf: () => ReturnType<typeof startFakeUpstream>): void {
-  test('a key is made, and its chat answered and metered: its usage and decision say the same', async () => {
+  test('a key is created, its chat is answered and metered, and its usage and its decision agree', async () => {
     const fleet = open();
     const key = await fleet.makeKey();
     const answer = await ask(fleet, key, CHAT, QUESTION);
@@ -73,7 +73,7 @@ function suite(open: () => Fleet, upstreamOf: () => ReturnType<typeof startFakeU
     expect([status, body.error?.code]).toEqual([402, 'request_exceeds_budget']);
   });
 
-  test('an answer that is asked for again by its idempotency key is repeated, and charged once', async () => {
+  test('a repeat with the same Idempotency-Key gets the stored answer, and is charged once', async () => {
     const key = await open().makeKey();
     const again = { 'idempotency-key': 'once' };
     const first = await ask(open(), key, CHAT, QUESTION, again);
@@ -83,7 +83,7 @@ function suite(open: () => Fleet, upstreamOf: () => ReturnType<typeof startFakeU
     expect((await ask(open(), key, '/v1/usage')).body).toMatchObject({ days: [{ charges: 1 }] });
   });
 
-  test('where the store refuses, no request is sent to a provider', async () => {
+  test('if the store refuses, no request is sent to a provider', async () => {
     const { world, makeKey } = open();
     const key = await makeKey();
     const before = upstreamOf().requests.length;
@@ -103,7 +103,7 @@ function suite(open: () => Fleet, upstreamOf: () => ReturnType<typeof startFakeU
     expect((await ask(open(), key, '/v1/feedback', score)).body).toMatchObject({ result: 'repeated' });
   });
 
-  test('the audit of all that was booked finds nothing', async () => {
+  test('the audit of everything that was booked finds nothing', async () => {
     const store: OpenStore = open().world.store;
     const { findings, totals } = await auditLedger(store.journal, { idle: true });
     expect(findings).toEqual([]);

@@ -4,7 +4,7 @@ import { useSignalbox } from '../support/use.ts';
 
 const box = useSignalbox();
 
-test('a strategy given by its name leads to the selectors, in every dialect', async () => {
+test('the error about a strategy named as a model suggests the selectors, in every dialect', async () => {
   const messages = [{ role: 'user', content: 'Hi' }];
   const bodies = {
     '/v1/chat/completions': { messages },

@@ -4,7 +4,7 @@ import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { useSignalbox } from '../support/use.ts';
 
-/** A server whose chat template takes one system message, at the beginning: Qwen's, by vLLM. */
+/** A server whose chat template accepts one system message, at the beginning: Qwen's template, with vLLM. */
 const template = startFakeUpstream({
   key: UPSTREAM_KEY,
   behaviour: ({ body }) =>
@@ -53,12 +53,12 @@ const BODIES: Readonly<Record<string, object>> = {
   '/v1/responses': {
     store: false,
     instructions: 'Be brief.',
-    // As Codex sends them: a developer's message beside the instructions.
+    // Codex sends a developer message in addition to the instructions.
     input: [{ role: 'developer', content: 'Be kind.' }, ...turns],
   },
 };
 
-/** Where the model reads the instruction: as the operator's, or in the user's words, marked. */
+/** Where the model reads the instruction: as a system message, or in the user's message, marked. */
 const AS_USER: Readonly<Record<string, string>> = {
   'qwen3.8-27b': '<system>\nAnswer in French.\n</system>',
   'claude-haiku-4-5': '<system-reminder>\nAnswer in French.\n</system-reminder>',
@@ -72,28 +72,31 @@ const OF: Readonly<Record<string, keyof typeof upstreams>> = {
 };
 
 describe.each(Object.keys(BODIES))('a system message in the middle of %s', (path) => {
-  test.each(Object.keys(OF))('goes to %s as it takes one', async (model) => {
-    const response = await box.post(path, { ...BODIES[path], model });
-    expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
-    const { asked, text } = upstreams[OF[model]!].requests.at(-1)!;
-    expect(asked.system).toContain('Be brief.');
-    const marked = AS_USER[model];
-    if (marked === undefined) return expect(text).toContain('Answer in French.');
-    expect(asked.system).not.toContain('French');
-    const last = asked.turns.at(-1);
-    expect([last?.role, last?.text.replace(/\s+/g, ' ')]).toEqual([
-      'user',
-      `What is red? ${marked.replaceAll('\n', ' ')}`,
-    ]);
-  });
+  test.each(Object.keys(OF))(
+    'a system message in the middle is sent to %s in a form that it accepts',
+    async (model) => {
+      const response = await box.post(path, { ...BODIES[path], model });
+      expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+      const { asked, text } = upstreams[OF[model]!].requests.at(-1)!;
+      expect(asked.system).toContain('Be brief.');
+      const marked = AS_USER[model];
+      if (marked === undefined) return expect(text).toContain('Answer in French.');
+      expect(asked.system).not.toContain('French');
+      const last = asked.turns.at(-1);
+      expect([last?.role, last?.text.replace(/\s+/g, ' ')]).toEqual([
+        'user',
+        `What is red? ${marked.replaceAll('\n', ' ')}`,
+      ]);
+    },
+  );
 });
 
 const [hello, hi, red, french] = turns;
-describe.each(['/v1/chat/completions', '/v1/messages'])('where Claude refuses a system message, %s', (path) => {
+describe.each(['/v1/chat/completions', '/v1/messages'])('if Claude refuses a system message in %s', (path) => {
   test.each<[string, (object | undefined)[]]>([
     ['behind an answer', [hello, hi, french]],
-    ['amid the user’s words', [hello, hi, french, red, french, hello]],
-  ])('has it %s not as the user’s own words', async (_, messages) => {
+    ['within the user’s message', [hello, hi, french, red, french, hello]],
+  ])('the instruction is sent %s, but not as the user’s own words', async (_, messages) => {
     const response = await box.post(path, { max_tokens: 99, model: 'claude-opus-4-8', messages });
     expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
     const { turns: sent } = claude.requests.at(-1)!.asked;
@@ -102,7 +105,7 @@ describe.each(['/v1/chat/completions', '/v1/messages'])('where Claude refuses a 
   });
 });
 
-test('nothing comes between a call and its result where a server takes system messages at the beginning only', async () => {
+test('nothing is inserted between a tool call and its result if a server accepts system messages only at the beginning', async () => {
   const call = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } };
   const [user, calls] = [turns[0]!, { role: 'assistant', content: null, tool_calls: [call] }];
   const result = { role: 'tool', tool_call_id: 'c1', content: 'Red.' };
@@ -113,7 +116,7 @@ test('nothing comes between a call and its result where a server takes system me
   expect(template.requests.at(-1)!.body.messages).toEqual([user, calls, { ...result, content: marked }]);
 });
 
-test('a recommended model takes it, too, by a selector', async () => {
+test('a recommended model also accepts it, through a selector', async () => {
   const response = await box.post('/v1/chat/completions', { ...BODIES['/v1/chat/completions'], model: 'auto' });
   expect(response.status).toBe(200);
 });

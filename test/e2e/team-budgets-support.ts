@@ -20,7 +20,7 @@ export const chat = (box: Signalbox, key: string) =>
     { model: 'm', messages: [{ role: 'user', content: 'Hi.' }], max_tokens: 100 },
     withKey(key),
   );
-/** The Credits of a request. */
+/** Returns the Credits that a request cost. */
 export async function spend(box: Signalbox, key: string): Promise<number> {
   const response = await chat(box, key);
   expect(response.status).toBe(200);
@@ -31,7 +31,7 @@ export interface Fund {
   readonly name: string;
   readonly spent_credits: number;
 }
-/** What each window of the budget `cap` has spent. */
+/** Returns what each window of the budget `cap` has spent. */
 export async function spentIn(box: Signalbox): Promise<readonly number[]> {
   const { funds } = (await (await box.get('/admin/ledger?name=cap')).json()) as { funds: readonly Fund[] };
   return funds.map(({ spent_credits }) => spent_credits);

@@ -33,7 +33,7 @@ const kept = () => {
 };
 afterAll(() => folders.forEach((folder) => void rmSync(folder, { recursive: true, force: true })));
 
-/** A folder with a policy, and an empty one for data. */
+/** A folder with a policy, and an empty folder for data. */
 function stage(policy: string) {
   const home = kept();
   const [policies, data] = [join(home, 'policies'), join(home, 'data')];
@@ -54,10 +54,10 @@ const live = async (files: Readonly<Record<string, string>>, run: (at: LivePolic
   }
 };
 
-describe.each([1, 2])('a budget that matches `team.name`, in version %i of the language', (version) => {
+describe.each([1, 2])('a budget that matches `team.name`, in policy version %i', (version) => {
   const policy = base.replace('version: 1', `version: ${version}`);
 
-  test('counts the keys of the team, and no key with a label `team` of the same text', async () => {
+  test('the budget counts the keys of the team, and no key with a label `team` of the same text', async () => {
     const teams = 'teams:\n  - { name: search }\n  - { name: ads }\n';
     await live({ 'policy.yaml': policy, 'teams.yaml': teams, 'budget.yaml': SEARCH }, async ({ box }) => {
       const search = await made(box, '/admin/keys', { team: 'search' });
@@ -68,7 +68,7 @@ describe.each([1, 2])('a budget that matches `team.name`, in version %i of the l
     });
   });
 
-  test('refuses requests of the team alone when it is full', async () => {
+  test('a full budget refuses only the requests of its team', async () => {
     const teams = 'teams:\n  - { name: search }\n  - { name: ads }\n';
     const cap = budget('team.name in ["search", "ads"]', 0.5);
     await live({ 'policy.yaml': policy, 'teams.yaml': teams, 'budget.yaml': cap }, async ({ box }) => {
@@ -84,7 +84,7 @@ describe.each([1, 2])('a budget that matches `team.name`, in version %i of the l
 });
 
 describe('a renamed team', () => {
-  test('keeps the window of its budget: at once, after a restart, and under its new name in the policy', async () => {
+  test('a renamed team keeps the window of its budget: at once, after a restart, and under its new name in the policy', async () => {
     const at = stage(base);
     let box = await at.start();
     await made(box, '/admin/teams', { name: 'search' });
@@ -113,7 +113,7 @@ describe('a renamed team', () => {
     await box.stop();
   });
 
-  test('keeps a name in its budget that another team had before it', async () => {
+  test('a renamed team keeps a name in its budget that another team had before', async () => {
     await live({ 'policy.yaml': base }, async ({ box, write, reload }) => {
       await made(box, '/admin/teams', { name: 'a1' });
       await made(box, '/admin/teams', { name: 'search' });
@@ -132,7 +132,7 @@ describe('a renamed team', () => {
     });
   });
 
-  test('never loses a name that a budget states: the rename that would do so is refused, with the names it can have', async () => {
+  test('a rename cannot take a name away that a budget uses: it is refused, with the names that the team can have', async () => {
     await live({ 'policy.yaml': base }, async ({ box, write, reload }) => {
       const { id } = await made(box, '/admin/teams', { name: 'search' });
       write('budget.yaml', SEARCH);
@@ -147,7 +147,7 @@ describe('a renamed team', () => {
     });
   });
 
-  test('leaves its former name to a new team: the budget then covers the new one, without an edit', async () => {
+  test('a new team may use the earlier name of a renamed team: the budget then covers the new team, without an edit', async () => {
     await live({ 'policy.yaml': base }, async ({ box, write, reload }) => {
       await made(box, '/admin/teams', { name: 'search' });
       const old = await made(box, '/admin/keys', { team: 'search' });
@@ -168,7 +168,7 @@ describe('a renamed team', () => {
 
 const declared = (entry: string, name: string) => base + declaredTeam(entry, name);
 
-/** What the own budget of a team has spent. */
+/** Returns what the own budget of a team has spent. */
 async function spentBy(box: Signalbox, team: string): Promise<number> {
   const response = await box.get(`/admin/teams/${team}`);
   const { budgets } = (await response.json()) as { budgets: readonly Fund[] };
@@ -176,7 +176,7 @@ async function spentBy(box: Signalbox, team: string): Promise<number> {
 }
 
 describe('a team that the policy renames with `formerly`', () => {
-  test('keeps its ID, keys and windows: at once, after a restart, and without `formerly`', async () => {
+  test('a team renamed with `formerly` keeps its ID, keys and windows: at once, after a restart, and without `formerly`', async () => {
     const at = stage(declared('name: billing', 'billing'));
     let box = await at.start();
     const { key } = await made(box, '/admin/keys', { team: 'billing' });
@@ -202,7 +202,7 @@ describe('a team that the policy renames with `formerly`', () => {
     await box.stop();
   });
 
-  test('is renamed by the start of a server, too', async () => {
+  test('a server’s start also renames a team with `formerly`', async () => {
     const at = stage(declared('name: billing', 'billing'));
     let box = await at.start();
     const { key } = await made(box, '/admin/keys', { team: 'billing' });
@@ -216,7 +216,7 @@ describe('a team that the policy renames with `formerly`', () => {
     await box.stop();
   });
 
-  test('is a new team without `formerly`: `policy check` and the server warn before, and a command says how to rename', async () => {
+  test('without `formerly` it is a new team: `policy check` and the server warn first, and a command says how to rename', async () => {
     const at = stage(declared('name: billing', 'billing'));
     const box = await at.start();
     const refused = await box.run('teams', 'change', 'billing', '--name', 'finance');
@@ -241,7 +241,7 @@ describe('a team that the policy renames with `formerly`', () => {
   });
 });
 
-test('a team that the policy declares and names in the same edit is counted from its first request', async () => {
+test('the budget of a team that the same edit declares counts from the team’s first request', async () => {
   await live({ 'policy.yaml': base }, async ({ box, write, reload, status }) => {
     write('teams.yaml', `teams:\n  - { name: search }\n${SEARCH}`);
     expect((await reload()).status).toBe(200);
@@ -252,8 +252,8 @@ test('a team that the policy declares and names in the same edit is counted from
   });
 });
 
-describe('a name that no team has', () => {
-  test('is an error of a reload, with its place and the team that is meant; the active policy stays', async () => {
+describe('a budget with the name of a team that does not exist', () => {
+  test('an unknown team name is an error of a reload, with its location and the probable name; the active policy stays', async () => {
     await live({ 'policy.yaml': base }, async ({ box, write, reload }) => {
       await made(box, '/admin/teams', { name: 'search' });
       write('budget.yaml', budget('team.name == "serach"'));
@@ -275,7 +275,7 @@ describe('a name that no team has', () => {
     });
   });
 
-  test('is an error of `policy check` where there is a data folder, and an open question without one', async () => {
+  test('an unknown team name is an error of `policy check` with a data folder; without one, the check leaves it open', async () => {
     const at = stage(base);
     const box = await at.start();
     await made(box, '/admin/teams', { name: 'search' });
@@ -290,13 +290,13 @@ describe('a name that no team has', () => {
     expect(JSON.parse(json.out)).toMatchObject({ errors: 0, unchecked_teams: ['serach'] });
   });
 
-  test('keeps a server with a new data folder from starting', async () => {
+  test('an unknown team name prevents a server with a new data folder from starting', async () => {
     const at = stage(base + SEARCH);
     await expect(at.start()).rejects.toThrow('the server did not start');
   });
 });
 
-test('`policy check` warns of a policy with both the label `team` and teams', async () => {
+test('`policy check` warns about a policy that uses both the label `team` and teams', async () => {
   const both = `${budget('key.labels.team == "search"')}teams:\n  - { name: search }\n`;
   const folder = writePolicy({ 'policy.yaml': base, 'budget.yaml': both });
   const alone = writePolicy({ 'policy.yaml': base, 'budget.yaml': budget('key.labels.team == "search"') });

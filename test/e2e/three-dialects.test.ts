@@ -6,10 +6,10 @@ import type { Behaviour } from '../support/fake-upstream.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** A request says the same in every dialect: the same decision, content, usage and charge, in JSON and in events. */
+/** The same request has the same result in every dialect: decision, content, usage and charge, in JSON and in events. */
 const PRICE = { input: 4, output: 16 };
 const [first, second] = [useUpstream(), useUpstream()];
-/** Their own callers' requests go out as they came, and so do the answers. */
+/** Requests of callers in these providers' own dialects are passed through unchanged, and so are the answers. */
 const [claude, responds] = [useUpstream({ dialect: 'anthropic' }), useUpstream()];
 const UPSTREAMS = [first, second, claude, responds];
 const box = useSignalbox(() => ({
@@ -53,7 +53,7 @@ async function ask({ surface, isStream }: Given, { model, cap, question, tool }:
   return isStream ? surface.streamed(text) : surface.content(JSON.parse(text));
 }
 
-/** All that the dialects must agree on. */
+/** Everything that the dialects must agree on. */
 function told({ text, tools, finish, platform }: AnswerContent): object {
   const { routed_model: model, route_reason: reason, credits_consumed: credits, estimated } = platform!;
   const called = tools.map(({ name, arguments: input }) => ({ name, input }));
@@ -67,17 +67,17 @@ const words = fc.array(fc.constantFrom('a', ' tide', ' of', ' Köln', ' 潮', '\
 const cases = fc.record({
   model: fc.constantFrom('auto', 'auto-cheap', 'best', 'plain', 'claude', 'responds'),
   cap: fc.integer({ min: 16, max: 400 }),
-  // Anthropic takes no message of white space alone.
+  // Anthropic accepts no message that is only white space.
   question: words.map((all) => all.join('')).filter((text) => text.trim() !== ''),
   answer: words,
   calls: fc.boolean(),
-  // A report above what a question of one letter can be is billed to the operator.
+  // If an upstream reports more than a one-letter question can have, the operator pays for the excess.
   prompt: fc.integer({ min: 1, max: 33 }),
   output: fc.integer({ min: 1, max: 16 }),
 });
 type World = typeof cases extends fc.Arbitrary<infer T> ? T : never;
 
-/** Throws where two ways differ. */
+/** Throws if two ways differ. */
 async function agree(world: World, read: typeof told = told): Promise<void> {
   const { model, cap, question, answer, calls, prompt, output } = world;
   const usage = { prompt_tokens: prompt, completion_tokens: output };
@@ -100,7 +100,7 @@ test('the same request has the same decision, content and charge in each dialect
   );
 });
 
-test('a dialect that loses the end of a text is noticed', async () => {
+test('the law about dialects catches a dialect that loses the end of a text', async () => {
   let nth = 0;
   const broken = (content: AnswerContent): object =>
     told(++nth % WAYS.length === 4 ? { ...content, text: content.text.slice(0, -1) } : content);

@@ -7,7 +7,7 @@ import { runHere } from '../support/run-here.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
-/** Traces of the real server, as a collector gets them. */
+/** Traces of a real server, as a collector receives them. */
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = `00-${TRACE}-b7ad6b7169203331-01`;
 const STEPS = ['admit', 'pin', 'profile', 'shortlist', 'decide', 'reserve', 'dispatch', 'settle'];
@@ -31,7 +31,7 @@ afterEach(async () => {
 });
 afterAll(() => Promise.all([common?.box.stop(), common?.collector.stop()]));
 
-/** `best` is at `first`; `plain`, less good, at `second`. */
+/** `best` is at the provider `first`; `plain`, which is less good, at `second`. */
 const policy = (): string =>
   testPolicy(
     { first: first.url, second: second.url },
@@ -45,13 +45,13 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<void> 
 
 const boxFor = ({ url }: Collector, env: Readonly<Record<string, string>> = {}): Promise<Signalbox> =>
   startSignalbox({
-    // OpenTelemetry reads it from the environment of the process.
+    // OpenTelemetry reads this variable from the environment of the process.
     isProcess: 'OTEL_EXPORTER_OTLP_HEADERS' in env,
     policy: policy(),
     env: { ...UPSTREAM_ENV, OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_SCHEDULE_DELAY: '20', ...env },
   });
 
-/** One server for all tests whose upstreams do well: it knows nothing against them. */
+/** One server for all tests whose upstreams work, so that it records no failures of them. */
 let common: { readonly box: Signalbox; readonly collector: Collector } | null = null;
 async function join(): Promise<void> {
   if (common === null) {
@@ -71,7 +71,7 @@ const chat = (body: object = {}, headers: Readonly<Record<string, string>> = {})
     { headers },
   );
 
-/** The spans of the one request that was traced, its own first, then by their beginning. */
+/** Returns the spans of the one request that was traced: first the request's own span, then the others by their beginning. */
 async function arrived(): Promise<readonly [root: ArrivedSpan, ...rest: ArrivedSpan[]]> {
   const root = await waitFor(() => collector.spans.find(({ kind }) => kind === 'server'));
   const rest = collector.spans.filter((span) => span !== root);
@@ -82,7 +82,7 @@ async function arrived(): Promise<readonly [root: ArrivedSpan, ...rest: ArrivedS
 const ofKind = (spans: readonly ArrivedSpan[], kind: string) => spans.filter((span) => span.kind === kind);
 const names = (spans: readonly ArrivedSpan[]) => spans.map(({ name }) => name);
 
-/** Steps are within the request, calls within the dispatch, in time as in the tree. */
+/** Expects that steps are within the request and calls within the dispatch, in time and in the tree. */
 function expectTree(spans: readonly ArrivedSpan[]): void {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   const [root] = spans;
@@ -97,9 +97,9 @@ function expectTree(spans: readonly ArrivedSpan[]): void {
   }
 }
 
-describe('A chat', () => {
+describe('the trace of a chat', () => {
   for (const stream of [false, true]) {
-    test(`as ${stream ? 'a stream' : 'JSON'} is a span with its eight steps and its call`, async () => {
+    test(`the trace of a chat as ${stream ? 'a stream' : 'JSON'} has a span with its eight steps and its call`, async () => {
       await join();
       const response = await chat({ stream });
       const { platform, usage } = stream
@@ -140,7 +140,7 @@ describe('A chat', () => {
     });
   }
 
-  test('that was streamed for a while lasts until its end, and so does its dispatch', async () => {
+  test('the spans of a streamed chat and of its dispatch last until the stream ends', async () => {
     await join();
     first.next({ text: ['a', 'b', 'c'], betweenChunksMs: 60 });
     await (await chat({ stream: true })).text();
@@ -150,7 +150,7 @@ describe('A chat', () => {
     expect(Number(dispatch.end - dispatch.start) / 1e6).toBeGreaterThan(100);
   });
 
-  test('that fails over has a span for each attempt, the failed one with its error', async () => {
+  test('a chat that fails over has a span for each attempt, and the failed one has its error', async () => {
     await start();
     first.behave({ status: 500 });
     await chat();
@@ -167,7 +167,7 @@ describe('A chat', () => {
     expect(spans[0].error).toBeNull();
   });
 
-  test('that gets no answer is an error', async () => {
+  test('the span of a chat without an answer is an error', async () => {
     await start();
     for (const upstream of [first, second]) upstream.behave({ status: 500 });
     expect((await chat()).status).toBeGreaterThanOrEqual(500);
@@ -178,7 +178,7 @@ describe('A chat', () => {
     expect(ofKind(spans, 'client').every(({ error }) => error === 'server')).toBe(true);
   });
 
-  test('whose caller leaves has its spans all the same', async () => {
+  test('a chat whose caller disconnects still has its spans', async () => {
     await start();
     first.behave({ text: ['a', 'b'], hang: 2 });
     const leaving = new AbortController();
@@ -196,18 +196,18 @@ describe('A chat', () => {
   });
 });
 
-describe('What was not carried out', () => {
-  test('has the steps that it came through: a refused request', async () => {
+describe('the trace of a request that is not carried out', () => {
+  test('the trace of a refused request has the steps until its refusal', async () => {
     await join();
     expect((await chat({ max_tokens: -1 })).status).toBe(400);
     const spans = await arrived();
     expectTree(spans);
     expect(names(spans.slice(1))).toEqual(['admit']);
-    // The caller's own mistake is no error of the server.
+    // A mistake of the caller is not an error of the server.
     expect(spans[0]).toMatchObject({ error: null, attributes: { 'http.response.status_code': 400 } });
   });
 
-  test('ends with the decision where only a recommendation is asked for', async () => {
+  test('the trace of a recommendation ends with the decision', async () => {
     await join();
     const response = await box.post('/v1/route', { messages: [{ role: 'user', content: 'Say hello.' }] });
     const { decision_id } = await adviceOf(response);
@@ -218,8 +218,8 @@ describe('What was not carried out', () => {
   });
 });
 
-describe('The trace of a caller', () => {
-  test('goes on here, and at each provider by the span of its call', async () => {
+describe('the trace of a caller', () => {
+  test('a caller’s trace continues in the server, and at each provider under the span of its call', async () => {
     await start();
     first.behave({ status: 500 });
     await chat({}, { traceparent: PARENT, tracestate: 'vendor=value' });
@@ -232,7 +232,7 @@ describe('The trace of a caller', () => {
     );
   });
 
-  test('that is not sampled is not sampled here, and goes to the provider as such', async () => {
+  test('a caller’s unsampled trace is not sampled here, and is passed to the provider as unsampled', async () => {
     await join();
     await chat({}, { traceparent: PARENT.replace(/01$/, '00') });
     await chat();
@@ -241,7 +241,7 @@ describe('The trace of a caller', () => {
     expect(first.requests[0]!.headers.get('traceparent')).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
   });
 
-  test('does not go on where nothing is traced', async () => {
+  test('a caller’s trace is not continued if nothing is traced', async () => {
     await start({ OTEL_SDK_DISABLED: 'true' });
     await chat({}, { traceparent: PARENT, tracestate: 'vendor=value' });
     const { headers } = first.requests[0]!;
@@ -249,8 +249,8 @@ describe('The trace of a caller', () => {
   });
 });
 
-describe('Sampling', () => {
-  test('by a name that there is not stops the start with one sentence', async () => {
+describe('the sampling of traces', () => {
+  test('an unknown sampler prevents the start, with one sentence', async () => {
     const env = { ...UPSTREAM_ENV, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_SAMPLER: 'sometimes' };
     const { code, err, out } = await runHere(['serve', '--port', '0', '--data', `${box.data}-none`], env);
     expect(code).not.toBe(0);
@@ -259,8 +259,8 @@ describe('Sampling', () => {
   });
 });
 
-describe('A collector', () => {
-  test('gets the headers that a file holds, and those that replace them with the next batch', async () => {
+describe('a collector of traces', () => {
+  test('the collector gets the headers from a file, and changed headers with the next batch', async () => {
     const folder = temporaryFolder();
     const file = `${folder}/headers`;
     writeFileSync(file, 'x-token=collector-secret-one,x-plain=%20a\n');
@@ -275,7 +275,7 @@ describe('A collector', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('gets neither words nor secrets', async () => {
+  test('the collector gets neither texts of requests nor secrets', async () => {
     const canary = 'xylophonequartz';
     await start({ OTEL_EXPORTER_OTLP_HEADERS: 'x-token=collector-secret', OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip' });
     first.behave({ status: 500, error: { message: `no ${canary}` } });
@@ -303,21 +303,21 @@ describe('A collector', () => {
     expect(box.lines.join('\n')).not.toContain('collector-secret');
   });
 
-  test('that stalls slows no request, and not the stop for longer than it is waited for', async () => {
+  test('a stalled collector delays no request, and delays the stop only for the time that it is waited for', async () => {
     collector.behave('stall');
     await start();
     await chat();
     await waitFor(() => collector.requests.length > 0);
     const began = performance.now();
     for (let at = 0; at < 20; at++) expect((await chat()).status).toBe(200);
-    // Far less than the ten seconds that the collector is waited for.
+    // Far less than the ten seconds for which the collector is waited for.
     expect(performance.now() - began).toBeLessThan(8_000);
     box.signal('SIGTERM');
     expect(await box.exited).toBe(0);
     expect(box.lines.some((line) => line.includes('traces cannot be exported'))).toBe(true);
   });
 
-  test('gets what waits before the server stops', async () => {
+  test('the collector gets the waiting spans before the server stops', async () => {
     await start({ OTEL_BSP_SCHEDULE_DELAY: '600000' });
     await chat();
     expect(collector.requests).toHaveLength(0);
@@ -326,7 +326,7 @@ describe('A collector', () => {
     expect(ofKind(collector.spans, 'server')).toHaveLength(1);
   });
 
-  test('is counted at /metrics', async () => {
+  test('the metrics count the spans that the collector got', async () => {
     await start();
     await chat();
     const { length } = await arrived();

@@ -6,7 +6,7 @@ import { answerOf } from '../support/answers.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 import { chat, makeKey, PATIENCE, start, USAGE, upstream, useServers } from './ledger-support.ts';
 
-/** Traffic as the admin API tells it: of requests, refunds and failures that a server has just served. */
+/** Traffic in the admin API: requests, refunds and failures that a server has just handled. */
 useServers();
 
 async function traffic(box: Signalbox, query: string): Promise<Static<typeof Traffic>> {
@@ -19,7 +19,7 @@ async function traffic(box: Signalbox, query: string): Promise<Static<typeof Tra
 const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
 
 test(
-  'requests, charges and refunds are told by every dimension at once, and agree with the ledger',
+  'requests, charges and refunds are reported by every dimension at once, and agree with the ledger',
   async () => {
     const box = await start();
     const [one, two] = [await makeKey(box, '--label', 'env=live'), await makeKey(box)];
@@ -78,7 +78,7 @@ test(
 );
 
 test(
-  'the command shows the same as the API, and a rebuild beside the server counts the same again',
+  'the command shows the same as the API, and a rebuild while the server runs counts the same again',
   async () => {
     const box = await start();
     upstream.behave(USAGE);
@@ -103,7 +103,7 @@ test(
 );
 
 test(
-  'a question that is too large or has no sense is refused with its field',
+  'a query that is too large or invalid is refused with its field',
   async () => {
     const box = await start();
     const cases = [

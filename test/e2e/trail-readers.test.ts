@@ -9,12 +9,12 @@ import { expectError } from '../support/error-contract.ts';
 import { residentMiB } from '../support/process.ts';
 import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder, withKey } from '../support/signalbox.ts';
 
-/** Who verifies and exports a long trail, and reads the export slowly or not at all. */
+/** Clients that verify and export a long audit trail, and read the export slowly or not at all. */
 
-/** The server counts idle time in steps of 4 s, so that this is 4 to 8 s. */
+/** The server counts idle time in steps of 4 s, so that this means 4 to 8 s. */
 const STALLED_S = 5;
 const ENTRIES = 1_000;
-/** Characters of an entry: those of a key with a thousand models. */
+/** The size of an entry in characters, as for a key with a thousand models. */
 const ENTRY = 16_000;
 const env = { SIGNALBOX_API_KEY: makeTestKey() };
 const data = temporaryFolder();
@@ -48,7 +48,7 @@ function exportDeaf(url: string, key: string, path = EXPORT): DeafCaller {
   return caller;
 }
 
-/** The status of an export that is left at once. */
+/** Returns the status of an export that is closed at once. */
 async function statusOf(key: string, on = box): Promise<number> {
   const { status, body } = await on.get(EXPORT, withKey(key));
   await body?.cancel();
@@ -58,7 +58,7 @@ async function statusOf(key: string, on = box): Promise<number> {
 const auditors = (count: number) =>
   Promise.all(Array.from({ length: count }, (_, at) => box.makeKey('--name', `auditor ${at}`, '--scope', 'admin')));
 
-test.each(['/admin/trail/verify', EXPORT])('%s lets other requests through while it reads', async (path) => {
+test.each(['/admin/trail/verify', EXPORT])('%s lets the server handle other requests while it reads', async (path) => {
   let isOver = false;
   const reading = box
     .get(path)
@@ -72,7 +72,7 @@ test.each(['/admin/trail/verify', EXPORT])('%s lets other requests through while
   expect(between).toBeGreaterThan(10);
 });
 
-test('one verification runs at a time: the next one of the same key gets 429, and another caller 503', async () => {
+test('only one verification runs at a time: another of the same key gets 429, and another caller gets 503', async () => {
   const [other = ''] = await auditors(1);
   const first = box.get('/admin/trail/verify');
   const again = box.get('/admin/trail/verify');
@@ -84,7 +84,7 @@ test('one verification runs at a time: the next one of the same key gets 429, an
   expect(await (await box.get('/admin/trail/verify', withKey(other))).json()).toMatchObject({ is_whole: true });
 });
 
-test('an export that is left, or asked for by HEAD, takes no place', async () => {
+test('an export that is closed early, or requested with HEAD, takes no place', async () => {
   for (let at = 0; at < 5; at++) {
     expect((await box.get(EXPORT, { method: 'HEAD' })).status).toBe(200);
     await waitFor(async () => (await statusOf(box.key)) === 200);
@@ -96,13 +96,13 @@ test('an export that is left, or asked for by HEAD, takes no place', async () =>
   await waitFor(async () => (await statusOf(box.key)) === 200);
 });
 
-test('clients that read nothing are disconnected though they go on to send, and make room; a slow one is not', async () => {
+test('clients that read nothing are disconnected although they send more, and release their places; a slow client is not', async () => {
   const [first = '', ...keys] = await auditors(5);
   const [last = ''] = keys;
   const slow = exportDeaf(box.url, box.key);
   for (const key of [first, first, first, first, ...keys.flatMap((key) => [key, key, key])].slice(0, 15))
     exportDeaf(box.url, key);
-  // Of an answer that is no stream, too.
+  // This is also tested with an answer that is not a stream.
   exportDeaf(box.url, last, '/admin/trail?limit=60');
   await waitFor(async () => (await statusOf(first)) === 429);
   await waitFor(async () => (await statusOf(last)) === 503);
@@ -114,7 +114,7 @@ test('clients that read nothing are disconnected though they go on to send, and 
   try {
     await waitFor(async () => (await statusOf(first)) === 200, 30_000);
     await waitFor(() => deaf.every((caller) => caller === slow || !caller.send(Buffer.from('x'))), 10_000);
-    // It has read for longer than any client may stand still.
+    // The slow client has read for longer than a client may be idle.
     await waitFor(() => performance.now() - begun > 2 * STALLED_S * 1_000, 30_000);
     const so = received;
     await waitFor(() => received > so + 200_000, 10_000);
@@ -123,7 +123,7 @@ test('clients that read nothing are disconnected though they go on to send, and 
   }
 });
 
-test('stalled exports hold a page each and no more', async () => {
+test('each stalled export holds one page and no more', async () => {
   const copy = temporaryFolder();
   cpSync(join(data, 'signalbox.db'), join(copy, 'signalbox.db'));
   const server = await startSignalbox({ data: copy, env, isProcess: true });

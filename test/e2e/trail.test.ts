@@ -9,7 +9,7 @@ import { testPolicy } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
-/** Who did what when from where, as an operator and an auditor come upon it. */
+/** Who did what, when and from where, as an operator and an auditor find it in the audit trail. */
 const policy = (more = '') =>
   testPolicy({ first: 'http://127.0.0.1:9' }, { best: { endpoints: ['first'], price: { input: 1, output: 4 } } }, more);
 const PROXIES = 'gateway: { trusted_proxies: ["127.0.0.0/8"] }\n';
@@ -48,7 +48,7 @@ const linesOf = (text: string) =>
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-/** A copy of the data folder in which somebody has written, with the triggers out of the way. */
+/** Verifies a copy of the data folder that was changed without the triggers. */
 async function verifyCopy(change: string, ...flags: string[]) {
   const copy = temporaryFolder();
   try {
@@ -65,10 +65,10 @@ async function verifyCopy(change: string, ...flags: string[]) {
   }
 }
 
-test('a change has who, what and from where: a caller behind a trusted proxy, and the user of a terminal', async () => {
+test('an entry has the author, the action and the address: a caller after a trusted proxy, or the user of a terminal', async () => {
   const made = await box.post('/admin/keys', { name: 'app' }, FORWARDED);
   const { id } = (await made.json()) as { id: string };
-  // The command waits for the server to look.
+  // The command waits until the server polls.
   const looking = setInterval(() => timers.fire(), 20);
   expect((await box.run('keys', 'grant', id, '5', '--note', 'invoice')).code).toBe(0);
   clearInterval(looking);
@@ -86,7 +86,7 @@ test('a change has who, what and from where: a caller behind a trusted proxy, an
   expect(JSON.parse((await box.run('trail', 'list', '--subject', id, '--json')).out).data).toEqual([grant, create]);
 });
 
-test('the list is filtered by actor, action and time, by request and by command', async () => {
+test('the list is filtered by actor, action and time, by the API and by a command', async () => {
   const made = await box.post('/admin/keys', { name: 'filtered' });
   const { id } = (await made.json()) as { id: string };
   const [{ actor, time } = { actor: null, time: '' }] = await trail(`?key=${id}`);
@@ -110,7 +110,7 @@ test('the list is filtered by actor, action and time, by request and by command'
   expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('--action must be one of') });
 });
 
-test('each policy that comes into force is in the trail, with who asked for it; a refused one is not', async () => {
+test('each policy that becomes active is in the audit trail, with who requested it; a refused policy is not', async () => {
   const [first] = (await trail()).filter(({ action }) => action === 'load');
   expect(first).toMatchObject({ actor: { kind: 'server' }, details: { cause: 'start', before: { revision: null } } });
   writeFileSync(join(folder, 'policy.yaml'), policy(`${PROXIES}records: { retention_days: 31 }\n`));
@@ -129,7 +129,7 @@ test('each policy that comes into force is in the trail, with who asked for it; 
   expect((await trail()).filter(({ action }) => action === 'load')).toHaveLength(2);
 });
 
-test('the head is noted in the folder and in the log each minute, and at the end of an export', async () => {
+test('the head of the audit trail is stored in the folder and in the log each minute, and at the end of an export', async () => {
   expect(timers.intervals).toContain(60_000);
   const [{ id } = { id: 0 }] = await trail();
   timers.fire();
@@ -165,7 +165,7 @@ test.each([
   expect(code).toBe(2);
 });
 
-test('an export finds what was cut after it, where the folder has no note', async () => {
+test('an export proves that entries after it were cut off, even if the folder has no stored head', async () => {
   const file = join(box.data, 'export.jsonl');
   writeFileSync(file, (await box.run('trail', 'export')).out);
   const cut = 'DELETE FROM trail WHERE id = (SELECT max(id) FROM trail)';
@@ -176,10 +176,10 @@ test('an export finds what was cut after it, where the folder has no note', asyn
   expect(nothing.err).toContain('has no line with the id and hash of an entry');
 });
 
-describe('by request', () => {
+describe('verifying the audit trail over HTTP', () => {
   const json = async (path: string) => (await (await box.get(path)).json()) as Record<string, unknown>;
 
-  test('the trail is verified against the note of the server, and heads that the caller has', async () => {
+  test('the audit trail is verified against the stored head of the server, and heads that the caller has', async () => {
     const report = await json('/admin/trail/verify');
     expect(report).toMatchObject({ is_whole: true, faults: [], confirmed: 1 });
     const { id, hash } = report.head as { id: number; hash: string };
@@ -192,7 +192,7 @@ describe('by request', () => {
     await expectError(await box.get('/admin/trail/verify?against=12'), 'invalid_value', 'against');
   });
 
-  test('the export has the lines of the command, of a time, with the head behind them', async () => {
+  test('the export over HTTP has the lines of the command, for a period, followed by the head', async () => {
     const exported = await box.get('/admin/trail/export');
     expect(exported.headers.get('content-type')).toBe('application/x-ndjson');
     const lines = linesOf(await exported.text());
@@ -204,7 +204,7 @@ describe('by request', () => {
     await expectError(await box.get('/admin/trail/export?from=soon'), 'invalid_value', 'from');
   });
 
-  test('pages follow each other by `before`, and the command prints the same', async () => {
+  test('pages of the audit trail follow each other with `before`, and the command prints the same', async () => {
     const all = await trail();
     const [first, second] = [
       await json('/admin/trail?limit=2'),
@@ -221,7 +221,7 @@ describe('by request', () => {
     await expectError(await box.get('/admin/trail?before=x'), 'invalid_value', 'before');
   });
 
-  test('words are erased, and the name of who erased them is kept', async () => {
+  test('words are erased from the audit trail, and the name of the person who erased them is kept', async () => {
     const made = (await (await box.post('/admin/keys', { name: 'forget-me' })).json()) as { id: string };
     const erased = await box.post('/admin/trail/erase', { subject: made.id });
     expect(await erased.json()).toMatchObject({ object: 'trail.erasure', subject: made.id });
@@ -233,7 +233,7 @@ describe('by request', () => {
   });
 });
 
-test('a reset of scores is in the trail', async () => {
+test('a reset of scores is in the audit trail', async () => {
   expect((await box.run('learn', 'reset', '--yes')).code).toBe(0);
   expect((await trail())[0]).toMatchObject({
     ...{ actor: { kind: 'cli' }, action: 'reset' },
@@ -241,7 +241,7 @@ test('a reset of scores is in the trail', async () => {
   });
 });
 
-test('the words of a key are erased from its changes, and the trail is whole', async () => {
+test('the words of a key are erased from its changes, and the audit trail stays valid', async () => {
   const created = (await trail()).find(({ details }) => details.name === 'app');
   const id = created?.key_id ?? '';
   expect((await box.run('trail', 'erase', '--subject', id)).err).toContain('cannot be restored');
@@ -260,7 +260,7 @@ test('the words of a key are erased from its changes, and the trail is whole', a
   );
 });
 
-test('the retention of the policy removes old entries, behind an anchor that the check accepts', async () => {
+test('the retention of the policy removes old entries, and leaves an anchor that the check accepts', async () => {
   const data = temporaryFolder();
   const DAYS_31 = 31 * 86_400_000;
   const options = {

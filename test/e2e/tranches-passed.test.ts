@@ -9,7 +9,7 @@ import { checkStream } from '../support/open-responses/schemas.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { startSignalbox } from '../support/signalbox.ts';
 
-/** Streams that go out as they come while their hold grows: in the dialects of Anthropic and OpenAI themselves. */
+/** Streams that are passed through unchanged while their hold grows, in the dialects of Anthropic and OpenAI. */
 interface Told {
   readonly text: string;
   readonly isCut: boolean;
@@ -20,15 +20,15 @@ interface PassedDialect {
   readonly adapter: string;
   readonly path: string;
   readonly reports: ServiceAnswer['reports'];
-  /** The least share of the money that is of use. Without usage as it is written, an answer is counted by its bytes. */
+  /** The least share of the money that must be useful. Without usage reports during the stream, an answer is counted by its bytes. */
   readonly useful: number;
   wire(kind: AnswerKind): MeteredWire;
   readonly body: object;
-  /** Reads a stream, and holds it to the rules of its dialect. */
+  /** Reads a stream, and checks it against the rules of its dialect. */
   read(events: string): Told;
 }
 
-/** The text of an answer, whatever it is part of. Arguments that were cut are no object. */
+/** Returns the text of an answer, wherever it is in the value. Arguments that were cut are not an object. */
 function textIn(value: unknown): string {
   if (!isObject(value)) return '';
   const { input, content, summary, arguments: args } = value;
@@ -79,7 +79,7 @@ afterEach(async () => {
   for (const one of running.splice(0)) await one.stop();
 });
 
-/** Asks so many times at once. */
+/** Sends this many requests at once. */
 async function ask(dialect: PassedDialect, kind: AnswerKind, credits: number, answers: number, tokens: number) {
   const { adapter, path, reports, wire, body, read } = dialect;
   const answer = { tokens, atOnce: 4, reports, afterAbort: 20 } as const;
@@ -115,7 +115,7 @@ const costOf = (output: number): number => PROMPT_TOKENS + 4 * output;
 const sum = (figures: readonly number[]): number => figures.reduce((all, one) => all + one, 0);
 
 for (const [name, dialect] of Object.entries(DIALECTS)) {
-  test(`a stream of ${name} that goes out as it came comes whole while its hold grows, and is charged what its service bills`, async () => {
+  test(`a stream of ${name} that is passed through arrives completely while its hold grows, and is charged what its provider bills`, async () => {
     const { told, bills, raises, spent } = await ask(dialect, 'text', 4, 1, 600);
     const platform = expect.objectContaining({ credits_consumed: costOf(600) / 1_000, estimated: false });
     expect<unknown>(told).toEqual([{ text: TOKEN.repeat(600), isCut: false, platform }]);
@@ -124,26 +124,23 @@ for (const [name, dialect] of Object.entries(DIALECTS)) {
     expect(spent).toBe(costOf(600) * 1_000);
   });
 
-  describe.each<AnswerKind>(['text', 'thinking', 'call'])(
-    `a stream of ${name} that goes out as it came: %s`,
-    (kind) => {
-      test('is cut where the money ends, and ends in good order', async () => {
-        const { told, bills, raises, spent } = await ask(dialect, kind, 3.3, 3, 800);
-        expect(bills.map(({ isAborted }) => isAborted)).toEqual([true, true, true]);
-        for (const { text, isCut, platform } of told) {
-          expect([isCut, TOKEN.repeat(800).startsWith(text)]).toEqual([true, true]);
-          expect(platform).toMatchObject({ output_capped_by: 'purse', estimated: true });
-        }
-        expect(raises).toBeGreaterThan(0);
-        expect(sum(told.map(({ platform }) => Number(platform.credits_consumed) * 1e6))).toBeCloseTo(spent, 0);
-        // The service bills no more than is charged.
-        const billed = sum(bills.map((bill) => costOf(bill.billed)));
-        expect(billed * 1_000).toBeLessThanOrEqual(spent);
-        expect(spent).toBeLessThanOrEqual(3_300_000);
-        const received = sum(told.map(({ text }) => costOf(text.length / TOKEN.length)));
-        expect(received).toBeLessThanOrEqual(billed);
-        expect(received).toBeGreaterThan(dialect.useful * 3_300);
-      });
-    },
-  );
+  describe.each<AnswerKind>(['text', 'thinking', 'call'])(`a stream of ${name} that is passed through: %s`, (kind) => {
+    test('a stream that is passed through is cut when the money ends, and ends correctly', async () => {
+      const { told, bills, raises, spent } = await ask(dialect, kind, 3.3, 3, 800);
+      expect(bills.map(({ isAborted }) => isAborted)).toEqual([true, true, true]);
+      for (const { text, isCut, platform } of told) {
+        expect([isCut, TOKEN.repeat(800).startsWith(text)]).toEqual([true, true]);
+        expect(platform).toMatchObject({ output_capped_by: 'purse', estimated: true });
+      }
+      expect(raises).toBeGreaterThan(0);
+      expect(sum(told.map(({ platform }) => Number(platform.credits_consumed) * 1e6))).toBeCloseTo(spent, 0);
+      // The provider bills no more than is charged.
+      const billed = sum(bills.map((bill) => costOf(bill.billed)));
+      expect(billed * 1_000).toBeLessThanOrEqual(spent);
+      expect(spent).toBeLessThanOrEqual(3_300_000);
+      const received = sum(told.map(({ text }) => costOf(text.length / TOKEN.length)));
+      expect(received).toBeLessThanOrEqual(billed);
+      expect(received).toBeGreaterThan(dialect.useful * 3_300);
+    });
+  });
 }

@@ -13,7 +13,7 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { readPage, total } from '../support/prometheus.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
-/** Answers whose money is set aside as they are written. Prices are 1 and 4 thousandths of a Credit a token. */
+/** Answers whose money is set aside while they are written. A token of input costs 0.001 Credits, a token of output 0.004. */
 interface Stand {
   readonly box: Signalbox;
   readonly service: MeteredService;
@@ -62,7 +62,7 @@ ledger: { contention_wait_ms: ${waitMs} }
     box,
     service,
     ask(more = {}, init = {}) {
-      // Of the usual length, whatever its task.
+      // The expected answer has the usual length, whatever its task.
       const messages = [{ role: 'user', content: 'Wherefore?' }];
       return box.post('/v1/chat/completions', { model: 'm', messages, max_tokens: 800, stream: true, ...more }, init);
     },
@@ -82,8 +82,8 @@ const textOf = (chunks: readonly Answer[]): string =>
 const endOf = (chunks: readonly Answer[]) => chunks.flatMap(({ choices }) => choices[0]?.finish_reason ?? []);
 const raises = ({ box }: Stand) => entriesOf(box.data).filter(({ kind }) => kind === 'raise').length;
 
-describe('a stream of a service that stops when it is aborted', () => {
-  test('is held by its usual length, and its hold grows with it', async () => {
+describe('a stream of a provider that stops after an abort', () => {
+  test('the first hold of a stream covers its usual length, and grows with the stream', async () => {
     const stand = await start({ credits: 4, answer: { tokens: 600, atOnce: 5, reports: 'each' } });
     const { chunks, done } = await eventsOf(await stand.ask());
     expect([done, endOf(chunks)]).toEqual([true, ['stop']]);
@@ -93,20 +93,20 @@ describe('a stream of a service that stops when it is aborted', () => {
       estimated: false,
     });
     const [reserve] = entriesOf(stand.box.data);
-    // The prompt’s bound, twice the usual 100 tokens, and twice the margin: 20 tokens, and 20 ms at twice 100 a second.
+    // The upper bound of the prompt, twice the usual 100 tokens, and twice the margin: 20 tokens, and 20 ms at twice 100 tokens a second.
     expect(reserve).toMatchObject({ kind: 'reserve', amount: (42 + 4 * (200 + 2 * 24)) * 1000 });
     expect(raises(stand)).toBeGreaterThan(3);
     expect((await closedBooks(stand.box.data)).faults).toEqual([]);
   });
 
-  test('takes one hold and no more where the worst case is a small part of the budget', async () => {
+  test('a stream makes a single hold if its worst case is a small part of the budget', async () => {
     const stand = await start({ credits: 100, answer: { tokens: 60, atOnce: 5, reports: 'each' } });
     await eventsOf(await stand.ask());
     expect(entriesOf(stand.box.data)[0]).toMatchObject({ amount: (42 + 4 * 800) * 1000 });
     expect(raises(stand)).toBe(0);
   });
 
-  test('ends in good order at the edge of what is paid for, and the service never bills above the budget', async () => {
+  test('a stream ends correctly at the last token that is paid for, and the provider never bills above the budget', async () => {
     const answer = { tokens: 800, atOnce: 4, reports: 'each', afterAbort: 20 } as const;
     const stand = await start({ credits: 3.3, answer });
     const all = await Promise.all([stand.ask(), stand.ask(), stand.ask()].map(async (one) => eventsOf(await one)));
@@ -123,12 +123,12 @@ describe('a stream of a service that stops when it is aborted', () => {
     expect(billed(stand)).toBeLessThanOrEqual(3_300);
     const books = await closedBooks(stand.box.data);
     expect(books.faults).toEqual([]);
-    // What the service billed is charged, and nearly all of the budget is of use.
+    // What the provider billed is charged, and nearly all of the budget is used.
     expect(books.funds[0]!.spent).toBeGreaterThanOrEqual(billed(stand) * 1000);
     expect(billed(stand)).toBeGreaterThan(0.8 * 3_300);
   });
 
-  test('grows into the money that another answer held when it began', async () => {
+  test('the hold of a stream grows into money that another answer held when the stream began', async () => {
     const answers = [
       { tokens: 60, atOnce: 5, reports: 'each' },
       { tokens: 800, atOnce: 5, reports: 'each' },
@@ -140,12 +140,12 @@ describe('a stream of a service that stops when it is aborted', () => {
     await short.text();
     const { chunks, done } = await long;
     expect([done, endOf(chunks)]).toEqual([true, ['stop']]);
-    // Of the 4 Credits, the short answer held so many that the long one would not have fitted beside them.
+    // The short answer held so much of the 4 Credits that the long answer would not have fitted in addition.
     expect(costOf(stand.service.bills[1]!)).toBeGreaterThan(4_000 - held / 1_000);
     expect((await closedBooks(stand.box.data)).faults).toEqual([]);
   });
 
-  test('grows to what the funds pay at its own endpoint, not at the dearest of its model', async () => {
+  test('the hold grows to what the funds pay for at the stream’s own endpoint, not at the model’s most expensive one', async () => {
     const dear = (policy: string) =>
       policy
         .replace('providers:\n', 'providers:\n  dear: { adapter: simulated }\n')
@@ -159,12 +159,13 @@ describe('a stream of a service that stops when it is aborted', () => {
       const [bill] = stand.service.bills;
       return { cap: bill!.cap, by: chunks.at(-1)!.platform.output_capped_by };
     };
-    // At the dear endpoint, 3 Credits pay 364 tokens beside the prompt’s bound of 42; at this one 739, and 4 Credits all 800.
+    // At the expensive endpoint, 3 Credits pay for 364 tokens in addition to the prompt’s bound of 42; at this one for 739. 4 Credits pay
+    // for all 800.
     expect(await capOf(3)).toEqual({ cap: Math.floor((3_000 - 42) / 4), by: 'purse' });
     expect(await capOf(4)).toEqual({ cap: 800, by: undefined });
   });
 
-  test('is counted by its bytes where the service reports its usage at the end', async () => {
+  test('a stream is counted by its bytes if the provider reports its usage at the end', async () => {
     const stand = await start({ credits: 3.3, answer: { tokens: 800, atOnce: 4, reports: 'last', afterAbort: 20 } });
     const { chunks } = await eventsOf(await stand.ask());
     await waitFor(() => stand.service.bills.every(({ isOver }) => isOver));
@@ -173,7 +174,7 @@ describe('a stream of a service that stops when it is aborted', () => {
     expect(billed(stand)).toBeLessThanOrEqual(3_300);
   });
 
-  test('is charged no less than its service bills where it is cut before any report', async () => {
+  test('a stream that is cut before any usage report is charged no less than its provider bills', async () => {
     const stand = await start({ credits: 3.3, answer: { tokens: 800, atOnce: 4, reports: 'last', afterAbort: 20 } });
     await Promise.all([1, 2, 3].map(async () => eventsOf(await stand.ask())));
     await waitFor(() => stand.service.bills.every(({ isOver }) => isOver));
@@ -183,14 +184,14 @@ describe('a stream of a service that stops when it is aborted', () => {
     expect(billed(stand)).toBeLessThanOrEqual(3_300);
   });
 
-  test('is held whole where the service is known to report its usage at the end', async () => {
+  test('the whole worst case of a stream is held if its provider is known to report usage only at the end', async () => {
     const afterAbort = '{ bills: stops, margin_tokens: 20, margin_ms: 20 }';
     const stand = await start({ credits: 4, answer: { tokens: 60, atOnce: 5, reports: 'last' }, afterAbort });
     await eventsOf(await stand.ask());
     expect(entriesOf(stand.box.data)[0]).toMatchObject({ amount: (42 + 4 * 800) * 1000 });
   });
 
-  test('is held whole under a budget that rejects', async () => {
+  test('the whole worst case of a stream is held with a budget that rejects', async () => {
     const stand = await start({
       credits: 4,
       answer: { tokens: 60, atOnce: 5, reports: 'each' },
@@ -204,7 +205,7 @@ describe('a stream of a service that stops when it is aborted', () => {
 const { runs, random, proved } = effort('tranches', 2, 60);
 
 test(
-  'whatever the lengths and the leavers, a service that keeps its declaration never bills above the budget',
+  'for any lengths and disconnects, a provider that keeps its declaration never bills above the budget',
   async () => {
     for (let run = 0; run < runs; run++) {
       const pick = (most: number) => Math.floor(random() * most);
@@ -237,17 +238,17 @@ test(
   runs * 30_000,
 );
 
-describe('a service that bills aborted answers whole, or does not say', () => {
+describe('a provider that bills aborted answers in full, or does not declare how it bills', () => {
   for (const afterAbort of ['{ bills: whole }', '{ bills: unknown }'])
-    test(`gets the worst case of the cap that is sent: ${afterAbort}`, async () => {
+    test(`the worst case of the output limit is held for a provider with the declaration: ${afterAbort}`, async () => {
       const stand = await start({ credits: 4, answer: { tokens: 60, atOnce: 5, reports: 'each' }, afterAbort });
       await eventsOf(await stand.ask());
       expect(entriesOf(stand.box.data)[0]).toMatchObject({ amount: (42 + 4 * 800) * 1000 });
     });
 });
 
-describe('a service that bills aborted answers whole', () => {
-  /** Leaves early in an answer of 600 tokens. */
+describe('a provider that bills aborted answers in full', () => {
+  /** Disconnects early from an answer of 600 tokens. */
   async function leaving(max_tokens: number) {
     const answer = { tokens: 600, atOnce: 5, reports: 'each' } as const;
     const stand = await start({ credits: 20, answer, afterAbort: '{ bills: whole }', bills: 'whole' });
@@ -265,19 +266,19 @@ describe('a service that bills aborted answers whole', () => {
     return { settle: entries.find(({ kind }) => kind === 'settle')!, bill: bill! };
   }
 
-  test('is paid the whole of its cap when the caller leaves, and never bills more than is charged', async () => {
+  test('when the caller disconnects, the whole output limit is charged, and the provider never bills more', async () => {
     const { settle, bill } = await leaving(700);
     expect(bill).toMatchObject({ isAborted: true, billed: 600 });
     expect(settle).toMatchObject({ output_tokens: 700, estimated: 1 });
     expect(settle.amount).toBeGreaterThanOrEqual(costOf(bill) * 1_000);
-    // An answer that runs into its cap is charged what it bills.
+    // An answer that reaches its output limit is charged what its provider bills.
     const longer = await leaving(500);
     expect(longer.settle.amount).toBe(costOf(longer.bill) * 1_000);
   });
 });
 
-describe('a service that breaks its declaration', () => {
-  test('is paid by the operator for the excess, and counts as billing the whole from then on', async () => {
+describe('a provider that breaks its declaration', () => {
+  test('the operator pays for the excess of a broken declaration, and the provider counts as billing in full from then on', async () => {
     const answer = { tokens: 60, atOnce: 3, reports: 'last', hidden: 30 } as const;
     const stand = await start({ credits: 3.5, answer });
     await eventsOf(await stand.ask({ max_tokens: 820 }));
@@ -293,8 +294,8 @@ describe('a service that breaks its declaration', () => {
   });
 });
 
-describe('a model that reasons only when it is asked to, at a service that does not show it', () => {
-  /** 3 tokens shown and 30 hidden at a time. */
+describe('a model that reasons only on request, at a provider that does not show the reasoning', () => {
+  /** 3 visible and 30 hidden tokens at a time. */
   const answer = { tokens: 60, atOnce: 3, reports: 'each', hidden: 30 } as const;
   const reasons = (policy: string) =>
     policy
@@ -302,7 +303,7 @@ describe('a model that reasons only when it is asked to, at a service that does 
       .replace('passthrough: [verbosity]', 'passthrough: [verbosity, thinking]');
 
   for (const asked of [{ reasoning_effort: 'high' }, { reasoning_effort: 'none' }, { thinking: { type: 'enabled' } }])
-    test(`gets the worst case of the cap that is sent, so its hidden output is paid for: ${JSON.stringify(asked)}`, async () => {
+    test(`the worst case of the output limit is held, so that hidden output is paid for: ${JSON.stringify(asked)}`, async () => {
       const stand = await start({ credits: 4, answer, edit: reasons });
       const { chunks } = await eventsOf(await stand.ask({ max_tokens: 900, ...asked }));
       const books = await closedBooks(stand.box.data);
@@ -311,15 +312,15 @@ describe('a model that reasons only when it is asked to, at a service that does 
       expect(chunks.at(-1)!.platform.credits_consumed).toBe(billed(stand) / 1_000);
     });
 
-  test('is held in tranches where it is not asked to', async () => {
+  test('the hold grows in tranches if the request does not enable reasoning', async () => {
     const stand = await start({ credits: 4, answer: { ...answer, hidden: 0 }, edit: reasons });
     await eventsOf(await stand.ask());
     expect(entriesOf(stand.box.data)[0]).toMatchObject({ amount: (42 + 4 * (200 + 2 * 24)) * 1000 });
   });
 });
 
-describe('a JSON request', () => {
-  test('above its share of the budget is streamed upstream, assembled, and held in tranches', async () => {
+describe('a JSON request to a provider that stops after an abort', () => {
+  test('a JSON request above its share of the budget is streamed upstream, assembled, and held in tranches', async () => {
     const stand = await start({ credits: 4, answer: { tokens: 600, atOnce: 5, reports: 'each' } });
     const answer = await answerOf(await stand.ask({ stream: false }));
     expect(answer.choices[0]!.message.content).toHaveLength(4 * 600);
@@ -329,7 +330,7 @@ describe('a JSON request', () => {
     expect(raises(stand)).toBeGreaterThan(3);
   });
 
-  test('within its share stays one JSON call under its worst case', async () => {
+  test('a JSON request within its share stays one JSON call, with its worst case held', async () => {
     const stand = await start({ credits: 100, answer: { tokens: 60, atOnce: 5, reports: 'each' } });
     await answerOf(await stand.ask({ stream: false }));
     expect(stand.service.bills[0]).toMatchObject({ isStream: false });

@@ -17,7 +17,7 @@ afterAll(async () => {
   for (const socket of sockets) socket.destroy();
 });
 
-/** Asks for a stream and reads nothing of it. */
+/** Requests a stream and reads nothing of it. */
 function askAndStare(): void {
   const body = JSON.stringify({ model: 'best', stream: true, messages: [{ role: 'user', content: 'Say much.' }] });
   const { hostname, port } = new URL(box.url);
@@ -39,8 +39,8 @@ function askAndStare(): void {
 const open = async (): Promise<number> =>
   ((await (await box.get('/admin/ledger')).json()) as { open_reservations: number }).open_reservations;
 
-test('an unread stream is settled at its deadline, though its caller holds the connection', async () => {
-  // More than all buffers between take.
+test('a stream that is not read is settled at its deadline, although its caller keeps the connection open', async () => {
+  // More text than all buffers between the server and the caller accept.
   const text = Array.from({ length: 300 }, () => 'x'.repeat(65_536));
   upstream.next({ text });
   askAndStare();

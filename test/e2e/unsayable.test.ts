@@ -18,12 +18,12 @@ afterAll(async () => {
   await Promise.all([claude.stop(), other.stop()]);
 });
 
-/** Claude reads PDF and text; whether a server of OpenAI's dialect reads archives is for that server to say. */
+/** Claude reads PDF and text. Only a server of OpenAI's dialect itself knows whether it reads archives. */
 const ARCHIVE = {
   messages: [{ role: 'user', content: [{ type: 'file', file: { file_data: 'data:application/zip;base64,AAAA' } }] }],
 };
 
-test('what the dialect of the choice has no words for goes to the next model, and is never sent to the first', async () => {
+test('a request that the chosen model’s dialect cannot express goes to the next model, and is never sent to the first', async () => {
   const response = await box.post('/v1/chat/completions', { model: 'auto', ...ARCHIVE });
   const { model, platform } = await answerOf(response);
   expect([response.status, model, platform.route_reason]).toEqual([200, 'plain', 'auto:balanced:fallback']);
@@ -34,7 +34,7 @@ test('what the dialect of the choice has no words for goes to the next model, an
   expect(claude.requests).toEqual([]);
 });
 
-test('when no other model may answer, the error names the field, and nothing is charged', async () => {
+test('if no other model may answer, the error names the field, and nothing is charged', async () => {
   const response = await box.post('/v1/chat/completions', { model: 'claude-opus-4-8', ...ARCHIVE });
   const { error } = await answerOf(response);
   expect([response.status, error.code]).toEqual([400, 'upstream_rejected_request']);
@@ -47,7 +47,7 @@ test('when no other model may answer, the error names the field, and nothing is 
   expect(claude.requests).toEqual([]);
 });
 
-test('what its dialect lacks is known before: another model is chosen, and a pinned one is refused with the reason', async () => {
+test('a missing capability is known before the choice: another model is chosen, and a named model is refused with the reason', async () => {
   const asked = { messages: [{ role: 'user', content: 'Hi' }], seed: 7 };
   const routed = await answerOf(await box.post('/v1/chat/completions', { model: 'auto', ...asked }));
   expect([routed.model, routed.platform.route_reason]).toEqual(['plain', 'auto:balanced']);
@@ -60,7 +60,7 @@ test('what its dialect lacks is known before: another model is chosen, and a pin
   expect(claude.requests).toEqual([]);
 });
 
-test('/v1/route recommends no model whose dialect has no words for a body', async () => {
+test('/v1/route recommends no model whose dialect cannot express the body', async () => {
   const routed = await adviceOf(await box.post('/v1/route', { model: 'auto', ...ARCHIVE }));
   expect([routed.recommended_model, routed.alternatives]).toEqual(['plain', []]);
   const pinned = { model: 'claude-opus-4-8', ...ARCHIVE };
@@ -69,7 +69,7 @@ test('/v1/route recommends no model whose dialect has no words for a body', asyn
   expect([route!.status, error]).toEqual([400, (await answerOf(chat!)).error]);
 });
 
-test('what was never sent uses up no retries of those whose requests are', async () => {
+test('attempts that were never sent use up no retries of other requests', async () => {
   const names = ['claude-opus-4-8', 'claude-opus-4-7', 'claude-sonnet-4-6'];
   const models = Object.fromEntries(names.map((name, at) => [name, { endpoints: ['claude'], quality: 0.9 - at / 10 }]));
   const policy = testPolicy({ claude: { url: claude.url, adapter: 'anthropic' } }, models);

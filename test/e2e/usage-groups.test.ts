@@ -22,7 +22,7 @@ interface Report {
   }[];
 }
 
-/** A report without the moment at which it was made. */
+/** A report without the time at which it was made. */
 function sumsIn({ counted_until, ...report }: Report & { readonly counted_until: string }): Report {
   expect(Date.now() - Date.parse(counted_until)).toBeLessThan(PATIENCE);
   return report;
@@ -54,7 +54,7 @@ const GROUPINGS = [
 
 describe('GET /admin/usage and signalbox ledger usage', () => {
   test(
-    'give the same figures by every grouping and filter',
+    'the API and the command return the same figures for every grouping and filter',
     async () => {
       const box = await start();
       const search = await makeKey(box, '--label', 'team=search');
@@ -94,7 +94,7 @@ describe('GET /admin/usage and signalbox ledger usage', () => {
   );
 
   test(
-    'give one table, as CSV and as an export, that a spreadsheet runs no formula of',
+    'the API and the command export the same table as CSV, and a spreadsheet runs no formula from it',
     async () => {
       const box = await start();
       upstream.behave(USAGE);
@@ -113,11 +113,11 @@ describe('GET /admin/usage and signalbox ledger usage', () => {
           report.groups.map(({ credits, usd }) => [credits, usd]),
         );
         const { out } = await box.run('ledger', 'export', '--by', by);
-        // The export has more columns: the books tell cached tokens apart, which the sums of a server do not.
+        // The export has more columns: the ledger has cached tokens separately, but the sums of a server do not.
         const exported = readCsv(out).map((row) =>
           Object.fromEntries(Object.keys(rows[0]!).map((name) => [name, row[name] ?? ''])),
         );
-        // Nor has it names of keys, which a server alone knows.
+        // The command does not have the names of keys, because only a server knows them.
         expect(rows.map(({ key_name: _, ...row }) => row)).toEqual(exported.map(({ key_name: _, ...row }) => row));
       }
       const table = await (await box.get('/admin/usage?by=team,label:%3D1%2B1&format=csv')).text();
@@ -139,7 +139,7 @@ describe('GET /admin/usage and signalbox ledger usage', () => {
   );
 
   test(
-    'have their Credits in metrics by the label of keys that the policy names, and by nothing that a caller sends',
+    'the metrics have the Credits by the key label that the policy chooses, and by nothing that a caller sends',
     async () => {
       const policy = policyWith('metrics: { key_label: team }\n').replace(
         'usd_per_credit: 0.001',
@@ -169,7 +169,7 @@ describe('GET /admin/usage and signalbox ledger usage', () => {
   );
 
   test(
-    'refuse a query by the name of its field, and keys without the scope admin',
+    'the API refuses a query with the name of its field, and keys without the scope admin',
     async () => {
       const box = await start();
       const wrong = [

@@ -5,7 +5,7 @@ import type { Signalbox } from '../support/signalbox.ts';
 import { withKey } from '../support/signalbox.ts';
 import { chat, exportOf, makeKey, PATIENCE, policyWith, start, USAGE, upstream, useServers } from './ledger-support.ts';
 
-/** What a key learns of its own spending: all of it, to the microcredit, and nothing of anybody else's. */
+/** What a key sees of its own spending: everything, to the microcredit, and nothing about other keys. */
 useServers();
 
 interface Report {
@@ -43,7 +43,7 @@ async function usage(box: Signalbox, key: string, query = ''): Promise<Report> {
   return (await response.json()) as Report;
 }
 
-/** The same lines as the command gives them, which reads the journal and nothing else. */
+/** Returns the same lines from the command, which reads only the journal. */
 async function exported(box: Signalbox, id: string, zone = 'UTC') {
   const lines = await exportOf(box.data, '--key', id, '--by', 'day,model', '--time-zone', zone);
   return lines.map((line) => ({
@@ -68,13 +68,13 @@ const BUDGETS = `budgets:
 
 describe('GET /v1/usage', () => {
   test(
-    'agrees to the microcredit with the export, before the sums are written and after, and across a restart',
+    'GET /v1/usage equals the export to the microcredit, before and after the sums are written, and after a restart',
     async () => {
       const first = await start();
       const [mine, other] = await Promise.all([makeKey(first, '--name', 'mine'), makeKey(first, '--name', 'other')]);
       upstream.behave(USAGE);
       for (const key of [mine.key, other.key, mine.key, mine.key]) expect((await chat(first, key)).status).toBe(200);
-      // An attempt that failed and was billed, and one that answered.
+      // A failed attempt that was billed, and an attempt that answered.
       upstream.next({ raw: ['{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3}}'], form: 'json' });
       await chat(first, mine.key);
 
@@ -84,7 +84,7 @@ describe('GET /v1/usage', () => {
       expect(before.days[0]).toMatchObject({ date: today(), model: 'best' });
       expect(micro(before.total_credits)).toBe(3 * 172_000 + 14_800);
 
-      // A refund is taken over by the running server and names no model.
+      // A refund becomes visible in the running server, and names no model.
       const decision = (await chat(first, mine.key)).headers.get('x-signalbox-decision-id')!;
       const refund = await first.run('ledger', 'refund', decision, '0.1');
       expect(refund.err).toBe('');
@@ -101,7 +101,7 @@ describe('GET /v1/usage', () => {
   );
 
   test(
-    'shows every fund that its own requests draw on, and none of others',
+    'GET /v1/usage shows every fund that the key’s own requests draw on, and no other fund',
     async () => {
       const box = await start({ policy: policyWith(BUDGETS) });
       const mine = await makeKey(box, '--label', 'team=search');
@@ -126,7 +126,7 @@ describe('GET /v1/usage', () => {
   );
 
   test(
-    'tells what is left of the balance',
+    'GET /v1/usage shows what is left of the balance',
     async () => {
       const box = await start();
       const mine = await makeKey(box);
@@ -146,7 +146,7 @@ describe('GET /v1/usage', () => {
   );
 
   test(
-    'is one key’s alone: nothing in it changes with what another does, nor names it',
+    'GET /v1/usage is about one key only: nothing in it depends on other keys, or names them',
     async () => {
       const box = await start();
       const [mine, other] = await Promise.all([makeKey(box), makeKey(box)]);
@@ -155,21 +155,21 @@ describe('GET /v1/usage', () => {
       const sumsIn = async (answer: Response) => (await answer.text()).replace(/"counted_until":"[^"]*"/, '');
       const before = await sumsIn(await ask(box, mine.key));
       for (let i = 0; i < 3; i++) await chat(box, other.key);
-      // Neither a parameter nor a header lets one look at another's.
+      // Neither a parameter nor a header lets a key see another key's usage.
       for (const name of ['key', 'key_id', 'keyId']) {
         await expectError(await ask(box, mine.key, `?${name}=${other.id}`), 'invalid_value', name);
       }
       const headers = { authorization: `Bearer ${mine.key}`, 'x-key-id': other.id, 'x-signalbox-key': other.id };
       expect(await sumsIn(await box.get('/v1/usage', { headers }))).toBe(before);
       expect(before).not.toContain(other.id);
-      // An admin's own is an admin's own, too.
+      // Even for an admin key, only its own usage is shown.
       expect((await usage(box, box.key)).total_credits).toBe(0);
     },
     PATIENCE,
   );
 
   test(
-    'takes a period and a zone',
+    'GET /v1/usage accepts a period and a time zone',
     async () => {
       const box = await start();
       const mine = await makeKey(box);
@@ -181,7 +181,7 @@ describe('GET /v1/usage', () => {
       expect(standard).toMatchObject({ from: monthAgo, to: tomorrow, time_zone: 'UTC' });
       expect((await usage(box, mine.key, `?to=${today()}`)).days).toEqual([]);
       expect((await usage(box, mine.key, `?from=${tomorrow}&to=${next(tomorrow)}`)).days).toEqual([]);
-      // A day is where the zone says that it is.
+      // Days begin and end in the requested time zone.
       for (const zone of ['Pacific/Kiritimati', 'America/Los_Angeles', 'Asia/Kathmandu']) {
         const there = await usage(box, mine.key, `?time_zone=${zone}`);
         expect(there.days).toEqual(await exported(box, mine.id, zone));
@@ -191,7 +191,7 @@ describe('GET /v1/usage', () => {
     PATIENCE,
   );
 
-  test('says what is wrong with a query, by its name', async () => {
+  test('GET /v1/usage says what is wrong with a query, with the name of the parameter', async () => {
     const box = await start();
     const wrong = [
       ['?from=yesterday', 'invalid_value', 'from'],
@@ -204,7 +204,7 @@ describe('GET /v1/usage', () => {
       ['?time_zone=%2B01:07', 'invalid_value', 'time_zone'],
     ] as const;
     for (const [query, code, param] of wrong) await expectError(await ask(box, box.key, query), code, param);
-    // Given twice, the first counts; nothing fails.
+    // If a parameter is given twice, the first value counts, and nothing fails.
     expect((await ask(box, box.key, '?from=2026-01-01&to=2026-02-01&from=x')).status).toBe(200);
   });
 });

@@ -29,14 +29,14 @@ afterAll(async () => {
 
 const body = (model: string, more: object = {}) => ({ model, messages: [{ role: 'user', content: 'Hello' }], ...more });
 
-describe('a server of wildcards alone', () => {
-  test('says what it serves when it starts, and warns of nothing', async () => {
+describe('a server whose policy has only wildcards', () => {
+  test('a server with only wildcards says at its start what it serves, and has no warnings', async () => {
     const line = await waitFor(() => box.lines.find((text) => text.includes('"listening"')));
     expect(JSON.parse(line)).toMatchObject({ providers: 'a (1 wildcard), own (1 wildcard)' });
     expect(box.lines.filter((text) => text.includes('without a model'))).toEqual([]);
   });
 
-  test('tells a caller of a selector to name a model', async () => {
+  test('a caller that uses a selector gets an error that says to name a model', async () => {
     const response = await box.post('/v1/chat/completions', body('auto'));
     const { error } = (await response.json()) as Answer;
     expect([response.status, error?.code, error?.param]).toEqual([422, 'no_eligible_model', 'model']);
@@ -45,7 +45,7 @@ describe('a server of wildcards alone', () => {
     );
   });
 
-  test('shows a model by every name that a chat takes', async () => {
+  test('the list of models shows a model under every name that a chat accepts', async () => {
     for (const id of ['a/gpt-4o-mini', 'gpt-4o-mini']) {
       const response = await box.get(`/v1/models/${id}`);
       expect([response.status, await response.json()]).toMatchObject([200, { id, display_name: 'a/gpt-4o-mini' }]);
@@ -55,7 +55,7 @@ describe('a server of wildcards alone', () => {
     expect(await unknown.text()).toContain('Did you mean `a/gpt-4o-mini`?');
   });
 
-  test('shows no share of good answers that nobody states', async () => {
+  test('no share of good answers is shown if its quality is unknown', async () => {
     const response = await box.post('/v1/route', body('any/thing'));
     const { reasoning, decision_id: id } = (await response.json()) as { reasoning: string; decision_id: string };
     expect(reasoning).toContain('any/thing was asked for by name: unknown quality, ');
@@ -66,7 +66,7 @@ describe('a server of wildcards alone', () => {
     expect(JSON.stringify(found)).not.toContain('expected quality');
   });
 
-  test('rejects a model by a rule that reads its quality or languages, which nobody states', async () => {
+  test('a rule that reads unknown quality or languages rejects the model', async () => {
     for (const rule of ['good', 'modern']) {
       const response = await box.post('/v1/chat/completions', body('any/thing', { metadata: { rule } }));
       expect([rule, response.status]).toEqual([rule, 422]);

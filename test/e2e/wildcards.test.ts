@@ -6,7 +6,7 @@ import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts
 
 let upstream: FakeUpstream;
 let box: Signalbox;
-/** Milliseconds that the gateway's clock is ahead. */
+/** By how many milliseconds the gateway's clock is ahead. */
 let ahead = 0;
 
 const MORE = `
@@ -54,7 +54,7 @@ afterAll(async () => {
 const chat = (model: string, more: object = {}) =>
   box.post('/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 50, ...more });
 
-/** The model that a chat was served as, and the provider's name that it was asked by. */
+/** Returns the model that served a chat, and the name that was sent to the provider. */
 async function served(model: string, more: object = {}) {
   const { platform } = await answerOf(await chat(model, more));
   return [platform.routed_model, upstream.requests.at(-1)?.body.model];
@@ -79,16 +79,16 @@ async function stateOfLocal() {
 }
 
 describe('a model that the policy does not list', () => {
-  test('is served by its bare name and behind its provider’s, at its public price', async () => {
+  test('a model that the policy does not list is served under its bare name and with its provider’s prefix, at its public price', async () => {
     expect(await served('gpt-4o-mini')).toEqual(['openai/gpt-4o-mini', 'gpt-4o-mini']);
     expect(await served('openai/gpt-4o-mini')).toEqual(['openai/gpt-4o-mini', 'gpt-4o-mini']);
     const { platform, usage } = await answerOf(await chat('gpt-4o-mini'));
-    // 0.15 and 0.60 USD per 1M tokens, at 0.001 USD per Credit.
+    // 0.15 and 0.60 USD per 1M tokens, at 0.001 USD for a Credit.
     const { prompt_tokens: input, completion_tokens: output } = usage;
     expect(platform.credits_consumed).toBeCloseTo((0.15 * input + 0.6 * output) / 1000, 9);
   });
 
-  test('takes of OpenAI itself what OpenAI’s models before GPT-5 take', async () => {
+  test('an unlisted model of OpenAI before GPT-5 accepts the fields that such models accept', async () => {
     const more = { n: 2, logprobs: true, top_logprobs: 2, seed: 7, logit_bias: { '1': 1 }, presence_penalty: 0.5 };
     const { choices, platform } = await answerOf(await chat('gpt-4o-mini', more));
     expect([choices.length, platform.dropped]).toEqual([2, []]);
@@ -101,7 +101,7 @@ describe('a model that the policy does not list', () => {
     }
   });
 
-  test('is explained by its decision, which is repeated bit for bit', async () => {
+  test('the decision about an unlisted model explains it, and is repeated bit for bit', async () => {
     const { platform } = await answerOf(await chat('gpt-4o-mini'));
     const found = await (await box.get(`/v1/decisions/${platform.decision_id}`)).json();
     expect(found).toMatchObject({
@@ -111,13 +111,13 @@ describe('a model that the policy does not list', () => {
     });
   });
 
-  test('is that of the catalog where the catalog serves it, under whatever name', async () => {
+  test('if the catalog serves the model, the catalog’s model is used, under whatever name', async () => {
     for (const name of ['openai/gpt-4.1', 'gpt-4.1', 'openai/gpt-4.1-2025-04-14', 'openai/GPT-4.1', 'openai/sol']) {
       expect(await served(name)).toEqual(['sol', 'gpt-4.1-2025-04-14']);
     }
   });
 
-  test('is the one with public figures in every writing: its ID, rules, budgets and price', async () => {
+  test('every way to write the name means the model with public figures: its ID, rules, budgets and price', async () => {
     for (const name of ['gpt-4o-mini-2024-07-18', 'openai/GPT-4o-mini', 'openai/models/gpt-4o-mini-latest'])
       expect(await served(name)).toEqual(['openai/gpt-4o-mini', 'gpt-4o-mini']);
     const { platform, usage } = await answerOf(await chat('in-house-GPT-4.1-2025-04-14'));
@@ -133,12 +133,12 @@ describe('a model that the policy does not list', () => {
       expect(await refused(name)).toMatchObject({ status: 402, calls: 0 });
   });
 
-  test('is the version that was asked for where that has figures', async () => {
+  test('if the requested version of a model has public figures, that version is served', async () => {
     expect(await served('in-house-GPT-4o-2024-05-13')).toEqual(['in-house-gpt-4o-2024-05-13', 'gpt-4o-2024-05-13']);
     expect(await served('in-house-gpt-4o-2024-11-19')).toEqual(['in-house-gpt-4o', 'gpt-4o']);
   });
 
-  test('has the operator’s price where none is known, or is refused', async () => {
+  test('a model without a public price has the operator’s price, or is refused', async () => {
     const { platform, usage } = await answerOf(await chat('local/anything-7b'));
     expect(platform.routed_model).toBe('local/anything-7b');
     const { prompt_tokens: input, completion_tokens: output } = usage;
@@ -148,14 +148,14 @@ describe('a model that the policy does not list', () => {
     expect(unknown.message).toContain('`openai/gpt-99` is not served, because its price is not known');
   });
 
-  test('is among the nearest names of a mistyped one, its maker’s before a reseller’s', async () => {
+  test('the error about a mistyped name suggests similar names, the maker’s before a reseller’s', async () => {
     const mistyped = await refused('gpt-4o-minii');
     expect(mistyped).toMatchObject({ status: 404, code: 'model_not_found', calls: 0 });
     expect(mistyped.message).toContain('Did you mean `openai/gpt-4o-mini`?');
     expect((await refused('openai/gpt-4o-minii')).message).toContain('state the price in the policy under `models`');
   });
 
-  test('needs a price of its own where a part of its name changes the bill', async () => {
+  test('a model whose name has a part that changes the bill needs a price of its own', async () => {
     for (const name of [
       'local/a:online',
       'local/@preset/mine',
@@ -170,7 +170,7 @@ describe('a model that the policy does not list', () => {
     }
   });
 
-  test('has an ID that leads nowhere else', async () => {
+  test('the ID of an unlisted model cannot lead to another path', async () => {
     const long = `local/${'a'.repeat(123)}`;
     for (const name of [
       'local/../x',
@@ -187,7 +187,7 @@ describe('a model that the policy does not list', () => {
     expect(await served(long.slice(0, 128))).toEqual([long.slice(0, 128), long.slice(6, 128)]);
   });
 
-  test('is judged by the rules; a region that is not stated fails a rule that reads regions', async () => {
+  test('rules apply to an unlisted model; a rule that reads regions rejects it if its region is not stated', async () => {
     const inEu = { metadata: { region: 'eu' } };
     expect(await refused('gpt-4o-mini', inEu)).toMatchObject({ status: 422, calls: 0 });
     expect(await served('local/some-model', inEu)).toEqual(['local/some-model', 'some-model']);
@@ -195,12 +195,12 @@ describe('a model that the policy does not list', () => {
     expect(await refused('gpt-4-turbo')).toMatchObject({ status: 422, calls: 0 });
   });
 
-  test('counts in the budgets that match its ID, by every name', async () => {
+  test('an unlisted model counts in the budgets that match its ID, under every name', async () => {
     expect(await refused('gpt-4o')).toMatchObject({ status: 402, code: 'request_exceeds_budget', calls: 0 });
     expect(await refused('openai/gpt-4o')).toMatchObject({ status: 402, code: 'request_exceeds_budget', calls: 0 });
   });
 
-  test('is reached by a key with a list only if the list names it or its wildcard', async () => {
+  test('a key with a list of models may use an unlisted model only if the list names it or its wildcard', async () => {
     const keyOf = async (models: readonly string[]) => {
       const made = await box.post('/admin/keys', { name: 'listed', models });
       return ((await made.json()) as { key: string }).key;
@@ -212,19 +212,19 @@ describe('a model that the policy does not list', () => {
     expect(await statusFor(one, 'gpt-4o-mini')).toBe(200);
     expect(await statusFor(one, 'openai/gpt-4.1-nano')).toBe(403);
     expect(await statusFor(all, 'openai/gpt-4.1-nano')).toBe(200);
-    // The catalog's model is not the wildcard's.
+    // The catalog's model does not belong to the wildcard.
     expect(await statusFor(all, 'openai/gpt-4.1')).toBe(403);
     expect(await statusFor(none, 'gpt-4o-mini')).toBe(403);
   });
 
-  test('is never chosen by a selector', async () => {
+  test('a selector never chooses an unlisted model', async () => {
     for (const selector of ['auto', 'auto-fast', 'auto-cheap']) {
       const [chosen] = await served(selector);
       expect(chosen === 'luna' || chosen === 'sol').toBe(true);
     }
   });
 
-  test('is in the list of models where its figures are public, and no other', async () => {
+  test('the list of models has an unlisted model only if its figures are public', async () => {
     await served('local/seen-once');
     const { data } = (await (await box.get('/v1/models')).json()) as { data: { id: string }[] };
     const ids = data.map(({ id }) => id);
@@ -239,7 +239,7 @@ describe('a model that the policy does not list', () => {
     { status: 404, error: { message: 'No endpoints found for NAME.', code: 404 } },
     { status: 400, error: { message: 'NAME is not a valid model ID', code: 400 } },
   ])(
-    'is the caller’s 404 where its service does not know it ($status $error.message), remembered for a minute',
+    'if its provider does not know an unlisted model, the caller gets a 404 ($status $error.message), remembered for a minute',
     async ({ status, error }) => {
       const name = `unknown-${Bun.hash.crc32(error.message)}`;
       upstream.next({ status, error: { ...error, message: error.message.replace('NAME', name) } });
@@ -256,7 +256,7 @@ describe('a model that the policy does not list', () => {
     { message: 'The model `sound-1` does not exist', code: 'model_not_found', param: 'tools[0].model' },
     '',
     '404 page not found',
-  ])('stays open to others where a 404 is about what one request says: %j', async (error) => {
+  ])('a 404 about the content of one request does not close the model to others: %j', async (error) => {
     for (let at = 0; at < 6; at++) {
       upstream.next({ status: 404, error });
       const { status, code, message, calls } = await refused('local/asked-badly');
@@ -268,13 +268,13 @@ describe('a model that the policy does not list', () => {
     expect(await served('local/asked-badly')).toEqual(['local/asked-badly', 'asked-badly']);
   });
 
-  test('is the caller’s 404, and not remembered, where its service does not say which model it lacks', async () => {
+  test('a 404 that does not name the missing model is returned to the caller, but not remembered', async () => {
     upstream.next({ status: 400, error: { message: 'Model Not Exist' } });
     expect(await refused('local/nameless')).toMatchObject({ status: 404, code: 'model_not_found', calls: 1 });
     expect(await served('local/nameless')).toEqual(['local/nameless', 'nameless']);
   });
 
-  test('is asked again a minute after its service did not know it', async () => {
+  test('a minute after its provider did not know a model, the provider is called again', async () => {
     upstream.next({ status: 404, error: { message: 'model "pulled-later" not found', code: 'model_not_found' } });
     expect(await refused('local/pulled-later')).toMatchObject({ status: 404, calls: 1 });
     ahead += 45_000;
@@ -283,7 +283,7 @@ describe('a model that the policy does not list', () => {
     expect(await served('local/pulled-later')).toEqual(['local/pulled-later', 'pulled-later']);
   });
 
-  test('shares breaker and metrics with all of its wildcard', async () => {
+  test('an unlisted model shares the circuit breaker and the metrics of its wildcard', async () => {
     await served('local/metered');
     const text = await (await box.get('/metrics')).text();
     expect(text).not.toContain('metered');
