@@ -94,14 +94,14 @@ describe('a constraint', () => {
     ]);
   });
 
-  test('a constraint can be an upper limit on price', async () => {
+  test('a constraint can be an upper limit on cost or time', async () => {
     expect((await routedTo({ metadata: { interactive: 'true' } })).routed_model).toBe('only-us');
     const response = await chat({ metadata: { interactive: 'true' } }, legal);
     expect(response.status).toBe(422);
     expect(JSON.stringify((await answerOf(response)).error.details)).toContain('answers-quickly');
   });
 
-  test('a limit on price is checked for the endpoint that the other constraints allow, and the error names it', async () => {
+  test('a limit on cost is checked for the endpoint that the other constraints allow, and the error names it', async () => {
     const thrift = { metadata: { thrift: 'true' }, model: 'both' };
     // 400 tokens of output at 4 USD per 1M tokens are 1.6 Credits in the US, and 3.2 in the EU.
     expect((await chat(thrift)).status).toBe(200);
