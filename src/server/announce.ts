@@ -8,7 +8,7 @@ import type { Terminal } from './host.ts';
 /** The facts of a server's start. */
 interface Start {
   readonly address: string;
-  /** Whether simulated models answer. */
+  /** Whether simulated models answer, because no provider is set up. */
   readonly simulated: boolean;
   readonly providers: readonly ServingProvider[];
   /** Model servers on this machine that do not listen: `ollama at 127.0.0.1:11434`. */

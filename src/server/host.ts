@@ -21,7 +21,7 @@ export interface Host {
   readonly clock: () => number;
   /** Starts every timer whose firing changes behaviour, so that tests control time. */
   readonly timers: Timers;
-  /** Opens the destination of the log's lines. */
+  /** Opens the destination that the log writes its lines to. */
   openSink(): Sink;
   /** Opens the store that a server keeps its state in. If absent, the server uses the database in its data folder. */
   readonly openStore?: (

@@ -109,7 +109,7 @@ export interface ReloadServices extends PolicyTrail, Pick<X402Gateway, 'ledger' 
   readonly feed: EventFeed;
   /** Where the policy is kept. */
   readonly home: PolicyHome;
-  /** Called after each attempt. */
+  /** Called after each attempt to reload the policy. */
   readonly onAttempt: () => void;
 }
 

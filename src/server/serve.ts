@@ -261,7 +261,7 @@ function notInstalled(error: unknown): never {
 async function whoAnswers({ runtime: { snapshot } }: PolicyCandidate, { isTerminal }: Terminal) {
   const leftOut = snapshot.leftOut.filter(({ kind, name }) => kind === 'provider' && !snapshot.providers.has(name));
   const providers = servingProviders(snapshot);
-  // Without a terminal the check is skipped, because nobody is there who could start a model server at once.
+  // The check runs only with a terminal, where a person can start a missing model server at once.
   const silent = isTerminal ? await silentServers(providers, snapshot) : [];
   return { providers, leftOut: leftOut.map(({ name }) => name), silent };
 }

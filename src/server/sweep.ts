@@ -2,7 +2,7 @@ import type { Timer, Timers } from '../core/timers.ts';
 import type { Instance } from '../store/instance.ts';
 import { ALONE, type Lead } from '../store/leaders.ts';
 
-/** The interval of sweeps, ms. */
+/** The interval between two sweeps, ms. */
 export const SWEEP_EVERY_MS = 10_000;
 
 interface SweepOptions {

@@ -33,7 +33,7 @@ describe('media reach the model as they are:', () => {
     ['gemini', 'a PDF', file({ filename: 'a.pdf', file_data: PDF }), PDF],
     ['gpt', 'sound', sound('wav'), 'data:audio/wav;base64,UklGRg=='],
     ['gemini', 'sound', sound('mp3'), 'data:audio/mp3;base64,UklGRg=='],
-  ])('%s gets %s', async (model, _, part, address) => {
+  ])('the model %s gets %s unchanged', async (model, _, part, address) => {
     const content = [{ type: 'text', text: 'What is this?' }, part];
     const response = await chat({ model, messages: [{ role: 'user', content }] });
     expect(await answerOf(response)).toMatchObject({ model });
@@ -61,7 +61,7 @@ describe('content that a dialect cannot express is refused by its capability, an
     ['gemini', 'logit_bias', { logit_bias: { 5: 1 } }, 'logit_bias'],
     ['gemini', 'single_tool_calls', { tools: TOOLS, parallel_tool_calls: false }, 'parallel_tool_calls'],
     ['gemini', 'file_ids', said(file({ file_id: 'file-1' })), null],
-  ])('%s lacks %s', async (model, capability, body, field) => {
+  ])('the model %s lacks %s', async (model, capability, body, field) => {
     const before = upstreamOf(model).requests.length;
     for (const stream of [false, true]) {
       const { message } = await expectError(await chat({ model, ...body, stream }), 'no_eligible_model', field);

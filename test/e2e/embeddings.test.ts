@@ -207,9 +207,9 @@ describe('money', () => {
   });
 
   test.each([
-    ['with its budget', ['--label', 'team=thin'], true],
-    ['(but would be without it)', [], false],
-  ] as const)('a burst with failing endpoints is never overspent %s', async (_, flags, isKept) => {
+    ['a key with a budget never overspends it', ['--label', 'team=thin'], true],
+    ['a key without the budget would overspend', [], false],
+  ] as const)('in a burst with failing endpoints, %s', async (_, flags, isKept) => {
     const key = await box.makeKey('--scope', 'embed', ...flags);
     for (let at = 0; at < 15; at++)
       first.next.push(null, Response.json({ error: { message: 'down' } }, { status: 503 }));

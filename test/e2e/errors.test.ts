@@ -80,7 +80,7 @@ const cases: readonly Case[] = [
   ['insufficient_permissions', 'the key lacks the scope', null, () => box.post('/v1/route', {}, withKey(chatOnly))],
   [
     'insufficient_permissions',
-    'a pinned model is not on the key’s list',
+    'the named model is not on the key’s list',
     'model',
     () => chat({ model: 'best' }, withKey(models)),
   ],
@@ -91,7 +91,7 @@ const cases: readonly Case[] = [
   ['invalid_type', 'a field has the wrong type', 'temperature', () => chat({ temperature: 'hot' })],
   [
     'invalid_type',
-    'a field of a part is wrong',
+    'a field of a content part is wrong',
     'messages[1].content[1].image_url.url',
     () =>
       chat({
@@ -110,7 +110,7 @@ const cases: readonly Case[] = [
   ['invalid_type', 'messages is a text', 'messages', () => chat({ messages: 'hi' })],
   [
     'invalid_type',
-    'a number is too large for one',
+    'a number is too large for a double',
     'seed',
     () => send('{"model":"auto","messages":[{"role":"user","content":"x"}],"seed":1e999}'),
   ],
@@ -122,7 +122,7 @@ const cases: readonly Case[] = [
   ],
   [
     'invalid_value',
-    'a part’s type is unknown',
+    'the type of a content part is unknown',
     'messages[0].content[0].type',
     () => chat({ messages: [{ role: 'user', content: [{ type: 'smell' }] }] }),
   ],
@@ -183,13 +183,13 @@ const cases: readonly Case[] = [
   ['budget_limit_too_low', 'the budget buys nothing', 'budget_limit', () => chat({ budget_limit: 0.0001 })],
   [
     'context_length_exceeded',
-    'the prompt fits no window',
+    'the prompt is too long for every context window',
     'messages',
     () => chat({ messages: [{ role: 'user', content: 'word '.repeat(100_000) }] }),
   ],
   [
     'context_length_exceeded',
-    'the upstreams say so',
+    'the upstreams report that the prompt is too long',
     'messages',
     () => {
       upstreamsSay({ status: 400, error: { code: 'context_length_exceeded', message: 'too long' } });
@@ -215,7 +215,7 @@ const cases: readonly Case[] = [
   ['request_exceeds_budget', 'the key has a tiny budget', null, () => chat({}, withKey(tiny))],
   [
     'budget_contended',
-    'another request holds what the balance has',
+    'another request holds the whole balance',
     null,
     async () => {
       const leaving = new AbortController();

@@ -90,7 +90,7 @@ const thinkingOn = (door: Door, model: string): object =>
 const REFUSAL = 'does not accept a forced `tool_choice`';
 
 describe.each(DOORS)('a forced tool choice as %s', (door) => {
-  test.each(rows)('without a request for thinking, %s accepts it: %p', async (model, accepts) => {
+  test.each(rows)('without thinking, %s accepts a forced tool choice: %p', async (model, accepts) => {
     const response = await FORCED[door](model);
     if (accepts) {
       expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
@@ -101,7 +101,7 @@ describe.each(DOORS)('a forced tool choice as %s', (door) => {
     }
   });
 
-  test.each(rows)('together with a request for thinking, %s refuses it', async (model) => {
+  test.each(rows)('with thinking, %s refuses a forced tool choice', async (model) => {
     const response = await FORCED[door](model, thinkingOn(door, model));
     const { message } = (await expectError(response, 'no_eligible_model', 'tool_choice'))!;
     expect(message).toContain(REFUSAL);

@@ -298,9 +298,9 @@ describe('the last admin key', () => {
     ['lose its scope', (id) => patch(id, { scopes: ['chat'] })],
     ['be suspended', (id) => box.post(`/admin/keys/${id}/suspend`, {})],
     ['be revoked', (id) => box.post(`/admin/keys/${id}/revoke`, {})],
-    ['get an end', (id) => patch(id, { expires_in_seconds: 86_400 })],
+    ['get an expiry', (id) => patch(id, { expires_in_seconds: 86_400 })],
   ];
-  test.each(ends)('cannot %s', async (_, end) => {
+  test.each(ends)('the last admin key cannot %s', async (_, end) => {
     const before = await shown('test00000001');
     await expectError(await end('test00000001'), 'conflict');
     expect(await shown('test00000001')).toMatchObject({ state: 'valid', scopes: before.scopes, expires_at: null });

@@ -81,7 +81,7 @@ describe('hidden reasoning before a stop sequence', () => {
   });
 
   test.each([
-    ['behind the answer', { firstChunkAfterMs: 400, text: ['so', ...MORE], betweenChunksMs: 10 }],
+    ['after the answer', { firstChunkAfterMs: 400, text: ['so', ...MORE], betweenChunksMs: 10 }],
     ['before it', { firstChunkAfterMs: 20_000, text: 'so' }],
   ])('hidden reasoning is charged to a caller who disconnects %s', async (_, behaviour) => {
     upstream.next(behaviour);

@@ -94,7 +94,7 @@ describe.each(Object.keys(BODIES))('a system message in the middle of %s', (path
 const [hello, hi, red, french] = turns;
 describe.each(['/v1/chat/completions', '/v1/messages'])('if Claude refuses a system message in %s', (path) => {
   test.each<[string, (object | undefined)[]]>([
-    ['behind an answer', [hello, hi, french]],
+    ['after an answer', [hello, hi, french]],
     ['within the user’s message', [hello, hi, french, red, french, hello]],
   ])('the instruction is sent %s, but not as the user’s own words', async (_, messages) => {
     const response = await box.post(path, { max_tokens: 99, model: 'claude-opus-4-8', messages });

@@ -60,7 +60,7 @@ test('a server without payments does not load their packages', async () => {
   }
 });
 
-test('a server with payments does', async () => {
+test('a server with payments loads their packages', async () => {
   const packages = await packagesOf(join(SRC, 'payments/facilitator/open.ts'));
   expect([...packages].some((name) => HEAVY.test(name))).toBe(true);
 });

@@ -22,8 +22,8 @@ test('a server does its regular work only through the timers of its host, at the
   const timers = new HandTimers();
   const box = await start({ timers });
   const work = {
-    'the note of commands’ changes': 100,
-    'the news of other processes': 400,
+    'the report about changes by commands': 100,
+    'the news from other processes': 400,
     'measurements of endpoints, the ledger note, counts': 1_000,
     'the folder of the policy': 2_000,
     'payments of unknown outcome': 5_000,

@@ -31,7 +31,7 @@ export interface AnswerIdentity {
  * money and a place until the deadline.
  */
 export interface AnswerSource extends AnswerIdentity {
-  /** Null until the answer has ended. */
+  /** The receipt of the answer; null until the answer has ended. */
   readonly receipt: Receipt | null;
   /** Why the answer ended before it was complete; null before the end and after a complete answer. */
   readonly error: SignalboxError | null;
@@ -40,7 +40,10 @@ export interface AnswerSource extends AnswerIdentity {
    * @throws SignalboxError if there will be no content; the answer has then ended
    */
   open(): Promise<void>;
-  /** @throws the error of a defect */
+  /**
+   * Returns the next parts.
+   * @throws the error, if a defect of the program ends the answer
+   */
   read(): NextParts;
   /**
    * Ends the answer early. Does nothing after its end.

@@ -76,7 +76,7 @@ interface EndpointRequest {
   readonly request: ModelRequest;
   /** Fields that the gateway does not know and that the provider accepts. */
   readonly extras: Readonly<Record<string, unknown>>;
-  /** The fields that were left out. */
+  /** The paths of the request's fields that were left out for this endpoint. */
   readonly dropped: readonly string[];
   /** The function whose call replaces the answer; null for an answer that stays as it is. */
   readonly forced: NamedSchema | null;

@@ -112,7 +112,7 @@ interface UnansweredRequest {
   /** Whether the last attempt is charged. If so, the error tells the client not to repeat the request. */
   readonly billed: boolean;
   readonly request: ModelRequest;
-  /** Unix ms. */
+  /** The time of the failure, Unix ms. */
   readonly now: number;
 }
 

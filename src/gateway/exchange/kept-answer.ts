@@ -124,7 +124,7 @@ export class KeptAnswer implements AnswerSource {
     this.#tell();
   }
 
-  /** Ends an answer whose error is its last event. */
+  /** Ends a stream, whose error is its last event. */
   async #endStream(error: SignalboxError): Promise<void> {
     this.error = error;
     const { run } = this.#options;

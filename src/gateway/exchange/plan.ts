@@ -17,7 +17,7 @@ export interface PlannedAttempt {
   readonly again: boolean;
   /** Whether the endpoint is tried although its circuit breaker is open, because nothing else is left. */
   readonly force: boolean;
-  /** Milliseconds to wait first. */
+  /** How long to wait before the attempt, ms. */
   readonly waitMs: number;
 }
 
@@ -65,7 +65,7 @@ export class Plan {
     this.#options = options;
   }
 
-  /** Returns the next step; null when nothing is left. */
+  /** Returns the next attempt of the plan; null when nothing is left to try. */
   next(): PlannedAttempt | null {
     const { random } = this.#options;
     const current = this.#current;

@@ -16,7 +16,7 @@ import type { FailedAttempt } from './failure.ts';
 
 /** The parts of a request's context that its exchange writes to. */
 interface ExchangeContext {
-  /** Null while nothing is traced. */
+  /** The trace of the request; null while nothing is traced. */
   readonly trace: Trace | null;
   /** The time of the first upstream call, ms on the gateway's clock; NaN for none. */
   dispatchedAt: number;
@@ -29,7 +29,7 @@ interface ExchangeContext {
   endWork(tokens: number): void;
 }
 
-/** The parts of a gateway that an exchange works with. */
+/** The parts of a gateway that an exchange uses. */
 export interface ExchangeParts {
   readonly ledger: Pick<Ledger, 'written'>;
   /** The memory for answers without streaming, until their exchanges end. */

@@ -61,7 +61,7 @@ export interface FundingSource {
    * @throws SignalboxError for an unknown name, or a name that the key may not use
    */
   checkNamed(request: ModelRequest, key: Caller): void;
-  /** Admission of callers without a key. */
+  /** How callers without a key are admitted. */
   readonly keyless: KeylessAdmission;
   /** @throws SignalboxError `insufficient_permissions` for a payer that the operator has blocked */
   checkBlocked(caller: Caller): void;
@@ -101,7 +101,7 @@ export type PaymentEstimate = {
 /** The terms under which a request is decided. */
 export interface DecisionTerms {
   readonly runtime: Runtime;
-  /** The caller whose rules, limits and models apply. */
+  /** The caller whose rules, limits and models apply to the decision. */
   readonly caller: Caller;
   /** The most that the request may cost in addition to the limit of its own `budget_limit`; null if only `budget_limit` applies. */
   readonly cap: Microcredits | null;

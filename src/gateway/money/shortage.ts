@@ -102,7 +102,7 @@ function stateOf(shortage: FundShortage, caller: PayingCaller): string {
 
 const renewsText = (renewsAt: number | null): string => (renewsAt === null ? '' : ` It renews at ${iso(renewsAt)}.`);
 
-/** Names a budget, within a sentence. */
+/** Returns the name of a budget as a part of a sentence. */
 function fundText({ name, subject, window, level }: FundShortage, { levels }: PayingCaller): string {
   if (level === null) return `the budget \`${name}\`${subject === '' ? '' : ` of \`${subject}\``}`;
   const own = levels?.find(({ kind, id }) => kind === level && id === subject);

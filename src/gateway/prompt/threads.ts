@@ -24,7 +24,7 @@ interface ThreadAnswer {
   /** The attempt that gave the answer. */
   readonly attempt: AttemptRecord;
   readonly usage: Usage;
-  /** The facts of its request. */
+  /** The facts of the request that was answered. */
   readonly facts: Facts;
 }
 

@@ -57,9 +57,9 @@ interface ChoiceContent {
   readonly calls: Map<number, { name: string; arguments: string }>;
 }
 
-/** Records one answer, to store it with its prompt. */
 const silent = (): ChoiceContent => ({ content: '', reasoning: '', refusal: '', calls: new Map() });
 
+/** Records one answer, redacted, to store it with its prompt. */
 class RedactedRecorder {
   readonly #contents: ContentTable;
   readonly #policy: ContentPolicy;
@@ -73,7 +73,7 @@ class RedactedRecorder {
     this.#request = request;
   }
 
-  /** Adds parts that the caller receives. */
+  /** Records parts of the answer that the caller receives. */
   add(parts: readonly StreamPart[]): void {
     if (!this.#policy.keepsAnswer) return;
     for (const part of parts) {
@@ -85,7 +85,7 @@ class RedactedRecorder {
     }
   }
 
-  /** The writes for the commit of the settlement. */
+  /** Returns the writes of the content, for the commit of the settlement. */
   writes(decision: number, now: number): Write[] {
     try {
       return [this.#contents.add(decision, this.#content(now))];
@@ -107,7 +107,7 @@ class RedactedRecorder {
     };
   }
 
-  /** The turns, or the texts to embed, as the caller sent them. */
+  /** Returns the turns, or the texts to embed, as the caller sent them. */
   #messages(): unknown[] {
     const { conversation, embedding } = this.#request;
     // One message may be many turns.

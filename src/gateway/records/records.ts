@@ -11,7 +11,7 @@ export type RecordReader = ReturnType<typeof openRecordReader>;
 
 /** Reads stored decisions. Each function returns null if the data is absent or deleted. */
 export const openRecordReader = ({ log, revisions, readings }: RecordTables) => ({
-  /** @throws UnreadableRecord */
+  /** Finds a record. @throws UnreadableRecord if its row is damaged */
   find: log.find,
   /** Also null if the row was edited. */
   findRevision: revisions.find,
@@ -75,7 +75,7 @@ export function openRecords(options: RecordsOptions) {
     /** The readings that records refer to. */
     readings: new StoredReadings(readings, store, now),
     contents,
-    /** Finds running decisions, too. */
+    /** Finds the record of a decision, also while its request is running. */
     async find(id: number): Promise<DecisionRecord | null> {
       // Running requests are checked before the store, because a request may end while the store is read.
       const found = running(id);

@@ -15,7 +15,7 @@ interface RepeatedDecision {
   readonly facts: Facts;
   /** Null if the request would be refused before any model is considered. */
   readonly certificate: Certificate | null;
-  /** The error of a refusal; null for a decision. */
+  /** The error, if the request would be refused; null if a model would be chosen. */
   readonly refusal: SignalboxError | null;
 }
 

@@ -18,7 +18,7 @@ interface FundedRequest {
   readonly request: ModelRequest;
   readonly context: RequestContext;
   readonly funding: Funding;
-  /** Null for a request without a name. */
+  /** The name of the request; null if it has none. */
   readonly named: NamedRequest | null;
 }
 

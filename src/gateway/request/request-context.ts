@@ -41,7 +41,7 @@ export interface Admission {
   readonly caller: Caller | null;
   /** Null on routes that do not count against the gate. */
   readonly place: GatePlace | null;
-  /** Null on routes that do not count, and without a key. */
+  /** The rate limits of the request; null on routes that do not count, and without a key. */
   readonly quota: Quota | null;
   /**
    * Checks a payer that has proved its identity, and counts its request unless a key was already counted.
@@ -70,7 +70,7 @@ export class RequestContext implements Links<RequestContext> {
   /** The time of arrival, ms on the gateway's clock. */
   readonly at: number;
   readonly method: string;
-  /** Null while nothing is traced. */
+  /** The trace of the request; null while nothing is traced. */
   readonly trace: Trace | null;
   /** The pattern of the route, such as `/v1/decisions/:id`; `other` for an unknown path. */
   readonly route: string;
@@ -99,11 +99,11 @@ export class RequestContext implements Links<RequestContext> {
   status = 0;
   /** The code of the error that was answered; null for none. The error of a broken stream is in `result`. */
   code: ErrorCode | null = null;
-  /** Null before the first decision was tried. */
+  /** The latest decision that was tried; null before the first. */
   routing: RoutingAttempt | null = null;
   /** `dec_…` once the decision is stored. A request that is refused for lack of money stores none. */
   decisionId: string | null = null;
-  /** Null until the exchange has ended. */
+  /** The end of the exchange; null until the exchange has ended. */
   result: ExchangeResult | null = null;
   /** The charged usage of failed attempts, as their providers reported it; null for none. */
   failedUsage: Usage[] | null = null;
@@ -164,7 +164,7 @@ export class RequestContext implements Links<RequestContext> {
     return this.#origin.signal;
   }
 
-  /** The caller's `keyId`; null while unknown. */
+  /** The ID of the caller's key; null while the caller is unknown. */
   get keyId(): string | null {
     return this.caller?.keyId ?? null;
   }

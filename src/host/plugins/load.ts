@@ -13,11 +13,11 @@ const IMPORT_MS = 5_000;
 
 /** A module of the operator that is loaded. */
 export interface PluginModule {
-  /** The name in the policy: a path relative to its folder, or a package. */
+  /** The name of the module in the policy: a path relative to the policy's folder, or a package. */
   readonly specifier: string;
-  /** Its exports that are plugins. */
+  /** The exports of the module that are plugins. */
   readonly plugins: readonly Plugin[];
-  /** The names of its exports that are estimators, which earlier versions ran. */
+  /** The names of the module's exports that are estimators, which only earlier versions ran. */
   readonly estimators: readonly string[];
   /** The hash of the module's file and of all files that it imports by relative paths. */
   readonly hash: string;
@@ -43,9 +43,9 @@ export interface PluginLoader {
    * files are watched.
    */
   recall(specifier: string, folder: string, hash: string): Promise<ModulePlugins | null>;
-  /** Specifiers whose code on disk differs from the loaded code. */
+  /** Returns the specifiers whose code on disk differs from the loaded code. */
   outdated(): string[];
-  /** All files of the plugins' code, including plugins that failed to load. */
+  /** Returns all files of the plugins' code, including plugins that failed to load. */
   files(): readonly string[];
 }
 

@@ -16,7 +16,7 @@ export interface SpanResult {
 
 /** The trace of one request. */
 export interface Trace {
-  /** 32 hexadecimal digits. */
+  /** The ID of the trace, 32 hexadecimal digits. */
   readonly traceId: string;
   /** The ID of the span of the whole request, 16 hexadecimal digits. */
   readonly spanId: string;
@@ -31,8 +31,8 @@ export interface Trace {
 }
 
 export interface CallTrace {
-  /** `traceparent`, and the caller's `tracestate` if there is one; empty if propagation is off. */
+  /** The headers for the provider: `traceparent`, and the caller's `tracestate` if there is one; empty if propagation is off. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Later calls have no effect. */
+  /** Ends the call. Later calls of this function have no effect. */
   end(result: SpanResult): void;
 }

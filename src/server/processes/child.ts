@@ -3,7 +3,7 @@ import { type MessageToChild, type MessageToParent, messageToChild } from './mes
 /** The functions of a server that its parent process calls. */
 interface ServingProcess {
   readonly address: string;
-  /** Makes the page of metrics. */
+  /** Makes the metrics page of this process. */
   metrics(): string;
   reload(): void;
   /** Makes clients move to the other processes, then stops. */

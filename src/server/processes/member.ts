@@ -5,7 +5,7 @@ import { type MessageToChild, type MessageToParent, messageToParent } from './me
 interface StartedProcess {
   /** The process ID; null if the system could not start the process. */
   readonly pid: number | null;
-  /** Resolves with its exit code. */
+  /** Resolves with the exit code of the process. */
   readonly exited: Promise<number>;
   /** The last line that the process wrote to its standard error; null if it wrote none. */
   problem(): string | null;

@@ -14,7 +14,7 @@ async function served({ isDraining }: { isDraining: boolean }) {
   const funding = {
     terms() {
       steps.push('terms');
-      throw new Error('nobody pays');
+      throw new Error('no one pays');
     },
     async mend() {
       steps.push('mend');

@@ -8,7 +8,7 @@ import { isTurnedAway, strangersLimit } from './strangers.ts';
 export type RequestReporter = (request: RequestContext, now: number) => void;
 
 interface ObserverOptions {
-  /** Begins a trace; null while nothing is traced. */
+  /** Begins the trace of a request; null while nothing is traced. */
   readonly trace: ((headers: Headers) => Trace) | null;
   readonly reporters: readonly RequestReporter[];
   readonly log: Log;

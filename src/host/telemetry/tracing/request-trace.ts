@@ -16,8 +16,8 @@ interface RequestTraceOptions {
   clock(): number;
   /** Unix time, ms. */
   now(): number;
-  /** Whether calls propagate the context. */
   readonly ids: TraceIds;
+  /** Whether calls propagate the trace context to providers. */
   readonly propagates: boolean;
   readonly resource: Resource;
   readonly scope: { readonly name: string; readonly version: string };
@@ -29,7 +29,7 @@ interface RequestTraceOptions {
 interface OpenSpan {
   readonly kind: SpanKind;
   readonly context: SpanContext;
-  /** Null for the request itself. */
+  /** The span that contains this span; null for the span of the request. */
   readonly within: OpenSpan | null;
   readonly start: number;
   end: number;

@@ -11,7 +11,7 @@ import { collectorHeaders, collectorSecrets, type TracingSettings } from './sett
 
 const PATIENCE_MS = 5_000;
 
-/** The metrics of a queue. */
+/** Makes the metrics of a span queue. */
 export const spanFamily = (read: () => { readonly exported: number; readonly lost: number }): Family =>
   totalBy('signalbox_spans_total', 'Spans, by whether the collector accepted them.', 'outcome', () =>
     Object.entries(read()),
@@ -111,7 +111,7 @@ export function spanQueue(settings: TracingSettings, { env, log, clock }: SpanQu
       await Promise.race([sent.catch(() => {}), Bun.sleep(patienceMs)]);
       let left = waiting;
       for (const { length } of sending.keys()) left += length;
-      // Later results are ignored.
+      // Results that arrive after this are ignored.
       sending.clear();
       if (left > 0) losses.add(left, 'not sent in time');
       losses.report();
