@@ -152,7 +152,7 @@ describe('a refusal for money', () => {
     });
     const user = short({ name: 'user-day', subject: 'user_1', level: 'user', window: 'day', limit: 100_000 });
     expect(shortageErrorOf(user, bound).message).toStartWith(
-      'The daily budget of the user `Ada` is 0.1 Credits in all',
+      'The daily budget of the user `Ada` is 0.1 Credits in total',
     );
     const all = short({ name: 'organization-total', subject: '', level: 'organization', window: 'total' });
     expect(shortageErrorOf(all, bound).message).toStartWith('The budget of the organization has spent 0.9');

@@ -130,7 +130,9 @@ async function round(data: string, count: number): Promise<Round> {
     const audited = await runHere(['ledger', 'audit', '--data', copy]);
     expect(audited).toMatchObject({ code: 2, err: expect.stringContaining(`${spoolIn(copy)} `) });
     const since = String.raw`since 20\d\d-[-\d]+T[:.\d]+Z it received settlements \(at least [1-9]\d* entr(y|ies)\) that the database may lack\.`;
-    expect(refusal).toMatch(new RegExp(`^${spoolIn(copy)} .*, but ${since} Restore that file\\. [^\n]*\n$`));
+    expect(refusal).toMatch(
+      new RegExp(`^${spoolIn(copy)} .*, but ${since} Restore the file of the spool\\. [^\n]*\n$`),
+    );
     expect(refusal).toEndWith(
       ` To start without its settlements, delete ${noteIn(copy)}: ledger.on_crash of the policy then decides what those requests cost.\n`,
     );

@@ -52,7 +52,7 @@ describe('what an upstream said', () => {
   });
 
   test('is left out amid an answer, which it may repeat, but for our own words', () => {
-    expect(loggableMessage(failed('after "Dear Ada, …"', {}, true), asking('x'))).toStartWith('[left out');
+    expect(loggableMessage(failed('after "Dear Ada, …"', {}, true), asking('x'))).toStartWith('[omitted');
     const own = { kind: 'cut', status: undefined } as const;
     expect(loggableMessage(failed('the answer broke off (ECONNRESET)', own, true), asking('x'))).toContain(
       'ECONNRESET',
@@ -61,7 +61,7 @@ describe('what an upstream said', () => {
 
   test('is left out where the request is too large to be searched, whatever media it has', () => {
     const large = asking('word '.repeat(40_000));
-    expect(loggableMessage(failed('no room for word word word word'), large)).toStartWith('[left out');
+    expect(loggableMessage(failed('no room for word word word word'), large)).toStartWith('[omitted');
     const url = `data:image/png;base64,${'A'.repeat(500_000)}`;
     const image = asking('x', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] });
     expect(loggableMessage(failed('this image is broken'), image)).toBe('this image is broken');

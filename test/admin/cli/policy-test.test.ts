@@ -227,7 +227,7 @@ describe('a plugin of the policy', () => {
     const { code, err } = await runCommand(['policy', 'check', withPlugin('process.exit(0);')], HERE);
     expect([code, err]).toEqual([
       1,
-      'signalbox: A plugin of the policy ended the process before the command was done.\n',
+      'signalbox: A plugin of the policy ended the process before the command was done. Remove the call that exits from the plugin.\n',
     ]);
   });
 
@@ -235,7 +235,9 @@ describe('a plugin of the policy', () => {
     const made = withPlugin('process.exit(0);');
     const { code, err } = await runCommand(['serve', '--port', '0', '--data', made, '--policies', made], HERE);
     expect(code).toBe(1);
-    expect(err).toContain('signalbox: A plugin of the policy ended the process while the policy was loaded.\n');
+    expect(err).toContain(
+      'signalbox: A plugin of the policy ended the process while the policy was loaded. Remove the call that exits from the plugin.\n',
+    );
   });
 
   test('a plugin cannot print into the JSON output', async () => {

@@ -242,7 +242,7 @@ describe('a start that cannot be says why in one sentence and ends with 1:', () 
   const cases: readonly [string, () => readonly string[], RegExp, Readonly<Record<string, string>>?][] = [
     ['an unknown flag', () => serve('--prot', '1'), /Unknown option '--prot'/],
     ['an address of another machine', () => serve('--host', '192.0.2.1'), /this machine does not have this address/],
-    ['an address that is none', () => serve('--host', '999.1.1.1'), /no such address/],
+    ['an address that is none', () => serve('--host', '999.1.1.1'), /this address does not exist/],
     [
       'a data folder below a file',
       () => ['serve', '--port', '0', '--data', join(file(), 'x')],
