@@ -159,7 +159,7 @@ test.each([
   ['a removal', "DELETE FROM trail WHERE action = 'grant'", 'before this entry are missing'],
   ['a removal at the start', 'DELETE FROM trail WHERE id = 1', 'no anchor says that retention deleted them'],
   ['a cut', 'DELETE FROM trail WHERE id >= (SELECT max(id) - 1 FROM trail)', 'the end of the trail was cut'],
-])('%s is found', async (_, change, problem) => {
+])('the check of the audit trail finds %s', async (_, change, problem) => {
   const { code, out } = await verifyCopy(change);
   expect(out).toContain(problem);
   expect(code).toBe(2);
