@@ -10,10 +10,10 @@ import { capReason, outputCappedBy } from './output-maximum.ts';
 /** The body of an answer of `/v1/route`. */
 export type Advice = Readonly<ReturnType<typeof advise>>;
 
-/** Explains that an unknown `task_type` counts as `general`; null where the decision used the requested one. */
+/** Returns a sentence that says that an unknown `task_type` counts as `general`, or null if the decision used the requested task. */
 export function taskNote(requested: string | undefined, task: string): string | null {
   if (requested === undefined || task.toLowerCase() === requested.toLowerCase()) return null;
-  return `The task type "${requested.slice(0, 64)}" is not known and counts as general. `;
+  return `The task type "${requested.slice(0, 64)}" is unknown, so Signalbox used the task general. `;
 }
 
 /** Describes a decision for `/v1/route`. `note` comes from `taskNote`. */
@@ -24,7 +24,7 @@ export function advise(decision: Decision, snapshot: PolicySnapshot, note: strin
     reasoning: reasoning(decision, snapshot, note),
     estimated_cost_credits: shownCredits(choice.costCredits),
     estimated_latency_ms: shownMs(choice.latencyMs),
-    /** The worst case, in Credits. */
+    /** The worst-case cost of the choice, in Credits. */
     max_cost_credits: toCredits(choice.bound),
     ...termsOf(choice, decision.facts, snapshot),
     alternatives: rest.map((other) => ({
@@ -41,8 +41,8 @@ export function advise(decision: Decision, snapshot: PolicySnapshot, note: strin
 }
 
 /**
- * The output tokens of one choice that a chat would request of a model, what lowered them below the request's, and the fields
- * that would reach its first endpoint in another form.
+ * Returns the maximum output tokens per choice that Signalbox would send to this model for a chat. It also names the limit that lowered the
+ * caller's maximum, and the fields that would reach the model's first endpoint in another form.
  */
 function termsOf(ranked: RankedModel, facts: Facts, { models }: PolicySnapshot) {
   const model = models[ranked.model]!;
@@ -60,9 +60,9 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
   const [choice] = decision.ranked;
   const id = snapshot.models[choice.model]!.id;
   const why = facts.pinned
-    ? `${id} was asked for by name`
+    ? `${id} was requested by name`
     : eligible === 1
-      ? `${id} is the only model that can serve it`
+      ? `${id} is the only model that can serve the request`
       : `${id} is the best of ${eligible} eligible models by ${reason}`;
   const figures = `${qualityText(choice)}, ${shownCredits(choice.costCredits)} Credits, ${shownMs(choice.latencyMs)} ms`;
   const cappedBy = outputCappedBy(choice, snapshot.models[choice.model]!, facts);
@@ -72,22 +72,28 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
   return `${note ?? ''}${task}${why}: ${figures}.${capped}`;
 }
 
-/** Languages and preferences count, and are no share of good answers. */
+/**
+ * The quality of a model as text. Bonuses from languages and preferences affect the ranking but are not part of the expected share of good
+ * answers, so the text shows them separately.
+ */
 function qualityText({ share, quality }: RankedModel): string {
   if (share === null) return UNKNOWN_QUALITY;
   const bonus = share === quality ? '' : ` (counts as ${shownQuality(quality)} with languages and preferences)`;
   return `expected quality ${shownQuality(share)}${bonus}`;
 }
 
-/** The quality of a model of which nobody states any. */
+/** The text for a model whose quality is stated neither by the policy nor by the catalog. */
 export const UNKNOWN_QUALITY = 'unknown quality';
 
-/** `quality`: the expected share of good answers. */
+/** The figures that two models are compared by. `quality` is the expected share of good answers. */
 type CandidateFigures = Pick<RankedModel, 'quality' | 'costCredits' | 'latencyMs'>;
 
 const asShown = (one: RankedModel): CandidateFigures => ({ ...one, quality: one.share ?? one.quality });
 
-/** One sentence with figures: `3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of 4.5 s.` */
+/**
+ * Compares two models in one sentence with figures: `3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of
+ * 4.5 s.`
+ */
 export function tradeOff(other: CandidateFigures, choice: CandidateFigures): string {
   const difference = Math.round((other.quality - choice.quality) * 1000) / 10;
   const points = Math.abs(difference) === 1 ? 'percentage point' : 'percentage points';
@@ -98,7 +104,9 @@ export function tradeOff(other: CandidateFigures, choice: CandidateFigures): str
   return `${quality} at ${costRatio(other.costCredits, choice.costCredits)}${timeInstead(other.latencyMs, choice.latencyMs)}.`;
 }
 
-/** People notice no smaller difference in time: in ms, and as a share of the wait. */
+/**
+ * The smallest difference in latency that people notice: in ms, and as a share of the choice's latency. Smaller differences are not shown.
+ */
 const NOTICEABLE_MS = 100;
 const NOTICEABLE_SHARE = 0.1;
 
@@ -108,7 +116,7 @@ function timeInstead(other: number, choice: number): string {
   return `, in ${seconds(other)} s instead of ${seconds(choice)} s`;
 }
 
-/** Milliseconds as seconds: two decimals below one second, one below a hundred. */
+/** Formats milliseconds as seconds, with two decimals below 1 s and one decimal below 100 s. */
 export function seconds(ms: number): string {
   const decimals = ms < 1000 ? 100 : ms < 100_000 ? 10 : 1;
   const rounded = Math.round((ms / 1000) * decimals) / decimals;
@@ -126,13 +134,13 @@ function costRatio(other: number, choice: number): string {
 /** @param share 0..1. */
 export function percent(share: number): string {
   const value = share * 100;
-  // Rounded up, a share that is nearly all would read as all.
+  // Rounding up would show a share just below 100 % as 100 %.
   if (value >= 99.5 && value < 100) return `${Math.floor(value * 10 + 1e-6) / 10} %`;
   return `${value < 1 ? Math.round(value * 100) / 100 : Math.round(value)} %`;
 }
 
-/** The most that a quality is shown as: no model is certain to answer well. */
+/** The highest quality that is ever shown, because no model is certain to answer well. */
 export const SHOWN_QUALITY_MAX = 0.999;
 
-/** @param quality 0..1, with what languages and preferences add. */
+/** @param quality 0..1, including the bonuses from languages and preferences. */
 export const shownQuality = (quality: number): string => percent(Math.min(quality, SHOWN_QUALITY_MAX));

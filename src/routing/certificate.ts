@@ -4,73 +4,73 @@ import type { HealthState } from '../core/readings.ts';
 import type { DeclaredLatency } from '../core/snapshot.ts';
 import type { SourcePlace } from '../core/source-place.ts';
 
-/** The origin of a quality, before languages and preferences: `declared` and the shares that were added to it, in order. */
+/** The parts of a quality estimate before languages and preferences: the declared quality and the shares added to it, in order. */
 export interface EstimateEntry {
-  /** For the task, or the mean over the mix of tasks, 0..1. */
+  /** The declared quality for the task, or the mean over the possible tasks if the task is uncertain, 0..1. */
   readonly declared: number;
-  /** By the length of the question. */
+  /** The share that the length of the question adds. */
   readonly length: number;
-  /** By outcomes, regardless of the text. */
+  /** The share that outcomes add, regardless of the question's text. */
   readonly outcomes: number;
-  /** By the words of the question. */
+  /** The share that the words of the question add. */
   readonly text: number;
-  /** Weighted number of outcomes of the task. */
+  /** The weighted number of outcomes recorded for the task. */
   readonly count: number;
-  /** The sum of all these in shadow mode, 0..1, where only `length` counts. Null where the sum counts. */
+  /** In shadow mode, the sum of all these shares, 0..1, although only `length` affects the ranking. Null if the whole sum affects it. */
   readonly shadow: number | null;
 }
 
-/** Quality that a model gains for a programming language of the request. */
+/** The quality that a model gains for a programming language of the request. */
 export interface LanguageEntry {
-  /** Canonical name. */
+  /** The canonical name of the language. */
   readonly language: string;
   readonly state: LanguageState;
-  /** As a share of good answers, 0..1, before Q is capped at 1. */
+  /** The added share of good answers, 0..1, before the total quality Q is capped at 1. */
   readonly adds: number;
 }
 
 export interface CandidateEntry {
   readonly model: string;
-  /** 1 is the choice; null for a rejected model. */
+  /** 1 for the choice; null for a rejected model. */
   readonly rank: number | null;
-  /** Expected share of good answers, 0..1; null where nobody states a quality. */
+  /** The expected share of good answers, 0..1; null if neither the policy nor the catalog states a quality. */
   readonly quality: number | null;
-  /** Q, 0..1, by which it is ranked: that share with the worth of languages and preferences. */
+  /** Q, 0..1, the quality used for ranking: the expected share of good answers plus the bonuses from languages and preferences. */
   readonly countedQuality: number;
-  /** Null where Q is the declared quality. */
+  /** The parts of the estimate; null if Q is the declared quality. */
   readonly estimate: EstimateEntry | null;
-  /** Empty where the request names no language, or languages do not matter for its task. */
+  /** The bonuses from languages; empty if the request names no language or its task does not depend on languages. */
   readonly languages: readonly LanguageEntry[];
-  /** C, Credits. */
+  /** C, the expected cost in Credits. */
   readonly costCredits: number;
-  /** L, ms. */
+  /** L, the expected latency in ms. */
   readonly latencyMs: number;
   readonly latencyBasis: LatencyBasis;
-  /** Expected hidden reasoning of one choice, tokens; part of C and L. */
+  /** The expected hidden reasoning of one choice, in tokens. C and L include it. */
   readonly reasoningTokens: number;
-  /** Null for a rejected model. */
+  /** The strategy's score; null for a rejected model. */
   readonly utility: number | null;
-  /** Terms of the utility, by name; empty where the strategy does not give them. */
+  /** The terms that add up to the utility, by name; empty if the strategy does not report them. */
   readonly parts: Readonly<Record<string, number>>;
-  /** Expected input in tokens, and the part of it that is likely cached. */
+  /** The expected input in tokens, and how many of these tokens are probably cached. */
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
-  /** Output tokens of one choice at most. */
+  /** The maximum output tokens of one choice. */
   readonly outputCap: number;
-  /** What lowered that, by `outputCappedBy`. */
+  /** The limit that lowered the output cap, as `outputCappedBy` names it; null if nothing lowered it. */
   readonly cappedBy: string | null;
-  /** Whether its first endpoint gets a schema of the answer in place of the forced call. */
+  /** Whether the model's first endpoint receives a JSON schema for the answer instead of the forced tool call. */
   readonly adaptsForcedTool: boolean;
-  /** The worst case, Credits, which is the amount reserved. */
+  /** The worst-case cost in Credits, which is the amount that Signalbox reserves. */
   readonly worstCaseCredits: number;
-  /** All endpoints, in the order in which they are tried. */
+  /** All endpoints of the model, in the order in which Signalbox tries them. */
   readonly endpoints: readonly EndpointEntry[];
   readonly rejections: readonly RejectionEntry[];
 }
 
 /**
- * Origin of the speed behind L. `measured`: from answers of the endpoint. `stated`: from the policy. `estimated`: the
- * median of models of the same kind. `neutral`: the same for all.
+ * The origin of the speed used for L. `measured`: from answers of the endpoint. `stated`: from the policy. `estimated`: the median of
+ * models of the same kind. `neutral`: a default that is the same for all models.
  */
 export type LatencyBasis = 'measured' | DeclaredLatency['basis'];
 
@@ -78,16 +78,16 @@ interface EndpointEntry {
   readonly provider: string;
   readonly upstream: string;
   readonly health: HealthState;
-  /** Whether constraints, funds and health let it be tried. */
+  /** Whether constraints, funds and health allow a request to this endpoint. */
   readonly open: boolean;
 }
 
 export interface RejectionEntry {
-  /** As in a case's `rejected`; `strategy` where the strategy gave no score. */
+  /** The kind of rejection, as a policy case names it under `rejected`; `strategy` if the strategy gave no score. */
   readonly kind: Rejection | 'strategy';
-  /** `it lacks vision` */
+  /** The reason as a clause, such as `it lacks vision`. */
   readonly text: string;
-  /** Constraints of the policy that caused it; empty for other causes. */
+  /** The constraints of the policy that caused the rejection; empty for other causes. */
   readonly rules: readonly AppliedRule[];
 }
 
@@ -97,9 +97,9 @@ export interface AppliedRule {
 }
 
 export interface AppliedPreference extends AppliedRule {
-  /** -1 to 1. */
+  /** The amount that the preference adds to the quality, -1 to 1. */
   readonly worth: number;
-  /** IDs of the models that it prefers. */
+  /** IDs of the models that the preference applies to. */
   readonly models: readonly string[];
 }
 

@@ -40,15 +40,12 @@ import { type DecisionInputs, healthOf, judgedFigures, rejectionsAgainst } from 
 import { allowedEndpoints, endpointsFor, openEndpoints } from './rules.ts';
 
 /**
- * A decision in full: every model with its estimates, its rank and the reasons for it. It is made by repeating the
- * decision from its record. Plain data, without text of the request.
+ * A complete explanation of a decision: every model with its estimates, its rank and the reasons. Signalbox creates it by repeating the
+ * decision from its record. It is plain data and contains no text of the request.
  */
 export type Certificate = Readonly<ReturnType<typeof certify>>;
 
-/**
- * Repeats a decision and keeps every candidate. The first candidate is the one that `Decider.decide` chooses for the same
- * arguments.
- */
+/** Repeats a decision and keeps every candidate. The first candidate is the model that `Decider.decide` chooses for the same arguments. */
 export function certify(snapshot: PolicySnapshot, facts: Facts, context: DecisionContext) {
   const { id, readings = priorReadings(snapshot), estimate = null } = context;
   const evaluation = new Evaluation(snapshot);
@@ -60,7 +57,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
   const inputs: CertificateInputs = { facts, readings, snapshot, lastResort, writing, estimateOf };
   const outcome = n > 0 ? evaluation.choose(facts, context, n) : null;
   const best = outcome && snapshot.models[evaluation.shortlist.model[outcome.best]!]!.id;
-  // A named model is chosen without a score, and shown with one.
+  // A model that the request names is chosen without a score, but the explanation shows its score.
   const { belowFloor } = facts.pinned && outcome ? evaluation.rank(facts, context, n) : (outcome ?? UNRANKED);
   const eligible = eligibleEntries(evaluation, context, belowFloor, inputs);
   const ineligible = rejected.map(({ model, rejections }) => {
@@ -73,7 +70,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
   const baseline = n === 0 || facts.pinned ? null : snapshot.models[evaluation.baseline(facts)]!.id;
   const refusal = n === 0 ? refusalOf(facts, readings, rejected) : null;
   const error = refusal && refusalError(refusal, snapshot, undefined, timeOfId(id));
-  // Called last: each call overwrites the shortlist.
+  // This function must run after everything else that reads the shortlist, because each call overwrites the shortlist.
   const choiceOf = (other: Facts, by: Estimate | null): string | null => {
     evaluation.fill(other, readings, by);
     evaluation.choose(other, context, 1);
@@ -84,53 +81,56 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
   const { constraints, preferences } = facts.rules;
   const unpreferring = { ...facts, rules: { ...facts.rules, preferences: [] } };
   return {
-    /** `route_reason`. */
+    /** The value of `route_reason`. */
     reason: outcome?.reason ?? context.reason,
-    /** ID of the choice; null for a refusal. */
+    /** The ID of the chosen model; null for a refusal. */
     choice: choice?.model ?? null,
-    /** The group of rejections that gives a refusal its status; null for a decision. */
+    /** The group of rejections that determines the status of a refusal; null for a decision. */
     refusedBy: refusal?.group ?? null,
-    /** The error of a refusal, with the nearest relaxation; null for a decision. */
+    /** The error of a refusal, including the smallest change that would make a model eligible; null for a decision. */
     refusal: error && { code: error.code, message: error.message },
-    /** Whether the strategy gave no usable score, so that Q, C, L and ID decided. */
+    /** Whether the strategy gave no usable score, so that quality, cost, latency and ID decided. */
     faulty: outcome?.faulty ?? false,
-    /** Null where the qualities are the declared ones. */
+    /** How learned estimates took part; null if the qualities are the declared qualities. */
     learning: estimate && {
-      /** `off`: only the length of the question moves the declared qualities. `shadow`: learned ones are shown, not used. */
+      /** `off`: only the length of the question changes the declared qualities. `shadow`: learned qualities are shown but not used. */
       mode: modeOf(estimate),
-      /** Trust in the words of the question, 0..1. */
+      /** How much the words of the question are trusted, 0..1. */
       trust: estimate.learned?.trust ?? 0,
-      /** ID of the choice by the learned qualities, in shadow mode; null where there is none, for a pinned model, and a refusal. */
+      /**
+       * In shadow mode, the ID of the model that the learned qualities would choose. Null outside shadow mode, for a model that the request
+       * names, and for a refusal.
+       */
       choice: shadow && choiceOf(facts, { ...estimate, quality: shadow }),
     },
-    /** With the ID of the best by utility; null where no draw took place. */
+    /** The random draw with the ID of the model that had the highest utility; null if there was no draw. */
     draw: outcome?.draw && best ? { ...outcome.draw, best } : null,
-    /** The number of the readings; 0 for none. */
+    /** The number of the stored readings; 0 if there are none. */
     readingsNumber: readings.number,
     expectedLength: expectedLength(facts, snapshot, readings),
-    /** Tasks whose measured lengths are part of the expected one. */
+    /** The tasks whose measured answer lengths are part of the expected length. */
     measuredTasks: measuredTasks(facts, snapshot, readings),
-    /** v·C_ref: the worth of a good answer to this request, Credits. */
+    /** v·C_ref: the worth of a good answer to this request, in Credits. */
     answerWorth: costReference(snapshot, facts, readings),
-    /** The eligible models best first, then the rejected ones by ID. */
+    /** The eligible models from best to worst, then the rejected models by ID. */
     candidates,
-    /** Expected share of good answers, 0..1, by the ID of every model that has one. */
+    /** The expected share of good answers, 0..1, by model ID. Models without a known quality are missing. */
     shares,
-    /** The rules that applied. */
+    /** The constraints that applied to the request. */
     constraints: constraints.map((at) => ruleOf(snapshot.constraints[at]!)),
     preferences: preferences.map((at) => preferenceOf(snapshot.preferences[at]!, snapshot)),
-    /** ID of the choice without preferences; null where none applied, and for a refusal. */
+    /** The ID of the model that would be chosen without preferences; null if no preference applied, and for a refusal. */
     unpreferred: choice && preferences.length > 0 ? choiceOf(unpreferring, estimate) : null,
-    /** The next best candidate; null without one. */
+    /** The second-best candidate; null if there is only one. */
     runnerUp: runnerUp && counterfactual(runnerUp),
-    /** The model that savings are measured against; null for a pinned model, and a refusal. */
+    /** The model that savings are measured against; null for a model that the request names, and for a refusal. */
     baseline: baseline === null ? null : counterfactual(candidates.find(({ model }) => model === baseline)!),
   };
 }
 
 const UNRANKED = { belowFloor: false };
 
-/** How a version that learned from outcomes estimated; the present one never does. */
+/** How an earlier version of Signalbox, which learned from outcomes, made its estimates. The present version does not learn. */
 function modeOf({ learned }: Estimate): LearningMode {
   if (!learned) return 'off';
   return learned.shadow ? 'shadow' : 'on';
@@ -149,7 +149,7 @@ interface CertificateInputs extends DecisionInputs {
   readonly estimateOf: (model: number) => EstimateEntry | null;
 }
 
-/** Splits each estimate into its steps from the declared quality; the last step takes the rounding error. */
+/** Splits each estimate into its steps from the declared quality. The last step absorbs the rounding error. */
 function estimatesOf(estimate: Estimate | null, declared: Float64Array): CertificateInputs['estimateOf'] {
   if (estimate === null) return () => null;
   const { quality, length, learned } = estimate;
@@ -171,7 +171,7 @@ function estimatesOf(estimate: Estimate | null, declared: Float64Array): Certifi
   };
 }
 
-/** Entries of the shortlist, best first; a model without a score has no rank. */
+/** Creates the entries of the shortlist, from best to worst. A model without a score has no rank. */
 function eligibleEntries(
   evaluation: Evaluation,
   { strategy, qualityFloor = strategy.qualityFloor }: RankingOptions,
@@ -198,23 +198,26 @@ function unwantedFor(quality: number, floor: number | undefined): RejectionEntry
   const isBelow = floor !== undefined && quality < floor;
   const text = isBelow
     ? `its expected quality of ${percentBelow(quality, floor)} is below the \`quality_floor\` of ${exactPercent(floor)} %`
-    : 'the strategy does not want it';
+    : 'the strategy rules it out';
   return { kind: 'strategy', text, rules: [] };
 }
 
-/** In percent, without the noise of doubles. */
+/** Converts a share to percent and removes floating-point noise. */
 const exactPercent = (share: number): number => Number((share * 100).toPrecision(12));
 
-/** A quality with the fewest decimals that show it below the floor. */
+/** Formats a quality with the fewest decimals that show that it is below the floor. */
 function percentBelow(quality: number, floor: number): string {
   const decimals = [0, 1, 2, 3, 4, 5].find((each) => Number((quality * 100).toFixed(each)) < exactPercent(floor));
   return `${Number((quality * 100).toFixed(decimals ?? 6))} %`;
 }
 
-/** Utilities are rounded to a billionth, and sums of doubles to their last bits. */
+/**
+ * The tolerance when the terms of a utility are added up: utilities are rounded to a billionth, and sums of doubles differ in their last
+ * bits.
+ */
 const PARTS_SLACK = 2e-9;
 
-/** The strategy's terms of a utility, if they are finite and add up to it; else none. */
+/** Returns the strategy's terms of a utility if they are finite and add up to it; otherwise an empty object. */
 function utilityParts(utility: number, ask: () => unknown): Readonly<Record<string, number>> {
   try {
     const terms = Object.entries(ask() ?? {});
@@ -229,7 +232,7 @@ function utilityParts(utility: number, ask: () => unknown): Readonly<Record<stri
 
 type CandidateEstimate = Omit<RankedModel, 'utility' | 'tokens'>;
 
-/** Estimates for a rejected model, on the endpoints that constraints allow; on all of them where they allow none. */
+/** Estimates figures for a rejected model on the endpoints that constraints allow, or on all endpoints if constraints allow none. */
 function estimateRejected(
   index: number,
   rejections: number,
@@ -254,7 +257,7 @@ function estimateRejected(
   };
 }
 
-/** The entry of a model, without rank, utility and rejections. */
+/** Creates the entry of a model without its rank, utility and rejections. */
 function candidateEntry(
   estimate: CandidateEstimate,
   { facts, readings, snapshot, writing, estimateOf }: CertificateInputs,
@@ -291,7 +294,7 @@ function candidateEntry(
   };
 }
 
-/** Every observation of an endpoint moves its figures away from the policy's. */
+/** Every observation of an endpoint changes its figures, so figures that differ from the policy's were measured. */
 function latencyBasisOf({ firstSlot, latency }: Model, endpoint: number, readings: Readings): LatencyBasis {
   const slot = firstSlot + endpoint;
   const isDeclared =

@@ -12,29 +12,31 @@ import { inputBound } from './input-tokens.ts';
 import { outputsAbove } from './output-maximum.ts';
 import { canServe, type RuleLimits } from './rules.ts';
 
-/** The requirements of one request that every model is checked against. */
+/** The requirements of one request, which every model is checked against. */
 export interface Requirements {
   readonly facts: Facts;
   readonly task: Task;
-  /** IDs of the models that the key may use; null for all. */
+  /** IDs of the models that the key may use; null if it may use all models. */
   readonly allowed: ReadonlySet<string> | null;
   readonly writing: ExpectedWriting;
   readonly limits: RuleLimits;
-  /** Whether the request or a constraint has a ceiling. */
+  /** Whether the request or a constraint limits the cost or the latency. */
   readonly hasCeilings: boolean;
-  /** The vector space of the selector, null where it names none; undefined where none is asked for. */
+  /**
+   * The vector space that the selector names, or null if the selector names none. Undefined if the request does not need a vector space.
+   */
   readonly vectorSpace: string | null | undefined;
-  /** Tokens that the model's window must have by the request's name of a model; 0 for any. */
+  /** The minimum context window in tokens, which the request's model name demands with `[1m]`; 0 for no minimum. */
   readonly windowMin: number;
-  /** Bits by index: models that may serve the languages that are required; null for all. */
+  /** Models that may serve the required programming languages, as bits by index; null if all may. */
   readonly qualified: Uint32Array | null;
 }
 
 /**
- * Bits of `REJECTIONS` for all but ceilings.
+ * Returns the bits of `REJECTIONS` for every reason except ceilings on cost and latency.
  * @param index of the model
  * @param input expected tokens
- * @param affordable output tokens within the budget; below 0 when not even the input fits
+ * @param affordable output tokens that the budget covers; below 0 if the budget does not even cover the input
  */
 export function rejectionsOf(
   model: Model,
@@ -64,7 +66,7 @@ export function rejectionsOf(
   return bits;
 }
 
-/** Bits of `REJECTIONS` for the ceilings of the request and of constraints. */
+/** Returns the bits of `REJECTIONS` for the ceilings on cost and latency that the request or constraints set. */
 export function ceilingRejections(
   { facts: { ceilings }, limits, hasCeilings }: Requirements,
   costCredits: number,
@@ -79,7 +81,10 @@ export function ceilingRejections(
   return bits;
 }
 
-/** Each text has the window for itself. Without the one space of its selector no model may stand in for another. */
+/**
+ * Each text of a request for embeddings may fill the whole window. Vectors of different vector spaces cannot be compared, so every model
+ * must have the selector's vector space.
+ */
 function embeddingRejections(
   { embedding, contextWindow }: Model,
   { longest, dimensions }: EmbeddingFacts,
@@ -92,7 +97,7 @@ function embeddingRejections(
   return bits;
 }
 
-/** Whether the prices of a model cover all that a request may be billed for. */
+/** Whether the model's prices cover everything that the provider may bill for the request. */
 const isPriced = ({ endpoints }: Model, { addOns }: Facts): boolean =>
   addOns === undefined || allCover(endpoints, addOns);
 

@@ -12,36 +12,36 @@ import { priorReadings, type Readings } from '../core/readings.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { type ChoiceOptions, Evaluation, type RankingOptions } from './evaluate.ts';
 
-/** The inputs of a decision beside the facts. */
+/** The inputs of a decision other than the facts. */
 export interface DecisionContext extends ChoiceOptions {
   readonly id: number;
-  /** Default: the catalog's figures. */
+  /** The health and speed of endpoints. Default: the figures of the catalog. */
   readonly readings?: Readings;
-  /** Qualities corrected for this request. Default: the declared ones. */
+  /** Qualities corrected for this request. Default: the declared qualities. */
   readonly estimate?: Estimate | null;
-  /** Called between shortlisting and scoring, for timing. */
+  /** Called between shortlisting and scoring, to measure the time of each. */
   readonly onShortlist?: () => void;
 }
 
 export const isRefusal = (outcome: Decision | Refusal): outcome is Refusal => 'rejected' in outcome;
 
-/** Allocates the arrays that all decisions over a snapshot reuse. */
+/** Creates a decider, whose arrays all decisions over the snapshot reuse. */
 export const createDecider = (snapshot: PolicySnapshot): Decider => new Decider(snapshot);
 
 export function refusalOf(facts: Facts, readings: Readings, rejected: Refusal['rejected']): Refusal {
   return { group: decisiveGroup(rejected), facts, readings, rejected };
 }
 
-/** Decides over one snapshot. */
+/** Makes decisions over one snapshot. */
 export class Decider {
-  /** Times that a strategy threw or gave no usable score, so that Q, C, L and ID decided. */
+  /** How often a strategy threw or gave no usable score, so that quality, cost, latency and ID decided. */
   faults = 0;
-  /** Models rejected in the last decision, by kind, in the order of `REJECTIONS`. */
+  /** How many models the last decision rejected for each kind of reason, in the order of `REJECTIONS`. */
   rejections: ArrayLike<number> = [];
   readonly #snapshot: PolicySnapshot;
   readonly #evaluation: Evaluation;
   #prior: Readings | null = null;
-  /** Whether the last decision had none but ejected endpoints. */
+  /** Whether the last decision had only endpoints that a circuit breaker had ejected. */
   #isLastResort = false;
 
   constructor(snapshot: PolicySnapshot) {
@@ -50,8 +50,8 @@ export class Decider {
   }
 
   /**
-   * Pure: the same facts and context give the same result, bit for bit. Where no healthy model can read the thoughts of the
-   * tool calls under way, the decision is that without them, and so are its facts.
+   * Decides which model serves a request. Pure: the same facts and context give the same result, bit for bit. If no healthy model can read
+   * the reasoning of the pending tool calls, the decision is made without that reasoning, and its facts say so.
    */
   decide(facts: Facts, context: DecisionContext): Decision | Refusal {
     if (facts.readers === undefined) return this.#decide(facts, context);
@@ -91,14 +91,14 @@ export class Decider {
       estimate,
       draw,
       baseline: this.#evaluation.baseline(facts),
-      // Called last: it overwrites the shortlist.
+      // This must be evaluated last, because it overwrites the shortlist.
       lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, context, ranked[0].model) : NO_RESORTS,
     };
   }
 
   /**
-   * Ranks ejected endpoints among themselves, so that they do not affect the ranking of healthy ones. Returns at most as
-   * many models as there may be fallbacks; where there may be none, only endpoints of the choice.
+   * Ranks ejected endpoints among themselves, so that they do not affect the ranking of healthy endpoints. Returns at most as many models
+   * as the policy allows fallbacks. If the policy allows no fallback, it returns only endpoints of the chosen model.
    */
   #lastResorts(facts: Facts, options: RankingOptions, own: number): RankedModel[] {
     const { alternatives } = this.#snapshot.gateway;
@@ -114,7 +114,10 @@ export class Decider {
     return resorts;
   }
 
-  /** The models that would lose thoughts, as the decision without them has them: its ranked ones, then its last resorts. */
+  /**
+   * Returns the models that would lose the reasoning of earlier turns: first the ranked models of a decision without that reasoning, then
+   * its last resorts.
+   */
   #unreading(facts: Facts, context: DecisionContext, readers: readonly string[]): RankedModel[] {
     const { models, gateway } = this.#snapshot;
     if (gateway.alternatives === 0) return [];
@@ -136,7 +139,10 @@ const NO_RESORTS: readonly RankedModel[] = [];
 
 const hasChoice = (ranked: readonly RankedModel[]): ranked is Decision['ranked'] => ranked.length > 0;
 
-/** The group that decides the status: rejections are lifted group by group, and this one leaves a model. */
+/**
+ * Returns the group of rejections that determines the status. Groups are lifted in order, and this is the first group after which a model
+ * is eligible.
+ */
 function decisiveGroup(rejected: Refusal['rejected']): RejectionGroup {
   let lifted = 0;
   for (const group of REJECTION_GROUPS) {

@@ -8,8 +8,8 @@ const NONE: readonly string[] = [];
 const NO_KINDS: ReadonlySet<string> = new Set();
 
 /**
- * Takes tools that a provider runs out of a request: those that it does not allow, and those of kinds that the policy drops. One
- * of these that a request forces, or offers alone, stays: an answer without it would not be what was asked for.
+ * Removes the tools of a request that the provider runs itself, if the request does not allow them or the policy drops their kind. A tool
+ * that the request forces, or that is the only tool, stays: without it, the answer would not be the requested one.
  */
 export function withoutDroppedTools(request: ModelRequest, { dropTools }: Pick<GatewayPolicy, 'dropTools'>) {
   const { nativeTools, tools } = request.conversation;
@@ -19,7 +19,7 @@ export function withoutDroppedTools(request: ModelRequest, { dropTools }: Pick<G
   return reduced(request, nativeTools, kinds);
 }
 
-/** The request without these tools, and their paths. */
+/** Returns the request without these tools, and the paths of the removed tools. */
 function reduced(request: ModelRequest, nativeTools: readonly NativeTool[], dropTools: ReadonlySet<string>) {
   const { tools, toolChoice } = request.conversation;
   const isForced =
@@ -36,7 +36,10 @@ function reduced(request: ModelRequest, nativeTools: readonly NativeTool[], drop
   return { request: request.edit(edits), dropped: places.map(pathText) };
 }
 
-/** Takes them out of the tools that `tool_choice` allows, too: their service refuses the name of one that it was not given. */
+/**
+ * Also removes the tools from the list that `tool_choice` allows, because the provider rejects the name of a tool that the request does not
+ * contain.
+ */
 function allowedWithout(request: ModelRequest, dropTools: ReadonlySet<string>): Edit[] {
   const at = ['tool_choice', 'tools'];
   const allowed = request.originalAt(at);

@@ -7,31 +7,34 @@ import { reasoningFactor, worthFactor } from './difficulty-effect.ts';
 import { expectedOutput, referenceOutput, type Tasks } from './expected-length.ts';
 import { expectedInput, heldInput, inputBound } from './input-tokens.ts';
 
-/** The least useful output of a model that reasons first, in tokens. */
+/** The minimum useful output of a model that reasons before it answers, in tokens. */
 const REASONING_OUTPUT_MIN = 1_024;
 
-/** From this cached share of the input on, the first token comes sooner. */
+/** The cached share of the input from which on the first token comes sooner. */
 export const WARM_SHARE = 0.5;
 
-/** The policy's figures of a request's task. */
+/** Returns the policy's figures for the task of a request. */
 export const taskOf = ({ task }: Facts, { tasks, taskIndex }: Tasks): Task => tasks[taskIndex.get(task) ?? 0]!;
 
-/** How many of the `input` tokens an endpoint likely has cached. Only the first endpoint of a model is tracked. */
+/**
+ * Returns how many of the `input` tokens an endpoint probably has in its cache. Signalbox tracks the cache only for the first endpoint of a
+ * model.
+ */
 export function cachedInput({ cached }: Facts, { id }: Model, endpoint: number, input: number): number {
   if (endpoint !== 0) return 0;
   for (let i = 0; i < cached.length; i++) if (cached[i]!.model === id) return Math.min(cached[i]!.tokens, input);
   return 0;
 }
 
-/** The output expected of any model, in tokens of one choice. */
+/** The output that is expected of any model, in tokens of one choice. */
 export interface ExpectedWriting {
-  /** Visible output. */
+  /** The expected visible output. */
   readonly outputTokens: number;
-  /** Index of the likeliest task. */
+  /** The index of the most likely task. */
   readonly task: number;
-  /** Possible tasks by index, with shares that sum to 1; empty where the task is certain. */
+  /** The possible tasks by index, with shares that sum to 1; empty if the task is certain. */
   readonly mix: readonly { readonly index: number; readonly share: number }[];
-  /** Factor of the usual hidden reasoning of these tasks. */
+  /** The factor for the usual hidden reasoning of these tasks. */
   readonly reasoningFactor: number;
 }
 
@@ -54,7 +57,7 @@ function mixOf({ mix }: Facts, { taskIndex }: Tasks): ExpectedWriting['mix'] {
   return indexed;
 }
 
-/** Hidden reasoning tokens of one choice on a model. */
+/** Returns the expected hidden reasoning of one choice on a model, in tokens. */
 export function expectedReasoning(
   { mayReason, reasoningByTask }: Model,
   { task, mix, reasoningFactor: factor }: ExpectedReasoning,
@@ -67,9 +70,9 @@ export function expectedReasoning(
 }
 
 /**
- * C: expected Credits at an endpoint.
+ * C: the expected cost of a request at an endpoint, in Credits.
  * @param input expected tokens of input
- * @param reasoning hidden ones of one choice
+ * @param reasoning expected hidden reasoning tokens of one choice
  */
 export function expectedCost(
   model: Model,
@@ -88,8 +91,8 @@ export function expectedCost(
 }
 
 /**
- * L: expected milliseconds to the end at an endpoint. Choices are made side by side.
- * @param reasoning hidden tokens of one choice
+ * L: the expected time until the answer ends at an endpoint, in ms. The provider generates several choices in parallel.
+ * @param reasoning expected hidden reasoning tokens of one choice
  */
 export function expectedLatency(
   model: Model,
@@ -103,7 +106,7 @@ export function expectedLatency(
   return expectedTtft(model, endpoint, facts, readings, reasoning) + (writing.outputTokens * 1000) / rate;
 }
 
-/** Expected milliseconds to the first content at an endpoint, hidden reasoning included. */
+/** Returns the expected time to the first content at an endpoint, in ms, including hidden reasoning. */
 export function expectedTtft(
   model: Model,
   endpoint: number,
@@ -117,8 +120,8 @@ export function expectedTtft(
 }
 
 /**
- * A request's time to the first content as a multiple of the usual one, because of its hidden reasoning. Readings describe
- * usual requests: a measured time is divided by this before it counts.
+ * Returns the time to the first content of this request as a multiple of the usual time, because of its hidden reasoning. Readings describe
+ * usual requests, so a measured time is divided by this factor before it is recorded.
  */
 export function ttftFactor(model: Model, endpoint: number, readings: Readings, writing: ExpectedReasoning): number {
   const slot = model.firstSlot + endpoint;
@@ -128,12 +131,12 @@ export function ttftFactor(model: Model, endpoint: number, readings: Readings, w
   return ttftWith(reasoning, model.reasoningTokens, usualMs, readings.tokensPerSecond[slot]!) / usualMs;
 }
 
-/** Hidden reasoning takes at most this share of the time to the first content. */
+/** Hidden reasoning is assumed to take at most this share of the time to the first content. */
 const THINKING_SHARE_MAX = 0.9;
 
 /**
- * Time to the first content, ms, with `reasoning` hidden tokens, given that it is `usualMs` with `usual` tokens. Reasoning
- * is written before the first content, at the rate of the output.
+ * Returns the time to the first content in ms with `reasoning` hidden tokens, if it is `usualMs` with `usual` hidden tokens. A model writes
+ * its reasoning before the first content, at its output rate.
  */
 function ttftWith(reasoning: number, usual: number, usualMs: number, tokensPerSecond: number): number {
   if (reasoning === usual) return usualMs;
@@ -149,8 +152,8 @@ function isWarm(facts: Facts, model: Model, endpoint: number): boolean {
 }
 
 /**
- * v·C_ref: the worth of a good answer to this request, in Credits: its expected tokens at the policy's reference price,
- * times `answer_worth`, times the factor of a hard request.
+ * v·C_ref: the worth of a good answer to this request, in Credits. It is the cost of the expected tokens at the policy's reference price,
+ * times `answer_worth`, times the factor for a hard request.
  */
 export function costReference(
   snapshot: PolicySnapshot,
@@ -164,8 +167,9 @@ export function costReference(
 }
 
 /**
- * The least useful output of one choice, in tokens; at most the requested maximum and the model's. A named model that caps
- * outputs needs no more than without the caller's cap, so that the cap never refuses a request that is served without one.
+ * Returns the minimum useful output of one choice in tokens, which is at most the requested maximum and the model's maximum. If the request
+ * names a model whose output Signalbox may cap, the minimum is the same as without the caller's cap. The cap then never causes a refusal of
+ * a request that would be served without it.
  */
 export function usefulOutput(model: Model, facts: Facts, task: Task): number {
   const { outputTokensMax, outputTokensMin = 0, capsOutput, pinned } = facts;
@@ -175,18 +179,19 @@ export function usefulOutput(model: Model, facts: Facts, task: Task): number {
   return capsOutput && pinned ? Math.min(most, uncappedOutput(model, facts)) : most;
 }
 
-/** The least useful output of a model for a task, whatever the request states, in tokens. */
+/** Returns the minimum useful output of a model for a task in tokens, regardless of the request's own limits. */
 export const taskUseful = ({ reasoningTokens }: Model, { minUsefulOutput }: Task): number =>
   reasoningTokens > 0 ? Math.max(REASONING_OUTPUT_MIN, reasoningTokens) : minUsefulOutput;
 
-/** The requested maximum of output tokens of one choice without a cap of the caller's: the model's default unless more is expected. */
+/** Returns the maximum output tokens of one choice if the caller sets no cap: the model's default, unless more output is expected. */
 function uncappedOutput(model: Model, { outputTokens, outputTokensMin = 0 }: Facts): number {
   const expected = outputTokens === null ? 0 : outputTokens + model.reasoningTokens;
   return Math.max(model.defaultMaxOutput, expected, outputTokensMin);
 }
 
 /**
- * The output cap of one choice, in tokens, before budgets: the least of the request's, the model's and its window's.
+ * Returns the maximum output of one choice in tokens, before budgets: the lowest of the request's cap, the model's maximum and the space
+ * that is left in the model's window.
  * @param input expected tokens of input
  */
 export const outputCap = (model: Model, facts: Facts, input = expectedInput(facts, model)): number =>
@@ -195,11 +200,13 @@ export const outputCap = (model: Model, facts: Facts, input = expectedInput(fact
     Math.min(facts.outputTokensMax ?? uncappedOutput(model, facts), model.maxOutput, model.contextWindow - input),
   );
 
-/** Lowers the cap until the worst case on the dearest endpoint fits `budget_limit`; -1 when not even the input does. */
+/**
+ * Lowers the cap until the worst-case cost on the most expensive endpoint fits `budget_limit`; returns -1 if even the input does not fit.
+ */
 export const affordableCap = (model: Model, endpoints: readonly number[], facts: Facts, cap: number): number =>
   facts.budget === null ? cap : capWithin(facts.budget, model, endpoints, facts, cap);
 
-/** Lowers the cap until the worst case on the dearest endpoint is within `most`; -1 when not even the input is. */
+/** Lowers the cap until the worst-case cost on the most expensive endpoint is at most `most`; returns -1 if even the input costs more. */
 export function capWithin(
   most: Microcredits,
   model: Model,
@@ -217,13 +224,14 @@ export function capWithin(
   return affordable;
 }
 
-/** The worst case of a request at a price, in microcredits. `cap`: output tokens of one choice. */
+/** Returns the worst-case cost of a request at a price, in microcredits. `cap` is the maximum output tokens of one choice. */
 export const worstCase = (price: Price, model: Model, facts: Facts, cap: number): Microcredits =>
   costBound(price, heldInput(model, facts), cap * facts.choices, facts.addOns);
 
 /**
- * Returns what the caller's funds can pay of a model: the endpoints, and the output cap of one choice; null where it is all. A
- * fund that downgrades pays whole outputs. One that caps pays outputs from the least useful on.
+ * Returns the endpoints of a model that the caller's funds can pay for, and the output cap of one choice. Returns null if the funds cover
+ * every endpoint with the full cap. A fund that downgrades must cover the full output; a fund that caps must cover at least the minimum
+ * useful output.
  *
  * @param cap output tokens of one choice
  */
@@ -240,7 +248,7 @@ export function withinFunds(model: Model, endpoints: readonly number[], facts: F
   return { endpoints: payable, cap: capWithin(unspent, model, payable, facts, cap) };
 }
 
-/** The worst case of the least useful output on the dearest of the endpoints, in microcredits. */
+/** Returns the worst-case cost of the minimum useful output on the most expensive of the endpoints, in microcredits. */
 export function usefulCase(
   model: Model,
   endpoints: readonly number[],
@@ -251,11 +259,14 @@ export function usefulCase(
   return dearestCase(model, endpoints, facts, Math.min(cap, usefulOutput(model, facts, task)));
 }
 
-/** Answers longer than so many times the usual length are rare, and those of tasks that were read wrongly than so many tokens. */
+/**
+ * Answers longer than this multiple of the usual length are rare. Answers to tasks that were read wrongly rarely exceed this number of
+ * tokens.
+ */
 const AMPLE_LENGTHS = 4;
 const AMPLE_OUTPUT_MIN = 2_048;
 
-/** The worst case of an answer several times as long as usual on the dearest of the endpoints, in microcredits. */
+/** Returns the worst-case cost of an answer several times longer than usual, on the most expensive of the endpoints, in microcredits. */
 export function ampleCase(
   model: Model,
   endpoints: readonly number[],
@@ -265,14 +276,14 @@ export function ampleCase(
   cap: number,
 ): Microcredits {
   const writing = expectedWriting(facts, snapshot, readings);
-  // Short answers end first, so a burst measures too short a length. This moves holds and never a choice.
+  // Short answers end first, so lengths measured during a burst are too short. This only affects holds, never the choice of a model.
   const usual = Math.max(writing.outputTokens, referenceOutput(facts, snapshot));
   const output = Math.ceil(AMPLE_LENGTHS * (usual + expectedReasoning(model, writing)));
   const useful = usefulOutput(model, facts, taskOf(facts, snapshot));
   return dearestCase(model, endpoints, facts, Math.min(cap, Math.max(useful, output, AMPLE_OUTPUT_MIN)));
 }
 
-/** The endpoints whose worst case is within `most`. */
+/** Returns the endpoints whose worst-case cost is at most `most`. */
 function endpointsWithin(
   most: Microcredits,
   model: Model,
@@ -284,7 +295,7 @@ function endpointsWithin(
   return endpoints.every(fits) ? endpoints : endpoints.filter(fits);
 }
 
-/** The worst case on the dearest of the endpoints, in microcredits. */
+/** Returns the worst-case cost on the most expensive of the endpoints, in microcredits. */
 export function dearestCase(model: Model, endpoints: readonly number[], facts: Facts, cap: number): Microcredits {
   const input = heldInput(model, facts);
   let dearest = 0;

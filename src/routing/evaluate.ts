@@ -17,37 +17,37 @@ import { drawCandidate } from './explore.ts';
 import { holdToFloor, selectTop } from './rank.ts';
 import { Shortlist } from './shortlist.ts';
 
-/** How a shortlist is ranked. */
+/** The options for ranking a shortlist. */
 export interface RankingOptions {
   readonly strategy: PreparedStrategy;
-  /** 0..1; default: the strategy's own. With a caller's weights it is the selector's. */
+  /** The minimum quality, 0..1. Default: the strategy's own floor. If the caller sends weights, it is the floor of the selector. */
   readonly qualityFloor?: number;
 }
 
 export interface ChoiceOptions extends RankingOptions {
   readonly seed: string;
-  /** `route_reason`, without the suffix of a draw. */
+  /** The value of `route_reason`, without the suffix of a random draw. */
   readonly reason: string;
-  /** Lets the seed draw another model than the best, to decide a drawn decision again. Default: never. */
+  /** Lets the seed draw a model other than the best, to repeat the decision of a version that did so. Default: never. */
   readonly explore?: ExplorePolicy | null;
 }
 
 /**
- * Shortlists, scores and ranks the models for one request after the other, for decisions and their certificates. The arrays
- * are allocated once per snapshot.
+ * Shortlists, scores and ranks the models for one request at a time, for decisions and their explanations. The arrays are allocated once
+ * per snapshot.
  */
 export class Evaluation {
   readonly shortlist: Shortlist;
-  /** By position on the shortlist; rounded as for the ranking. */
+  /** Utilities by position on the shortlist, rounded as the ranking rounds them. */
   readonly utility: Float64Array;
-  /** Positions on the shortlist, best first; a model that `choose` drew stands before all. */
+  /** Positions on the shortlist from best to worst. A model that `choose` drew at random is first. */
   readonly order: number[] = [];
-  /** By model: the expected share of good answers, before languages and preferences. */
+  /** The expected share of good answers by model, before languages and preferences. */
   shares: Float64Array = new Float64Array();
   readonly #snapshot: PolicySnapshot;
-  /** Declared qualities by task, then by model. */
+  /** Declared qualities, by task and then by model. */
   readonly #byTask: readonly Float64Array[];
-  /** Of the last `fill`. */
+  /** The readings of the last `fill`. */
   #readings: Readings | undefined;
 
   constructor(snapshot: PolicySnapshot) {
@@ -60,9 +60,8 @@ export class Evaluation {
   /**
    * Fills the shortlist.
    *
-   * @returns Q of every model of the snapshot: the estimate, else the declared quality, moved by difficulty, languages and
-   *   preferences.
-   * @throws Error where the estimate has another number of models than the snapshot.
+   * @returns Q of every model of the snapshot: the estimated or declared quality, adjusted for difficulty, languages and preferences
+   * @throws Error if the estimate does not have the same number of models as the snapshot.
    */
   fill(facts: Facts, readings: Readings, estimate: Estimate | null): Float64Array {
     const taskAt = this.#snapshot.taskIndex.get(facts.task) ?? 0;
@@ -74,7 +73,7 @@ export class Evaluation {
     return quality;
   }
 
-  /** Declared quality by model: the mean by shares where the task is uncertain. */
+  /** Returns the declared quality by model. If the task is uncertain, it is the mean over the possible tasks, weighted by their shares. */
   declared(facts: Facts): Float64Array {
     return declaredFor(facts, this.#snapshot, this.#byTask);
   }
@@ -82,11 +81,11 @@ export class Evaluation {
   #estimated({ quality }: Estimate): Float64Array {
     const { length } = this.#snapshot.models;
     if (quality.length !== length)
-      throw new Error(`an estimate of ${quality.length} models, where there are ${length}`);
+      throw new Error(`the estimate has ${quality.length} models, but the snapshot has ${length}`);
     return quality;
   }
 
-  /** The shortlist as strategies see it. */
+  /** Returns the shortlist in the form that strategies receive. */
   candidates(facts: Facts): Candidates {
     const { n, quality, cost, latency } = this.shortlist;
     return {
@@ -101,8 +100,8 @@ export class Evaluation {
   }
 
   /**
-   * Scores the shortlist and puts its best into `order`, at most `most` of them.
-   * @returns whether the strategy gave no usable score, and whether no candidate reaches the quality floor
+   * Scores the shortlist and writes its best positions to `order`, at most `most` of them.
+   * @returns whether the strategy gave no usable score, and whether every candidate is below the quality floor
    */
   rank(facts: Facts, { strategy, qualityFloor = strategy.qualityFloor }: RankingOptions, most: number) {
     const candidates = this.candidates(facts);
@@ -113,10 +112,9 @@ export class Evaluation {
   }
 
   /**
-   * Takes the model that a request names, without a score. Otherwise ranks, then lets the seed draw a model where `explore`
-   * says so. The drawn model moves to the front; the others keep their order. Without usable scores there is no draw. The
-   * shortlist must not be empty.
-   * @returns as `rank` does, with the `route_reason` and the position of the best by utility
+   * Chooses the model that the request names, without a score. Otherwise it ranks the shortlist. If `explore` allows it and the scores are
+   * usable, the seed then draws a model, which moves to the front. The shortlist must not be empty.
+   * @returns the result of `rank`, with the `route_reason` and the position of the model with the highest utility
    */
   choose(facts: Facts, options: ChoiceOptions, most: number) {
     const { seed, reason: by, explore = null } = options;
@@ -150,12 +148,12 @@ export class Evaluation {
     return { faulty: false, belowFloor: false, reason, draw: null, best: 0 };
   }
 
-  /** The share of good answers that people are shown of a model; null where nobody states a quality. */
+  /** Returns the share of good answers that people see for a model; null if no quality is stated. */
   shareOf(model: number): number | null {
     return this.#snapshot.models[model]!.pattern === undefined ? this.shares[model]! : null;
   }
 
-  /** The candidate at a position of the shortlist. */
+  /** Returns the candidate at a position of the shortlist. */
   rankedAt(at: number, facts: Facts): RankedModel {
     const { model: indexes, quality, cost, latency, tokens, cap, isCapped, endpoints } = this.shortlist;
     const model = indexes[at]!;
@@ -175,7 +173,7 @@ export class Evaluation {
     };
   }
 
-  /** Index of the model that savings are measured against. The shortlist must not be empty. */
+  /** Returns the index of the model that savings are measured against. The shortlist must not be empty. */
   baseline({ pinned, operation }: Facts): number {
     const { model } = this.shortlist;
     if (pinned) return model[0]!;
@@ -185,7 +183,9 @@ export class Evaluation {
   }
 }
 
-/** Lets the strategy write its utilities. A throw makes all of them NaN; so is each that it does not write. */
+/**
+ * Lets the strategy write its utilities. A utility that the strategy does not write is NaN; if the strategy throws, all utilities are NaN.
+ */
 function score(strategy: PreparedStrategy, candidates: Candidates, facts: Facts, utility: Float64Array): void {
   utility.fill(Number.NaN, 0, candidates.n);
   try {
@@ -195,11 +195,11 @@ function score(strategy: PreparedStrategy, candidates: Candidates, facts: Facts,
   }
 }
 
-/** The caller's weights, scaled to sum to 1; undefined without any. */
+/** Returns the caller's weights, scaled to sum to 1; undefined if the caller sent none. */
 export function callerWeights({ weights }: Facts): CallerWeights | undefined {
   if (weights === null) return undefined;
   const { cost, quality, latency } = weights;
-  // Dividing by the largest first keeps the sum from overflowing.
+  // The division by the largest weight prevents an overflow of the sum.
   const largest = Math.max(cost, quality, latency ?? 0);
   const sum = cost / largest + quality / largest + (latency ?? 0) / largest;
   const scaled = { cost: cost / largest / sum, quality: quality / largest / sum };
@@ -207,8 +207,8 @@ export function callerWeights({ weights }: Facts): CallerWeights | undefined {
 }
 
 /**
- * Returns the most that the languages of a request add to the quality of a model. It is 0 where the task does not depend on
- * languages, or where no model declares or lacks any of them: then all models are alike.
+ * Returns the most that the languages of a request can add to the quality of a model. It is 0 if the task does not depend on languages. It
+ * is also 0 if no model declares or lacks any of the languages, because the bonus would be the same for all models.
  */
 export function languageWorth({ task, mix, languagesSeen }: Facts, snapshot: PolicySnapshot): number {
   const { languageWorth: worth, languages } = snapshot;
@@ -223,8 +223,8 @@ const isAnyStated = (names: readonly string[], { byName }: Languages): boolean =
   names.some((name) => byName.has(name));
 
 /**
- * Returns the qualities with the worth of the request's languages and of active preferences added, within 0..1. Returns the
- * same array if there are neither.
+ * Returns the qualities with the bonuses from the request's languages and from active preferences, within 0..1. Returns the same array if
+ * there are no bonuses.
  */
 function withWorths(quality: Float64Array, facts: Facts, snapshot: PolicySnapshot): Float64Array {
   const { rules, languagesSeen } = facts;
@@ -243,7 +243,7 @@ function withWorths(quality: Float64Array, facts: Facts, snapshot: PolicySnapsho
   return counted;
 }
 
-/** Position of the eligible model of the best quality; the cheapest of equals. */
+/** Returns the position of the eligible model with the best quality, or the cheapest of several with the same quality. */
 function bestOf({ n, quality, cost }: Shortlist): number {
   let best = 0;
   for (let i = 1; i < n; i++) {

@@ -6,21 +6,22 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 /** The tasks of a policy. */
 export type Tasks = Pick<PolicySnapshot, 'tasks' | 'taskIndex'>;
 
-/** By index of the task, output tokens of a usual answer; null for those that the policy declares. */
+/** The usual answer length in output tokens by index of the task; null for the lengths that the policy declares. */
 type TaskLengths = Readings['outputTokens'] | null;
 
-/** Visible output tokens of one choice: the request's own figure, else the expected length of its task. */
+/** Returns the expected visible output of one choice in tokens: the request's own figure, or the expected length for its task. */
 export const expectedOutput = (facts: Facts, snapshot: Tasks, { outputTokens }: Readings): number =>
   capped(facts, snapshot, outputTokens);
 
 /**
- * The length that reference costs, patience per token and conditions of rules use. It differs only where lengths are blended.
+ * Returns the answer length that reference costs, the patience per token and rule conditions use. It differs from the expected length only
+ * if the expected length blends measured and declared lengths.
  * @param readings undefined for the policy's figures
  */
 export const referenceOutput = (facts: Facts, snapshot: Tasks, readings?: Pick<Readings, 'referenceTokens'>): number =>
   capped(facts, snapshot, readings?.referenceTokens ?? null);
 
-/** At least 1 where anything may be written, at most the caller's cap. */
+/** Limits the length to the caller's cap. It is at least 1 if the request may produce any output. */
 function capped(facts: Facts, snapshot: Tasks, lengths: TaskLengths): number {
   const { outputTokensMax } = facts;
   const expected = uncapped(facts, snapshot, lengths);
@@ -30,7 +31,7 @@ function capped(facts: Facts, snapshot: Tasks, lengths: TaskLengths): number {
 const uncapped = (facts: Facts, snapshot: Tasks, lengths: TaskLengths): number =>
   facts.outputTokens ?? facts.outputTokensAsked ?? lengthOfTask(facts, snapshot, lengths);
 
-/** The length of the task's answers; the mean by shares where the task is uncertain. */
+/** Returns the answer length of the task. If the task is uncertain, it is the mean over the possible tasks, weighted by their shares. */
 function lengthOfTask({ task, mix }: Facts, snapshot: Tasks, lengths: TaskLengths): number {
   if (mix.length === 0) return lengthAt(indexOf(task, snapshot), snapshot, lengths);
   let sum = 0;
@@ -43,7 +44,7 @@ const indexOf = (task: string, { taskIndex }: Tasks): number => taskIndex.get(ta
 const lengthAt = (at: number, { tasks }: Tasks, lengths: TaskLengths): number =>
   lengths === null ? tasks[at]!.expectedOutputTokens : lengths[at]!;
 
-/** The expected length of an answer with its source; null for embeddings, which write nothing. */
+/** Returns the expected length of an answer with its source; null for embeddings, which produce no text. */
 export function expectedLength(facts: Facts, snapshot: Tasks, readings: Readings): ExpectedLength | null {
   if (facts.embedding !== undefined) return null;
   return { tokens: expectedOutput(facts, snapshot, readings), source: sourceOf(facts, snapshot, readings) };
@@ -63,7 +64,7 @@ function sourceOf(facts: Facts, snapshot: Tasks, readings: Readings): LengthSour
   return 'declared';
 }
 
-/** The tasks of a request whose answers were measured, by name. */
+/** Returns the names of the request's tasks whose answer lengths were measured. */
 export function measuredTasks({ task, mix }: Facts, snapshot: Tasks, readings: Readings): string[] {
   const possible = mix.length === 0 ? [task] : mix.map((one) => one.task);
   const indexes = [...new Set(possible.map((name) => indexOf(name, snapshot)))];
@@ -71,7 +72,7 @@ export function measuredTasks({ task, mix }: Facts, snapshot: Tasks, readings: R
   return measured.map((at) => snapshot.tasks[at]!.name);
 }
 
-/** A measured length that equals the declared one counts as declared. */
+/** A measured length that equals the declared length counts as declared. */
 function taskSource(at: number, { tasks }: Tasks, { outputTokens, referenceTokens }: Readings): LengthSource {
   if (outputTokens[at] === tasks[at]!.expectedOutputTokens) return 'declared';
   return outputTokens[at] === referenceTokens[at] ? 'measured' : 'blended';

@@ -2,8 +2,8 @@ import type { Candidates } from '../contract/strategy.ts';
 import type { ExplorePolicy } from '../core/exploration.ts';
 
 /**
- * Probabilities of a draw: `(1 − share)·softmax(U/temperature) + share/n`. Candidates are those whose quality is at most the
- * margin below the best, and the best by utility. Models without a score take no part.
+ * Returns the probabilities of a random draw: `(1 − share)·softmax(U/temperature) + share/n`. The draw includes the model with the highest
+ * utility and all models whose quality is at most the margin below the best quality. Models without a score are excluded.
  * @returns the candidates by position, with probabilities that add up to 1
  */
 export function chancesOf(
@@ -19,7 +19,7 @@ export function chancesOf(
   let sum = 0;
   for (let i = 0; i < n; i++) {
     if (i !== best && !(Number.isFinite(utility[i]) && quality[i]! >= bestQuality - qualityMargin)) continue;
-    // The best has weight 1, so the sum is never 0 and no power overflows.
+    // The best candidate has weight 1, so the sum is never 0 and no power overflows.
     const behind = utility[i]! - utility[best]!;
     const weight = behind === 0 ? 1 : Math.exp(behind / temperature);
     at.push(i);
@@ -30,7 +30,10 @@ export function chancesOf(
   return { at, probability: weights };
 }
 
-/** Draws a candidate, by its position, by a seed of 64 bits in hexadecimal; null where only the best takes part. Pure. */
+/**
+ * Draws a candidate from a seed of 64 bits in hexadecimal and returns its position. Returns null if only the best candidate takes part.
+ * Pure.
+ */
 export function drawCandidate(
   seed: string,
   policy: ExplorePolicy,
@@ -54,7 +57,7 @@ export function drawCandidate(
 
 const wrapped = (value: bigint): bigint => BigInt.asUintN(64, value);
 
-/** A number in [0, 1): the first 53 bits of the seed after SplitMix64's mixing (Steele, Lea, Flood 2014). */
+/** Returns a number in [0, 1): the first 53 bits of the seed, mixed by SplitMix64 (Steele, Lea, Flood 2014). */
 function uniform(seed: string): number {
   let z = wrapped(BigInt(`0x${seed}`) + 0x9e3779b97f4a7c15n);
   z = wrapped((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);

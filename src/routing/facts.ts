@@ -23,19 +23,19 @@ import { needsDropped } from './unsupported.ts';
 
 const EMPTY: readonly never[] = [];
 
-/** How facts are read. */
+/** Options for reading facts. */
 export interface FactsReading {
-  /** Microcredits that a payment leaves for a chat; null for no such limit. */
+  /** The microcredits that a payment leaves for a chat; null if no payment limits it. */
   readonly cap?: Microcredits | null;
-  /** Whether to read the intent of a chat in any case. */
+  /** Whether to read the intent of a chat even if nothing depends on it. */
   readonly isWhole?: boolean;
-  /** The answer lengths that a bound in the prompt is compared with. Default: the policy's figures. */
+  /** The answer lengths that a length limit in the prompt is compared with. Default: the figures of the policy. */
   readonly readings?: Pick<Readings, 'referenceTokens'>;
 }
 
 /**
- * Reads the facts of a chat; of one that names its model, the intent only where something depends on it.
- * @throws SignalboxError where the request contradicts itself, or the key may not use its model.
+ * Reads the facts of a chat. If the chat names its model, its intent is read only if something depends on the intent.
+ * @throws SignalboxError if the request contradicts itself or the key may not use the model.
  */
 export function chatFacts(
   request: ModelRequest,
@@ -52,9 +52,7 @@ export function chatFacts(
   return factsOf(request, target, budget, read, caller, snapshot, readings);
 }
 
-/**
- * Reads the facts of a request for embeddings. It has no task, and nothing is written. Throws as `chatFacts` does.
- */
+/** Reads the facts of a request for embeddings, which has no task and produces no text. Throws like `chatFacts`. */
 export function embeddingFacts(
   request: ModelRequest,
   caller: Caller,
@@ -78,14 +76,14 @@ export function embeddingFacts(
   return { ...facts, outputTokens: 0, outputTokensMax: 0, embedding };
 }
 
-/** The least of a request's own budget and a cap; null for neither. */
+/** Returns the lower of the request's own budget and a cap; null if there is neither. */
 function budgetWithin({ budgetCredits }: RoutingTerms, cap: Microcredits | null): Microcredits | null {
   if (budgetCredits === undefined) return cap;
   const own = limitFromCredits(budgetCredits);
   return cap === null ? own : Math.min(own, cap);
 }
 
-/** The intent of a request that is not read for it. */
+/** The intent of a request whose content was not read. */
 const UNREAD: Intent = {
   task: UNREAD_TASK,
   mix: EMPTY,
@@ -96,9 +94,9 @@ const UNREAD: Intent = {
 };
 
 /**
- * Whether anything that a caller can notice depends on what the prompt asks for, given that the caller names the model.
- * Ceilings, budgets and limits of tokens go by the expected or the least useful output, which depend on the task; so does a
- * prompt that nearly fills the window. The time to the first token of a model that reasons is compared with that of its task.
+ * Returns whether the caller could notice a difference if the intent is not read, although the request names its model. Ceilings, budgets
+ * and token limits use the expected or minimum useful output, which depends on the task. The task also matters if a prompt nearly fills the
+ * window, and for the time to the first token of a model that reasons.
  */
 function dependsOnIntent(
   name: string,
@@ -128,7 +126,7 @@ function factsOf(
   const needs = dropUnsupported.size > 0 ? read.needs & ~needsDropped(request, dropUnsupported) : read.needs;
   const weights = routing.weights ? weightsOf(routing.weights, snapshot) : null;
   const addOns = addOnsOf(conversation, routing, read, snapshot);
-  // Spreading three objects would cost more than reading the prompt.
+  // Spreading three objects here would take longer than reading the prompt.
   const facts: Facts = {
     operation,
     model: target.model,
@@ -175,8 +173,8 @@ function factsOf(
 }
 
 /**
- * Whether the policy may cap the output of a request at the maximum of a model. A named model gets from its default on what it
- * gets at its maximum.
+ * Returns whether the policy may cap the output of a request at a model's maximum. For a named model, the
+ * comparison uses the model's default maximum output.
  */
 function mayCapOutput(
   { outputTokensMax = 0 }: ModelRequest['settings'],
@@ -188,8 +186,8 @@ function mayCapOutput(
 }
 
 /**
- * The least output that a request may be capped at; null where it states none.
- * @throws SignalboxError where nothing could be returned that is long enough
+ * Returns the lowest output cap that the request accepts; null if the request states none.
+ * @throws SignalboxError if the request's own maximum is below that minimum
  */
 function outputMinOf({ operation, settings, routing, names }: ModelRequest): number | null {
   const { outputTokensMin: least } = routing;
@@ -198,19 +196,21 @@ function outputMinOf({ operation, settings, routing, names }: ModelRequest): num
   if (operation === 'embed') {
     refuse(
       param,
-      `\`${param}\` is for answers of text, which embeddings do not have. Leave it out.`,
+      `\`${param}\` applies to text answers only, and embeddings have none. Leave it out.`,
       'unsupported_parameter',
     );
   }
   const most = settings.outputTokensMax;
   if (most !== undefined && least > most) {
-    const message = `\`${param}\` is ${least}, which is above the \`${names.outputTokensMax}\` of ${most}. It must be at most ${most}.`;
+    const message = `\`${param}\` is ${least}, which is above the \`${names.outputTokensMax}\` of ${most}. Set it to ${most} or less.`;
     throw new SignalboxError('out_of_range', message, { param });
   }
   return least;
 }
 
-/** The bill beside tokens that a request allows; null for nothing, as for nearly all requests. */
+/**
+ * Returns what the provider may bill for this request in addition to tokens; null for nearly all requests, which allow no extra charges.
+ */
 function addOnsOf(
   { nativeTools = EMPTY }: Conversation,
   { unpriced = EMPTY }: RoutingTerms,
@@ -233,7 +233,7 @@ function addOnsOf(
   return isAny ? { hourCache, toolUses, rereadings, unpriced: [...unpriced, ...unknown] } : null;
 }
 
-/** Capabilities that every request of a task needs. */
+/** The capabilities that every request of a task needs. */
 const NEEDS_OF_TASK: Readonly<Record<string, number>> = {
   vision: CAPABILITIES.vision.bit,
   tool_use: CAPABILITIES.tools.bit,
@@ -247,8 +247,8 @@ const NO_CONTENT: Profile = {
 };
 
 /**
- * Reads the facts of a route request. Its own figures override those of its content. Without messages a task has its usual
- * size; an unknown task counts as `general`. Throws as `chatFacts` does.
+ * Reads the facts of a `/v1/route` request. Its explicit figures override the figures read from its content. A request without messages has
+ * the usual size of its task, and an unknown task counts as `general`. Throws like `chatFacts`.
  */
 export function routeFacts(
   given: ModelRequest,
@@ -268,7 +268,7 @@ export function routeFacts(
   return factsOf(request, target, budgetWithin(routing, null), sized, caller, snapshot, readings);
 }
 
-/** The same for embeddings. A stated size is that of one text. */
+/** Reads the facts of a `/v1/route` request for embeddings. An explicit size is the size of one text. */
 function routeEmbeddingFacts(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
   const facts = embeddingFacts(request, caller, snapshot);
   const { inputTokens } = request.routing;
@@ -289,12 +289,12 @@ const withTask = (read: Profile, task: string): Profile => ({
   ...read,
   task,
   mix: EMPTY,
-  // A difficulty holds only for the task that it was read with.
+  // The difficulty that was read applies only to the task that was read with it.
   difficulty: task === read.task ? read.difficulty : 'usual',
   needs: read.needs | (NEEDS_OF_TASK[task] ?? 0),
 });
 
-/** The length that the request states, or a bound below its task's usual length; null where the usual length applies. */
+/** Returns the answer length that the request states, or a limit below the usual length of its task; null if the usual length applies. */
 function outputOf(
   { stated, atMost }: OutputHint,
   task: string,
@@ -306,14 +306,14 @@ function outputOf(
   return atMost < (readings?.referenceTokens[at] ?? tasks[at]!.expectedOutputTokens) ? atMost : null;
 }
 
-/** The policy's task of that name, ignoring case; `general` for an unknown one. */
+/** Returns the policy's task of that name, ignoring case; `general` for an unknown name. */
 function taskNamed(name: string, { taskIndex }: PolicySnapshot): string {
   if (taskIndex.has(name)) return name;
   const lower = name.toLowerCase();
   return taskIndex.has(lower) ? lower : 'general';
 }
 
-/** The models of the caller's lists; the named one is among them, by itself or by the wildcard that it is of. */
+/** Returns the models on the caller's lists. A named model is added if its wildcard is on the lists. */
 function allowedModels(caller: Caller, { model, pinned }: NamedTarget): Facts['allowedModels'] {
   const listed = listedFor(caller);
   return listed && pinned && !listed.includes(model) ? [...listed, model] : listed;

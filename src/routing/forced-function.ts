@@ -7,15 +7,15 @@ import { type Edit, pathText } from '../core/original.ts';
 import type { Endpoint, GatewayPolicy } from '../core/snapshot.ts';
 import { structuredSchema } from '../core/structured-schema.ts';
 
-/** Why a forced call cannot be requested as an answer in a schema: a clause for an error. */
+/** The reason why a forced call cannot be requested as an answer in a JSON schema, as a clause for an error. */
 interface NoForcedFunction {
   readonly why: string;
 }
 
 /**
- * Finds the function of a request that forces a tool call, for a model that refuses `tool_choice`: its parameters can be sent
- * as the schema of the answer, and the answer returned as the call.
- * @returns the reason where the request needs a real tool call
+ * Finds the function that a request forces the model to call, for a model that rejects `tool_choice`. Signalbox can then send the
+ * function's parameters as the schema of the answer and return the answer as the call.
+ * @returns the function, or the reason why the request needs a real tool call
  */
 export function forcedFunction(request: ModelRequest): NamedSchema | NoForcedFunction {
   const { conversation, settings, names } = request;
@@ -31,15 +31,15 @@ export function forcedFunction(request: ModelRequest): NamedSchema | NoForcedFun
   return inSchema(tool);
 }
 
-/** The tools that the choice allows. */
+/** Returns the tools that `tool_choice` allows. */
 const callable = ({ tools, toolChoice: choice }: Conversation): readonly ToolDefinition[] =>
   typeof choice === 'object' ? tools.filter(({ name }) => name === choice.name) : tools;
 
-/** Whether a turn has a call or its result; only its dialect knows whether another part of an answer is one. */
+/** Whether a turn contains a tool call or a tool result. For other parts of an answer, only the dialect knows whether they are calls. */
 const isCall = ({ role, parts }: Turn): boolean =>
   role === 'tool' || parts.some(({ type }) => type === 'tool-call' || (type === 'native' && role === 'assistant'));
 
-/** Keywords that would let the arguments be another value than one object with the named members. */
+/** Schema keywords that allow the arguments to be something other than one object with the named members. */
 const COMBINED = ['anyOf', 'oneOf', 'allOf', '$ref'] as const;
 
 function inSchema({
@@ -57,7 +57,7 @@ function inSchema({
   return { name, schema: result.schema, ...(strict !== undefined && { strict }) };
 }
 
-/** The bit of `needs` by which a model may answer in a schema in place of a forced call; 0 for none. */
+/** Returns the bit of `needs` that allows a model to answer in a schema instead of a forced call; 0 if it is not allowed. */
 export function schemaInstead(request: ModelRequest, needs: number, { forcedTools }: GatewayPolicy): number {
   if (forcedTools !== 'adapt' || (needs & CAPABILITIES.forced_tools.bit) === 0) return 0;
   return 'schema' in forcedFunction(request) ? SCHEMA_INSTEAD : 0;
@@ -65,13 +65,16 @@ export function schemaInstead(request: ModelRequest, needs: number, { forcedTool
 
 const ADAPTED: readonly string[] = Object.freeze([FIELD_NAMES.toolChoice]);
 
-/** The fields of a request with these needs that reach an endpoint in another form; null for none. Dialects name them alike. */
+/**
+ * Returns the fields that reach an endpoint in another form, for a request with these needs; null for none. All dialects use the same names
+ * for these fields.
+ */
 export const adaptedFields = (needs: number, { capabilities }: Endpoint): readonly string[] | null =>
   getsSchemaInstead(needs, capabilities) ? ADAPTED : null;
 
 /**
- * Returns a request that asks for the arguments of the function as its answer. Stop sequences are left out: they end text, and
- * never the arguments of a call.
+ * Returns a request for the function's arguments as the answer. It omits stop sequences, which end text but never end the arguments of a
+ * call.
  */
 export function withSchemaInstead(request: ModelRequest, forced: NamedSchema): ModelRequest {
   const { names } = request;
@@ -83,7 +86,7 @@ export function withSchemaInstead(request: ModelRequest, forced: NamedSchema): M
   return request.edit([...edits, ...placed(request, formatAt, request.answerFormatOf(forced))]);
 }
 
-/** The edit that sets a member, with its owner where the original has none, or null. */
+/** Returns the edit that sets a member. It also creates the object that contains the member if the original lacks it or has null there. */
 function placed(request: ModelRequest, at: readonly string[], value: unknown): Edit[] {
   const [first, second] = at;
   const isThere = second === undefined || isObject(request.originalAt(at.slice(0, 1)));

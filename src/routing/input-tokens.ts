@@ -1,23 +1,28 @@
 import type { Facts } from '../core/facts.ts';
 import type { Model, PagesMax } from '../core/snapshot.ts';
 
-/** Tokens of an image where the model states no maximum; for estimates only. */
+/** The tokens of an image if the model states no maximum. Only estimates use this figure. */
 const IMAGE_TOKENS = 1_000;
-/** A second of audio, for estimates only: an MP3 of 128 kbit/s, and its tokens where the model states no maximum. */
+/**
+ * The bytes per second of an MP3 of 128 kbit/s, and the tokens per second if the model states no maximum. Only estimates use these figures.
+ */
 const AUDIO_BYTES_PER_SECOND = 16_000;
 const AUDIO_TOKENS_PER_SECOND = 32;
-/** No codec in use has a lower rate (MP3 starts at 8 kbit/s), so the bytes bound the duration. */
+/** No common codec has a lower rate (MP3 starts at 8 kbit/s), so the size in bytes limits the duration. */
 const AUDIO_BYTES_PER_SECOND_MIN = 500;
-/** Tokens of a usual page, its text and its picture, where the model states no less for any page; for estimates only. */
+/**
+ * The tokens of a usual page with its text and its picture, unless the model states a lower maximum per page. Only estimates use this
+ * figure.
+ */
 const PAGE_TOKENS = 2_300;
 
-/** The figures of a model that tell how many tokens an input is. */
+/** The figures of a model that determine how many input tokens a request has. */
 export type InputFigures = Pick<
   Model,
   'id' | 'tokenizer' | 'imageTokensMax' | 'audioTokensPerSecondMax' | 'pageTokensMax' | 'contextWindow' | 'maxOutput'
 >;
 
-/** Expected input tokens on a model, images, audio and PDFs included. */
+/** Returns the expected input tokens on a model, including images, audio and PDFs. */
 export function expectedInput(facts: Facts, model: InputFigures): number {
   const { images, audioBytes, pdfs, serviceCounts } = facts;
   const counted = serviceCounts?.[model.id];
@@ -32,8 +37,8 @@ export function expectedInput(facts: Facts, model: InputFigures): number {
 }
 
 /**
- * Expected tokens of a request's PDFs. Bytes say little about pages, so that the guess leaves the model room for a whole
- * answer: it excludes no model.
+ * Returns the expected tokens of a request's PDFs. The size in bytes says little about the number of pages, so the estimate leaves room for
+ * a whole answer and never rejects a model.
  * @param rest expected tokens of the rest of the prompt
  */
 function expectedPdfTokens(
@@ -45,18 +50,18 @@ function expectedPdfTokens(
   return Math.min(tokens, Math.max(0, contextWindow - maxOutput - rest));
 }
 
-/** Input tokens of the text by the model's own tokenizer; Infinity where it did not count. */
+/** Returns the input tokens of the text according to the model's own tokenizer; Infinity if it did not count the text. */
 function countedInput({ tokenizer }: Pick<Model, 'tokenizer'>, { inputTokensCounted }: Facts): number {
   if (inputTokensCounted === null || tokenizer === null) return Number.POSITIVE_INFINITY;
   return inputTokensCounted[tokenizer] ?? Number.POSITIVE_INFINITY;
 }
 
-/** Input tokens that the request cannot exceed on this model; null when nothing bounds its media. */
+/** Returns the maximum input tokens of the request on this model; null if its media have no upper bound. */
 export function inputBound(model: Model, facts: Facts): number | null {
   const { addOns, images, audioBytes, pdfs, unboundedMedia } = facts;
-  // The model reads the findings of a service's tool, too.
+  // A provider's own tool adds its findings to the input, and the model reads the input again after each use.
   if (addOns !== undefined && addOns.rereadings > 0) return (1 + addOns.rereadings) * model.contextWindow;
-  // The service alone knows how long a history is that it keeps.
+  // The provider keeps the history of this conversation, so only the provider knows its length.
   if (facts.thread !== undefined) return model.contextWindow;
   if (unboundedMedia > 0) return null;
   const text = Math.min(facts.inputTokensMax, countedInput(model, facts));
@@ -71,17 +76,17 @@ export function inputBound(model: Model, facts: Facts): number | null {
   return ofPdfs === null ? null : Math.min(rest + ofPdfs, countedByService(model, facts));
 }
 
-/** Input tokens that a prompt cannot exceed by the count of the model's service; Infinity where it did not count. */
+/** Returns the maximum input tokens of the prompt according to the model's provider; Infinity if the provider did not count it. */
 function countedByService({ id }: Pick<Model, 'id'>, { serviceCounts }: Facts): number {
   const counted = serviceCounts?.[id];
   return counted === undefined ? Number.POSITIVE_INFINITY : counted.tokens + counted.margin;
 }
 
 /**
- * Tokens that a request's PDFs cannot exceed: the most pages that a service reads, each with the most tokens. Neither a file's
- * bytes nor its own account of its pages bound them. The whole prompt is never longer than the model's window.
- * @param rest tokens that the rest of the prompt cannot exceed
- * @returns null where the policy does not state both figures
+ * Returns the maximum tokens of a request's PDFs: the most pages that the provider reads times the most tokens per page, and at most the
+ * model's window. Neither the size of a file nor the page count in the file is a reliable bound.
+ * @param rest maximum tokens of the rest of the prompt
+ * @returns null if the policy does not state both figures
  */
 function pdfTokensMax(
   { pageTokensMax, pagesMax, contextWindow }: Pick<Model, 'pageTokensMax' | 'pagesMax' | 'contextWindow'>,
@@ -96,10 +101,10 @@ function pdfTokensMax(
 const pagesOf = ({ request, file }: PagesMax, pdfs: number): number =>
   Math.min(request ?? Number.POSITIVE_INFINITY, (file ?? Number.POSITIVE_INFINITY) * pdfs);
 
-/** Tokens of media that nothing bounds, where no hard limit applies: the hold is then an estimate. */
+/** The tokens assumed for media without an upper bound if no hard limit applies. The hold is then only an estimate. */
 const UNBOUNDED_MEDIA_TOKENS = 10_000;
 
-/** The input tokens that money is held for. */
+/** Returns the input tokens that Signalbox reserves money for. */
 export const heldInput = (model: Model, facts: Facts): number =>
   inputBound(model, facts) ??
   Math.max(facts.inputTokensMax, expectedInput(facts, model)) +

@@ -6,18 +6,18 @@ import { levelName } from '../core/holder.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 import { capital, didYouMean } from '../core/text.ts';
 
-/** The meaning of a request's `model`. */
+/** The meaning of a request's `model` field. */
 export interface NamedTarget {
-  /** A selector's name or, when `pinned`, a model's ID. */
+  /** The name of a selector, or the ID of a model if `pinned` is true. */
   readonly model: string;
   readonly pinned: boolean;
-  /** The alias that was sent for it; null for its own name. */
+  /** The alias that the request used; null if the request used the name itself. */
   readonly alias: string | null;
 }
 
 /**
- * Returns the meaning of a request's `model`.
- * @throws SignalboxError where it names neither a selector nor a model, or the key may not use it
+ * Returns the meaning of a request's `model` field.
+ * @throws SignalboxError if the field names neither a selector nor a model, or if the key may not use the model
  */
 export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot): NamedTarget {
   const { model, alias } = meaningOf(name, snapshot);
@@ -35,9 +35,9 @@ export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot)
 }
 
 /**
- * Resolves a name, known or not: an ID, then an alias, then a known model of a wildcard, then the longest pattern of the
- * aliases, then any other name that a wildcard covers.
- * @returns the selector or model that it stands for, and the name itself where it is another
+ * Resolves a name. It tries, in order: an ID, an alias, a known model of a wildcard, the longest matching alias pattern, and any other name
+ * that a wildcard covers.
+ * @returns the selector or model that the name stands for; the name itself if nothing matches
  */
 export function meaningOf(sent: string, snapshot: PolicySnapshot): Pick<NamedTarget, 'model' | 'alias'> {
   const { selectors, modelIndex, aliases } = snapshot;
@@ -47,17 +47,23 @@ export function meaningOf(sent: string, snapshot: PolicySnapshot): Pick<NamedTar
   return meant === null || meant === name ? { model: name, alias: null } : { model: meant, alias: name };
 }
 
-/** Claude Code's suffix for a window of a million tokens. It sends the name without it; others send both. */
+/**
+ * Claude Code adds this suffix to request a window of a million tokens. It sends the name without the suffix; other clients send the whole
+ * name.
+ */
 const MILLION_SUFFIX = '[1m]';
 
-/** Decisions keep the suffix in lower case. A record of an earlier build can have capitals, which meant nothing. */
+/** Decisions contain the suffix in lower case. In a record of an earlier build the suffix can be in capitals, which that build ignored. */
 const MILLION_SUFFIX_IN_CAPITALS = /\[1M\]$/;
 
-/** The window that a request asks for by the suffix of its name, in tokens; 0 for none. No name of a policy ends so. */
+/**
+ * Returns the window in tokens that a request demands with the suffix of its model name; 0 for none. No name in a policy ends with this
+ * suffix.
+ */
 export const windowAsked = ({ alias }: Pick<Facts, 'alias'>): number =>
   alias?.endsWith(MILLION_SUFFIX) ? 1_000_000 : 0;
 
-/** The meaning of a name that is neither a name nor an alias of the policy; null for none. */
+/** Returns the meaning of a name that is neither a name nor an alias in the policy; null if it has none. */
 function coveredBy(name: string, snapshot: PolicySnapshot): string | null {
   const { aliasPatterns, patternsCoverKnown, modelIndex, wildcards, leftOut } = snapshot;
   if (leftOut.some((one) => one.kind === 'model' && one.name === name)) return null;
@@ -68,29 +74,31 @@ function coveredBy(name: string, snapshot: PolicySnapshot): string | null {
   return !patternsCoverKnown && (modelIndex.has(model) || wildcards.isKnown(model)) ? model : pattern[1];
 }
 
-/** Whether a caller may use a model: its list, and that of each level above it, names it, or the wildcard that it is of. */
+/**
+ * Returns whether a caller may use a model. The caller's list, and the list of each level above it, must name the model or its wildcard.
+ */
 export const mayUse = ({ models, levels }: ModelLists, model: Pick<Model, 'id' | 'pattern'>): boolean =>
   isListed(models, model) && (levels === undefined || levels.every((level) => isListed(level.models, model)));
 
-/** The lists of models that bind a caller. */
+/** The lists of models that a caller is restricted to. */
 export type ModelLists = Pick<Caller, 'models' | 'levels'>;
 
 const isListed = (models: Caller['models'], { id, pattern }: Pick<Model, 'id' | 'pattern'>): boolean =>
   models === null || models.has(id) || (pattern !== undefined && models.has(pattern));
 
-/** IDs that the lists of a caller and of all levels above it name; null where none has a list. */
+/** Returns the IDs that appear on the lists of a caller and of all levels above it; null if there is no list. */
 export function listedFor({ models, levels = [] }: ModelLists): readonly string[] | null {
   const [first, ...others] = [models, ...levels.map((level) => level.models)].filter((list) => list !== null);
   return first ? [...first].filter((id) => others.every((list) => list.has(id))) : null;
 }
 
-/** @param model what `name` stands for */
+/** @param model the meaning of `name` */
 function unknownName(name: string, model: string, caller: Caller, snapshot: PolicySnapshot): SignalboxError {
   const { leftOut, wildcards } = snapshot;
   const pattern = wildcards?.leftOut(model);
   const absent = leftOut.find(({ kind, name: one }) => kind === 'model' && (one === model || one === pattern));
   if (absent) {
-    const why = (isOperator(caller) ? absent.reason : absent.toCallers) ?? 'it is left out';
+    const why = (isOperator(caller) ? absent.reason : absent.toCallers) ?? 'the policy does not include it';
     const message = `The model \`${model}\` is in the policy but cannot be served: ${why}.`;
     return new SignalboxError('model_not_found', message, { param: 'model' });
   }
@@ -99,7 +107,7 @@ function unknownName(name: string, model: string, caller: Caller, snapshot: Poli
   const models = usable(snapshot.models);
   const meant = new Set([...selectors, ...models]);
   const aliases = [...snapshot.aliases].flatMap(([alias, of]) => (meant.has(of) ? [alias] : []));
-  // The shortest first: of the services that have a model, its maker rather than a reseller.
+  // The shortest name comes first, because several providers can offer a model and its maker usually has a shorter name than a reseller.
   const listed = usable(wildcards?.listed()).sort((a, b) => a.length - b.length);
   const hint = nameHint(name, [...meant, ...aliases, ...listed]);
   const message = `There is no model or selector \`${name}\`.${hint} Selectors are ${selectors.join(', ')}; GET /v1/models lists all models. ${HOW_TO_SERVE}`;
@@ -107,12 +115,14 @@ function unknownName(name: string, model: string, caller: Caller, snapshot: Poli
 }
 
 const HOW_TO_SERVE =
-  'A policy serves a name that stands in `models`, or in the `aliases` of a model or selector: see docs/policies/guide.md, “Add a model”.';
+  'A policy serves the names listed in `models` and in the `aliases` of a model or selector. See docs/policies/guide.md, “Add a model”.';
 
-/** Nearest names that an error shows at most. */
+/** The maximum number of similar names that an error shows. */
 const NAMES_SHOWN = 3;
 
-/** A sentence with the known name that was probably meant, or with the nearest ones, a space before it; '' for none. */
+/**
+ * Returns a sentence, with a space before it, that suggests the name that was probably meant or the nearest names; '' if none is similar.
+ */
 export function nameHint(name: string, known: readonly string[]): string {
   const similar = similarName(name, known);
   if (similar !== null) return ` ${capital(didYouMean(similar))}`;
@@ -121,7 +131,7 @@ export function nameHint(name: string, known: readonly string[]): string {
   return near.length === 1 ? ` The nearest name is ${near[0]}.` : ` The nearest names are ${near.join(', ')}.`;
 }
 
-/** The known names that share words or a beginning with a name, most similar first. */
+/** Returns the known names that share words or a beginning with a name, most similar first. */
 function nearestNames(name: string, known: readonly string[]): string[] {
   const written = plainName(name);
   const words = new Set(written.split('-').filter((word) => /[a-z]/.test(word)));
@@ -137,7 +147,7 @@ function nearestNames(name: string, known: readonly string[]): string[] {
     .map(({ candidate }) => candidate);
 }
 
-/** Characters that a common beginning has at least. */
+/** The minimum length of a common beginning, in characters. */
 const START_MIN = 3;
 
 function sharedStart(a: string, b: string): number {
@@ -146,17 +156,20 @@ function sharedStart(a: string, b: string): number {
   return at;
 }
 
-/** Edits of a mistyped name at most. */
+/** The maximum number of edits in a mistyped name. */
 const EDITS_MAX = 2;
 
-/** The known name that a mistyped one stands for: another provider in front, capitals and separators do not count. */
+/**
+ * Returns the known name that a mistyped name probably stands for. The comparison ignores the provider's name in front, case and
+ * separators.
+ */
 export function similarName(name: string, known: Iterable<string>): string | null {
   const written = plainName(name);
   let best: string | null = null;
   let bestDistance = EDITS_MAX + 1;
   for (const candidate of known) {
     const other = plainName(candidate);
-    // Another version is another model, not a typing error.
+    // A different version number means a different model, not a typing error.
     if (Math.abs(other.length - written.length) >= bestDistance || digitsOf(other) !== digitsOf(written)) continue;
     const distance = editDistance(written, other, bestDistance - 1);
     if (distance < bestDistance && distance < other.length / 2) [best, bestDistance] = [candidate, distance];

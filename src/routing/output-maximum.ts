@@ -3,23 +3,23 @@ import type { Facts } from '../core/facts.ts';
 import type { Model, Task } from '../core/snapshot.ts';
 import { taskUseful } from './estimate.ts';
 
-/** Bits of the figures that the maximum output of a model must cover. */
+/** Bits for the output lengths that a model's maximum output must cover. */
 export const OUTPUT_NEEDS = {
   /** `constraints.min_output_tokens`. */
   least: 1,
-  /** The caller's cap, where the policy does not cap outputs at maxima. */
+  /** The caller's cap, unless the policy caps outputs at the model's maximum. */
   cap: 2,
   /** `estimated_output_tokens`. */
   stated: 4,
-  /** The expected length of the answer, where the caller states none. */
+  /** The expected length of the answer, if the caller states no length. */
   expected: 8,
-  /** The least useful output. */
+  /** The minimum useful output. */
   useful: 16,
 } as const;
 
 /**
- * Bits of `OUTPUT_NEEDS` that a model's maximum does not cover. A guess never refuses a model that the request names: its answer
- * is capped, as it is without a cap of the caller's.
+ * Returns the bits of `OUTPUT_NEEDS` that exceed the model's maximum. An estimated length never rejects a model that the request names:
+ * Signalbox caps the answer instead, as it does without a cap from the caller.
  *
  * @param expected visible output tokens of one choice, at most the caller's cap
  */
@@ -39,10 +39,10 @@ export function outputsAbove(model: Model, facts: Facts, task: Task, expected: n
   return bits;
 }
 
-/** The name that answers and reports give to the maximum output of a model, where it lowered the caller's cap. */
+/** The name used in answers and reports if the model's own maximum output lowered the caller's cap. */
 const MODEL_CAP = 'model';
 
-/** What lowered the cap on the output of one choice: the fund whose money did, else `MODEL_CAP`; null for neither. */
+/** Returns the limit that lowered the output cap of one choice: the name of a fund, or `MODEL_CAP`; null if nothing lowered it. */
 export function outputCappedBy(
   { outputCap, cappedBy }: Pick<RankedModel, 'outputCap' | 'cappedBy'>,
   { maxOutput }: Model,
@@ -52,6 +52,6 @@ export function outputCappedBy(
   return cappedBy ?? (isByModel ? MODEL_CAP : null);
 }
 
-/** Why an output is capped, in words. @param cappedBy as `outputCappedBy` returns it */
+/** Explains why an output is capped. @param cappedBy as `outputCappedBy` returns it */
 export const capReason = (cappedBy: string): string =>
-  cappedBy === MODEL_CAP ? 'the model can return no more' : `${cappedBy} can pay for no more`;
+  cappedBy === MODEL_CAP ? 'the model cannot return more' : `${cappedBy} cannot pay for more`;

@@ -1,37 +1,37 @@
 import type { Turn } from '../core/conversation.ts';
 import { questionOf } from './texts.ts';
 
-/** The maximum text length read, in UTF-16 code units, which bounds the time. */
+/** The maximum length of text that is read, in UTF-16 code units. It limits the time. */
 const CHARS_MAX = 4_000;
 
 /**
- * The mean and standard deviation of `log(1 + tokens)` over 7,682 questions of two public benchmarks (MMLU-Pro and the mixed questions
- * of LLMRouter). They only set the scale.
+ * The mean and standard deviation of `log(1 + tokens)` over 7,682 questions of two public benchmarks (MMLU-Pro and the mixed questions of
+ * LLMRouter). They only set the scale.
  */
 const LENGTH_MEAN = 4.21;
 const LENGTH_DEVIATION = 1.213;
 /** The maximum distance from the mean, in standard deviations. */
 const DEVIATIONS_MAX = 3;
-/** Lengths come in steps of 1/10,922 of a deviation, so that they are the same as those that earlier versions stored. */
+/** Lengths are rounded to 1/10,922 of a deviation, so that they equal the lengths that earlier versions stored. */
 const STEPS_PER_DEVIATION = 32_766 / DEVIATIONS_MAX;
 
-/** The length of the last question, in standard deviations above the mean of questions, -3 to 3; null without text. */
+/** Returns the length of the last question in standard deviations above the mean length of questions, -3 to 3; null if there is no text. */
 export function questionLengthOf(turns: readonly Turn[]): number | null {
   const question = questionOf(turns);
   return question === null ? null : textLength(question);
 }
 
-/** The length of a text on a scale where a difference means a ratio. */
+/** Returns the length of a text on a logarithmic scale, where equal differences mean equal ratios. */
 function textLength(text: string): number {
   const off = (Math.log(1 + countTokens(text)) - LENGTH_MEAN) / LENGTH_DEVIATION;
   const deviations = Math.max(-DEVIATIONS_MAX, Math.min(DEVIATIONS_MAX, off));
   return (0 | Math.round(deviations * STEPS_PER_DEVIATION)) / STEPS_PER_DEVIATION;
 }
 
-/** Kinds of code units. */
+/** The kinds of code units. */
 const [SPACE, SINGLE, DIGIT, LETTER] = [0, 1, 2, 3] as const;
 
-/** Counts tokens: runs of letters, runs of digits and single other characters. */
+/** Counts tokens: runs of letters, runs of digits, and single other characters. */
 function countTokens(text: string): number {
   const length = Math.min(text.length, CHARS_MAX);
   let tokens = 0;
@@ -45,7 +45,7 @@ function countTokens(text: string): number {
   return tokens;
 }
 
-/** Code units from here on are not in the table: ideographs, kana, symbols, surrogates. */
+/** The table has no entries for code units from here on: ideographs, kana, symbols and surrogates. */
 const TABLE_SIZE = 0x2000;
 const KINDS: Uint8Array = Uint8Array.from({ length: TABLE_SIZE }, (_, code) => {
   const letter = String.fromCharCode(code);
@@ -54,12 +54,14 @@ const KINDS: Uint8Array = Uint8Array.from({ length: TABLE_SIZE }, (_, code) => {
   return isUnspaced(code) || !/[\p{L}\p{M}]/u.test(letter) ? SINGLE : LETTER;
 });
 
-/** Thai, Lao, Tibetan, Burmese and Khmer have no spaces between words: a sentence would be one word. */
+/**
+ * Whether a script has no spaces between words: Thai, Lao, Tibetan, Burmese and Khmer. Otherwise a whole sentence would count as one word.
+ */
 function isUnspaced(code: number): boolean {
   return (code >= 0x0e00 && code < 0x10a0) || (code >= 0x1780 && code < 0x1800);
 }
 
-/** Wide spaces, line separators and the byte order mark. */
+/** Whether a code unit is a wide space, a line separator or the byte order mark. */
 function isWideSpace(code: number): boolean {
   return code <= 0x200b || code === 0x2028 || code === 0x2029 || code === 0x202f || code === 0x3000 || code === 0xfeff;
 }

@@ -1,12 +1,12 @@
 import type { Candidates, PreparedStrategy } from '../contract/strategy.ts';
 
-/** Utilities are rounded to 1/GRAIN; smaller differences are ties. */
+/** Utilities are rounded to 1/GRAIN, so smaller differences count as ties. */
 const GRAIN = 1e9;
 const EXACT_MAX = Number.MAX_SAFE_INTEGER / GRAIN;
 
 type TieBreak = PreparedStrategy['tieBreak'];
 
-/** Orders by utility, the strategy's tie-break, Q, C, L, then ID. */
+/** Whether candidate `a` ranks before `b`: by utility, the strategy's tie-break, quality, cost, latency, and then ID. */
 function precedes(a: number, b: number, utility: Float64Array, candidates: Candidates, tieBreak: TieBreak): boolean {
   if (utility[a] !== utility[b]) return utility[a]! > utility[b]!;
   const { quality, cost, latency } = candidates;
@@ -21,9 +21,9 @@ function precedes(a: number, b: number, utility: Float64Array, candidates: Candi
 }
 
 /**
- * Writes the positions of the best `k` candidates to `into`, best first. Candidates stand in the order of their IDs, so a
- * position breaks the last tie. Rounds `utility` in place. A NaN, or no finite utility, makes all utilities equal, so that
- * Q, C, L and ID decide; `faulty` reports it.
+ * Writes the positions of the best `k` candidates to `into`, from best to worst. Candidates are in the order of their IDs, so their
+ * position breaks the last tie. The function rounds `utility` in place. If a utility is NaN, or none is finite, all utilities count as
+ * equal: quality, cost, latency and ID decide, and the result has `faulty: true`.
  */
 export function selectTop(
   candidates: Candidates,
@@ -54,7 +54,7 @@ function roundUtilities(n: number, utility: Float64Array): boolean {
     if (Number.isNaN(value) || value === Number.POSITIVE_INFINITY) return resetUtilities(n, utility);
     if (value === Number.NEGATIVE_INFINITY) continue;
     wanted = true;
-    // A plugin's own scale may be so large that the grain is below a double's last bit.
+    // A plugin may use a scale so large that a double cannot represent steps of 1/GRAIN.
     if (Math.abs(value) < EXACT_MAX) utility[i] = Math.round(value * GRAIN) / GRAIN;
   }
   return wanted || resetUtilities(n, utility);
@@ -65,12 +65,12 @@ function resetUtilities(n: number, utility: Float64Array): false {
   return false;
 }
 
-/** 0.9 − 0.1 falls short of a floor of 0.8 by the last bit of a double. */
+/** In floating point, 0.9 − 0.1 is slightly below 0.8, so the comparison with a floor needs a tolerance. */
 const FLOOR_SLACK = 1e-9;
 
 /**
- * Gives candidates below the floor a utility of -Infinity. Where no wanted candidate reaches it, returns false and makes Q
- * the utility, so that the best in quality wins.
+ * Sets the utility of candidates below the quality floor to -Infinity. If no candidate with a finite utility reaches the floor, it returns
+ * false and uses the quality as the utility, so that the best quality wins.
  */
 export function holdToFloor({ n, quality }: Candidates, utility: Float64Array, floor: number): boolean {
   const least = floor - FLOOR_SLACK;

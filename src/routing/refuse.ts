@@ -31,10 +31,10 @@ import { endpointsFor } from './rules.ts';
 import { unavailableError } from './unavailable.ts';
 
 /**
- * Turns a refusal into an error, with every model's reasons and the nearest relaxation.
+ * Converts a refusal into an error. The error contains the reasons for each model and the smallest change that would make a model eligible.
  *
- * @param request The refused one, for the names of its fields; null where only its facts are known.
- * @param now Unix ms, from which waits are counted.
+ * @param request the refused request, for the names of its fields; null if only its facts are known
+ * @param now Unix ms, from which waits are counted
  */
 export function refusalError(
   refusal: Refusal,
@@ -64,9 +64,10 @@ export function refusalError(
   }));
   const relaxation = nearestRelaxation(refusal, snapshot, names);
   const reasons = [...new Set(rejected.flatMap((one) => one.reasons))];
-  // One reason for all, or one model, fits into the message; the details have every reason.
+  // The message contains the reasons if all models share one reason or the request names one model. The details always contain every
+  // reason.
   const why = reasons.length === 1 || facts.pinned ? `: ${reasons.join('; ')}` : '';
-  const summary = `${facts.pinned ? `\`${facts.model}\` does not meet the request` : 'No model meets the request'}${why}`;
+  const summary = `${facts.pinned ? `\`${facts.model}\` cannot serve this request` : 'No model can serve this request'}${why}`;
   const remedies = remediesFor(refusal, snapshot, request);
   const sentences = [
     relaxation ? `${summary}; ${relaxation}.` : `${summary}.`,
@@ -78,31 +79,31 @@ export function refusalError(
   });
 }
 
-/** A selector has nothing to choose from where wildcards alone serve. */
+/** Creates the error for a selector if the policy serves models only through wildcards, because a selector cannot choose from wildcards. */
 function onlyWildcards({ model }: Facts, { wildcards }: PolicySnapshot): SignalboxError {
   const named = wildcards?.patterns.map(({ id }) => `\`${id.slice(0, -1)}…\``).join(', ');
-  const message = `\`${model}\` chooses from the models that the policy lists, and it lists none that is served here. Name a model instead: ${named}.`;
+  const message = `\`${model}\` chooses from the models that the policy lists, but this server can serve none of them. Name a model instead: ${named}.`;
   return new SignalboxError('no_eligible_model', message, { param: 'model', details: { rejected: [] } });
 }
 
-/** Whether it is one: fields such as `container` stand among the native tools, too. */
+/** Whether an entry is a tool. The native tools also include fields such as `container`. */
 const isTool = ({ kind, at }: Pick<NativeTool, 'kind' | 'at'>): boolean => kind !== at.at(-1);
 
-/** Whether some model lacks nothing but the dialect of the request, and a price for what only that can say. */
+/** Whether some model lacks only the dialect of the request, and prices for fields that only this dialect has. */
 const onlyLacksDialect = (refusal: Refusal, snapshot: PolicySnapshot): boolean =>
   heldBackBy(refusal, snapshot, 'capability', 'unpriced', ...UNBOUNDED).some((model) => {
     const missing = capabilityNames(missingBits(refusal.facts.needs, model.capabilities));
     return missing.length === 1 && CAPABILITIES[missing[0]!].of === 'passthrough';
   });
 
-/** A tool that only services of its own dialect could run, and no eligible model has one. */
+/** Creates the error for a tool that only providers of the request's own dialect could run, if no eligible model has such a provider. */
 function dialectToolError(tool: Pick<NativeTool, 'kind' | 'at'>, { pinned, model }: Facts): SignalboxError {
   const who = pinned ? `\`${model}\` cannot be` : 'No eligible model can be';
-  const message = `${who} given the tool ${nativeToolText(tool)}: only a service that knows it can run it. Leave it out, or choose a model of that service.`;
+  const message = `${who} given the tool ${nativeToolText(tool)}, because only a provider that knows this tool can run it. Leave it out, or choose a model of such a provider.`;
   return new SignalboxError('unsupported_parameter', message, { param: `${pathText(tool.at)}.type` });
 }
 
-/** @param unpriced what each of some models has no price for */
+/** @param unpriced for each of several models, the parts of the bill that have no price */
 function unpricedError(
   unpriced: readonly (readonly string[])[],
   { addOns }: Facts,
@@ -111,19 +112,19 @@ function unpricedError(
   const least = unpriced.reduce((one, other) => (other.length < one.length ? other : one));
   return new SignalboxError(
     'unsupported_parameter',
-    `No eligible model has a price for ${least.join(', ')}, so a budget could not be kept. Leave it out, or ask the operator for its price in the policy.`,
+    `No eligible model has a price for ${least.join(', ')}, so Signalbox could not enforce a budget. Leave it out, or ask the operator to add its price to the policy.`,
     { param: addOns?.unpriced[0] ?? (addOns?.rereadings ? tools : 'cache_control') },
   );
 }
 
-/** What has no price costs more than any fund has. */
+/** A request without a known price counts as more expensive than any fund allows. */
 const UNBOUNDED: readonly Rejection[] = ['funds', 'budget_limit'];
 
-/** The models that only rejections of these kinds keep from being eligible. */
+/** Returns the models that would be eligible without rejections of these kinds. */
 const heldBackBy = (refusal: Refusal, snapshot: PolicySnapshot, ...kinds: readonly Rejection[]): Model[] =>
   rejectedBy(refusal, ...kinds).map((one) => snapshot.models[one.model]!);
 
-/** The rejections that are of these kinds alone. */
+/** Returns the rejected models whose rejections are all of these kinds. */
 function rejectedBy({ rejected }: Refusal, ...kinds: readonly Rejection[]): Refusal['rejected'] {
   const bits = kinds.reduce((all, kind) => all | REJECTIONS[kind].bit, 0);
   return rejected.filter((one) => (one.rejections & ~bits) === 0);
@@ -149,14 +150,14 @@ function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): Si
   const needed = toCredits(Math.min(...least));
   return new SignalboxError(
     'budget_limit_too_low',
-    `budget_limit must be at least ${needed} Credits for this request, to cover its prompt and a useful minimum of output.`,
+    `budget_limit must be at least ${needed} Credits for this request, to cover its prompt and the minimum useful output.`,
     { param: 'budget_limit', details: { least_credits: needed } },
   );
 }
 
 /**
- * The lowest worst case of the models that only funds or health hold back, in microcredits: of the least useful output where
- * funds cap it.
+ * Returns the lowest worst-case cost, in microcredits, among the models that only funds or health make ineligible. If funds cap the output,
+ * it is the worst-case cost of the minimum useful output.
  */
 export function leastWorstCase(refusal: Refusal, snapshot: PolicySnapshot): Microcredits {
   const { facts } = refusal;
@@ -181,13 +182,13 @@ function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string)
   const window = Math.max(...models.map((model) => model.contextWindow));
   const { embedding } = refusal.facts;
   if (embedding) {
-    const message = `The longest text has about ${embedding.longest} tokens. The most that an eligible model embeds at once is ${window}.`;
+    const message = `The longest text has about ${embedding.longest} tokens. The longest text that an eligible model can embed has ${window} tokens.`;
     const details = { estimated_input_tokens: embedding.longest, context_window: window };
     return new SignalboxError('context_length_exceeded', message, { param, details });
   }
   const asked = windowAsked(refusal.facts);
   if (asked > window) {
-    const message = `\`${refusal.facts.alias}\` asks for a window of ${asked} tokens. The largest eligible one has ${window}: leave \`[1m]\` out, or name another model.`;
+    const message = `\`${refusal.facts.alias}\` requests a window of ${asked} tokens. The largest window of an eligible model has ${window} tokens. Remove \`[1m]\`, or name another model.`;
     return new SignalboxError('unsupported_parameter', message, {
       param: 'model',
       details: { context_window: window },
@@ -200,24 +201,27 @@ function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string)
     const room = Math.max(
       ...roomy.map((model) => Math.floor(model.contextWindow - expectedInput(refusal.facts, model))),
     );
-    const message = `The prompt has about ${tokens} tokens, and \`min_output_tokens\` is ${refusal.facts.outputTokensMin}. The largest eligible context window has ${window}. Set \`min_output_tokens\` to ${room} or less.`;
+    const message = `The prompt has about ${tokens} tokens, and \`min_output_tokens\` is ${refusal.facts.outputTokensMin}. The largest context window of an eligible model has ${window} tokens. Set \`min_output_tokens\` to ${room} or less.`;
     return new SignalboxError('context_length_exceeded', message, { param: 'constraints.min_output_tokens', details });
   }
-  const message = `The prompt has about ${tokens} tokens. The largest eligible context window has ${window}, output included.`;
+  const message = `The prompt has about ${tokens} tokens. The largest context window of an eligible model has ${window} tokens, which must also hold the output.`;
   return new SignalboxError('context_length_exceeded', message, { param, details });
 }
 
-/** A change of a limit of the request. */
+/** A change of one limit of the request. */
 interface Move {
   readonly field: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** Stands for 0 where proportions are compared: the smallest amount of Credits. */
+/** The smallest amount of Credits. It replaces 0 in comparisons of proportions. */
 const FIGURE_MIN = 1e-6;
 
-/** The smallest change of limits, in proportion, that admits a model; else fewer languages, or no `budget_limit`. */
+/**
+ * Returns the proportionally smallest change of limits that makes a model eligible. If no change of limits helps, it suggests fewer
+ * languages, or no `budget_limit`.
+ */
 function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, names: RefusalNames): string | null {
   let nearest: { effort: number; text: string } | null = null;
   for (const { model: at, rejections } of rejectedBy(refusal, 'max_cost', 'max_latency', 'max_output')) {
@@ -225,14 +229,14 @@ function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, names: Re
     const moves = movesFor(model, rejections, { ...refusal, snapshot, names });
     const effort = moves.reduce((sum, { from, to }) => sum + effortOf(from, to), 0);
     if (nearest === null || effort < nearest.effort) {
-      const shown = moves.map(({ field, from, to }) => `${field} ${from} → ${to}`);
-      nearest = { effort, text: `${shown.join(' and ')} admits \`${model.id}\`` };
+      const shown = moves.map(({ field, from, to }) => `${field} from ${from} to ${to}`);
+      nearest = { effort, text: `change ${shown.join(' and ')} to use \`${model.id}\`` };
     }
   }
   return nearest?.text ?? fewestLanguages(refusal, snapshot) ?? withoutBudget(refusal, snapshot);
 }
 
-/** The changes of the request's limits that admit a model which only these rejections keep from being eligible. */
+/** Returns the changes of the request's limits that make a model eligible if it has only these rejections. */
 function movesFor(model: Model, rejections: number, inputs: DecisionInputs): Move[] {
   const { costCredits, latencyMs } = inputs.facts.ceilings;
   const figures = judgedFigures(model, 0, inputs);
@@ -242,7 +246,7 @@ function movesFor(model: Model, rejections: number, inputs: DecisionInputs): Mov
   if (latencyMs !== null && isSet(rejections, 'max_latency'))
     moves.push({ field: 'max_latency_ms', from: latencyMs, to: shownMs(figures.latencyMs) });
   if (isSet(rejections, 'max_output'))
-    // Two figures may stand for one field.
+    // Two excess figures can have the same field, and each field is changed once.
     for (const [field, value] of new Map(excessOutputs(model, inputs).map(({ field, value }) => [field, value])))
       moves.push({ field, from: value, to: model.maxOutput });
   return moves;
@@ -251,15 +255,15 @@ function movesFor(model: Model, rejections: number, inputs: DecisionInputs): Mov
 const effortOf = (from: number, to: number): number =>
   Math.abs(Math.log(Math.max(to, FIGURE_MIN) / Math.max(from, FIGURE_MIN)));
 
-/** Media without a bound can be served, but not with a bound on the cost. */
+/** Suggests leaving `budget_limit` out: a model can serve media without an upper bound on tokens, but Signalbox cannot limit their cost. */
 function withoutBudget(refusal: Refusal, snapshot: PolicySnapshot): string | null {
   if (refusal.facts.funds !== null) return null;
   const [first] = heldBackBy(refusal, snapshot, 'unbounded_media');
-  return first ? `leaving budget_limit out admits \`${first.id}\`` : null;
+  return first ? `leave budget_limit out to use \`${first.id}\`` : null;
 }
 
 function fewestLanguages(refusal: Refusal, snapshot: PolicySnapshot): string | null {
   const missing = (model: Model) => languagesMissing(model, refusal.facts.languages, snapshot);
   const [first] = heldBackBy(refusal, snapshot, 'language').sort((a, b) => missing(a).length - missing(b).length);
-  return first ? `required_languages without ${missing(first).join(', ')} admits \`${first.id}\`` : null;
+  return first ? `remove ${missing(first).join(', ')} from required_languages to use \`${first.id}\`` : null;
 }

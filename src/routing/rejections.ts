@@ -34,21 +34,21 @@ import { endpointsFor, openEndpoints, vectorSpaceOf } from './rules.ts';
 /** The inputs that a decision or refusal is based on. */
 export interface DecisionInputs extends Pick<Refusal, 'facts' | 'readings'> {
   readonly snapshot: PolicySnapshot;
-  /** Whether ejected endpoints counted as open. Default: true, as in every refusal. */
+  /** Whether endpoints that a circuit breaker ejected counted as available. Default: true, as in every refusal. */
   readonly lastResort?: boolean;
-  /** Default: those of OpenAI's chat, as in every record. */
+  /** The caller's names of fields. Default: the names of OpenAI Chat, which every record uses. */
   readonly names?: RefusalNames;
 }
 
-/** The request's names of the fields that a refusal can be about. */
+/** The names that the request's dialect uses for the fields that a refusal can mention. */
 export interface RefusalNames extends Pick<FieldNames, 'turns' | 'tools' | 'outputTokensMax'> {
-  /** Its tools that only its dialect can say; absent where they are not known. */
+  /** The tools that only the request's dialect can express; undefined if they are unknown. */
   readonly nativeTools?: readonly Pick<NativeTool, 'kind' | 'at'>[];
 }
 
 export const USUAL_NAMES: RefusalNames = { turns: 'messages', tools: 'tools', outputTokensMax: 'max_tokens' };
 
-/** Explains the bits of a rejection, with the constraints that caused them. */
+/** Explains the bits of a rejection and names the constraints that caused them. */
 export function rejectionsAgainst(model: Model, rejections: number, inputs: DecisionInputs): RejectionEntry[] {
   const constraints = isSet(rejections, 'constraint') ? violatedConstraints(model, rejections, inputs) : [];
   const texts = textsFor(model, rejections, constraints, inputs);
@@ -68,9 +68,9 @@ function textsFor(
   return {
     dimensions: () => `it has no vectors of ${facts.embedding?.dimensions} dimensions, only ${dimensionsOf(model)}`,
     vector_space: () => vectorSpaceText(model, facts, snapshot),
-    thread: () => `the history of the thread is kept for \`${facts.thread?.model}\``,
-    thoughts: () => 'it cannot read the thoughts of the tool calls under way',
-    selector: () => `the selector \`${facts.model}\` does not choose from it`,
+    thread: () => `the provider keeps the history of this conversation only for \`${facts.thread?.model}\``,
+    thoughts: () => 'it cannot read the reasoning that belongs to the pending tool calls',
+    selector: () => `the selector \`${facts.model}\` does not include it`,
     constraint: () => `the policy rejects it: ${constraints.map(({ name }) => name).join(', ')}`,
     operation: () => `it does not serve the operation \`${facts.operation}\``,
     key_models: () => 'the API key may not use it',
@@ -83,20 +83,20 @@ function textsFor(
     max_cost: () => `its expected cost of ${shownCredits(figures().costCredits)} Credits is above max_cost_credits`,
     max_latency: () => `its expected latency of ${shownMs(figures().latencyMs)} ms is above max_latency_ms`,
     unbounded_media: () =>
-      'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
+      'the tokens of images, audio or files have no upper bound on it, so Signalbox cannot enforce a budget or budget_limit',
     unpriced: () =>
-      `it has no price for ${unpricedIn(model, facts, names).join(', ')}, so no budget or budget_limit can be kept`,
+      `it has no price for ${unpricedIn(model, facts, names).join(', ')}, so Signalbox cannot enforce a budget or budget_limit`,
     context: () => contextText(model, inputs),
-    budget_limit: () => 'its worst case exceeds budget_limit',
+    budget_limit: () => 'its worst-case cost is above budget_limit',
     funds: () =>
       facts.funds?.cap === undefined
-        ? 'its worst case exceeds what budgets leave'
-        : 'its prompt and a useful output cost more than budgets leave',
+        ? 'its worst-case cost is above the Credits left in the budgets'
+        : 'its prompt and the minimum useful output cost more than the Credits left in the budgets',
     health: () => `it is unavailable for now: ${healthReasons(model, inputs)}`,
   };
 }
 
-/** The lengths of vectors that a model has, in words. */
+/** Describes the lengths of vectors that a model can return. */
 export function dimensionsOf({ embedding }: Model): string {
   if (embedding === null) return 'none';
   const { dimensions, dimensionsMin } = embedding;
@@ -105,8 +105,8 @@ export function dimensionsOf({ embedding }: Model): string {
 
 function vectorSpaceText({ embedding }: Model, facts: Facts, snapshot: PolicySnapshot): string {
   const space = vectorSpaceOf(facts, snapshot);
-  if (space == null) return `the selector \`${facts.model}\` names no \`vector_space\`, so it serves no embeddings`;
-  return `its vector space is \`${embedding?.vectorSpace}\`, and that of the selector is \`${space}\``;
+  if (space == null) return `the selector \`${facts.model}\` has no \`vector_space\`, so it serves no embeddings`;
+  return `its vector space is \`${embedding?.vectorSpace}\`, but the selector uses \`${space}\``;
 }
 
 function contextText(model: Model, { facts, snapshot }: DecisionInputs): string {
@@ -114,19 +114,19 @@ function contextText(model: Model, { facts, snapshot }: DecisionInputs): string 
   const window = `its window of ${contextWindow} tokens`;
   if (facts.embedding !== undefined) return `a text exceeds ${window}`;
   const asked = windowAsked(facts);
-  if (asked > contextWindow) return `${window} is below the ${asked} that \`${facts.alias}\` asks for`;
+  if (asked > contextWindow) return `${window} is below the ${asked} tokens that \`${facts.alias}\` requests`;
   const output = leavesUsefulOutput(model, facts, snapshot) ? 'min_output_tokens' : 'a useful output';
   return `the prompt and ${output} exceed ${window}`;
 }
 
-/** Whether a prompt leaves room for a useful output in a model's window, given that it leaves too little for `min_output_tokens`. */
+/** Whether a model's window has room for the prompt and the minimum useful output, if it has no room for `min_output_tokens`. */
 export function leavesUsefulOutput(model: Model, facts: Facts, snapshot: PolicySnapshot): boolean {
   const { outputTokensMin, ...others } = facts;
   if (outputTokensMin === undefined) return false;
   return expectedInput(facts, model) + usefulOutput(model, others, taskOf(facts, snapshot)) <= model.contextWindow;
 }
 
-/** The parts of a request's bill that a model has no price for. */
+/** Returns the parts of a request's bill that a model has no price for. */
 export function unpricedIn({ endpoints }: Model, { addOns }: Facts, { nativeTools = [] }: RefusalNames): string[] {
   if (addOns === undefined) return [];
   const { hourCache, toolUses, unpriced } = addOns;
@@ -144,19 +144,22 @@ export function unpricedIn({ endpoints }: Model, { addOns }: Facts, { nativeTool
   ];
 }
 
-/** A tool that only its dialect can say, by its place and its kind. */
+/** Names a tool that only the request's dialect can express, by its path in the request and its kind. */
 export function nativeToolText({ kind, at }: Pick<NativeTool, 'kind' | 'at'>): string {
   const place = pathText(at);
   return place === kind ? `\`${place}\`` : `\`${place}\` (\`${kind.slice(0, NAME_MAX)}\`)`;
 }
 
-/** The languages that a model does not qualify for. */
+/** Returns the required programming languages that a model does not qualify for. */
 export function languagesMissing(model: Model, languages: readonly string[], snapshot: PolicySnapshot): string[] {
   const index = snapshot.modelIndex.get(model.id)!;
   return languages.filter((name) => !qualifiesFor(name, index, snapshot.languages));
 }
 
-/** Reasons per language: the model lacks it, the policy does not say, or it is no language. */
+/**
+ * Returns the reasons for rejected languages: the model does not handle the language, the policy does not say whether it does, or the name
+ * is unknown.
+ */
 function languagesAgainst(model: Model, languages: readonly string[], snapshot: PolicySnapshot): string[] {
   const missing = languagesMissing(model, languages, snapshot);
   const isNone = (name: string) => !snapshot.languages.byName.has(name) && !isKnownLanguage(name);
@@ -165,21 +168,23 @@ function languagesAgainst(model: Model, languages: readonly string[], snapshot: 
   const [lacked, unknown] = [ofState('lacked'), ofState('unknown')];
   return [
     ...(lacked ? [`it does not handle ${lacked}`] : []),
-    ...(unknown ? [`it does not declare ${unknown}`] : []),
+    ...(unknown ? [`the policy does not say whether it handles ${unknown}`] : []),
     ...missing.filter(isNone).slice(0, NAMES_MAX).map(unknownLanguageText),
   ];
 }
 
-/** Most unknown language names in an error. */
+/** The maximum number of unknown language names in an error. */
 const NAMES_MAX = 3;
 
-/** Characters of a name in an error. */
+/** The maximum number of characters of a name in an error. */
 const NAME_MAX = 64;
 
 function unknownLanguageText(name: string): string {
   const meant = nearestLanguage(name);
   const shown = `\`${name.slice(0, NAME_MAX)}\` is not a known programming language`;
-  return meant === null ? `${shown}: neither GitHub’s list nor a model has it` : `${shown} (${didYouMean(meant)})`;
+  return meant === null
+    ? `${shown}: it is neither on GitHub’s list nor in the policy`
+    : `${shown} (${didYouMean(meant)})`;
 }
 
 function capabilityText({ capabilities }: Model, needs: number): string {
@@ -187,7 +192,7 @@ function capabilityText({ capabilities }: Model, needs: number): string {
   const lacked = missing
     .filter((one) => !('lacking' in one))
     .map(({ name, of, means }) => (of === 'passthrough' ? `${name} (${means})` : name));
-  // Where a model accepts no forced choice at all, thinking makes no difference.
+  // If a model accepts no forced tool call at all, it makes no difference whether the request enables thinking.
   const [first] = missing.flatMap((one) => ('lacking' in one ? [one.lacking] : []));
   const reasons = [...(lacked.length > 0 ? [`lacks ${lacked.join(', ')}`] : []), ...(first ? [first] : [])];
   if (reasons.length > 0) return `it ${reasons.join(' and ')}`;
@@ -202,7 +207,7 @@ const UNAVAILABLE: Readonly<Record<HealthState, string | null>> = {
   out_of_credit: 'its provider account has no credit left',
 };
 
-/** The health of the endpoints that constraints allow, each reason once. */
+/** Returns the reasons why the endpoints that constraints allow are unavailable, without repetitions. */
 function healthReasons(model: Model, { facts, readings, snapshot }: DecisionInputs): string {
   const why = endpointsFor(model, facts, snapshot).map((at) => UNAVAILABLE[healthOf(readings, model.firstSlot + at)]);
   return [...new Set(why)].filter((one) => one !== null).join(', ');
@@ -212,7 +217,7 @@ export function isSet(rejections: number, kind: Rejection): boolean {
   return (rejections & REJECTIONS[kind].bit) !== 0;
 }
 
-/** The active constraints that a model does not meet. */
+/** Returns the active constraints that a model violates. */
 export function violatedConstraints(model: Model, rejections: number, inputs: DecisionInputs): Constraint[] {
   const { costCredits, latencyMs } = judgedFigures(model, rejections, inputs);
   const forbids = ({ allows, maxCostCredits, maxLatencyMs }: Constraint): boolean =>
@@ -221,18 +226,18 @@ export function violatedConstraints(model: Model, rejections: number, inputs: De
     isAbove(costCredits, maxCostCredits);
   const active = inputs.facts.rules.constraints.map((at) => inputs.snapshot.constraints[at]!);
   const violated = active.filter(forbids);
-  // Each can be met by some endpoint, and no endpoint meets them all.
+  // Each constraint allows some endpoint, but no endpoint satisfies all constraints.
   return violated.length > 0 ? violated : active.filter(({ allows }) => allows !== null);
 }
 
-/** A figure that is above a model's maximum output, and the field of the request that sets it. */
+/** A figure that exceeds a model's maximum output, and the request field that sets it. */
 interface ExcessOutput {
   readonly field: string;
   readonly value: number;
   readonly text: string;
 }
 
-/** The reasons for which a model is rejected with `max_output`. With each field at its maximum, the model covers the output. */
+/** Returns the reasons for a `max_output` rejection. If each field is lowered to the model's maximum, the model can serve the request. */
 export function excessOutputs(
   model: Model,
   { facts, readings, snapshot, names = USUAL_NAMES }: DecisionInputs,
@@ -261,7 +266,7 @@ export function excessOutputs(
   return found;
 }
 
-/** Expected cost and latency at the endpoint that the shortlist based these rejections of a model on. */
+/** Returns the expected cost and latency at the endpoint that the rejections of a model are based on. */
 export function judgedFigures(model: Model, rejections: number, inputs: DecisionInputs) {
   const { facts, readings, snapshot } = inputs;
   const endpoint = judgedEndpoint(model, rejections, inputs);
@@ -273,8 +278,8 @@ export function judgedFigures(model: Model, rejections: number, inputs: Decision
 }
 
 /**
- * The first endpoint that constraints, health and funds allow. Where health or funds allow none, the first that constraints
- * allow.
+ * Returns the first endpoint that constraints, health and funds allow. If health or funds allow none, it is the first endpoint that
+ * constraints allow.
  */
 function judgedEndpoint(model: Model, rejections: number, inputs: DecisionInputs): number {
   const { facts, readings, snapshot, lastResort = true } = inputs;
@@ -286,7 +291,7 @@ function judgedEndpoint(model: Model, rejections: number, inputs: DecisionInputs
   return withinFunds(model, candidates, facts, taskOf(facts, snapshot), cap)?.endpoints[0] ?? candidates[0]!;
 }
 
-/** Health of an endpoint, by its slot. */
+/** Returns the health of an endpoint by its slot. */
 export function healthOf({ health }: Readings, slot: number): HealthState {
   const states = Object.keys(HEALTH) as HealthState[];
   return states.find((state) => HEALTH[state] === health[slot]) ?? 'healthy';

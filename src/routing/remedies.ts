@@ -18,15 +18,15 @@ import { type NeededField, neededFields } from './unsupported.ts';
 
 type SomeFields = readonly [NeededField, ...NeededField[]];
 
-/** What to change about a request that only missing capabilities keep from models. */
+/** The changes that would let a request succeed if the models lack only capabilities. */
 interface Remedies {
-  /** The field at fault; absent where no field alone is. */
+  /** The field that causes the refusal; undefined if no single field does. */
   readonly param?: string;
-  /** Sentences; empty where nothing helps. */
+  /** The suggestions as sentences; empty if nothing helps. */
   readonly text: string;
 }
 
-/** Returns the changes of a request, of its model or of the policy by which a refused request could be served. */
+/** Returns the changes to the request, its model or the policy that would let a refused request succeed. */
 export function remediesFor(refusal: Refusal, snapshot: PolicySnapshot, request: ModelRequest | null): Remedies {
   const lacking = refusal.rejected
     .filter(({ rejections }) => rejections === REJECTIONS.capability.bit)
@@ -39,7 +39,7 @@ export function remediesFor(refusal: Refusal, snapshot: PolicySnapshot, request:
   return fields ? { param: fields[0].name, text } : { text };
 }
 
-/** The fewest fields without which a model would be eligible; null where fields alone keep none from it. */
+/** Returns the smallest set of fields whose removal makes a model eligible; null if removing fields is not enough. */
 function fieldsAtFault(
   lacking: readonly Model[],
   { facts }: Refusal,
@@ -62,18 +62,21 @@ function withoutFields(fields: SomeFields): string[] {
   return [`leave ${named} out`, ...(isDroppable ? [`list ${it} in \`gateway.drop_unsupported\``] : [])];
 }
 
-/** What an answer by a JSON schema does not need, in place of a forced tool. */
+/** The capabilities that a forced tool call needs but an answer in a JSON schema does not. */
 const OF_FORCED_TOOL = IN_SCHEMA | SCHEMA_INSTEAD | CAPABILITIES.tools.bit;
 
 interface ForcedCallRemedy {
-  /** A sentence; empty where nothing prevents it, or the policy leaves such models out. */
+  /**
+   * A sentence that says why the call cannot become a structured answer. It is empty if the call can, or if the policy does not adapt
+   * forced calls.
+   */
   readonly why: string;
   readonly ways: readonly string[];
 }
 
 const NO_REMEDY: ForcedCallRemedy = { why: '', ways: [] };
 
-/** How a model that refuses the forced call could answer in a JSON schema instead, or why it cannot. */
+/** Explains how a model that rejects the forced call could answer in a JSON schema instead, or why it cannot. */
 function forcedCallRemedy(
   lacking: readonly Model[],
   { facts: { needs } }: Refusal,
@@ -97,10 +100,10 @@ function forcedCallRemedy(
   return { why: '', ways: [`${way} (\`gateway.forced_tools: adapt\` does this)`] };
 }
 
-/** Models that an error names at most. */
+/** The maximum number of models that an error suggests. */
 const TAKERS_SHOWN = 5;
 
-/** The models that take every field of a request, and that its caller may name. */
+/** Returns the models that accept every field of a request and that its caller may name. */
 function takers({ facts, rejected }: Refusal, snapshot: PolicySnapshot): string[] {
   const refused = new Set(rejected.map(({ model }) => model));
   const isTaker = (model: Model, at: number): boolean =>
@@ -113,13 +116,13 @@ function takers({ facts, rejected }: Refusal, snapshot: PolicySnapshot): string[
   return named.length === 0 ? [] : [`use one of: ${named.slice(0, TAKERS_SHOWN).join(', ')}`];
 }
 
-/** Models of an operator's own server can often do more than their policy says. */
+/** Suggests declaring the missing capabilities, because models on an operator's own server can often do more than the policy states. */
 function declaration([model, ...others]: readonly Model[], { facts }: Refusal): string {
   if (!model || others.length > 0) return '';
   const missing = missingBits(facts.needs, model.capabilities);
   if ((missing & ~(model.declarable ?? 0)) !== 0) return '';
   const named = capabilityNames(missing).map((name) => `\`${name}\``);
-  return `If \`${model.id}\` can do it, declare ${named.join(' and ')} under its \`capabilities\` in the policy.`;
+  return `If \`${model.id}\` supports this, declare ${named.join(' and ')} under its \`capabilities\` in the policy.`;
 }
 
 function sentenceOf(ways: readonly string[]): string {

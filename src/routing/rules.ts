@@ -16,7 +16,7 @@ import {
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 import { referenceOutput } from './expected-length.ts';
 
-/** Parts of a request that only rules read. */
+/** The parts of a request that only rules read. */
 export interface RuleInputs {
   readonly stream: boolean;
   readonly user: string;
@@ -27,7 +27,7 @@ export interface RuleInputs {
   readonly readings?: Pick<Readings, 'referenceTokens'>;
 }
 
-/** A request as conditions see it. */
+/** Returns the `request` variable of rule conditions. */
 const requestFacts = (
   facts: Facts,
   snapshot: PolicySnapshot,
@@ -59,7 +59,7 @@ const languagesOf = ({ languagesSeen: seen, languages }: Facts): readonly string
 
 type CallerFacts = Pick<RuleScope, 'key' | 'team' | 'user'>;
 
-/** A caller as conditions see it; it stays the same from request to request. */
+/** The `key` and caller variables of rule conditions. They are cached because they stay the same for all requests of a caller. */
 const keys = new WeakMap<Caller, CallerFacts>();
 
 function callerFacts(caller: Caller): CallerFacts {
@@ -72,7 +72,7 @@ function callerFacts(caller: Caller): CallerFacts {
   return facts;
 }
 
-/** The variables of conditions. It notes whether a condition reads more than the caller. */
+/** The variables of rule conditions. It records whether a condition reads more than the caller. */
 class ObservedScope implements RuleScope {
   isRequestRead = false;
   readonly key: RuleScope['key'];
@@ -102,13 +102,13 @@ class ObservedScope implements RuleScope {
   }
 }
 
-/** The outcome of a condition for every request of a caller; 0 where it is not known or depends on the request. */
+/** The result of a condition for every request of a caller; 0 if it is unknown or depends on the request. */
 const NEVER = 1;
 const ALWAYS = 2;
 
-/** Outcomes by index of the rule. */
+/** The results of conditions, by index of the rule. */
 interface CallerOutcomes {
-  /** Of the caller's own key, then of each key above it. */
+  /** One entry for the caller's own key, then one for each key above it. */
   readonly constraints: readonly Uint8Array[];
   readonly preferences: Uint8Array;
 }
@@ -119,12 +119,12 @@ function openOutcomes(caller: Caller, { constraints, preferences }: PolicySnapsh
   return { constraints: levels, preferences: new Uint8Array(preferences.length) };
 }
 
-/** Callers whose outcomes are kept, about 1 KB each. */
+/** The maximum number of callers whose results are cached. Each caller takes about 1 KB. */
 const CALLERS_MAX = 10_000;
 
 /**
- * A cache of the outcomes that earlier requests of a caller found. Each change of a key, of a key above it, or of its team, user or
- * organization makes another `Caller`, so an outcome is never older than the terms of its caller.
+ * Caches the results that earlier requests of a caller found. Each change of a key, of a key above it, or of its team, user or organization
+ * creates another `Caller` object, so a cached result always matches the caller's current terms.
  */
 class OutcomeMemory {
   #bySnapshot = new WeakMap<PolicySnapshot, WeakMap<Caller, CallerOutcomes>>();
@@ -160,7 +160,7 @@ export function withRules(facts: Facts, snapshot: PolicySnapshot, inputs: RuleIn
   const scope = new ObservedScope(own, request, time);
   const outcomes = memory.of(caller, snapshot);
   let constraints = activeOf(snapshot.constraints, outcomes.constraints[0]!, scope, onFailure);
-  // A child is held by the constraints of its parents, too, so that no name or label of its own opens what is closed to them.
+  // The constraints of parent keys also apply to a child key. Otherwise a child could escape them with a name or label of its own.
   for (let above = caller.parent, level = 1; above; above = above.parent, level++) {
     const asAbove = new ObservedScope({ ...own, key: callerFacts(above).key }, request, time);
     const more = activeOf(snapshot.constraints, outcomes.constraints[level]!, asAbove, onFailure);
@@ -174,8 +174,8 @@ export function withRules(facts: Facts, snapshot: PolicySnapshot, inputs: RuleIn
 export type RuleLimits = Readonly<ReturnType<typeof limitsOf>>;
 
 /**
- * Indexes of a model's endpoints that have the needed capabilities and that constraints allow. Where none has them, all
- * count as capable: the `capability` rejection reports that case.
+ * Returns the indexes of a model's endpoints that constraints allow and that have the needed capabilities. If none has them, all endpoints
+ * count as capable, and the `capability` rejection reports the problem.
  */
 export function allowedEndpoints(model: Model, slots: Uint32Array | null, needs: number): readonly number[] {
   const { endpoints, firstSlot } = model;
@@ -188,25 +188,28 @@ export function allowedEndpoints(model: Model, slots: Uint32Array | null, needs:
   return allowed;
 }
 
-/** The same by the constraints that apply to a request. */
+/** Returns the indexes of a model's endpoints that the constraints of a request allow and that have the needed capabilities. */
 export const endpointsFor = (model: Model, facts: Facts, snapshot: PolicySnapshot): readonly number[] =>
   allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
 
-/** Whether constraints allow every endpoint of a model. */
+/** Returns whether constraints allow every endpoint of a model. */
 export function allowsAll({ endpoints, firstSlot }: Model, slots: Uint32Array | null): boolean {
   if (slots === null) return true;
   for (let at = 0; at < endpoints.length; at++) if (!hasBit(slots, firstSlot + at)) return false;
   return true;
 }
 
-/** Whether one endpoint of a model has all needed capabilities. */
+/** Returns whether a single endpoint of a model has all needed capabilities. */
 export function canServe({ endpoints, capabilities }: Model, needs: number): boolean {
   if (missingBits(needs, capabilities) !== 0) return false;
   for (let at = 0; at < endpoints.length; at++) if (missingBits(needs, endpoints[at]!.capabilities) === 0) return true;
   return false;
 }
 
-/** The endpoints whose health lets them be tried; as a last resort also ejected ones, which a breaker must not all take. */
+/**
+ * Returns the endpoints that are healthy enough to be tried. As a last resort it includes ejected endpoints, because a circuit breaker must
+ * not make all endpoints unavailable.
+ */
 export const openEndpoints = (
   model: Model,
   endpoints: readonly number[],
@@ -227,11 +230,14 @@ function openOf(
   return endpoints.every(isOpen) ? endpoints : endpoints.filter(isOpen);
 }
 
-/** The vector space that a request's models must have: that of its selector, null for none; undefined where none is asked for. */
+/**
+ * Returns the vector space that a request's models must have: the vector space of its selector, or null if the selector has none. Returns
+ * undefined if the request does not need one.
+ */
 export const vectorSpaceOf = ({ embedding, pinned, model }: Facts, { selectors }: PolicySnapshot) =>
   embedding === undefined || pinned ? undefined : (selectors.get(model)?.vectorSpace ?? null);
 
-/** Joins the active constraints: bits are ANDed, the lowest ceilings hold. */
+/** Combines the active constraints: an endpoint must be allowed by all of them, and the lowest ceilings apply. */
 export function limitsOf(facts: Facts, snapshot: PolicySnapshot) {
   const { model, pinned, rules } = facts;
   const { constraints, selectors } = snapshot;
@@ -246,17 +252,20 @@ export function limitsOf(facts: Facts, snapshot: PolicySnapshot) {
   }
   const models = pinned ? null : (selectors.get(model)?.allows ?? null);
   return {
-    /** Bits by endpoint slot: allowed by every constraint; null for all. */
+    /** The endpoints that every constraint allows, as bits by slot; null for all. */
     slots,
-    /** Bits by model: those that the selector chooses from; null for all. */
+    /** The models that the selector includes, as bits by model; null for all. */
     models,
-    /** The lowest ceiling of constraints; Infinity without one. */
+    /** The lowest latency ceiling of the constraints in ms; Infinity if there is none. */
     latencyMsMax,
     costCreditsMax,
   };
 }
 
-/** Bits by endpoint slot: all but the endpoints of a thread's model where its history is not; null without a thread. */
+/**
+ * If a provider keeps the history of the conversation, excludes the endpoints of the same model that do not have the history. Returns bits
+ * by endpoint slot, or null if no provider keeps a history.
+ */
 function slotsBeside({ thread }: Facts, { models, modelIndex }: PolicySnapshot): Uint32Array | null {
   const kept = thread && models[modelIndex.get(thread.model) ?? -1];
   if (!kept) return null;
@@ -267,7 +276,7 @@ function slotsBeside({ thread }: Facts, { models, modelIndex }: PolicySnapshot):
   return slots;
 }
 
-/** The indexes of the rules whose condition holds. Notes the outcomes that do not depend on the request. */
+/** Returns the indexes of the rules whose condition is true. Caches the results that do not depend on the request. */
 function activeOf(
   rules: readonly (Constraint | Preference)[],
   outcomes: Uint8Array,
@@ -290,7 +299,10 @@ function activeOf(
   return active;
 }
 
-/** Returns null for a condition that throws. It counts as true, so that a failing constraint fails closed. */
+/**
+ * Evaluates the condition of a rule. Returns null if the condition throws; the rule then applies, so that a failing constraint does not
+ * allow a model by mistake.
+ */
 function evaluate(rule: Constraint | Preference, scope: RuleScope, onFailure: OnRuleFailure): boolean | null {
   if (rule.when === null) return true;
   try {

@@ -20,7 +20,7 @@ import { expectedInput } from './input-tokens.ts';
 import { windowAsked } from './model-name.ts';
 import { allowedEndpoints, allowsAll, limitsOf, openEndpoints, vectorSpaceOf } from './rules.ts';
 
-/** Index in `REJECTIONS` of each bit, by its exponent. */
+/** The index in `REJECTIONS` of each bit, by the exponent of the bit. */
 const INDEX_OF_BIT = new Uint8Array(32);
 for (const [at, { bit }] of Object.values(REJECTIONS).entries()) INDEX_OF_BIT[Math.log2(bit)] = at;
 const KINDS = Object.keys(REJECTIONS).length;
@@ -28,18 +28,21 @@ const KINDS = Object.keys(REJECTIONS).length;
 const NONE_REJECTED: Refusal['rejected'][number][] = [];
 const NO_REJECTIONS = new Uint32Array(KINDS);
 
-/** A model with the values that the loop over the catalog reads most, lifted out of the frozen arrays once. */
+/** A model with the values that the loop over the catalog reads most often, copied once from the frozen arrays. */
 interface CatalogEntry {
   readonly index: number;
-  /** A copy, whose endpoints and lines of prices can be read fast. */
+  /** An unfrozen copy of the model, whose endpoints and prices can be read faster. */
   readonly model: Model;
-  /** Every endpoint of the model. */
+  /** The indexes of all endpoints of the model. */
   readonly all: readonly number[];
-  /** Capabilities of every endpoint. */
+  /** The capabilities that every endpoint of the model has. */
   readonly commonCapabilities: number;
 }
 
-/** Copies a model with the lists that estimates read: the engine takes ten times as long to read an item of a frozen one. */
+/**
+ * Copies a model with the lists that estimates read, because the JavaScript engine takes ten times as long to read an item of a frozen
+ * list.
+ */
 const unfrozen = (model: Model): Model => {
   const [first, ...others] = copyOf(model.endpoints);
   return { ...model, endpoints: [withOwnLines(first), ...others.map(withOwnLines)] };
@@ -50,7 +53,7 @@ const withOwnLines = (endpoint: Endpoint): Endpoint => ({
   price: { ...endpoint.price, lines: copyOf(endpoint.price.lines) },
 });
 
-/** `slice` is fast on frozen lists; a spread is not. */
+/** On frozen lists, `slice` is much faster than a spread. */
 const copyOf = <T>(list: readonly [T, ...T[]]): [T, ...T[]] => [list[0], ...list.slice(1)];
 
 interface ShortlistInputs extends Requirements {
@@ -65,38 +68,41 @@ const hasEjected = (model: Model, endpoints: readonly number[], readings: Readin
   endpoints.some((at) => isEjected(model, at, readings));
 
 /**
- * The models that may serve a request, with their estimates, as arrays that are allocated once per snapshot and filled for
- * each request. Deciding is synchronous, so one set is enough.
+ * The models that may serve a request, with their estimates. The arrays are allocated once per snapshot and filled again for each request.
+ * Deciding is synchronous, so one set of arrays is enough.
  */
 export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'latency'> {
-  /** Eligible models, which is the used length of the arrays. They are in the order of the models' IDs. */
+  /** The number of eligible models, which is the used length of the arrays. The models are in the order of their IDs. */
   n = 0;
-  /** Index in the snapshot's models. */
+  /** The index of each model in the snapshot. */
   readonly model: Int32Array;
   readonly quality: Float64Array;
   readonly cost: Float64Array;
   readonly latency: Float64Array;
-  /** Output cap of one choice, tokens, within `budget_limit` and the money of funds that cap it. */
+  /** The output cap of one choice in tokens, limited by `budget_limit` and by funds that cap outputs. */
   readonly cap: Float64Array;
-  /** Expected tokens of input and of the output of all choices, hidden reasoning included. */
+  /** The expected tokens of the input and of the output of all choices, including hidden reasoning. */
   readonly tokens: Float64Array;
-  /** 1 where such a fund lowered the cap. */
+  /** 1 if a fund lowered the model's output cap. */
   readonly isCapped: Uint8Array;
-  /** Indexes of the endpoints that may be tried, by model. */
+  /** The indexes of the endpoints that may be tried, by model. */
   readonly endpoints: (readonly number[])[] = [];
-  /** Each fill that rejects models makes a new list. */
+  /** The rejected models with their reasons. Each `fill` that rejects models creates a new list. */
   rejected = NONE_REJECTED;
-  /** Models rejected by each kind, in the order of `REJECTIONS`; likewise. */
+  /** The number of models rejected by each kind, in the order of `REJECTIONS`. Each `fill` that rejects models creates a new list. */
   rejections = NO_REJECTIONS;
-  /** Whether ejected endpoints were left out. */
+  /** Whether endpoints were left out because a circuit breaker ejected them. */
   hasEjected = false;
-  /** Whether no model was eligible without ejected endpoints, so that they count as open. */
+  /** Whether ejected endpoints count as available, because no model was eligible without them. */
   isLastResort = false;
-  /** Of the last `fill`. */
+  /** The inputs of the last `fill`. */
   #inputs: ShortlistInputs | null = null;
   readonly #snapshot: PolicySnapshot;
   readonly #entries: readonly CatalogEntry[];
-  /** The same by operation: a model of another one is no candidate, unless it is pinned, or no model serves it. */
+  /**
+   * The catalog's models by operation. A model with another operation is a candidate only if the request names it or no model has the
+   * operation.
+   */
   readonly #serving: Readonly<Record<Operation, readonly CatalogEntry[]>>;
 
   constructor(snapshot: PolicySnapshot) {
@@ -122,7 +128,7 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
     this.isCapped = new Uint8Array(size);
   }
 
-  /** Checks every model, or only the pinned one. `quality` is by index of the model in the snapshot. */
+  /** Checks every model, or only the model that the request names. `quality` is by index of the model in the snapshot. */
   fill(facts: Facts, task: Task, quality: Float64Array, readings: Readings): void {
     const { languages, models } = this.#snapshot;
     const { ceilings } = facts;
@@ -144,19 +150,19 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
       qualified: facts.languages.length > 0 ? qualifiedFor(facts.languages, languages, models.length) : null,
     };
     this.#fill(this.#inputs, false);
-    // A breaker keeps requests from an endpoint only while they have another.
+    // A circuit breaker keeps requests away from an endpoint only as long as there is another endpoint.
     this.isLastResort = this.n === 0 && this.hasEjected;
     if (this.isLastResort) this.#fill(this.#inputs, true);
   }
 
-  /** Fills it again, with ejected endpoints, and only with the models that have one. */
+  /** Fills the shortlist again, only with ejected endpoints and the models that have one. */
   refillWithEjected(): void {
     const inputs = this.#inputs;
     if (inputs === null) return;
     this.#fill(inputs, true, ({ model, all }) => all.some((at) => isEjected(model, at, inputs.readings)));
   }
 
-  /** Whether a breaker had ejected this endpoint of a model at the last `fill`. */
+  /** Returns whether a circuit breaker had ejected this endpoint of a model at the last `fill`. */
   isEjected(model: number, endpoint: number): boolean {
     return this.#inputs !== null && isEjected(this.#snapshot.models[model]!, endpoint, this.#inputs.readings);
   }
@@ -183,7 +189,7 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
     if (!lastResort && open.length < allowed.length) this.hasEjected ||= hasEjected(model, allowed, readings);
     let rejections = this.#estimate(entry, open.length > 0 ? open : allowed, inputs);
     if (open.length < allowed.length && (open.length === 0 || rejections !== 0)) {
-      // A limit that only an unavailable endpoint meets is a rejection for health.
+      // If only an unavailable endpoint is within a limit, the model is rejected for health.
       const anyway = open.length === 0 ? rejections : this.#estimate(entry, allowed, inputs);
       if (open.length === 0 || anyway !== rejections) rejections = anyway | REJECTIONS.health.bit;
     }
@@ -207,7 +213,7 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
       this.rejections[INDEX_OF_BIT[31 - Math.clz32(bits & -bits)]!]!++;
   }
 
-  /** Writes a model's estimates on these endpoints behind the last candidate, and returns its rejections. */
+  /** Writes a model's estimates for these endpoints after those of the last candidate, and returns the model's rejections. */
   #estimate({ index, model }: CatalogEntry, allowed: readonly number[], inputs: ShortlistInputs): number {
     const { facts, task, writing, readings } = inputs;
     const input = expectedInput(facts, model);
@@ -230,7 +236,7 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
       rejectionsOf(model, index, inputs, input, affordable) | (allowed.length === 0 ? REJECTIONS.constraint.bit : 0);
     const rejections = anywhere | ceilingRejections(inputs, costCredits, latencyMs);
     if (endpoints.length === allowed.length || (endpoints.length > 0 && rejections === 0)) return rejections;
-    // A ceiling that only an endpoint beyond the funds meets is a rejection for funds.
+    // If only an endpoint that the funds cannot pay for is within a ceiling, the model is rejected for funds.
     const dear = allowed[0]!;
     let anyway = rejections;
     if (first !== dear) {

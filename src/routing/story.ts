@@ -34,16 +34,16 @@ export function story(certificate: Certificate, facts: Facts): string[] {
   ];
 }
 
-/** `rules.yaml:12`, without the folder, which readers need not know. */
+/** Shortens a location to `rules.yaml:12`, because readers do not need the folder. */
 export const shortPlace = ({ file, line }: Pick<SourcePlace, 'file' | 'line'>): string =>
   `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
 
 const ruleText = ({ name, place }: AppliedRule): string => `${name} (${shortPlace(place)})`;
 
 const DIFFICULTY: Readonly<Record<Difficulty, string | false>> = {
-  easy: 'clearly easy, so models differ less',
+  easy: 'the request is clearly easy, so models differ less',
   usual: false,
-  hard: 'clearly hard, so models differ more',
+  hard: 'the request is clearly hard, so models differ more',
 };
 
 const difficultyText = ({ difficulty, qualityFactor }: Facts): string | false =>
@@ -59,7 +59,7 @@ const weightsText = ({ cost, quality, latency }: NonNullable<Facts['weights']>):
 function requestText({ candidates }: Certificate, facts: Facts): string {
   const { model, alias, task, mix, weights, ceilings, budget, funds, choices } = facts;
   const shares = mix.map((one) => `${percent(one.share)} ${one.task}`).join(', ');
-  // Images count differently on each model; the figures are those of the best.
+  // Each model counts images differently. The text uses the figures of the best model.
   const input = candidates[0]?.inputTokens ?? facts.inputTokens;
   const needs = capabilityNames(facts.needs);
   const terms = [
@@ -72,17 +72,17 @@ function requestText({ candidates }: Certificate, facts: Facts): string {
     ceilings.latencyMs !== null && `max_latency_ms ${ceilings.latencyMs}`,
     facts.outputTokensMin !== undefined && `min_output_tokens ${facts.outputTokensMin}`,
     budget !== null && `budget_limit ${toCredits(budget)}`,
-    funds?.free != null && `budgets leave ${toCredits(funds.free)} Credits`,
+    funds?.free != null && `the budgets have ${toCredits(funds.free)} Credits left`,
   ].filter((term) => typeof term === 'string');
-  const size = `about ${count(input)} tokens of input`;
+  const size = `about ${count(input)} input tokens`;
   const kind = isIntentRead(facts)
-    ? `task ${task}${shares && ` (${shares})`}`
-    : 'task not read, since nothing depends on it';
+    ? `its task is ${task}${shares && ` (${shares})`}`
+    : 'its task was not read, because nothing depends on it';
   const named = alias === null ? model : `${alias} (an alias of ${model})`;
-  return `Asked for ${named}, ${kind}: ${[size, ...terms].join('; ')}.`;
+  return `The request names ${named}, and ${kind}: ${[size, ...terms].join('; ')}.`;
 }
 
-/** `Expected answer: 640 tokens, measured from answers to coding tasks.` */
+/** Explains the expected length: `Expected answer: 640 tokens, measured from answers to coding tasks.` */
 function lengthText({ tokens, source }: ExpectedLength, { measuredTasks }: Certificate, facts: Facts): string {
   const { task, mix } = facts;
   const tasksText = (all: readonly string[]) => `${all.join(', ')} tasks`;
@@ -100,7 +100,7 @@ function lengthText({ tokens, source }: ExpectedLength, { measuredTasks }: Certi
   return `Expected answer: ${count(tokens)} ${tokens === 1 ? 'token' : 'tokens'}, ${sources[source]}.`;
 }
 
-/** Groups and names that are listed; the rest is counted. */
+/** The maximum number of groups and names that are listed; the others are only counted. */
 const GROUPS_MAX = 6;
 const NAMES_MAX = 8;
 
@@ -111,14 +111,14 @@ function rejectedTexts(rejected: readonly CandidateEntry[]): string[] {
   return [
     ...bySize.slice(0, GROUPS_MAX).map(([why, models]) => {
       const [first] = models;
-      if (models.length > 1) return `${models.length} models left out: ${why} (${names(models)}).`;
-      return `${first!.model} left out: ${first!.rejections.map(({ text }) => text).join('; and ')}.`;
+      if (models.length > 1) return `${models.length} models were rejected, each because ${why}: ${names(models)}.`;
+      return `${first!.model} was rejected because ${first!.rejections.map(({ text }) => text).join('; and ')}.`;
     }),
-    ...(rest > 0 ? [`${rest} more left out for other reasons.`] : []),
+    ...(rest > 0 ? [`${rest} more models were rejected for other reasons.`] : []),
   ];
 }
 
-/** A reason without the model's own figure, so that models can be grouped by it. */
+/** Removes the model's own figure from a reason, so that models with the same reason can be grouped. */
 const general = (text: string): string => text.replace(/ of \d\S*(?: (?:Credits|ms|tokens|%))?/, '');
 
 function names(models: readonly { readonly model: string }[]): string {
@@ -135,26 +135,26 @@ function choiceText(
   { pinned }: Facts,
 ): string {
   const { model, quality, countedQuality, costCredits, latencyMs } = choice;
-  // The worth that a language or a preference adds is no share of good answers.
+  // Bonuses from languages and preferences are not part of the share of good answers, so they are shown separately.
   const moved = countedQuality === quality ? '' : qualityAdjustments(choice, preferences);
   const counted = moved && ` (counts as ${shownQuality(countedQuality)} with ${moved})`;
   const expected = quality === null ? UNKNOWN_QUALITY : `expected quality ${shownQuality(quality)}${counted}`;
   const figures = `${expected}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
-  if (pinned) return `${model} was asked for by name: ${figures}.`;
+  if (pinned) return `${model} was requested by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
   if (draw && draw.best !== model)
     return `${model} was drawn at random, to learn about it: ${figures}. ${bestText(runnerUp, choice, draw)}`;
-  const best = `${model} is the best of ${ranked} by ${reason}: ${figures}.`;
+  const best = `${model} is the best of ${ranked} models by ${reason}: ${figures}.`;
   if (faulty) return `${best} The strategy gave no usable score, so ${tieBreak(choice, runnerUp)} decided.`;
   const exploration = draw ? ` To learn, Signalbox also tries other models: this one had a ${chance(draw)}.` : '';
   const lead = choice.utility! - runnerUp.utility!;
   if (lead === 0)
     return `${best} ${runnerUp.model} has the same utility; ${tieBreak(choice, runnerUp)} decided.${exploration}`;
   const parts = leads(choice, runnerUp);
-  return `${best} Its utility is ${figure(lead)} above that of ${runnerUp.model}${parts && `: ${parts}`}.${exploration}`;
+  return `${best} Its utility is ${figure(lead)} above the utility of ${runnerUp.model}${parts && `: ${parts}`}.${exploration}`;
 }
 
-/** The lead of the best by utility over the model that was drawn. */
+/** Explains by how much the model with the highest utility leads the model that was drawn at random. */
 function bestText(best: CandidateEntry, other: CandidateEntry, draw: Draw): string {
   const lead = best.utility! - other.utility!;
   const parts = leads(best, other);
@@ -170,10 +170,10 @@ function tieBreak(a: CandidateEntry, b: CandidateEntry): string {
   return a.latencyMs === b.latencyMs ? 'the order of the IDs' : 'the lower latency';
 }
 
-/** `quality +0.036, cost +0.015, latency −0.027`: the lead of `a` over `b` by part. */
+/** Returns the lead of `a` over `b` by part: `quality +0.036, cost +0.015, latency −0.027`. */
 function leads(a: CandidateEntry, b: CandidateEntry): string {
   const [ofA, ofB] = [Object.keys(a.parts), Object.keys(b.parts)];
-  // Without both, the parts would not be a lead.
+  // A difference by part is only meaningful if both models have parts.
   if (ofA.length === 0 || ofB.length === 0) return '';
   return [...new Set([...ofA, ...ofB])]
     .map((part) => [part, (a.parts[part] ?? 0) - (b.parts[part] ?? 0)] as const)
@@ -182,23 +182,25 @@ function leads(a: CandidateEntry, b: CandidateEntry): string {
     .join(', ');
 }
 
-/** The first hold of the choice, and its cap. */
+/** Explains the first hold of the choice, and what capped its output. */
 function holdText({ worstCaseCredits, outputCap, cappedBy }: CandidateEntry): string {
-  const hold = `At most ${worstCaseCredits} Credits are held for up to ${count(outputCap)} tokens of output`;
+  const hold = `Signalbox holds at most ${worstCaseCredits} Credits, the cost of up to ${count(outputCap)} output tokens`;
   return cappedBy === null ? `${hold}.` : `${hold}: ${capReason(cappedBy)}.`;
 }
 
 const adaptedText = ({ model }: CandidateEntry): string =>
-  `${model} does not accept the forced tool call: it gets the parameters of the function as the JSON schema of its answer, which is returned as the call.`;
+  `${model} does not accept the forced tool call. Signalbox sends the function's parameters as the JSON schema of the answer, and returns the answer as the call.`;
 
-/** Endpoints of the choice that are not healthy. */
+/** Lists the endpoints of the choice that are not healthy. */
 function healthText({ model, endpoints }: CandidateEntry): string[] {
   const out = endpoints.filter(({ health }) => health !== 'healthy');
   if (out.length === 0) return [];
-  return [`Of ${model}, ${out.map(({ provider, health }) => `${provider} is ${health}`).join(', ')}.`];
+  return [
+    `Some endpoints of ${model} are not healthy: ${out.map(({ provider, health }) => `${provider} is ${health}`).join(', ')}.`,
+  ];
 }
 
-/** Quality added by languages: `a +0.04 for rust; b +0.02 rust unknown`. */
+/** Lists the quality that languages add: `a +0.04 for rust; b +0.02 for go (support unknown)`. */
 function languagesText(candidates: readonly CandidateEntry[]): string[] {
   const moved = candidates.filter(({ languages }) => languages.length > 0);
   if (moved.length === 0) return [];
@@ -210,7 +212,7 @@ function languagesText(candidates: readonly CandidateEntry[]): string[] {
 
 function languageText({ language, state, adds }: LanguageEntry): string {
   if (state === 'lacked') return `nothing for ${language}, which it does not handle`;
-  return state === 'declared' ? `${signed(adds)} for ${language}` : `${signed(adds)} ${language} unknown`;
+  return state === 'declared' ? `${signed(adds)} for ${language}` : `${signed(adds)} for ${language} (support unknown)`;
 }
 
 function preferencesText(
@@ -230,7 +232,7 @@ function preferencesText(
 }
 
 const cacheText = ({ model, inputTokens, cachedInputTokens }: CandidateEntry): string =>
-  `Of ${count(inputTokens)} tokens of input, ${count(cachedInputTokens)} are probably still in the cache of ${model}.`;
+  `About ${count(cachedInputTokens)} of ${count(inputTokens)} input tokens are probably still in the cache of ${model}.`;
 
 function baselineText({ baseline: other }: Certificate, choice: CandidateEntry): string[] {
   if (!other) return [];
@@ -245,7 +247,7 @@ function baselineText({ baseline: other }: Certificate, choice: CandidateEntry):
 
 const count = (figures: number): string => Math.round(figures).toLocaleString('en');
 
-/** Three significant digits. */
+/** Formats a number with three significant digits. */
 const figure = (value: number): string => `${Number(value.toPrecision(3))}`;
 
 const signed = (value: number): string => (value < 0 ? `−${figure(-value)}` : `+${figure(value)}`);

@@ -2,9 +2,9 @@ import type { Turn } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 
 /**
- * The texts of a conversation that every chat template passes on unchanged, in order: turns of users, models and
- * operators. Some templates rewrite the rest (tools, calls and their results, schemas, names), so counting its tokens would
- * say nothing; its bytes are its bound.
+ * Returns the texts of a conversation that every chat template passes on unchanged, in order: the turns of users, models and operators.
+ * Some templates rewrite tools, calls, results, schemas and names, so their tokens cannot be counted; their size in bytes is the upper
+ * bound.
  */
 export function textsOf(turns: readonly Turn[]): string[] {
   const texts: string[] = [];
@@ -15,17 +15,17 @@ export function textsOf(turns: readonly Turn[]): string[] {
   return texts;
 }
 
-/** The texts of a request whose tokens can be counted; none where it states a figure in their place. */
+/** Returns the texts of a request whose tokens can be counted. The list is empty if the request states its number of input tokens. */
 export function countableTexts({ embedding, conversation, routing }: ModelRequest): readonly string[] {
   if (routing.inputTokens !== undefined) return [];
   if (embedding === null) return textsOf(conversation.turns);
   return embedding.inputs.flatMap((input) => (input.type === 'text' ? input.text : []));
 }
 
-/** A turn of at most this many UTF-16 code units may be a follow-up. */
+/** A turn of at most this many UTF-16 code units may be a follow-up to the question before it. */
 export const FOLLOW_UP_CHARS_MAX = 160;
 
-/** The user's last text, with the ones before it where it may be a follow-up; null where there is none. */
+/** Returns the user's last text, together with the texts before it if it may be a follow-up; null if there is no text. */
 export function questionOf(turns: readonly Turn[]): string | null {
   let question = '';
   for (let at = turns.length - 1; at >= 0 && question.length <= FOLLOW_UP_CHARS_MAX; at--) {
@@ -37,7 +37,7 @@ export function questionOf(turns: readonly Turn[]): string | null {
   return question || null;
 }
 
-/** The text of a turn, its parts joined by line ends. */
+/** Returns the text of a turn, with its parts joined by line breaks. */
 export function turnText({ parts }: Turn): string {
   let text = '';
   for (const part of parts) if (part.type === 'text') text = text ? `${text}\n${part.text}` : part.text;

@@ -1,23 +1,23 @@
 import { SignalboxError } from '../core/errors.ts';
 import type { HealthState } from '../core/readings.ts';
 
-/** An endpoint that takes no requests for now. */
+/** An endpoint that accepts no requests at the moment. */
 export interface UnavailableEndpoint {
-  /** ID of its model. */
+  /** The ID of the endpoint's model. */
   readonly model: string;
   readonly state: HealthState;
-  /** When it may be tried again, Unix ms. */
+  /** The time at which the endpoint may be tried again, in Unix ms. */
   readonly at: number;
 }
 
 const WAIT_MIN_MS = 1_000;
 
 /**
- * Makes the error of a request whose every endpoint is unavailable. The endpoint that returns first decides: after a 429 of
- * its provider, the caller gets the rest of that pause. An endpoint without credit counts only if all others are, too, as
- * time alone does not bring it back.
+ * Creates the error for a request whose endpoints are all unavailable. The endpoint that becomes available first determines the error: if
+ * its provider returned 429, the caller receives the rest of that pause. An endpoint without credit counts only if all others have no
+ * credit either, because it does not recover by waiting.
  *
- * @param subject the subject of its sentence, such as `` `gpt` is ``
+ * @param subject the subject of the message, such as `` `gpt` is ``
  * @param endpoints at least one
  * @param now Unix ms
  */
@@ -32,7 +32,7 @@ export function unavailableError(
   const first = models.reduce(earlier);
   const details = { unavailable: models.map(({ model, state }) => ({ model, state })) };
   if (first.state === 'out_of_credit') {
-    const message = `${subject} unavailable: the gateway's account at the provider has no credit left. Its operator has to add credit there.`;
+    const message = `${subject} unavailable: the gateway's account at the provider has no credit left. The operator must add credit to that account.`;
     return new SignalboxError('upstream_out_of_credit', message, { details });
   }
   const retryAfterMs = Math.max(WAIT_MIN_MS, first.at - now);

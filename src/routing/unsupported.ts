@@ -5,7 +5,7 @@ import { type Edit, pathText } from '../core/original.ts';
 
 type DroppableNames = ReadonlySet<DroppableName>;
 
-/** The capabilities that a request does without, since the policy drops every field that needs them. */
+/** Returns the capabilities that a request no longer needs, because the policy drops every field that needs them. */
 export function needsDropped(
   request: Pick<ModelRequest, 'settings' | 'conversation'>,
   dropped: DroppableNames,
@@ -23,9 +23,9 @@ export function needsDropped(
 const NONE: readonly string[] = [];
 
 /**
- * Takes the fields that the policy drops out of a request for an endpoint without them.
+ * Removes the fields that the policy drops and that the endpoint does not support.
  * @param capabilities of the endpoint
- * @returns the request as the endpoint takes it, and the caller's names of the fields that it lost
+ * @returns the request in the form that the endpoint accepts, and the caller's names of the removed fields
  */
 export function withoutUnsupported(request: ModelRequest, capabilities: number, dropped: DroppableNames) {
   const lost = DROPPABLE_SETTINGS.filter(
@@ -47,24 +47,24 @@ export function withoutUnsupported(request: ModelRequest, capabilities: number, 
   return { request: request.edit(edits), dropped: stated };
 }
 
-/** Of a list of wishes, such as `include` of Responses, only the one that ends in a name is taken out. */
+/** Removes only the entry that ends in a name from a list of options, such as `include` of Responses. */
 function withoutMember(list: readonly unknown[], name: string) {
   const isMember = (one: unknown): boolean => String(one).endsWith(`.${name}`);
   const left = list.filter((one) => !isMember(one));
   return { at: list.findIndex(isMember), left: left.length > 0 ? left : undefined };
 }
 
-/** A field that a request states and not every model takes. */
+/** A field of a request that not every model accepts. */
 export interface NeededField {
-  /** The caller's name of it. */
+  /** The name that the caller uses for the field. */
   readonly name: string;
-  /** Bits of `CAPABILITIES` that it may need. */
+  /** Bits of `CAPABILITIES` that the field may need. */
   readonly bits: number;
-  /** Its name in `gateway.drop_unsupported`; null for a field that is never dropped. */
+  /** The field's name in `gateway.drop_unsupported`; null for a field that is never dropped. */
   readonly droppable: DroppableName | null;
 }
 
-/** Fields that are never dropped, and what a model must have for them. */
+/** Fields that are never dropped, and the capabilities that a model needs for them. */
 const FIRM: readonly (readonly [field: keyof FieldNames, needs: readonly Capability[]])[] = [
   ['choices', ['choices']],
   ['temperature', ['high_temperature']],
@@ -73,7 +73,7 @@ const FIRM: readonly (readonly [field: keyof FieldNames, needs: readonly Capabil
   ['answerFormat', ['json_schema', 'json_mode', 'json_with_tools']],
 ];
 
-/** The fields of a request that need capabilities. @param needs of the request */
+/** Returns the fields of a request that need capabilities. @param needs the capabilities that the request needs */
 export function neededFields(request: ModelRequest, needs: number): NeededField[] {
   const { names } = request;
   const firm = FIRM.map(([field, of]) => ({ name: names[field], bits: lackingBits(of), droppable: null }));

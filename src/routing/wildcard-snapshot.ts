@@ -3,8 +3,8 @@ import { emptyBits, setBit } from '../core/rules.ts';
 import type { PolicySnapshot, WildcardModel } from '../core/snapshot.ts';
 
 /**
- * A policy for requests that name this model of a wildcard: it is the only one, so it is never a candidate beside others.
- * Slots stay those of the policy.
+ * Returns a policy for requests that name this model of a wildcard. The model is the only one in it, so it never competes with other
+ * models. Slots are the same as in the original policy.
  */
 export function snapshotWith({ model, allowed, preferred }: WildcardModel, snapshot: PolicySnapshot): PolicySnapshot {
   const bitAt = (index: number, isSet: boolean) => {
@@ -27,7 +27,7 @@ export function snapshotWith({ model, allowed, preferred }: WildcardModel, snaps
   };
 }
 
-/** A wildcard's model declares no language: it is no stand-in for models that do. */
+/** The model of a wildcard declares no programming language, so it never replaces models that do. */
 function languagesOf({ byName, admitUnstated }: Languages): Languages {
   const supports = [...byName].map(([name, { known }]): [string, LanguageSupport] => {
     const qualifies = emptyBits(1);

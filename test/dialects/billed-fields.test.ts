@@ -139,9 +139,9 @@ describe.each(Object.entries(BILLED))(
   },
 );
 
-test.each(UNBOUNDED)('nothing bounds %s, so no fund pays for it', async (_, path, body) => {
+test.each(UNBOUNDED)('%s has no upper bound, so no fund pays for it', async (_, path, body) => {
   const answer = await box.post(path, { model: 'sim-small', ...body }, withKey(key));
-  expect([answer.status, await answer.text()]).toEqual([422, expect.stringContaining('nothing bounds the tokens')]);
+  expect([answer.status, await answer.text()]).toEqual([422, expect.stringContaining('have no upper bound')]);
 });
 
 test.each([

@@ -23,7 +23,7 @@ test('docs/route/explain.md shows what its command prints', async () => {
     // What the page leaves out: the providers that are not set, and what is not known here.
     const [told = ''] = out.split('\nProviders that cannot serve here');
     expect(words(told)).toBe(words(shown));
-    const table = (text: string) => text.slice(0, text.indexOf('\n\nAsked for'));
+    const table = (text: string) => text.slice(0, text.indexOf('\n\nThe request names'));
     expect(table(told)).toBe(table(shown));
   } finally {
     rmSync(folder, { recursive: true, force: true });

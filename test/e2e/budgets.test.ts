@@ -275,7 +275,7 @@ describe('the requests that a budget counts', () => {
       'no_eligible_model',
     );
     expect(details.rejected).toEqual(
-      ['best', 'plain'].map((model) => ({ model, reasons: [expect.stringContaining('nothing bounds')] })),
+      ['best', 'plain'].map((model) => ({ model, reasons: [expect.stringContaining('have no upper bound')] })),
     );
     expect((await purse.chat(await purse.key({}), asked)).status).toBe(200);
   });

@@ -219,7 +219,7 @@ describe('another field', () => {
       code: 'no_eligible_model',
       param: 'seed',
       message:
-        '`claude-opus-4-8` does not meet the request: it lacks seed. Leave `seed` out, list it in `gateway.drop_unsupported`, or use one of: `able`.',
+        '`claude-opus-4-8` cannot serve this request: it lacks seed. Leave `seed` out, list it in `gateway.drop_unsupported`, or use one of: `able`.',
     });
   });
 

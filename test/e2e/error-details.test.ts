@@ -94,7 +94,7 @@ describe('422 no_eligible_model', () => {
       })),
     );
     expect(details).not.toHaveProperty('relaxation');
-    expect(message).toStartWith('No model meets the request');
+    expect(message).toStartWith('No model can serve this request');
   });
 });
 

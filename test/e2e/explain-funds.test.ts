@@ -60,12 +60,12 @@ describe('the first hold of a request', () => {
     const advice = await advised(key);
     expect(advice.first_hold_credits).toBe(14.85);
     const cap = Math.floor((14_850 - 1_000 * PROMPT) / 4);
-    expect(advice.reasoning).toEndWith(` Its output is capped at ${cap} tokens: key-month:cap can pay for no more.`);
+    expect(advice.reasoning).toEndWith(` Its output is capped at ${cap} tokens: key-month:cap cannot pay for more.`);
     expect(advice.max_cost_credits).toBe((34 + 4 * cap) / 1_000);
     expect(await explained(key)).toMatchObject({ first_hold_credits: 14.85, shortage: null, code: 0 });
     const { out } = await explain(key);
     expect(out.replace(/\s+/g, ' ')).toContain(
-      `14.85 Credits of the key’s money are held. The output is capped at ${cap} tokens: key-month:cap can pay for no more.`,
+      `14.85 Credits of the key’s money are held. The output is capped at ${cap} tokens: key-month:cap cannot pay for more.`,
     );
     await answerOf(await ask(key));
     expect(service.bills.at(-1)!.cap).toBe(cap);
@@ -77,7 +77,7 @@ describe('the first hold of a request', () => {
     const args = ['policy', 'explain', folder, '-', '--key', id, '--data', box.data];
     const { out } = await runHere(args, UPSTREAM_ENV, JSON.stringify({ ...hi, max_tokens: 32_000 }));
     expect(out.replace(/\s+/g, ' ')).toContain(
-      `${(34 + 4 * 15_360) / 1_000} Credits of the key’s money are held. The output is capped at 15360 tokens: the model can return no more.`,
+      `${(34 + 4 * 15_360) / 1_000} Credits of the key’s money are held. The output is capped at 15360 tokens: the model cannot return more.`,
     );
   });
 

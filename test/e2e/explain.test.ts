@@ -88,7 +88,7 @@ describe('signalbox policy explain', () => {
     );
     const { out } = await runHere(['policy', 'explain', whole]);
     rmSync(whole, { recursive: true, force: true });
-    expect(out).toContain('Credits are held for up to');
+    expect(out).toContain('Credits, the cost of up to');
     expect(out).not.toContain('are held first');
   });
 
@@ -98,7 +98,7 @@ describe('signalbox policy explain', () => {
     const [head, first, second, third] = out.split('\n');
     expect(head).toMatch(/^ +model +quality +Credits +latency +source +utility +[=] quality +[+] cost +[+] latency$/);
     expect([first, second, third].map((line) => line!.slice(0, 8).trim())).toEqual(['1  best', '2  good', '3  cheap']);
-    expect(out).toContain('best is the best of 3 by auto:balanced');
+    expect(out).toContain('best is the best of 3 models by auto:balanced');
     expect(out).toContain('Providers that cannot serve here: absent (NOT_SET is not set).');
     expect(out).toContain('Budgets and balances are not considered.');
     expect(out).not.toContain('\u001b');
@@ -187,9 +187,11 @@ describe('signalbox policy explain', () => {
     const { reasoning } = (await (await box.post('/v1/route', { task_type: 'codign' })).json()) as {
       reasoning: string;
     };
-    const note = 'The task type "codign" is not known and counts as general.';
+    const note = 'The task type "codign" is unknown, so Signalbox used the task general.';
     expect(reasoning).toStartWith(note);
-    expect((await explain('--task', 'codign')).out).toContain(`\n${note}\nAsked for auto, task general`);
+    expect((await explain('--task', 'codign')).out).toContain(
+      `\n${note}\nThe request names auto, and its task is general`,
+    );
     expect((await explain('--task', 'Coding')).out).not.toContain('counts as general');
   });
 
@@ -200,7 +202,7 @@ describe('signalbox policy explain', () => {
   test('`policy explain` exits with 2 for a refusal, and says what would allow a model', async () => {
     const { out, code } = await explainInput({ constraints: { max_cost_credits: 0.01 } });
     expect(code).toBe(2);
-    expect(out).toMatch(/Refused with no_eligible_model: .*max_cost_credits 0\.01 → 0\.21 admits `cheap`/);
+    expect(out).toMatch(/Refused with no_eligible_model: .*change max_cost_credits from 0\.01 to 0\.21 to use `cheap`/);
     expect(out).toMatch(/^best +its expected cost of 6\.3 Credits is above max_cost_credits$/m);
   });
 

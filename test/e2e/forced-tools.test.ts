@@ -97,7 +97,7 @@ describe.each(DOORS)('a forced tool choice as %s', (door) => {
       expect(upstream.requests.at(-1)!.asked.toolChoice).toEqual(door === 'named' ? ['weather'] : 'required');
     } else {
       const { message } = (await expectError(response, 'no_eligible_model', 'tool_choice'))!;
-      expect(message).toContain(`\`${model}\` does not meet the request: it ${REFUSAL}.`);
+      expect(message).toContain(`\`${model}\` cannot serve this request: it ${REFUSAL}.`);
     }
   });
 

@@ -64,7 +64,7 @@ describe.each(['thinker', 'googler'] as const)('a tool loop that %s began', (mod
       const answer = await ask([...messages, result], CHEAPEST);
       expect(await platformOf(answer)).toMatchObject({ routed_model: model, dropped: [] });
       const kept = await box.get(`/v1/decisions/${answer.headers.get('x-signalbox-decision-id')}`);
-      const reason = 'it cannot read the thoughts of the tool calls under way';
+      const reason = 'it cannot read the reasoning that belongs to the pending tool calls';
       expect(await kept.json()).toMatchObject({
         facts: { thought_readers: [model] },
         candidates: expect.arrayContaining([

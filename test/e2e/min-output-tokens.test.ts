@@ -48,7 +48,7 @@ describe('`constraints.min_output_tokens`', () => {
 
   test('`min_output_tokens` above every maximum is refused, and the error has a value that would be served', async () => {
     const { message } = await expectError(await chat(box, least(3_000)), 'no_eligible_model');
-    expect(message).toContain(`min_output_tokens 3000 → ${MAX.small} admits \`small\``);
+    expect(message).toContain(`change min_output_tokens from 3000 to ${MAX.small} to use \`small\``);
   });
 
   test('`min_output_tokens` that does not fit into the window with the prompt is refused with a value that would be served', async () => {

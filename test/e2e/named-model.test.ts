@@ -43,7 +43,9 @@ describe('a chat that names its model, and in which nothing depends on its task'
     const { id, decision, logged } = await explained('luna');
     expect(decision.facts).toMatchObject({ pinned: true, task: 'unread', task_shares: [], difficulty: 'usual' });
     expect(decision.facts).toMatchObject({ natural_language: 'und', languages: [], asked_output_tokens: null });
-    expect(decision.explanation[0]).toStartWith('Asked for luna, task not read, since nothing depends on it: about 1');
+    expect(decision.explanation[0]).toStartWith(
+      'The request names luna, and its task was not read, because nothing depends on it: about 1',
+    );
     expect(decision.replay).toEqual({ matches: true, reason: null });
     expect(logged.task).toBe('unread');
     const list = (await (await box.get('/admin/decisions?task=unread')).json()) as { data: { id: string }[] };
@@ -53,7 +55,7 @@ describe('a chat that names its model, and in which nothing depends on its task'
   test('the task is read if a selector chooses, and for a recommendation, which shows the expected cost', async () => {
     const { decision, logged } = await explained('auto');
     expect(decision.facts).toMatchObject({ pinned: false, task: 'translation' });
-    expect(decision.explanation[0]).toStartWith('Asked for auto, task translation');
+    expect(decision.explanation[0]).toStartWith('The request names auto, and its task is translation');
     expect(logged.task).toBe('translation');
     const advice = await adviceOf(await box.post('/v1/route', bodyFor('luna')));
     expect(advice.reasoning).toContain('task translation');

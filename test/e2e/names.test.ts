@@ -80,7 +80,7 @@ describe('`[1m]` after a name', () => {
     const error = await expectError(await chat('small[1m]'), 'unsupported_parameter', 'model');
     expect(error).toMatchObject({
       message:
-        '`small[1m]` asks for a window of 1000000 tokens. The largest eligible one has 999999: leave `[1m]` out, or name another model.',
+        '`small[1m]` requests a window of 1000000 tokens. The largest window of an eligible model has 999999 tokens. Remove `[1m]`, or name another model.',
     });
   });
 
@@ -88,7 +88,7 @@ describe('`[1m]` after a name', () => {
     const { platform } = await answerOf(await chat('haiku[1m]'));
     const decision = await windows.get(`/v1/decisions/${platform.decision_id}`);
     expect(await decision.text()).toContain(
-      'its window of 999999 tokens is below the 1000000 that `haiku[1m]` asks for',
+      'its window of 999999 tokens is below the 1000000 tokens that `haiku[1m]` requests',
     );
   });
 });

@@ -181,7 +181,7 @@ constraints:
   test('if no model can return the expected answer, the request is refused with a value that would be served', async () => {
     const longer = [{ role: 'user', content: 'Write an essay of 20,000 words on trains.' }];
     const { message } = await expectError(await chat(box, { model: 'auto', messages: longer }), 'no_eligible_model');
-    expect(message).toContain(`max_tokens ${ASKED} → ${MAX.large} admits \`large\``);
+    expect(message).toContain(`change max_tokens from ${ASKED} to ${MAX.large} to use \`large\``);
     for (const [model, most] of [
       ['auto', MAX.large],
       ['large', MAX.large],
@@ -189,7 +189,7 @@ constraints:
     ] as const) {
       const stated = { model, messages: hi, max_tokens: ASKED, estimated_output_tokens: 20_000 };
       const refusal = await expectError(await box.post('/v1/route', stated), 'no_eligible_model');
-      expect(refusal.message).toContain(`estimated_output_tokens 20000 → ${most} admits`);
+      expect(refusal.message).toContain(`change estimated_output_tokens from 20000 to ${most} to use`);
     }
   });
 
@@ -239,7 +239,7 @@ describe('`refuse`, the default of `version: 1`', () => {
     const box = await start(options);
     const { message } = await expectError(await chat(box), 'no_eligible_model');
     expect(message).toBe(
-      `\`small\` does not meet the request: max_tokens is above its maximum of ${MAX.small}; max_tokens ${ASKED} → ${MAX.small} admits \`small\`.`,
+      `\`small\` cannot serve this request: max_tokens is above its maximum of ${MAX.small}; change max_tokens from ${ASKED} to ${MAX.small} to use \`small\`.`,
     );
     const { platform } = await answerOf(await chat(box, { model: 'auto', max_tokens: 9_000 }));
     expect(platform.routed_model).toBe('large');

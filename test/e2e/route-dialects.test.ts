@@ -42,6 +42,6 @@ describe.each(Object.entries(BODIES))('a request body of %s', (name, body) => {
     writeFileSync(file, JSON.stringify(body));
     const { code, out } = await box.run('policy', 'explain', SHIPPED, file);
     rmSync(folder, { recursive: true });
-    expect([code, out]).toEqual([0, expect.stringContaining('Asked for auto, task coding')]);
+    expect([code, out]).toEqual([0, expect.stringContaining('The request names auto, and its task is coding')]);
   });
 });

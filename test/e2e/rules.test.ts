@@ -106,7 +106,7 @@ describe('a constraint', () => {
     // 400 tokens of output at 4 USD per 1M tokens are 1.6 Credits in the US, and 3.2 in the EU.
     expect((await chat(thrift)).status).toBe(200);
     const { error } = await answerOf(await chat(thrift, legal));
-    expect(error.message).toBe('`both` does not meet the request: the policy rejects it: not-dear.');
+    expect(error.message).toBe('`both` cannot serve this request: the policy rejects it: not-dear.');
   });
 
   test('a constraint applies to a route query in the same way', async () => {
@@ -126,7 +126,7 @@ describe('a constraint', () => {
   test('a constraint that rejects every model is named for each of them', async () => {
     const { error } = await answerOf(await chat({ user: 'nobody' }));
     expect(error.code).toBe('no_eligible_model');
-    expect(error.message).toBe('No model meets the request: the policy rejects it: impossible.');
+    expect(error.message).toBe('No model can serve this request: the policy rejects it: impossible.');
   });
 });
 

@@ -55,7 +55,7 @@ test('a missing capability is known before the choice: another model is chosen, 
   const { error } = await answerOf(response);
   expect([response.status, error.code]).toEqual([422, 'no_eligible_model']);
   expect(error.message).toBe(
-    '`claude-opus-4-8` does not meet the request: it lacks seed. Leave `seed` out, list it in `gateway.drop_unsupported`, or use one of: `plain`.',
+    '`claude-opus-4-8` cannot serve this request: it lacks seed. Leave `seed` out, list it in `gateway.drop_unsupported`, or use one of: `plain`.',
   );
   expect(claude.requests).toEqual([]);
 });

@@ -41,7 +41,7 @@ describe('a server whose policy has only wildcards', () => {
     const { error } = (await response.json()) as Answer;
     expect([response.status, error?.code, error?.param]).toEqual([422, 'no_eligible_model', 'model']);
     expect(error?.message).toBe(
-      '`auto` chooses from the models that the policy lists, and it lists none that is served here. Name a model instead: `any/…`, `a/…`.',
+      '`auto` chooses from the models that the policy lists, but this server can serve none of them. Name a model instead: `any/…`, `a/…`.',
     );
   });
 
@@ -58,7 +58,7 @@ describe('a server whose policy has only wildcards', () => {
   test('no share of good answers is shown if its quality is unknown', async () => {
     const response = await box.post('/v1/route', body('any/thing'));
     const { reasoning, decision_id: id } = (await response.json()) as { reasoning: string; decision_id: string };
-    expect(reasoning).toContain('any/thing was asked for by name: unknown quality, ');
+    expect(reasoning).toContain('any/thing was requested by name: unknown quality, ');
     expect(reasoning).not.toContain('%');
     const found = await (await box.get(`/v1/decisions/${id}`)).json();
     expect(found).toMatchObject({ quality: {}, replay: { matches: true } });

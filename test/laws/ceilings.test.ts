@@ -114,7 +114,7 @@ async function relaxes(box: Signalbox, body: Body): Promise<void> {
     // A free model satisfies the ceiling.
     if (!error) continue;
     const relaxation = String(error.details.relaxation);
-    const moved = [...relaxation.matchAll(/(max_\w+) \S+ → (\S+)/g)].map(
+    const moved = [...relaxation.matchAll(/(max_\w+) from \S+ to (\S+)/g)].map(
       ([, name, to]) => [name!, Number(to)] as const,
     );
     expect(moved.length).toBeGreaterThan(0);
@@ -180,6 +180,6 @@ describe('a figure of /v1/route, sent back as a ceiling,', () => {
     expect((await adviceOf(await shipped.post('/v1/route', free))).estimated_cost_credits).toBe(0);
     const { error } = await adviceOf(await live.box.post('/v1/route', free));
     expect(error.code).toBe('no_eligible_model');
-    expect(String(error.details.relaxation)).toMatch(/^max_cost_credits 0 → \S+ admits/);
+    expect(String(error.details.relaxation)).toMatch(/^change max_cost_credits from 0 to \S+ to use/);
   });
 });

@@ -33,7 +33,7 @@ describe('what is billed beside tokens', () => {
     const { code, message, info } = refusalError(outcome, both);
     expect([code, info.param]).toEqual(['unsupported_parameter', 'service_tier']);
     expect(message).toBe(
-      'No eligible model has a price for `service_tier`, so a budget could not be kept. Leave it out, or ask the operator for its price in the policy.',
+      'No eligible model has a price for `service_tier`, so Signalbox could not enforce a budget. Leave it out, or ask the operator to add its price to the policy.',
     );
   });
 

@@ -81,7 +81,7 @@ describe('a recommendation', () => {
 
   test('says that a model was pinned, and puts a note first', () => {
     const advice = advise(decisionOf(from, facts({ model: 'b', pinned: true })), from, 'Note. ');
-    expect(advice.reasoning).toStartWith('Note. For the task general, b was asked for by name: ');
+    expect(advice.reasoning).toStartWith('Note. For the task general, b was requested by name: ');
     expect(advice.alternatives).toEqual([]);
   });
 });

@@ -180,7 +180,7 @@ describe('the estimate of a quality', () => {
 
   test('is refused for another catalog', () => {
     expect(() => certify(declared, facts(), { ...given(), estimate: estimate([0.8], null) })).toThrow(
-      'an estimate of 1 models, where there are 2',
+      'the estimate has 1 models, but the snapshot has 2',
     );
   });
 });
@@ -228,7 +228,7 @@ describe('the entry of a rejected model', () => {
     const [first, second] = certify(dear, facts(), given(PICKY)).candidates;
     expect(first).toMatchObject({ model: 'free', rank: 1 });
     expect(second).toMatchObject({ model: 'dear', rank: null, utility: null });
-    expect(second!.rejections).toEqual([{ kind: 'strategy', text: 'the strategy does not want it', rules: [] }]);
+    expect(second!.rejections).toEqual([{ kind: 'strategy', text: 'the strategy rules it out', rules: [] }]);
   });
 });
 

@@ -59,7 +59,9 @@ describe('a required language', () => {
   test('is reported as lacked or as not declared', () => {
     const outcome = outcomeOf(from, facts({ model: 'b', pinned: true, languages: ['cobol', 'rust'] }));
     if (!isRefusal(outcome)) throw new Error('not refused');
-    expect(refusalError(outcome, from).message).toContain('it does not handle cobol, and it does not declare rust');
+    expect(refusalError(outcome, from).message).toContain(
+      'it does not handle cobol, and the policy does not say whether it handles rust',
+    );
   });
 });
 
@@ -118,7 +120,7 @@ describe('a language of the question', () => {
     ]);
     expect(ofModel('lacks').map(({ adds }) => adds)).toEqual([0.01, 0]);
     expect(story(certificate, request)).toContain(
-      'Quality added for programming languages: declares +0.01 go unknown, +0.02 for rust; unknown +0.01 go unknown, +0.01 rust unknown.',
+      'Quality added for programming languages: declares +0.01 for go (support unknown), +0.02 for rust; unknown +0.01 for go (support unknown), +0.01 for rust (support unknown).',
     );
     expect(certify(from, facts(), given).candidates.flatMap(({ languages }) => languages)).toEqual([]);
   });

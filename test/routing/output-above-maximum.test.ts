@@ -72,22 +72,22 @@ describe('a model that cannot return `max_tokens`', () => {
     };
     const reasons = { maxOutput: 1_000, reasoningTokens: 300 };
     expect(errorOf(reasons)).toContain(
-      'it needs 1024 tokens to reason and answer, above its maximum of 1000; max_tokens',
+      'it needs 1024 tokens to reason and answer, above its maximum of 1000; change max_tokens',
     );
     expect(errorOf({ maxOutput: 50 }, capping({ outputTokensAsked: 40 }))).toContain(
       'it needs 64 tokens for a useful answer, above its maximum of 50;',
     );
     const both = errorOf({ maxOutput: 50 });
     expect(both).toContain('the expected answer (400 tokens) is above its maximum of 50, and it needs 64 tokens');
-    expect(both).toEndWith('; max_tokens 9000 → 50 admits `x`.');
+    expect(both).toEndWith('; change max_tokens from 9000 to 50 to use `x`.');
     expect(errorOf({ maxOutput: 500 }, capping({ outputTokens: 600 }))).toContain(
-      'estimated_output_tokens is above its maximum of 500; estimated_output_tokens 600 → 500',
+      'estimated_output_tokens is above its maximum of 500; change estimated_output_tokens from 600 to 500',
     );
   });
 
   test('has each field at fault, and the value that would admit it, in the error', () => {
     const from = snapshot([model('x', { maxOutput: 300 })]);
     const { message } = refusalError(refusalOf(from, capping({ outputTokensMin: 700, funds: funds(null) })), from);
-    expect(message).toContain('min_output_tokens 700 → 300 and max_tokens 9000 → 300 admits `x`');
+    expect(message).toContain('change min_output_tokens from 700 to 300 and max_tokens from 9000 to 300 to use `x`');
   });
 });

@@ -313,7 +313,7 @@ describe('for any catalog and request', () => {
 /** The request, changed as the text of an error says. */
 function relax(request: Facts, relaxation: string): Facts {
   let changed = request;
-  for (const [, field, to] of relaxation.matchAll(/(\w+) \S+ → (\S+)/g)) {
+  for (const [, field, to] of relaxation.matchAll(/(\w+) from \S+ to (\S+)/g)) {
     const figure = Number(to);
     if (field === 'max_cost_credits') changed = { ...changed, ceilings: { ...changed.ceilings, costCredits: figure } };
     if (field === 'max_latency_ms') changed = { ...changed, ceilings: { ...changed.ceilings, latencyMs: figure } };
@@ -321,8 +321,8 @@ function relax(request: Facts, relaxation: string): Facts {
     if (field === 'min_output_tokens') changed = { ...changed, outputTokensMin: figure };
     if (field === 'estimated_output_tokens') changed = { ...changed, outputTokens: figure };
   }
-  if (relaxation.startsWith('leaving budget_limit out')) changed = { ...changed, budget: null };
-  const without = /required_languages without (.+) admits/.exec(relaxation)?.[1]?.split(', ') ?? [];
+  if (relaxation.startsWith('leave budget_limit out')) changed = { ...changed, budget: null };
+  const without = /remove (.+) from required_languages/.exec(relaxation)?.[1]?.split(', ') ?? [];
   return { ...changed, languages: changed.languages.filter((name) => !without.includes(name)) };
 }
 
@@ -365,20 +365,20 @@ describe('an error about no model', () => {
         { model: 'far', reasons: ['its expected latency of 9800 ms is above max_latency_ms'] },
         { model: 'near', reasons: ['its expected latency of 950 ms is above max_latency_ms'] },
       ],
-      relaxation: 'max_latency_ms 800 → 950 admits `near`',
+      relaxation: 'change max_latency_ms from 800 to 950 to use `near`',
     });
-    expect(error.message).toBe('No model meets the request; max_latency_ms 800 → 950 admits `near`.');
+    expect(error.message).toBe('No model can serve this request; change max_latency_ms from 800 to 950 to use `near`.');
   });
 
   test('relaxes two limits where one is not enough, and languages where limits do not help', () => {
     expect(errorOf(from, facts({ ceilings: ceilings(1, 900) })).info.details).toMatchObject({
-      relaxation: 'max_cost_credits 1 → 1.8 and max_latency_ms 900 → 950 admits `near`',
+      relaxation: 'change max_cost_credits from 1 to 1.8 and max_latency_ms from 900 to 950 to use `near`',
     });
     expect(errorOf(from, facts({ languages: ['go', 'cobol'] })).info.details).toMatchObject({
-      relaxation: 'required_languages without cobol admits `far`',
+      relaxation: 'remove cobol from required_languages to use `far`',
       rejected: [
         { model: 'far', reasons: ['it does not handle cobol'] },
-        { model: 'near', reasons: ['it does not declare go'] },
+        { model: 'near', reasons: ['the policy does not say whether it handles go'] },
       ],
     });
   });
@@ -394,6 +394,6 @@ describe('an error about no model', () => {
     expect([long.status, long.code]).toEqual([400, 'context_length_exceeded']);
     expect(long.info.details).toEqual({ estimated_input_tokens: 200_000, context_window: 100_000 });
     const pinned = errorOf(from, facts({ model: 'near', pinned: true, languages: ['go'] }));
-    expect(pinned.message).toStartWith('`near` does not meet the request');
+    expect(pinned.message).toStartWith('`near` cannot serve this request');
   });
 });

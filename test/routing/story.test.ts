@@ -49,11 +49,11 @@ function tell(
 describe('a story', () => {
   test('states the request, the rejected models, and why the choice won', () => {
     expect(tell(facts({ needs: CAPABILITIES.vision.bit }))).toEqual([
-      'Asked for auto, task general: about 500 tokens of input; needs vision.',
+      'The request names auto, and its task is general: about 500 input tokens; needs vision.',
       'Expected answer: 400 tokens, declared by the policy for general tasks.',
-      'blind left out: it lacks vision.',
-      'best is the best of 3 by auto:balanced: expected quality 90 %, 6.3 Credits, 4.5 s. Its utility is 0.065 above that of good: quality +0.08, cost −0.015.',
-      'At most 55.152 Credits are held for up to 4,096 tokens of output.',
+      'blind was rejected because it lacks vision.',
+      'best is the best of 3 models by auto:balanced: expected quality 90 %, 6.3 Credits, 4.5 s. Its utility is 0.065 above the utility of good: quality +0.08, cost −0.015.',
+      'Signalbox holds at most 55.152 Credits, the cost of up to 4,096 output tokens.',
       'best is also the baseline that savings are measured against, so this choice saves nothing.',
     ]);
   });
@@ -61,7 +61,7 @@ describe('a story', () => {
   test('states active rules with their positions, and the effect of preferences', () => {
     const lines = tell(facts({ rules: { constraints: [0], preferences: [0] } }));
     expect(lines).toContain('Constraints that apply: patience (rules.yaml:7).');
-    expect(lines).toContain('slow left out: the policy rejects it: patience.');
+    expect(lines).toContain('slow was rejected because the policy rejects it: patience.');
     expect(lines).toContain(
       'Preferences that apply: mature (rules.yaml:12) counts as +0.2 quality for good. Without them, best would be chosen.',
     );
@@ -88,7 +88,7 @@ describe('a story', () => {
       }),
     );
     expect(first).toBe(
-      'Asked for auto, task coding (60 % coding, 40 % general): about 500 tokens of input; must handle go; 2 choices; weights 0.3 for cost, 0.7 for quality; max_cost_credits 3; max_latency_ms 800; budget_limit 5; budgets leave 1.5 Credits.',
+      'The request names auto, and its task is coding (60 % coding, 40 % general): about 500 input tokens; must handle go; 2 choices; weights 0.3 for cost, 0.7 for quality; max_cost_credits 3; max_latency_ms 800; budget_limit 5; the budgets have 1.5 Credits left.',
     );
   });
 
@@ -130,8 +130,8 @@ describe('a story', () => {
 
   test('states the reasons of a refusal and the nearest relaxation', () => {
     expect(tell(facts({ ceilings: { costCredits: null, latencyMs: 800 } })).slice(2)).toEqual([
-      '4 models left out: its expected latency is above max_latency_ms (best, blind, good, slow).',
-      'Refused with no_eligible_model: No model meets the request; max_latency_ms 800 → 4500 admits `best`.',
+      '4 models were rejected, each because its expected latency is above max_latency_ms: best, blind, good, slow.',
+      'Refused with no_eligible_model: No model can serve this request; change max_latency_ms from 800 to 4500 to use `best`.',
     ]);
   });
 
@@ -146,14 +146,14 @@ describe('a story', () => {
     const of = (...qualities: number[]) =>
       tell(facts(), snapshot([0.95, ...qualities].map((q, at) => model(`m${at}`, { q }))), floored)[2];
     const why = 'below the `quality_floor` of 93 %';
-    expect(of(0.8)).toBe(`m1 left out: its expected quality of 80 % is ${why}.`);
-    expect(of(0.928)).toBe(`m1 left out: its expected quality of 92.8 % is ${why}.`);
-    expect(of(0.92999)).toBe(`m1 left out: its expected quality of 92.999 % is ${why}.`);
-    expect(of(0.8, 0.928)).toBe(`2 models left out: its expected quality is ${why} (m1, m2).`);
+    expect(of(0.8)).toBe(`m1 was rejected because its expected quality of 80 % is ${why}.`);
+    expect(of(0.928)).toBe(`m1 was rejected because its expected quality of 92.8 % is ${why}.`);
+    expect(of(0.92999)).toBe(`m1 was rejected because its expected quality of 92.999 % is ${why}.`);
+    expect(of(0.8, 0.928)).toBe(`2 models were rejected, each because its expected quality is ${why}: m1, m2.`);
   });
 
   test('says that a model was pinned, was the only one, or won a tie', () => {
-    expect(tell(facts({ model: 'good', pinned: true }))[2]).toStartWith('good was asked for by name: expected');
+    expect(tell(facts({ model: 'good', pinned: true }))[2]).toStartWith('good was requested by name: expected');
     expect(tell(facts({ allowedModels: ['good'] })).at(-3)).toStartWith('good is the only model left: expected');
     const dear = snapshot([model('a', { cost: price(2, 2) }), model('b')]);
     expect(tell(facts(), dear, byQuality)[2]).toEndWith('b has the same utility; the lower cost decided.');
@@ -162,9 +162,9 @@ describe('a story', () => {
   test('says how much is held, for how much output, and which fund caps that', () => {
     const held = (unspent: number) =>
       tell(facts({ funds: { free: null, cap: { by: 'team', unspent } } }), snapshot([model('a')])).at(-2);
-    expect(held(18_384_000)).toBe('At most 18.384 Credits are held for up to 4,096 tokens of output.');
+    expect(held(18_384_000)).toBe('Signalbox holds at most 18.384 Credits, the cost of up to 4,096 output tokens.');
     expect(held(6_003_000)).toBe(
-      'At most 6 Credits are held for up to 1,000 tokens of output: team can pay for no more.',
+      'Signalbox holds at most 6 Credits, the cost of up to 1,000 output tokens: team cannot pay for more.',
     );
   });
 
@@ -193,9 +193,9 @@ describe('a story', () => {
     const readings = { ...priorReadings(two), health: Uint8Array.of(0, HEALTH.cooling, 0), allHealthy: false };
     const lines = tell(facts({ cached: [{ model: 'a', tokens: 300 }] }), two, byQuality, readings);
     expect(lines.slice(3)).toEqual([
-      'Of a, p is cooling.',
-      'Of 500 tokens of input, 300 are probably still in the cache of a.',
-      'At most 18.384 Credits are held for up to 4,096 tokens of output.',
+      'Some endpoints of a are not healthy: p is cooling.',
+      'About 300 of 500 input tokens are probably still in the cache of a.',
+      'Signalbox holds at most 18.384 Credits, the cost of up to 4,096 output tokens.',
       'Savings are measured against the baseline, b, which would cost 4.2 Credits: 10 percentage points lower expected quality at 200 % of the cost.',
     ]);
   });
@@ -206,9 +206,9 @@ describe('a story', () => {
       const health = Uint8Array.of(HEALTH[state], 0);
       return tell(facts(), two, byQuality, { ...priorReadings(two), health, allHealthy: false })[2];
     };
-    expect(out('ejected')).toBe('a left out: it is unavailable for now: too many faults.');
-    expect(out('cooling')).toBe('a left out: it is unavailable for now: its provider asked for a pause.');
-    expect(out('misconfigured')).toBe('a left out: it is unavailable for now: its provider cannot be used.');
+    expect(out('ejected')).toBe('a was rejected because it is unavailable for now: too many faults.');
+    expect(out('cooling')).toBe('a was rejected because it is unavailable for now: its provider asked for a pause.');
+    expect(out('misconfigured')).toBe('a was rejected because it is unavailable for now: its provider cannot be used.');
   });
 
   test('omits leads by part where the strategy gives the parts of only one model', () => {
@@ -217,13 +217,13 @@ describe('a story', () => {
       parts: ({ quality }, at): Record<string, number> => (at === 0 ? {} : { quality: quality[at]! }),
     };
     const two = snapshot([model('a', { q: 0.9 }), model('b', { q: 0.7 })]);
-    expect(tell(facts(), two, half)[2]).toEndWith(' Its utility is 0.2 above that of b.');
+    expect(tell(facts(), two, half)[2]).toEndWith(' Its utility is 0.2 above the utility of b.');
   });
 
   test('states the input as counted for the choice, not for other models', () => {
     const two = snapshot([model('a', { q: 0.9, imageTokensMax: 85 }), model('b', { q: 0.7, imageTokensMax: 900 })]);
-    expect(tell(facts({ images: 2 }), two)[0]).toContain('about 670 tokens of input');
-    expect(tell(facts({ images: 2, allowedModels: ['b'] }), two)[0]).toContain('about 2,300 tokens of input');
+    expect(tell(facts({ images: 2 }), two)[0]).toContain('about 670 input tokens');
+    expect(tell(facts({ images: 2, allowedModels: ['b'] }), two)[0]).toContain('about 2,300 input tokens');
   });
 
   test('stays short for any catalog: groups models by reason, and counts the rest', () => {
@@ -240,11 +240,11 @@ describe('a story', () => {
     const lines = tell(facts({ languages }), many);
     expect(lines).toHaveLength(2 + 6 + 1 + 1);
     expect(lines[2]).toBe(
-      '63 models left out: it does not handle swift, and it does not declare c, go, lua, perl, ruby, rust, scala (m0, m104, m112, m120, m128, m136, m144, m152 and 55 more).',
+      '63 models were rejected, each because it does not handle swift, and the policy does not say whether it handles c, go, lua, perl, ruby, rust, scala: m0, m104, m112, m120, m128, m136, m144, m152 and 55 more.',
     );
-    expect(lines.at(-2)).toBe('124 more left out for other reasons.');
+    expect(lines.at(-2)).toBe('124 more models were rejected for other reasons.');
     const capped = tell(facts({ outputTokensMax: 350 }), many, byQuality);
-    expect(capped[2]).toStartWith('250 models left out: max_tokens is above its maximum (m0, ');
+    expect(capped[2]).toStartWith('250 models were rejected, each because max_tokens is above its maximum: m0, ');
   });
 
   test('states the recorded shares of a mix of tasks', () => {
@@ -295,8 +295,8 @@ describe('the text of estimates', () => {
       }),
     });
     expect(sentences.slice(3, 5)).toEqual([
-      'a: 0.71 = declared 0.74 for general, −0.02 for length, −0.01 from 212 outcomes on this task, +0.00 by its words (trust 0.4).',
-      'b: 0.60 = declared 0.60 for general, −0.02 for length, +0.02 from outcomes on other tasks.',
+      'Quality of a: 0.71 = declared 0.74 for general, −0.02 for the length of the question, −0.01 from 212 outcomes on this task, +0.00 for the words of the question (trust 0.4).',
+      'Quality of b: 0.60 = declared 0.60 for general, −0.02 for the length of the question, +0.02 from outcomes on other tasks.',
     ]);
   });
 
@@ -304,8 +304,8 @@ describe('the text of estimates', () => {
     const shadow = { outcomes: Float32Array.of(-0.7, 0.4), counts: Float32Array.of(1, 0.4) };
     const sentences = lines({ learned: learned({ ...shadow, shadow: Float64Array.of(0.58, 0.69) }) });
     expect(sentences.slice(3, 6)).toEqual([
-      'a: 0.74 = declared 0.74 for general. With learned estimates it would be 0.58: −0.16 from 1 outcome on this task.',
-      'b: 0.60 = declared 0.60 for general. With learned estimates it would be 0.69: +0.09 from 0.4 outcomes on this task.',
+      'Quality of a: 0.74 = declared 0.74 for general. With learned estimates it would be 0.58: −0.16 from 1 outcome on this task.',
+      'Quality of b: 0.60 = declared 0.60 for general. With learned estimates it would be 0.69: +0.09 from 0.4 outcomes on this task.',
       'With learned estimates, b would be chosen.',
     ]);
     expect(lines({ learned: learned({ ...shadow, shadow: Float64Array.of(0.7, 0.69) }) })).toContain(
@@ -320,7 +320,7 @@ describe('the text of estimates', () => {
       story(certify(two, facts(), { id: 0, seed, reason: 'auto:balanced', strategy, explore }), facts())[2];
     const sentences = new Set([...Array(20).keys()].map((seed) => drawn(`${seed}`)));
     expect([...sentences].sort()).toEqual([
-      'a is the best of 2 by auto:balanced: expected quality 74 %, 2.1 Credits, 4.5 s. Its utility is 0.14 above that of b: quality +0.14. To learn, Signalbox also tries other models: this one had a chance of 75 % among 2.',
+      'a is the best of 2 models by auto:balanced: expected quality 74 %, 2.1 Credits, 4.5 s. Its utility is 0.14 above the utility of b: quality +0.14. To learn, Signalbox also tries other models: this one had a chance of 75 % among 2.',
       'b was drawn at random, to learn about it: expected quality 60 %, 2.1 Credits, 4.5 s. a had the highest utility, by 0.14 (quality +0.14); b had a chance of 25 % among 2.',
     ]);
   });

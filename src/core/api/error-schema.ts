@@ -114,7 +114,7 @@ const details = partialShape('Figures for programs. Which of them are present de
   ),
   relaxation: text(
     'The smallest change of one limit in the request that makes a model eligible. With `no_eligible_model`.',
-    'max_latency_ms 800 → 950 admits `gpt-6-astra`',
+    'change max_latency_ms from 800 to 950 to use `gpt-6-astra`',
   ),
 });
 

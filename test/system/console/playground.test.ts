@@ -96,7 +96,7 @@ test('shows the decision at once, and moves it with weights and ceilings, withou
   const rows = page.getByRole('table', { name: 'Candidates' }).locator('tbody tr');
   expect(await rows.filter({ hasText: 'noisy-jay' }).textContent()).toMatch(/calm-only policy\.yaml:\d+$/);
   await page.getByLabel('Cost, Credits').fill('0.0001');
-  await heading(page, 'No model meets the request; max_cost_credits');
+  await heading(page, 'No model can serve this request; change max_cost_credits');
   expect(await rows.filter({ hasText: 'claude-mirror-4' }).textContent()).toContain('cost');
   expect(await decisions()).toEqual([]);
   expect(faults).toEqual([]);

@@ -125,9 +125,7 @@ function refusalText(
   if (rejected === '') return message;
   if (code !== 'no_eligible_model') return `${message} ${rejected}`;
   const relaxation = info.details?.relaxation;
-  return typeof relaxation === 'string'
-    ? `${rejected}. With this change, a model would be eligible: ${relaxation}`
-    : rejected;
+  return typeof relaxation === 'string' ? `${rejected}. To make a model eligible, ${relaxation}` : rejected;
 }
 
 const refusedMiss = ({ code }: SignalboxError, hint: string): Miss => ({
