@@ -4,18 +4,20 @@ import { SIGNS } from './lexicon/signs.ts';
 import type { QuestionView } from './question-view.ts';
 import type { WeightedSum } from './weighted-sum.ts';
 
-/** A feature with its row of weights. */
+/** A feature and the row of its weights. */
 interface PlacedFeature extends Feature {
   readonly row: number;
 }
 
-/** Neighbouring features with the same tests. */
+/** Neighbouring features that share the same tests. */
 interface FeatureRun {
   readonly tests: readonly FigureTest[];
   readonly features: PlacedFeature[];
 }
 
-/** The conditions in the order in which their features are visited: those of all questions, of a context, and of each sign. */
+/**
+ * The conditions in the order in which their features are computed: first features of all questions, then of a context, then of each sign.
+ */
 const CONDITIONS: readonly (FeatureCondition | undefined)[] = [
   ...([undefined, 'before', 'tools', 'system prompt', 'system prompt itself'] as const),
   ...SIGNS,
@@ -36,17 +38,17 @@ const RUNS: readonly (readonly FeatureRun[])[] = CONDITIONS.map((condition) => {
   return runs;
 });
 
-// The same as numbers side by side: all features of a question are visited by one loop that calls nothing.
+// The runs as flat arrays of numbers, so that one loop without function calls computes all features of a question.
 const ALL_RUNS = RUNS.flat();
 const ALL_TESTS = ALL_RUNS.flatMap(({ tests }) => tests);
 const ALL_FEATURES = ALL_RUNS.flatMap(({ features }) => features);
-/** Where each item's parts begin, and where the last one's end. */
+/** Returns the index at which each item's parts begin, and the index after the last part. */
 const starts = (sizes: readonly number[]): Uint16Array => {
   const all = new Uint16Array(sizes.length + 1);
   for (const [at, size] of sizes.entries()) all[at + 1] = all[at]! + size;
   return all;
 };
-/** By condition, its runs; by run, its tests and its features. */
+/** The runs of each condition, and the tests and features of each run. */
 const RUNS_OF = starts(RUNS.map(({ length }) => length));
 const TESTS_OF = starts(ALL_RUNS.map(({ tests }) => tests.length));
 const FEATURES_OF = starts(ALL_RUNS.map(({ features }) => features.length));
@@ -57,7 +59,7 @@ const FIGURES = Uint8Array.from(ALL_FEATURES, ({ figure }) => figure);
 const MOST = Float64Array.from(ALL_FEATURES, ({ most }) => most);
 const ROWS = Uint16Array.from(ALL_FEATURES, ({ row }) => row);
 
-/** Adds the features of a question that are not 0; most are 0. Rows are the indexes in `FEATURE_NAMES`. */
+/** Adds the features of a question that are not 0. Most features are 0. A row is an index in `FEATURE_NAMES`. */
 export function addFeatures(view: QuestionView, sum: WeightedSum): void {
   const figures = figuresOf(view);
   addAll(ALWAYS, figures, sum);

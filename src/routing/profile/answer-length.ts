@@ -4,23 +4,23 @@ import words from './lexicon/small-words.json' with { type: 'json' };
 
 const TOKENS_MAX = 1_000_000;
 
-/** Words before a number that limits the answer. */
+/** Words that, before a number, mean that the number limits the answer. */
 const BEFORE: ReadonlySet<string> = new Set(patternsOf(words.lists.before_limit));
 
-/** The length of the answer that a text asks for, gathered word by word. */
+/** Collects the length of the answer that a text requests, word by word. */
 export class AnswerLength {
-  /** "In one word". */
+  /** The tokens of a request such as "in one word". */
   #word: number | null = null;
-  /** "200 words in 3 paragraphs": the largest count. */
+  /** The tokens of a request such as "200 words in 3 paragraphs". The largest count wins. */
   #counted: number | null = null;
-  /** The largest count behind a word of `BEFORE`. */
+  /** The largest count that follows a word of `BEFORE`. */
   #limited: number | null = null;
-  /** "In one sentence", "briefly": the smallest. */
+  /** The tokens of a request such as "in one sentence" or "briefly". The smallest wins. */
   #whole: number | null = null;
-  /** "A haiku". */
+  /** The tokens of a piece of writing, such as "a haiku". */
   #piece: number | null = null;
 
-  /** Takes a word for a length, the number before it (0 for none) and the word before that number. */
+  /** Records a word that names a length, the number before it (0 for none) and the word before that number. */
   note(sign: number, number: number, before: string): void {
     const whole = ANSWER_TOKENS.get(sign);
     const piece = PIECE_TOKENS.get(sign);
@@ -35,17 +35,17 @@ export class AnswerLength {
   }
 
   /**
-   * Requested output tokens; null without a request. For code only limits count, because other numbers mostly describe its
-   * input. A poem or a post is a length only for writing tasks.
+   * Returns the requested output tokens, or null if the text requests no length. For code only limits count, because other numbers mostly
+   * describe the code's input. A poem or a post counts as a length only for writing tasks.
    */
   tokens(task: string): number | null {
-    // "20 questions" is a game.
+    // For these tasks a number is often not a length: "20 questions" is a game.
     const isCode = task === 'coding' || task === 'tool_use' || task === 'chat';
     const piece = task === 'writing' ? this.#piece : null;
     return whole(this.#word ?? (isCode ? this.#limited : this.#counted) ?? piece ?? this.#whole);
   }
 
-  /** The length that a system prompt requests of every answer; "be brief" is none. */
+  /** Returns the length that a system prompt requests of every answer. "Be brief" does not count as a length. */
   tokensOfSystemPrompt(): number | null {
     return whole(this.#word ?? this.#limited ?? (this.#whole === ANSWER_TOKENS.get(SIGN.brief) ? null : this.#whole));
   }

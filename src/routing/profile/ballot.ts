@@ -1,24 +1,24 @@
 import { languageOf, voteOf } from './lexicon/meaning.ts';
 import { NATURAL, VOTER, VOTES } from './natural.ts';
 
-/** Weight that recent votes keep in the next line. */
+/** The share of their weight that recent votes keep when the next line begins. */
 const FADING = 0.04;
 
-/** Counts votes of words and letters for natural languages. It is used again, so that a question makes no arrays. */
+/** Counts the votes of words and letters for natural languages. One instance is reused, so that reading a question allocates no arrays. */
 export class Ballot {
-  /** In the order of `NATURAL`. */
+  /** All votes, in the order of `NATURAL`. */
   readonly votes = new Float64Array(NATURAL.length);
-  /** Votes that fade by line: a text and the instruction about it may be in two languages. */
+  /** Votes that lose weight with each line, because a text and the instruction about it may be in two languages. */
   readonly recent = new Float64Array(NATURAL.length);
   /** The language with the most recent votes. */
   leader = 0;
 
-  /** Position of the last word with a meaning, its vote for English, and its largest vote for another language. */
+  /** The position of the last word with a meaning, its vote for English, and its largest vote for another language. */
   #at = -1;
   #english = 0;
   #foreign = 0;
 
-  /** Begins another text. */
+  /** Resets all votes before another text is read. */
   clear(): void {
     this.votes.fill(0);
     this.recent.fill(0);
@@ -26,7 +26,7 @@ export class Ballot {
     this.#at = -1;
   }
 
-  /** Ends a line. */
+  /** Reduces the recent votes at the end of a line. */
   fade(): void {
     for (let language = 0; language < this.recent.length; language++) this.recent[language]! *= FADING;
   }
@@ -40,8 +40,8 @@ export class Ballot {
   }
 
   /**
-   * Counts the meanings of a word: those of `meanings` from `begin` to `end`. One that English shares is no sign of another language:
-   * "class", "solve".
+   * Counts the meanings of a word, which are `meanings` from `begin` to `end`. A word that English shares, such as "class" or "solve", does
+   * not count as a sign of another language.
    */
   word(meanings: Int32Array, begin: number, end: number, from: number, weight: number): void {
     const isNext = from !== this.#at;
@@ -66,7 +66,7 @@ export class Ballot {
     this.#foreign = foreign;
   }
 
-  /** English wins a tie: other languages borrow most from it. */
+  /** Adds a vote. English wins a tie, because other languages borrow most words from it. */
   #add(language: number, vote: number): void {
     this.votes[language]! += vote;
     const recent = this.recent[language]! + vote;

@@ -2,16 +2,19 @@ import file from './lexicon/code-lines.json' with { type: 'json' };
 import { expressionsOf, patternsOf } from './lexicon/data.ts';
 import words from './lexicon/small-words.json' with { type: 'json' };
 
-/** Characters read of a line. */
+/** The maximum number of characters that are read of a line. */
 const LINE = 160;
 
-/** Beginnings of lines of source code, by language; '' for several languages. */
+/** Expressions for the beginnings of code lines, by language; '' for beginnings that several languages share. */
 const LINES = Object.entries(expressionsOf(file));
 
 const START = new RegExp(LINES.map(({ 1: { source } }) => `(${source})`).join('|'), 'y');
-/** Ends of statements and blocks. */
+/** An expression for the ends of statements and blocks. */
 const END = /(?:[)}\]] ?;|[)\w>] ?\{|=.{1,160};)$/;
-/** A line without one of these and without a keyword is prose: a fast first test. Parentheses and colons depend on what is beside them. */
+/**
+ * A line without any of these characters and without a keyword is prose, which makes this a fast first test. Parentheses and colons also
+ * depend on their neighbours.
+ */
 const MARKS = new Uint8Array(0x10000);
 const SURE = 1;
 const BESIDE = 2;
@@ -19,7 +22,7 @@ for (const mark of '{};=<>#$[]@') MARKS[mark.charCodeAt(0)] = SURE;
 for (const mark of '(:') MARKS[mark.charCodeAt(0)] = BESIDE;
 const KEYWORD = new RegExp(`(?:${patternsOf(words.lists.code_keywords).join('|')}) ?`, 'y');
 
-/** Whether a line has a mark of code: a bracket, a call, a colon at its end or behind an error's name, a keyword in front. */
+/** Whether a line has a sign of code: a bracket, a call, a colon at its end or after the name of an error, or a keyword at its start. */
 export function mayBeCode(text: string, from: number, to: number): boolean {
   const end = Math.min(to, from + LINE);
   for (let at = from; at < end; at++) {
@@ -38,7 +41,7 @@ const isWordUnit = (code: number): boolean =>
   (code > 0x60 && code < 0x7b) || (code > 0x40 && code < 0x5b) || (code >= 0x30 && code < 0x3a) || code === 0x5f;
 const isErrorEnd = (text: string, at: number): boolean => text.endsWith('Error', at) || text.endsWith('Exception', at);
 
-/** The programming language of a line; '' for code of an unclear one, null for prose. */
+/** Returns the programming language of a line; '' for code of an unclear language, null for prose. */
 export function languageOfLine(text: string, from: number, to: number): string | null {
   let start = from;
   while (start < to && text.charCodeAt(start) <= 0x20) start++;

@@ -7,35 +7,35 @@ import { type QuestionView, sum } from './question-view.ts';
 import { TASKS } from './tasks.ts';
 
 /**
- * Finds requests that are plainly easy or plainly hard. All others are `usual`.
+ * Finds requests that are clearly easy or clearly hard. All others are `usual`.
  *
- * A request is `easy` where one of these holds (words and bounds: `lexicon/easy.json`):
+ * A request is `easy` if one of these applies (words and bounds: `lexicon/easy.json`):
  *
  * - **small talk**: a greeting or thanks in few words, with no other question;
- * - **a small sum**: one line of few numbers and words for arithmetic, such as "17 * 23" or "what is 15% of 80";
- * - **a label**: one of a few that are named, for a short text, without reasons;
- * - **a line to translate**: few words, into a language of the lexicon, no verse and no play on words;
- * - **a fact of primary school**: a capital, the days of a week, an opposite.
+ * - **a small sum**: one line with few numbers and words, such as "17 * 23" or "what is 15% of 80";
+ * - **a label**: the user names a few labels and wants one of them for a short text, without reasons;
+ * - **a line to translate**: few words, into a language of the lexicon, without verse or wordplay;
+ * - **a primary school fact**: a capital, the days of a week, an opposite.
  *
- * A short question is not easy for being short: "Is P = NP?" is none of these. Multiple choice, code, images, documents, tools
- * and an uncertain task are never easy.
+ * A short question is not automatically easy: "Is P = NP?" is none of these. Multiple choice, code, images, documents, tools and an
+ * uncertain task are never easy.
  *
- * A request is `hard` where one of these holds (`hard.ts`; words and bounds: `lexicon/hard.json`):
+ * A request is `hard` if one of these applies (`hard.ts`; words and bounds: `lexicon/hard.json`):
  *
- * - **a proof** beyond school: of a subject of higher mathematics, or of a formal statement with several signs of formulas or
- *   quantifiers; of a named open problem in however few words;
- * - **a competition's problem**: all functions, polynomials or pairs that satisfy a condition, or all of anything under a system prompt
- *   of olympiads; bounds such as "n <= 10^5";
- * - **an expert's code to be made**: lock-free, consensus, a compiler, type inference, cryptography, numerics;
+ * - **a proof** beyond school level: about higher mathematics, or about a formal statement with several signs of formulas or quantifiers;
+ * also any request about a named open problem;
+ * - **a competition problem**: all functions, polynomials or pairs that satisfy a condition; any request for all objects of a kind if the
+ * system prompt is about olympiads; bounds such as "n <= 10^5";
+ * - **writing code that needs an expert**: lock-free code, consensus, a compiler, type inference, cryptography, numerics;
  * - **a large change**: a migration or rewrite of a whole code base;
- * - **a hunt**: a failure in code of several threads, or in a long text of code, logs or traces; a deadlock or race of a program
- *   that the request describes;
- * - **a puzzle** of several clues;
- * - **law**: a contract to be drafted, a clause to be reviewed, compared or translated;
- * - **verse** to be translated, and **a paper or an argument** to be reviewed critically;
- * - **an agent that is stuck**: many calls of tools since the user spoke, the last of which failed.
+ * - **a hunt for a fault**: a failure in multithreaded code or in a long text of code, logs or traces; a deadlock or race in a program that
+ * the request describes;
+ * - **a puzzle** with several clues;
+ * - **legal work**: drafting a contract; reviewing, comparing or translating a clause;
+ * - translating **verse**, or a critical review of **a paper or an argument**;
+ * - **an agent that is stuck**: many tool calls since the user's last message, the last of which failed.
  *
- * Naming a subject, as in "what is a deadlock?", is not hard.
+ * A request that only names a subject, such as "what is a deadlock?", is not hard.
  */
 export function difficultyOf(view: QuestionView, { task, mix }: Pick<Facts, 'task' | 'mix'>): Difficulty {
   if (isHard(view, task)) return 'hard';
@@ -46,7 +46,7 @@ export function difficultyOf(view: QuestionView, { task, mix }: Pick<Facts, 'tas
 
 const BOUND = figuresOf(file);
 const WORDS = expressionsOf(file);
-/** A question for a fact, and nothing else. */
+/** Matches a text that consists only of a question for a fact. */
 const FACT = new RegExp(`^(?:${WORDS.fact.source})[?.!？]*$`, WORDS.fact.flags);
 const askedText = ({ question: { text, lines } }: QuestionView): string =>
   lines.map(({ from, to }) => text.slice(from, to)).join('\n');
@@ -61,7 +61,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   general: (view, wording) => isFree(view) && FACT.test(wording.trim()),
 };
 
-/** Whether the request is only a few words. */
+/** Whether the request consists of only a few words. */
 function isBare({ question, reading, shape, tools }: QuestionView): boolean {
   if (question.length > BOUND.chars_max || question.documents + question.codeFences + question.codeLines > 0)
     return false;
@@ -69,7 +69,7 @@ function isBare({ question, reading, shape, tools }: QuestionView): boolean {
   return tools?.amid !== true;
 }
 
-/** Whether neither an earlier question nor the system prompt gives it another meaning. */
+/** Whether neither an earlier question nor the system prompt changes the meaning of the question. */
 const isFree = ({ before, system }: QuestionView): boolean => before === null && system?.binds !== true;
 
 function isSmallTalk(view: QuestionView): boolean {
@@ -85,7 +85,7 @@ function isSmallTalk(view: QuestionView): boolean {
     return false;
   if (sum(view, 'make', 'mend', 'write', 'weigh', 'puzzle', 'solve', 'act', 'also', 'code', 'program', 'feel') > 0)
     return false;
-  // "how are you?" asks nothing; another question does.
+  // "How are you?" requests nothing, but another question mark does.
   return !asksMark || sum(view, 'greet') > 0.5;
 }
 
@@ -105,7 +105,7 @@ function isSmallSum(wording: string): boolean {
   return left === '' && /[+\-*/×÷·−x%]|\p{L}/iu.test(between);
 }
 
-/** Whether one of a few labels is to be given to a short text. */
+/** Whether the request wants one of a few labels for a short text. */
 function isLabel(view: QuestionView, wording: string): boolean {
   const { system, reading, shape, question } = view;
   if (sum(view, 'weigh', 'puzzle', 'maths', 'code', 'program', 'logic') > 1 || WORDS.why.test(wording)) return false;
@@ -118,7 +118,7 @@ function isLabel(view: QuestionView, wording: string): boolean {
 
 const isJudgement = (text: string): boolean => WORDS.judgement.test(text);
 
-/** Whether one line is to be translated: quoted, behind a colon, or under a system prompt that binds. */
+/** Whether the request wants a translation of one line that is in quotes, after a colon, or under a binding system prompt. */
 function isLine(view: QuestionView, wording: string): boolean {
   const { system, reading, question } = view;
   const { words } = reading;

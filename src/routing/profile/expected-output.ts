@@ -11,21 +11,21 @@ import type { QuestionReading } from './reading.ts';
 import { schemaTokens } from './schema-length.ts';
 import { readSystemPrompt } from './system-prompt.ts';
 
-/** Visible output tokens of one choice that a request lets expect. */
+/** The visible output that a request suggests, in tokens of one choice. */
 export interface OutputHint {
-  /** By words, a schema, or a text to translate or rewrite; null for none. */
+  /** The length that words, a schema, or a text to translate or rewrite determine; null for none. */
   readonly stated: number | null;
-  /** An upper bound: a summary of a short text, the answer to a greeting; null for none. */
+  /** An upper bound, such as the length of a summary of a short text or of the answer to a greeting; null for none. */
   readonly atMost: number | null;
 }
 
 const LENGTH = figuresOf(file);
-/** Tasks that rewriting is read as: a long text often hides the instruction. */
+/** The tasks that a request to rewrite a text is often classified as, because a long text can hide the instruction. */
 const PROSE_TASKS: ReadonlySet<string> = new Set(['writing', 'general', 'summarization', 'reasoning']);
 
 type TaskDifficulty = Pick<Facts, 'task' | 'difficulty'>;
 
-/** Reads the expected length of the answer. `last`: the last question. */
+/** Reads the expected length of the answer from a request. `last` is the last question. */
 export function outputHint(request: ProfileInput, guess: TaskDifficulty, last: QuestionReading | null): OutputHint {
   const { task } = guess;
   const shaped = schemaLength(request);
@@ -36,7 +36,7 @@ export function outputHint(request: ProfileInput, guess: TaskDifficulty, last: Q
   return { stated: textLength(request, task, last), atMost: shortAnswer(request, guess, last) };
 }
 
-/** Tokens by the schema of the answer, or of the only possible call. */
+/** Returns the tokens that the schema of the answer suggests, or the schema of the only possible tool call. */
 function schemaLength({ conversation, settings: { answerFormat: format } }: ProfileInput): number | null {
   const { tools, toolChoice: choice } = conversation;
   if (tools.length > 0 && typeof choice === 'object') {
@@ -44,12 +44,12 @@ function schemaLength({ conversation, settings: { answerFormat: format } }: Prof
     return called ? LENGTH.call_tokens + schemaTokens(called.parameters ?? {}) : null;
   }
   if (tools.length === 1 && choice === 'required') return LENGTH.call_tokens + schemaTokens(tools[0]!.parameters ?? {});
-  // A tool may be called instead.
+  // The model may call a tool instead of answering in the schema.
   if (tools.length > 0 && choice !== 'none') return null;
   return format?.type === 'json-schema' && format.schema ? schemaTokens(format.schema) : null;
 }
 
-/** The length that the system prompt requests of every answer; the last message with one counts. */
+/** Returns the length that the system prompt requests of every answer. The last system message that states a length counts. */
 function systemPromptLength(turns: readonly Turn[]): number | null {
   for (let at = turns.length - 1; at >= 0; at--) {
     const turn = turns[at]!;
@@ -62,7 +62,7 @@ function systemPromptLength(turns: readonly Turn[]): number | null {
   return null;
 }
 
-/** Translated and rewritten texts keep about their length. */
+/** Returns the length of the text to translate or rewrite, because the answer has about the same length. */
 function textLength(request: ProfileInput, task: string, last: QuestionReading | null): number | null {
   if (last === null) return null;
   const isTranslated = task === 'translation';
@@ -73,7 +73,10 @@ function textLength(request: ProfileInput, task: string, last: QuestionReading |
   return tokens < LENGTH.text_tokens_min ? shownTokens(lastText(turns), last) : tokens;
 }
 
-/** Tokens of a short text behind a colon or in quotes; null for none: then it is of the conversation, or not there yet. */
+/**
+ * Returns the tokens of a short text after a colon or in quotes. Null if there is none: the text is then elsewhere in the conversation, or
+ * still to come.
+ */
 function shownTokens(text: string, { hasText, quotes }: QuestionReading): number | null {
   if (!hasText && quotes === 0) return null;
   const shown = text.slice(text.search(/[:："“„«「]/) + 1);
@@ -96,16 +99,16 @@ function shortAnswer(
       ? null
       : Math.max(LENGTH.summary_tokens_min, Math.ceil(LENGTH.summary_share * tokens));
   }
-  // "ok" and "1" alone ask for nothing; behind an answer they mean "go on".
+  // "ok" and "1" request nothing as a first message. After an answer they mean "go on".
   const [only] = turns;
   if (turns.length === 1 && only && SAYS_NOTHING.test(turnText(only).trim())) return EASY.chat!;
   if (difficulty !== 'easy') return null;
-  // Thanks and emoji are answered with about as much; a greeting begins a conversation.
+  // The answer to thanks or emoji is about as short as the message; a greeting begins a conversation.
   const isThanks = task === 'chat' && last?.signs[SIGN.greet] === 0;
   return isThanks ? Math.max(LENGTH.rendered_tokens_min, estimateTokens(lastText(turns))) : (EASY[task] ?? null);
 }
 
-/** Tokens of the answer to an easy request, by task. */
+/** The expected tokens of the answer to an easy request, by task. */
 const EASY: Readonly<Record<string, number>> = {
   chat: LENGTH.easy_chat_tokens,
   math: LENGTH.easy_math_tokens,
@@ -115,7 +118,7 @@ const EASY: Readonly<Record<string, number>> = {
 
 const { says_nothing: SAYS_NOTHING } = expressionsOf(file);
 
-/** Tokens of the text that the last question is about: its own, else that of the latest long message before it. */
+/** Returns the tokens of the text that the last question is about: its own text, or otherwise the latest long message before it. */
 function objectTokens(turns: readonly Turn[]): number {
   let own = 0;
   for (let at = turns.length - 1, read = 0; at >= 0 && read < 3; at--) {

@@ -4,21 +4,21 @@ import type { FeatureFile } from './lexicon/data-shapes.ts';
 import { SIGN, SIGNS, type Sign } from './lexicon/signs.ts';
 import { TASKS } from './tasks.ts';
 
-/** A condition that most questions do not meet. A feature that requires it is 0 without it. */
+/** A condition that most questions do not satisfy. A feature that requires the condition is 0 without it. */
 export type FeatureCondition = Sign | 'before' | 'tools' | 'system prompt' | 'system prompt itself';
 
-/** Whether a figure is above `low`, and at most `high`. */
+/** Tests whether a figure is above `low` and at most `high`. */
 export interface FigureTest {
-  /** Place among the figures. */
+  /** The index of the figure. */
   readonly figure: number;
   readonly low: number;
   readonly high: number;
 }
 
-/** A figure of a question, up to `most`; 0 unless all of `tests` hold. */
+/** A figure of a question, limited to `most`; 0 unless all of `tests` are true. */
 export interface Feature {
   readonly name: string;
-  /** Place among the figures. */
+  /** The index of the figure. */
   readonly figure: number;
   readonly most: number;
   readonly requires: FeatureCondition | undefined;
@@ -27,7 +27,7 @@ export interface Feature {
 
 type FeatureRow = FeatureFile['features'][number];
 
-/** Signs with a weight of their own; the others tell only a language or a length. */
+/** The signs that have weights of their own. The other signs only indicate a language or a length. */
 const WEIGHTED_SIGNS = SIGNS.slice(SIGNS.indexOf('words') + 1, SIGNS.indexOf('word_unit'));
 const { lists, features }: FeatureFile = file;
 const LISTS: FeatureFile['lists'] = { ...lists, weighted: WEIGHTED_SIGNS.join(' '), tasks: TASKS.join(' ') };
@@ -35,11 +35,11 @@ const CONTEXTS: ReadonlySet<string> = new Set(['before', 'tools', 'system prompt
 
 const ALWAYS: readonly FigureTest[] = [];
 
-/** The features of a row of the file. */
+/** Returns the features of a row of the file. */
 function featuresOf({ name, each = '', figure, most, requires, when = [] }: FeatureRow): Feature[] {
   const names = each.split(' ').flatMap((one) => LISTS[one]?.split(' ') ?? one);
   const isShared = !when.some((test) => test.includes('*'));
-  // Neighbours that share their tests are tested once.
+  // Neighbouring features with the same tests share one list, so that the tests run once.
   const shared = when.length === 0 ? ALWAYS : isShared ? when.map(testOf) : null;
   return names.map((one) => ({
     name: name.replace('*', one),
@@ -50,7 +50,7 @@ function featuresOf({ name, each = '', figure, most, requires, when = [] }: Feat
   }));
 }
 
-/** Reads a test such as `words <= 8`, `lead = translate` or `maths + solve > 0.4`. */
+/** Parses a test such as `words <= 8`, `lead = translate` or `maths + solve > 0.4`. */
 function testOf(test: string): FigureTest {
   const [, name = '', sign, value = ''] = /^(.+) (>=|<=|>|<|=) (-?[\d.]+|\w+)$/.exec(test) ?? [];
   const figure = placeOf(name);
@@ -67,19 +67,19 @@ function testOf(test: string): FigureTest {
     case '<':
       return { figure, low: none, high: below(bound) };
     default:
-      // For whole figures.
+      // Figures in an equality test are whole numbers, so the range around the bound contains only the bound.
       return { figure, low: bound - 0.5, high: bound };
   }
 }
 
-/** The next number below a positive one. */
+/** Returns the largest number below a positive number. */
 function below(value: number): number {
   const bits = new BigInt64Array(new Float64Array([value]).buffer);
   bits[0]! -= 1n;
   return new Float64Array(bits.buffer)[0]!;
 }
 
-/** The place of a figure by its name in the file. */
+/** Returns the index of a figure by its name in the file. */
 function placeOf(name: string): number {
   if (name.includes(' + ')) return sumOf(...name.split(' + ').map(signNamed));
   if (Object.hasOwn(FIGURE, name)) return FIGURE[name as keyof typeof FIGURE];
@@ -106,6 +106,6 @@ function conditionNamed(name: string): FeatureCondition {
 
 const unreadable = (what: string, why: string): RangeError => new RangeError(`features.json: ${what}: ${why}`);
 
-/** All features by name; `weights.json` has a row for each that tells anything. */
+/** All features. `weights.json` has a row for each feature that carries information. */
 export const FEATURES: readonly Feature[] = features.flatMap(featuresOf);
 export const FEATURE_NAMES: readonly string[] = FEATURES.map(({ name }) => name);

@@ -2,15 +2,15 @@ import { SIGN, SIGNS, type Sign } from './lexicon/signs.ts';
 import type { QuestionView } from './question-view.ts';
 import { TASKS } from './tasks.ts';
 
-/** Figures of a question that features use, beside its signs; 1 and 0 stand for yes and no. */
+/** The figures of a question that features use in addition to its signs. 1 means yes and 0 means no. */
 const OWN = [
   'one',
-  // Its context.
+  // Figures of the context.
   'follows',
   'toolNamed',
   'amidTools',
   'binds',
-  // Material.
+  // Figures of the material that the question brings.
   'shown',
   'material',
   'quotes',
@@ -18,7 +18,7 @@ const OWN = [
   'quotesOrColon',
   'hasText',
   'documents',
-  // Code.
+  // Figures of code.
   'codeDocuments',
   'onlyCode',
   'codeFences',
@@ -33,12 +33,12 @@ const OWN = [
   'symbols',
   'ticks',
   'flags',
-  // Figures.
+  // Figures of numbers and formulas.
   'numbers',
   'formulas',
   'latex',
   'figures',
-  // Length and form.
+  // Figures of length and form.
   'asksMark',
   'words',
   'otherWords',
@@ -59,21 +59,21 @@ const OWN = [
 ] as const;
 type OwnFigure = (typeof OWN)[number];
 
-/** Places in the array of figures: the weights of the signs stand first, then `OPENING`, `BEFORE`, `UNDER`, `FIGURE` and the sums. */
+/** Offsets in the array of figures: first the weights of the signs, then `OPENING`, `BEFORE`, `UNDER`, `FIGURE` and the sums. */
 export const OPENING = SIGNS.length;
-/** The task probabilities of the question before. */
+/** The offset of the task probabilities of the question before. */
 export const BEFORE = OPENING + SIGNS.length;
-/** The task probabilities of the system prompt. */
+/** The offset of the task probabilities of the system prompt. */
 export const UNDER = BEFORE + TASKS.length;
 const FIRST_OWN = UNDER + TASKS.length;
 const FIRST_SUM = FIRST_OWN + OWN.length;
 const SUMS_MAX = 32;
 export const FIGURE = Object.fromEntries(OWN.map((name, at) => [name, FIRST_OWN + at])) as Record<OwnFigure, number>;
 
-/** The signs of each sum. */
+/** The signs that each sum adds up. */
 const SUMS: (readonly number[])[] = [];
 
-/** The place of the sum of some signs' weights, which is computed for every question from then on. */
+/** Returns the index of the sum of the weights of several signs. From then on, the sum is computed for every question. */
 export function sumOf(...signs: readonly Sign[]): number {
   const all = signs.map((sign) => SIGN[sign]);
   const known = SUMS.findIndex((one) => one.join() === all.join());
@@ -82,10 +82,13 @@ export function sumOf(...signs: readonly Sign[]): number {
   return FIRST_SUM + nth;
 }
 
-/** Used again by every question, since its figures are read at once. */
+/** Every question reuses this array, because its figures are read before the next question. */
 const figures = new Float64Array(FIRST_SUM + SUMS_MAX);
 
-/** Returns the figures of a question, which hold until the next call. Probabilities are those of the last question that had some. */
+/**
+ * Returns the figures of a question, which are valid until the next call. Task probabilities remain from the last question that had a
+ * context.
+ */
 export function figuresOf(view: QuestionView): Float64Array {
   const { signs, openings } = view.reading;
   for (let sign = 0; sign < SIGNS.length; sign++) {
@@ -120,7 +123,7 @@ function addText({ question, reading }: QuestionView): void {
   const isShown = question.documents > 0 || hasText || question.length > 600;
   const isQuoted = quotes > 0 || colon;
   figures[FIGURE.shown] = isShown ? 1 : 0;
-  // The question brings the material for its task: shown, quoted or behind a colon.
+  // The question brings the material for its task: as a block, in quotes or after a colon.
   figures[FIGURE.material] = isShown || isQuoted ? 1 : 0;
   figures[FIGURE.quotes] = quotes;
   figures[FIGURE.colon] = colon ? 1 : 0;
@@ -180,7 +183,7 @@ function addForm({ reading, shape }: QuestionView): void {
   figures[FIGURE.length] = lengthOf(shape.length);
 }
 
-/** The figure of each usual length: a logarithm takes longer than a look. */
+/** The logarithms of common lengths, because reading an array is faster than computing a logarithm. */
 const LENGTHS = Float64Array.from({ length: 2_048 }, (_, chars) => logarithmOf(chars));
 const lengthOf = (chars: number): number => LENGTHS[chars] ?? logarithmOf(chars);
 

@@ -6,7 +6,7 @@ import { type QuestionView, sum } from './question-view.ts';
 import { Expressions, type SearchText } from './search-text.ts';
 import { TASKS } from './tasks.ts';
 
-/** The input of a rule. `wording`: the edges of the question's text, in lower case, without code. */
+/** The input of a rule. `wording` is the beginning and end of the question's text in lower case, without code. */
 interface RuleInput {
   readonly view: QuestionView;
   readonly task: string;
@@ -14,11 +14,11 @@ interface RuleInput {
 }
 
 const BOUND = figuresOf(file);
-/** Looked for in other texts than a question. */
+/** These expressions are searched in other texts than the question. */
 const { concurrent, errors, locks, no_errors, of_contests, ...OF_QUESTIONS } = expressionsOf(file);
-/** The expressions that the rules look for in a question. */
+/** The expressions that the rules search in a question. */
 export const EXPRESSIONS = new Expressions(Object.values(OF_QUESTIONS), wordingOf);
-/** The places of the expressions. */
+/** The index of each expression. */
 const IS = Object.fromEntries(Object.keys(OF_QUESTIONS).map((name, at) => [name, at])) as Record<
   keyof typeof OF_QUESTIONS,
   number
@@ -28,7 +28,7 @@ const OF_MATHS = ['math', 'reasoning', 'general', 'coding', 'extraction'];
 const OF_CODE = ['coding', 'reasoning', 'math', 'general', 'tool_use', 'writing'];
 const OF_LAW = ['writing', 'translation', 'reasoning', 'general', 'extraction'];
 
-/** A rule for some tasks; `isNear` is a cheap precondition. */
+/** A rule for some tasks. `isNear` is a cheap test that must be true before the rule runs. */
 interface Rule {
   readonly tasks: readonly string[];
   readonly holds: (input: RuleInput) => boolean;
@@ -54,11 +54,11 @@ const rulesOf = (task: string) => ({
 const RULES_OF = new Map(TASKS.map((task) => [task, rulesOf(task)]));
 const NO_RULES = rulesOf('');
 
-/** Whether a request is plainly hard, as defined in `difficulty.ts`. */
+/** Returns whether a request is clearly hard, as defined in `difficulty.ts`. */
 export function isHard(view: QuestionView, task: string): boolean {
   const { question, reading, shape, tools } = view;
   if (tools?.amid) return tools.calls >= BOUND.calls_min && isFailure(tools.result);
-  // Multiple choice leaves little to prove, make or draft.
+  // A multiple-choice question requires no proof, code or draft.
   if (shape.choices > BOUND.choices_max) return false;
   let input: RuleInput | null = null;
   const { isOfMaths, rules } = RULES_OF.get(task) ?? NO_RULES;
@@ -83,14 +83,14 @@ function isNearMaths(view: QuestionView): boolean {
   return signs[SIGN.solve]! + signs[SIGN.maths]! + signs[SIGN.puzzle]! + signs[SIGN.logic]! > 0;
 }
 
-/** Coding requests, and those with code, the name of a language or a verb for making things. */
+/** Whether a request is about coding, contains code, names a programming language, or has a verb for making things. */
 function isNearCode(view: QuestionView, task: string): boolean {
   const { codeFences, codeLines, documents } = view.question;
   if (task === 'coding' || codeFences + codeLines + documents > 0 || isOfCode(view)) return true;
   return sum(view, 'make', 'write', 'mend', 'code', 'program') > 0;
 }
 
-/** The lines of the question; of a long one those of its edges, where instructions stand. */
+/** Returns the lines of the question. Of a long question it returns the beginning and the end, which usually contain the instructions. */
 function askedText({ question: { text, lines, head, tail } }: QuestionView): SearchText {
   const ranges = head >= text.length ? lines : edgesOf(lines, head, tail);
   return EXPRESSIONS.read(text, ranges);
@@ -115,7 +115,7 @@ function wordingOf(text: string, ranges: readonly QuestionRange[]): string {
   return cut.toLowerCase().trim();
 }
 
-/** A named open problem, in however few words. */
+/** Whether the question names an open problem, regardless of its length. */
 function isOpenProblem({ wording }: RuleInput): boolean {
   if (!wording.has(IS.prove) && !wording.has(IS.settles)) return false;
   return wording.has(IS.open_problem) && !wording.has(IS.sole_question);
@@ -132,7 +132,10 @@ function isCompetition({ view: { system }, wording }: RuleInput): boolean {
   return (isOfContests || wording.has(IS.competition)) && wording.has(IS.quantified) && !wording.has(IS.school);
 }
 
-/** Expert code to be written, a contest's problem, or a fault of threads in the code that is shown. */
+/**
+ * Whether the question requests code that needs an expert, a competition problem, or the cause of a threading fault in the code that it
+ * shows.
+ */
 function isExpertCode({ view, task, wording }: RuleInput): boolean {
   if (view.reading.words >= BOUND.contest_words_min && wording.has(IS.limits) && wording.has(IS.queries)) return true;
   const { text } = view.question;
@@ -153,14 +156,14 @@ function isShown({ question: { text, codeFences, codeLines } }: QuestionView): b
     lines++;
   return lines >= BOUND.shown_lines_min + BLANK;
 }
-/** Newlines around a question's text. */
+/** The number of newlines around a question's text. */
 const BLANK = 6;
 
 function isLargeChange({ wording }: RuleInput): boolean {
   return wording.has(IS.moves) && wording.has(IS.code_base) && !wording.has(IS.sole_question);
 }
 
-/** A failure in a long file, log or trace. */
+/** Whether the question is about a failure in a long file, log or trace. */
 function isHunt({ view: { question }, wording }: RuleInput): boolean {
   return (
     question.size >= BOUND.long_chars_min &&
@@ -169,7 +172,7 @@ function isHunt({ view: { question }, wording }: RuleInput): boolean {
   );
 }
 
-/** A fault of threads in a program that is described, and to be found or mended: more than its name. */
+/** Whether the question wants a threading fault found or fixed in a program that it describes. Merely naming the fault is not enough. */
 function isDeadlock({ view, wording }: RuleInput): boolean {
   if (view.reading.words < BOUND.deep_words_min || !wording.has(IS.deadlock)) return false;
   if (wording.has(IS.about_code) || wording.has(IS.sole_question)) return false;
@@ -196,7 +199,7 @@ function isVerse({ view: { question }, wording }: RuleInput): boolean {
   );
 }
 
-/** The instruction stands at an end; the text between may mention arguments and flaws too. */
+/** The test reads only the ends of the text, which contain the instruction. The text between may mention arguments and flaws too. */
 function isCritique({ view: { reading }, wording }: RuleInput): boolean {
   if (reading.words < BOUND.paper_words_min || !wording.mayHave(IS.critical) || !wording.mayHave(IS.paper))
     return false;
@@ -205,7 +208,7 @@ function isCritique({ view: { reading }, wording }: RuleInput): boolean {
   return isCritical(text.slice(0, BOUND.asking_chars)) || isCritical(text.slice(-BOUND.asking_chars));
 }
 
-/** Whether the end of the last result reports a failure. */
+/** Whether the end of the last tool result reports a failure. */
 function isFailure(result: string): boolean {
   return errors.test(result.toLowerCase().replace(no_errors, ' '));
 }

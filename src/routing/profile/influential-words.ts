@@ -5,33 +5,36 @@ import type { QuestionView } from './question-view.ts';
 import { taskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
 
-/** A word, or several in a row, that made a task likelier. */
+/** A word, or several words in a row, that made a task more likely. */
 export interface InfluentialWord {
-  /** Verbatim. */
+  /** The words as written in the request. */
   readonly text: string;
   readonly of: 'question' | 'system prompt' | 'question before';
-  /** The log odds that the task loses without it. */
+  /** The log odds that the task loses without these words. */
   readonly adds: number;
 }
 
-/** Words tried of a text: its first and its last. */
+/** The number of words tried at the start and at the end of each text. */
 const HEAD = 120;
 const TAIL = 40;
-/** Most words returned, the strongest. */
+/** The maximum number of words returned, strongest first. */
 const MOST = 6;
-/** The least effect of a word, in log odds, and as a share of the strongest. */
+/** The minimum effect of a word: in log odds, and as a share of the strongest effect. */
 const LEAST = 0.25;
 const LEAST_SHARE = 0.12;
-/** User messages tried, the last one included. */
+/** The number of user messages tried, including the last one. */
 const TURNS = 4;
-/** Texts tried of a request, the first and the last: each costs a reading of the whole request, and one for each word. */
+/**
+ * The number of texts tried at the start and at the end of a request. Each text costs one reading of the whole request, and each word
+ * another.
+ */
 const TEXTS = 16;
 
 /**
- * Finds the words that made a task likelier, in the order of the request, by reading the request without each of them. This
- * takes milliseconds, so it is for explanations only. Yields after each reading. Pure.
+ * Finds the words that made a task more likely, in the order of the request, by reading the request without each of them. This takes
+ * milliseconds, so only explanations use it. The generator yields after each reading. Pure.
  *
- * @param task One that does not depend on words, such as `vision`, has none.
+ * @param task a task that does not depend on words, such as `vision`, has no influential words
  */
 export function* influentialWords(request: ProfileInput, task: string): Generator<undefined, InfluentialWord[]> {
   const at = TASKS.indexOf(task);
@@ -42,7 +45,7 @@ export function* influentialWords(request: ProfileInput, task: string): Generato
     const rest = oddsOf(lastView(without(request, place, 0, place.text.length)), at);
     yield;
     if (rest !== null && whole - rest < LEAST) continue;
-    // An earlier text is read by itself: it affects the question as a whole, and many words affect it.
+    // An earlier text is read by itself, because it affects the question only as a whole, and many of its words matter.
     const read = READERS[place.of];
     const odds = oddsOf(read(request, place), at) ?? whole;
     const tried: TriedWord[] = [];
@@ -58,11 +61,11 @@ export function* influentialWords(request: ProfileInput, task: string): Generato
   return words.filter((one) => strongest.indexOf(one) >= 0 && strongest.indexOf(one) < MOST);
 }
 
-/** A list, or as many of its first and last members. */
+/** Returns the first and the last members of a list, or the whole list if it is short. */
 const ends = <Member>(list: readonly Member[], most: number): readonly Member[] =>
   list.length <= most ? list : [...list.slice(0, most / 2), ...list.slice(-most / 2)];
 
-/** How a text is read, by its position. */
+/** The function that reads a text, by the position of the text. */
 const READERS: Readonly<
   Record<InfluentialWord['of'], (request: ProfileInput, place: RequestText) => QuestionView | null>
 > = {
@@ -71,7 +74,7 @@ const READERS: Readonly<
   'question before': (request, { turn }) => lastView(withTurns(request, request.conversation.turns.slice(0, turn + 1))),
 };
 
-/** The log odds of a task; null without a question. */
+/** Returns the log odds of a task; null without a question. */
 function oddsOf(view: QuestionView | null, task: number): number | null {
   if (view === null) return null;
   const logits = taskLogits(view);
@@ -80,7 +83,7 @@ function oddsOf(view: QuestionView | null, task: number): number | null {
   return logits[task]! - most - Math.log(others.reduce((sum, one) => sum + Math.exp(one - most), 0));
 }
 
-/** The text of a part of a turn, by their indexes. */
+/** The text of a part of a turn, identified by the indexes of the turn and the part. */
 interface RequestText {
   readonly turn: number;
   readonly part: number;
@@ -88,7 +91,7 @@ interface RequestText {
   readonly of: InfluentialWord['of'];
 }
 
-/** System prompts and the last questions. */
+/** Returns the texts of system prompts and of the last questions. */
 function readTexts(turns: readonly Turn[]): RequestText[] {
   const first = turns.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   const users = turns.flatMap(({ role }, at) => (role === 'user' ? [at] : [])).slice(-TURNS);
@@ -103,7 +106,7 @@ function readTexts(turns: readonly Turn[]): RequestText[] {
   });
 }
 
-/** The request without a range of one of its texts. */
+/** Returns the request without a range of one of its texts. */
 function without(request: ProfileInput, { turn, part, text }: RequestText, from: number, to: number): ProfileInput {
   const rest = text.slice(0, from) + text.slice(to);
   const { turns } = request.conversation;
@@ -125,7 +128,7 @@ type TriedWord = Word & Pick<InfluentialWord, 'of' | 'adds'>;
 
 const SEGMENTER = new Intl.Segmenter('en', { granularity: 'word' });
 
-/** The first and last words of a text. */
+/** Returns the first and last words of a text. */
 function wordsIn(text: string): Word[] {
   const words: Word[] = [];
   const scan = (from: number, to: number, most: number) => {
@@ -141,10 +144,10 @@ function wordsIn(text: string): Word[] {
   scan(tail, text.length, HEAD + TAIL);
   return words;
 }
-/** UTF-16 code units per word that are scanned. */
+/** The number of UTF-16 code units scanned for each word. */
 const WORD = 12;
 
-/** Joins neighbours that all have an effect. */
+/** Joins neighbouring words that all have an effect. */
 function joined(text: string, words: readonly TriedWord[]): InfluentialWord[] {
   const all: TriedWord[] = [];
   for (const word of words) {

@@ -14,13 +14,13 @@ export interface Intent extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'nat
   readonly output: OutputHint;
 }
 
-/** User messages that are read to understand a follow-up, the last one included. */
+/** The number of user messages that are read to understand a follow-up, including the last one. */
 const TURNS = 4;
 const FOLLOW_UP_WORDS_MAX = 16;
 
 type UserTurn = ReturnType<typeof turnOf>;
 
-/** Reads the last user message, with earlier ones that it may follow up and the system prompt as context. */
+/** Reads the intent of the last user message. Earlier messages that it may follow up, and the system prompt, are its context. */
 export function readIntent(request: ProfileInput): Intent {
   const turns = userTurns(request.conversation.turns);
   const [last] = turns;
@@ -37,7 +37,7 @@ export function readIntent(request: ProfileInput): Intent {
   };
 }
 
-/** The language of the latest turn that tells one. */
+/** Returns the language of the latest turn whose language can be recognized. */
 function naturalLanguageOf(turns: readonly UserTurn[]): string | null {
   for (let at = 0; at < turns.length; at++) {
     const { naturalLanguage } = turns[at]!.message.reading;
@@ -46,11 +46,11 @@ function naturalLanguageOf(turns: readonly UserTurn[]): string | null {
   return null;
 }
 
-/** The last question in its context; null where there is none. `weights`: see `taskLogits`. */
+/** Returns the last question in its context; null if there is none. `weights`: see `taskLogits`. */
 export const lastView = (request: ProfileInput, weights?: TaskWeights): QuestionView | null =>
   viewOf(request, userTurns(request.conversation.turns), systemPromptOf(request), weights);
 
-/** The system prompt, read like a question; null where there is none. */
+/** Returns the system prompt, read like a question; null if there is none. */
 export const systemPromptView = (request: Pick<ProfileInput, 'conversation'>): QuestionView | null =>
   systemPromptOf(request)?.view ?? null;
 
@@ -59,7 +59,7 @@ function systemPromptOf({ conversation }: Pick<ProfileInput, 'conversation'>): S
   return text ? readSystemPrompt(text) : null;
 }
 
-/** The last question, the one before it if it may be a follow-up, and so on, latest first. */
+/** Returns the last question, the question before it if the last one may be a follow-up, and so on, latest first. */
 function userTurns(all: readonly Turn[]): UserTurn[] {
   const turns: UserTurn[] = [];
   let blocks: Turn | null = null;
@@ -74,7 +74,7 @@ function userTurns(all: readonly Turn[]): UserTurn[] {
       if (!mayFollowUp(turn)) break;
     } else blocks ??= one;
   }
-  // Without text outside of blocks, the blocks hold the question.
+  // If the message has no text outside of blocks, the blocks contain the question.
   if (turns.length === 0 && blocks) turns.push(turnOf(blocks, true));
   return turns;
 }
@@ -89,14 +89,14 @@ function hasImage({ parts }: Turn): boolean {
   return false;
 }
 
-/** Short messages may follow up earlier ones. */
+/** A short message may be a follow-up to an earlier one. */
 const mayFollowUp = ({ message: { question, reading }, hasImage }: UserTurn): boolean =>
   !hasImage &&
   question.codeFences === 0 &&
   question.length <= FOLLOW_UP_CHARS_MAX &&
   reading.words <= FOLLOW_UP_WORDS_MAX;
 
-/** The last turn in the context of the others and the system prompt. */
+/** Returns the last turn with the other turns and the system prompt as its context. */
 function viewOf(
   { conversation }: ProfileInput,
   turns: readonly UserTurn[],
@@ -133,11 +133,14 @@ function guessTask(request: ProfileInput, turns: readonly UserTurn[], system: Sy
   if (view === null) return certainly('general');
   if (isEmojiAlone(view, conversation.turns)) return { task: 'chat', mix: [], difficulty: 'easy' };
   const guess = last!.message.guess(view);
-  // A general question behind an image is mostly about the image.
+  // A general question after an image is mostly about the image.
   return earlier?.hasImage && guess.task === 'general' ? certainly('vision') : guess;
 }
 
-/** 👍, 🙏 or ❤️ alone is thanks, unless it answers a question, tools are at work, or the system prompt says what to do with it. */
+/**
+ * Whether the message is only an emoji such as 👍, 🙏 or ❤️, which means thanks. It does not if it answers a question, if tools are in use,
+ * or if the system prompt says what to do with it.
+ */
 function isEmojiAlone({ question, tools, system }: QuestionView, turns: readonly Turn[]): boolean {
   if (question.length > EMOJI_CHARS_MAX || !EMOJI.test(question.text.trim())) return false;
   if (tools?.amid || (system !== null && (system.binds || system.order >= 0))) return false;
@@ -150,10 +153,10 @@ const EMOJI = /^(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|[\u200d\ufe0f\s!
 
 const certainly = (task: string): TaskGuess => ({ task, mix: [], difficulty: 'usual' });
 
-/** A system prompt with more languages than this lists skills; it does not name the language of the answer. */
+/** A system prompt that names more programming languages than this lists skills. It then does not determine the language of the answer. */
 const SYSTEM_PROMPT_LANGUAGES_MAX = 2;
 
-/** Programming languages of the questions, else of the system prompt: "Generate SQL …". */
+/** Returns the programming languages of the questions, or otherwise of the system prompt, as in "Generate SQL …". */
 function languagesOfCode(turns: readonly UserTurn[], system: SystemPrompt | null): readonly string[] {
   const seen = programmingLanguages(turns, true);
   if (seen.length > 0 || system === null) return seen;
@@ -161,7 +164,7 @@ function languagesOfCode(turns: readonly UserTurn[], system: SystemPrompt | null
   return languages.length === 0 || languages.length > SYSTEM_PROMPT_LANGUAGES_MAX ? seen : [...languages].sort();
 }
 
-/** Programming languages of the latest turn that names one; for other tasks than coding, of the last turn alone. */
+/** Returns the programming languages of the latest turn that names one. For tasks other than coding, only the last turn counts. */
 function programmingLanguages(turns: readonly UserTurn[], isCoding: boolean): readonly string[] {
   for (let at = 0; at < (isCoding ? turns.length : Math.min(1, turns.length)); at++) {
     const { question, reading } = turns[at]!.message;

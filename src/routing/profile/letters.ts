@@ -1,17 +1,17 @@
-/** `FOLDED` of characters between words. */
+/** The value in `FOLDED` for characters between words. */
 export const GAP = 0;
-/** `FOLDED` of combining marks and joiners, which are skipped within a word. */
+/** The value in `FOLDED` for combining marks and joiners, which are skipped within a word. */
 export const MARK = 1;
 export const DIGIT = 2;
 
-/** Letters that do not decompose into a base and a mark. */
+/** Letters that cannot be decomposed into a base letter and a mark. */
 const WHOLE: ReadonlyMap<string, string> = new Map(
   Object.entries({ ł: 'l', ø: 'o', đ: 'd', ß: 's', ı: 'i', æ: 'a', œ: 'o' }),
 );
 
 /**
- * For each UTF-16 code unit: `GAP`, `MARK`, `DIGIT` or the letter without case and accents, so that `RÉSUMÉ`,
- * `résumé` and `resume` are one word. A table, because every request is read character by character.
+ * For each UTF-16 code unit: `GAP`, `MARK`, `DIGIT` or the letter without case and accents, so that `RÉSUMÉ`, `résumé` and `resume` are the
+ * same word. It is a table because every request is read character by character.
  */
 export const FOLDED: Uint16Array = foldedTable();
 
@@ -22,7 +22,7 @@ function foldedTable(): Uint16Array {
 }
 
 function foldedUnit(code: number): number {
-  // Ideographs, kana and Hangul stay as they are.
+  // Ideographs, kana and Hangul have no case or accents, so they stay unchanged.
   if (isUnspaced(code)) return code;
   if (code >= 0xd800 && code < 0xf900) return GAP;
   if (code >= 0xff10 && code <= 0xff19) return DIGIT;
@@ -35,13 +35,16 @@ function foldedUnit(code: number): number {
   return (WHOLE.get(lower) ?? lower.normalize('NFD')).charCodeAt(0);
 }
 
-/** Accents, Arabic vowels, the Indic dot below, joiners. */
+/** Whether a code unit is an accent, an Arabic vowel, the Indic dot below or a joiner. */
 function isMark(code: number): boolean {
   if (code < 0x0656) return (code >= 0x0300 && code < 0x0370) || code >= 0x064b;
   return code === 0x0670 || code === 0x093c || code === 0x200c || code === 0x200d || code === 0xfeff;
 }
 
-/** Whether the script has no blanks between words, so that a word may begin and end anywhere; Korean words also run together. */
+/**
+ * Whether the script has no spaces between words, so that a word may begin and end anywhere. Korean counts too, because its words run
+ * together.
+ */
 export function isUnspaced(code: number): boolean {
   return (
     code > 0x0e00 &&
@@ -52,18 +55,18 @@ export function isUnspaced(code: number): boolean {
   );
 }
 
-/** Letters of a stem. */
+/** The number of letters in a stem. */
 export const STEM_LETTERS = 6;
 
-/** Adds a folded letter to the hash of a stem. */
+/** Returns the hash of a stem extended by a folded letter. */
 export const stemOn = (stem: number, letter: number): number => (Math.imul(stem, 0x01000193) + letter) | 0;
 
-/** XORed to a stem that is the first word of a question, or the second. */
+/** The hash of a stem is XORed with one of these if it is the first or second word of a question. */
 export const STEM_PLACES = [0x5bd1e995, 0x1b873593] as const;
-/** XORed to a stem in a system prompt. */
+/** The hash of a stem in a system prompt is XORed with this. */
 export const STEM_OF_SYSTEM_PROMPT = 0x2c1b3c6d;
 
-/** Folds a pattern of the lexicon, with one blank for each gap. */
+/** Folds a pattern of the lexicon and replaces each gap by one space. */
 export function fold(pattern: string): string {
   let folded = '';
   for (let at = 0; at < pattern.length; at++) {

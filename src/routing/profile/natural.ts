@@ -4,7 +4,7 @@ import { LANGUAGES } from './lexicon/lexicon.ts';
 
 const file: LetterFile = letters;
 
-/** All languages that can be recognized; those of the lexicon first, in its order. */
+/** All languages that can be recognized. The languages of the lexicon come first, in its order. */
 export const NATURAL: readonly string[] = [
   ...LANGUAGES,
   ...file.scripts.map(({ language }) => language).filter((language) => !LANGUAGES.includes(language)),
@@ -12,9 +12,9 @@ export const NATURAL: readonly string[] = [
 const KANA = NATURAL.indexOf('ja');
 const HAN = NATURAL.indexOf('zh');
 
-/** By code unit: the index in `NATURAL` of the language that it votes for, plus one; 0 for none. */
+/** For each code unit, the index in `NATURAL` of the language that it votes for, plus one; 0 for none. */
 export const VOTER = new Uint8Array(0x10000);
-/** By code unit: the weight of its vote. */
+/** For each code unit, the weight of its vote. */
 export const VOTES = new Float32Array(0x10000);
 
 const { script, shared_script, typical_letter } = file.votes;
@@ -32,12 +32,12 @@ for (const [language, letters] of Object.entries(file.typical_letters)) {
   }
 }
 
-/** The language with the most votes; null where there is none. */
+/** Returns the language with the most votes; null if there are none. */
 export function likeliest(votes: Readonly<Float64Array>): string | null {
   let best = -1;
   let most = 0;
   for (let at = 0; at < votes.length; at++) {
-    // Japanese uses Chinese characters; Chinese never uses kana.
+    // Japanese texts also use Chinese characters, but Chinese texts never use kana.
     const count = at === KANA && votes[KANA]! > 0.2 * votes[HAN]! ? votes[KANA]! + votes[HAN]! : votes[at]!;
     if (count <= most) continue;
     best = at;

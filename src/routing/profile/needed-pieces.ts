@@ -1,19 +1,19 @@
-/** The pieces of a part of an expression: one of them is in every text that the part matches; null where none is certain. */
+/** Pieces of text for a part of an expression: every text that the part matches contains one of them. Null if no piece is certain. */
 type Pieces = readonly string[] | null;
 
-/** Lengths beyond this make a piece no rarer. */
+/** Pieces longer than this are not noticeably rarer. */
 const LENGTH_ENOUGH = 4;
 
 /**
- * Returns pieces of text of which every match of an expression contains at least one; null where an expression needs none.
- * It reads what the lexicon uses: alternatives, groups, lookarounds, classes, quantifiers, escapes.
+ * Returns pieces of text of which every match of an expression contains at least one; null if a match can lack them all. It parses the
+ * syntax that the lexicon uses: alternatives, groups, lookarounds, classes, quantifiers and escapes.
  */
 export function neededPieces({ source }: Pick<RegExp, 'source'>): Pieces {
   return new ExpressionReader(source).alternatives();
 }
 
 const ONCE = { isOptional: false, repeats: false };
-/** The openings of lookarounds. */
+/** The opening characters of lookarounds. */
 const AROUND = ['(?=', '(?!', '(?<=', '(?<!'] as const;
 
 /** Reads the source of an expression from left to right. */
@@ -25,7 +25,7 @@ class ExpressionReader {
     this.#source = source;
   }
 
-  /** The pieces of all alternatives together, up to the end of their group. */
+  /** Returns the pieces of all alternatives together, up to the end of their group. */
   alternatives(): Pieces {
     let all: readonly string[] | null = [];
     for (;;) {
@@ -36,7 +36,7 @@ class ExpressionReader {
     }
   }
 
-  /** The best pieces of one alternative: its longest run of letters, or those of a group that it needs. */
+  /** Returns the best pieces of one alternative: its longest run of letters, or the pieces of a required group. */
   #sequence(): Pieces {
     let best: Pieces = null;
     let run = '';
@@ -60,7 +60,7 @@ class ExpressionReader {
     return best;
   }
 
-  /** Passes an edge of a word or text, or a lookaround: they match no text. */
+  /** Skips an anchor, a word boundary or a lookaround, because none of them consumes text. */
   #skipAssertion(): boolean {
     const source = this.#source;
     if (source.startsWith('\\b', this.#at) || source.startsWith('\\B', this.#at)) this.#at += 2;
@@ -75,7 +75,7 @@ class ExpressionReader {
     return true;
   }
 
-  /** Reads a letter, or what stands for several texts; returns the letter, or the pieces of a group. */
+  /** Reads a letter, a group, or a construct that matches several texts. Returns the letter, or the pieces of the group. */
   #element(): string | Pieces {
     const source = this.#source;
     const letter = source[this.#at++]!;
@@ -94,16 +94,16 @@ class ExpressionReader {
     if (letter !== '\\') return letter;
     const escaped = source[this.#at++]!;
     if (escaped === 'u') {
-      // The source of an expression has other alphabets in this form.
+      // The source of an expression writes other alphabets as `\uXXXX`.
       this.#at += 4;
       return String.fromCharCode(Number.parseInt(source.slice(this.#at - 4, this.#at), 16));
     }
     if (escaped === 'p' || escaped === 'P') this.#at = source.indexOf('}', this.#at) + 1;
-    // `\d` and the like stand for many letters.
+    // Escapes such as `\d` match many characters.
     return /[A-Za-z0-9]/.test(escaped) ? null : escaped;
   }
 
-  /** How often a part of an expression matches. */
+  /** Reads how often a part of an expression must match. */
   #quantifier() {
     const source = this.#source;
     const sign = source[this.#at] ?? '';
@@ -115,7 +115,7 @@ class ExpressionReader {
   }
 }
 
-/** Which of two sets of pieces tells more: the longer its shortest piece, else the fewer there are. */
+/** Returns the more selective of two sets of pieces: the set whose shortest piece is longer, or otherwise the smaller set. */
 function better(one: Pieces, other: Pieces): Pieces {
   if (one === null || other === null) return one ?? other;
   const by = shortest(one) - shortest(other);

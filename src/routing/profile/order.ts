@@ -7,7 +7,7 @@ import type { QuestionView } from './question-view.ts';
 import { QuestionReading } from './reading.ts';
 import { TASKS } from './tasks.ts';
 
-/** Verbs that have a text as their object, with their tasks. */
+/** The verbs whose object is a text, with their tasks. */
 const VERBS: readonly (readonly [verb: Sign, task: string])[] = [
   ['translate', 'translation'],
   ['summarize', 'summarization'],
@@ -18,20 +18,20 @@ const VERBS: readonly (readonly [verb: Sign, task: string])[] = [
 
 const BOUND = figuresOf(file);
 const WORDS = expressionsOf(file);
-/** Roles with a single task, by task. */
+/** Roles that imply a single task, by task. */
 const ROLES = Object.entries(expressionsOf(roles));
 
-/** Reads a system prompt without its role and lead-in, so that the verb behind them leads. */
+/** Reads a system prompt without its role and introduction, so that the verb after them counts as the first verb. */
 function bodyOf(prompt: string, reading: QuestionReading): QuestionReading {
   const body = prompt.replace(WORDS.role, '$1').replace(WORDS.lead_in, '');
   return body === prompt ? reading : new QuestionReading(readQuestion(body));
 }
 
 /**
- * The task of a system prompt that is little else than an order: "Translate into German", "You classify tickets as bug,
- * billing or other". It applies to every message, a question about code included.
+ * Returns the task of a system prompt that consists mainly of one instruction: "Translate into German", "You classify tickets as bug,
+ * billing or other". The instruction applies to every message, even to a question about code.
  *
- * @returns Index in `TASKS`; -1 for no such order.
+ * @returns an index in `TASKS`; -1 if there is no such instruction
  */
 export function orderOf({ question: { text, length }, reading }: QuestionView): number {
   if (length > BOUND.query_order_chars_max) return -1;
@@ -50,8 +50,9 @@ export function orderOf({ question: { text, length }, reading }: QuestionView): 
 }
 
 /**
- * The task of a question without tools by the order of its system prompt, as an index in `TASKS`; -1 where it does not follow it.
- * @param order the task that is ordered
+ * Returns the task of a question without tools according to the instruction in its system prompt, as an index in `TASKS`. Returns -1 if the
+ * question does not follow the instruction.
+ * @param order the task that the instruction names
  */
 export function orderedTask({ reading }: QuestionView, order: number): number {
   const { signs, words } = reading;

@@ -1,32 +1,35 @@
 import { FOLDED } from './letters.ts';
 import type { QuestionRange } from './question.ts';
 
-/** Letters from here on are of other alphabets than the Latin one. */
+/** Code units from here on belong to other alphabets than the Latin one. */
 const FOREIGN_FROM = 0x250;
-/** A letter in a window: its last bits, which part `a` to `z`. Gaps, marks and digits share some of theirs. */
+/**
+ * The number of bits that a letter takes in a window. Its last bits distinguish `a` to `z`; gaps, marks and digits can share bits with
+ * letters.
+ */
 const LETTER_BITS = 5;
 const LETTERS = 1 << LETTER_BITS;
-/** Letters of a window, by which a piece is looked for. */
+/** The number of letters in a window. Pieces are found by their first window. */
 const WINDOW = 4;
 const WINDOW_MASK = (1 << (WINDOW * LETTER_BITS)) - 1;
-/** Bits of the place of a window in the filter. */
+/** The number of bits in the filter's index of a window. */
 const FILTER_BITS = 15;
 const OWNERS_MAX = 32;
 const ALL = -1;
 
 /**
- * Finds whose pieces occur in a text, in one pass. The window of the last letters, a number, is looked up in a filter of bits, as
- * Bloom's (https://doi.org/10.1145/362686.362692), which has few places and mostly says no; only else in a map.
- * It may find too many owners, never too few.
+ * Finds the owners whose pieces occur in a text, in one pass. It keeps the last letters as a number, the window. A bit filter, like a Bloom
+ * filter (https://doi.org/10.1145/362686.362692), excludes most windows; only the others are looked up in a map. It may find too many
+ * owners, but never too few.
  */
 export class PieceFinder {
-  /** The owners that need no piece, or one that is too short to be looked for. Owners are bits of a number. */
+  /** The owners that need no piece, or whose piece is too short to be searched. Each owner is a bit of the number. */
   #always = 0;
   readonly #filter = new Int32Array(1 << (FILTER_BITS - 5));
-  /** By window, the owners of pieces that begin with it. */
+  /** For each window, the owners of pieces that begin with it. */
   readonly #owners = new Map<number, number>();
 
-  /** @param pieces of each owner, at most 32; null for an owner that needs none */
+  /** @param pieces the pieces of each owner, for at most 32 owners; null for an owner that needs none */
   constructor(pieces: readonly (readonly string[] | null)[]) {
     if (pieces.length > OWNERS_MAX) throw new RangeError(`more than ${OWNERS_MAX} owners`);
     for (const [place, own] of pieces.entries()) for (const piece of own ?? ['']) this.#add(piece, 1 << place);
@@ -34,12 +37,12 @@ export class PieceFinder {
 
   #add(piece: string, owner: number): void {
     const letters = Array.from({ length: piece.length }, (_, at) => FOLDED[piece.charCodeAt(at)]!);
-    // Its letters count for all.
+    // `find` returns all owners for a text with such letters, so this piece needs no window.
     if (letters.some((letter) => letter >= FOREIGN_FROM)) return;
     const window = letters.slice(0, WINDOW).reduce(windowWith, 0);
     if (letters.length >= WINDOW) this.#addWindow(window, owner);
     else if (letters.length < WINDOW - 1) this.#always |= owner;
-    // Any letter may stand before a piece that lacks one.
+    // The piece is one letter shorter than a window, so any letter may be before it.
     else
       for (let before = 0; before < LETTERS; before++)
         this.#addWindow((before << ((WINDOW - 1) * LETTER_BITS)) | window, owner);
@@ -52,8 +55,8 @@ export class PieceFinder {
   }
 
   /**
-   * Returns the owners with a piece in one of the ranges, in any case, each as the bit of its place. A letter of another alphabet
-   * counts for all.
+   * Returns the owners with a piece in one of the ranges, ignoring case, each as the bit of its index. If a range has a letter of another
+   * alphabet, it returns all owners.
    */
   find(text: string, ranges: readonly QuestionRange[]): number {
     const filter = this.#filter;
@@ -73,11 +76,11 @@ export class PieceFinder {
   }
 }
 
-/** A window with the next letter, without the first. */
+/** Returns the window after the next letter: the oldest letter leaves it. */
 const windowWith = (window: number, letter: number): number =>
   ((window << LETTER_BITS) | (letter & (LETTERS - 1))) & WINDOW_MASK;
 
-/** 2 to the power of 32, over the golden ratio, as a signed number. */
+/** 2^32 divided by the golden ratio, as a signed number. */
 const SPREAD = 0x9e3779b1 | 0;
-/** The place of a window in the filter. */
+/** Returns the filter's index of a window. */
 const placeOf = (window: number): number => Math.imul(window, SPREAD) >>> (32 - FILTER_BITS);

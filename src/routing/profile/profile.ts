@@ -16,13 +16,13 @@ export interface Profile
 /** Reads the size and the intent of a request. Pure. */
 export const profile = (request: ModelRequest): Profile => profileOf(measure(request), readIntent(request));
 
-/** The profile of a request of this size and intent. */
+/** Combines the size and the intent of a request into its profile. */
 export function profileOf(size: RequestSize, intent: Intent): Profile {
   const { task, mix, difficulty, naturalLanguage, languagesSeen, output } = intent;
   return {
     task,
     mix,
-    // Media are not read.
+    // Images, audio and files are not read, so their difficulty is unknown.
     difficulty: hasMedia(size) ? 'usual' : difficulty,
     naturalLanguage,
     languagesSeen,

@@ -1,9 +1,9 @@
 import { DIGIT, FOLDED, GAP, MARK } from './letters.ts';
 
 /**
- * Reads the number at `from`: `1,500`, `3/8`, a date, time or telephone number. The `value` of a range is its end.
- * @returns with `to` behind its last digit; no quantity for dates, times, versions and telephone numbers; an operand where an
- *   operator stands next to it
+ * Reads the number at `from`, such as `1,500`, `3/8`, a date, a time or a telephone number. For a range, `value` is its end.
+ * @returns the number, with `to` after its last digit. Dates, times, versions and telephone numbers are not quantities. A number next to an
+ * operator is an operand.
  */
 export function numberAt(text: string, from: number, to: number) {
   let at = from;
@@ -27,7 +27,7 @@ export function numberAt(text: string, from: number, to: number) {
   return { value, to: at, isQuantity: joints <= 1, isOperand };
 }
 
-/** Counts digits, up to 4: three make thousands, others a fraction. */
+/** Counts digits, up to 4. A group of three means thousands; other counts mean a fraction. */
 function digitsFrom(text: string, from: number, to: number): number {
   let at = from;
   while (at < to && at < from + 4 && FOLDED[text.charCodeAt(at)] === DIGIT) at++;
@@ -37,7 +37,7 @@ function digitsFrom(text: string, from: number, to: number): number {
 const SLASH = 0x2f;
 const COLON = 0x3a;
 const HYPHEN = 0x2d;
-/** Between the ends of a range. */
+/** The dash between the ends of a range. */
 const DASH = 0x2013;
 const POINT = 0x2e;
 const COMMA = 0x2c;
@@ -46,17 +46,17 @@ const MINUS = 0x2212;
 function digitOf(code: number): number {
   if (code < 0x3a) return code - 0x30;
   if (code >= 0xff10) return code - 0xff10;
-  // Arabic digits begin a row of 16 code points; Persian and Indic digits begin one too, or stand at its index 6.
+  // Arabic digits begin at a multiple of 16; Persian and Indic digits begin at a multiple of 16 or 6 code points later.
   return (code - (code < 0x0700 ? 0 : 6)) & 0xf;
 }
 
-/** Operators that are always arithmetic; that need an operand on both sides; that need blanks as well. */
+/** Operators that are always arithmetic; operators that need an operand on both sides; operators that also need spaces. */
 const SURE = new Set([...'^=√'].map((sign) => sign.charCodeAt(0)));
 const JOINING = new Set([...'+*×÷'].map((sign) => sign.charCodeAt(0)));
 const LOOSE = new Set([...'-/−'].map((sign) => sign.charCodeAt(0)));
 const PERCENT = 0x25;
 
-/** Whether an operator with an operand stands there, perhaps behind a blank. */
+/** Returns whether an operator with an operand is next to the position, possibly after a space. */
 function hasOperator(text: string, from: number, step: -1 | 1): boolean {
   const hasBlank = text.charCodeAt(from) === 0x20;
   const place = hasBlank ? from + step : from;
@@ -67,11 +67,11 @@ function hasOperator(text: string, from: number, step: -1 | 1): boolean {
   const next = text.charCodeAt(place + step);
   const beyond = next === 0x20 ? text.charCodeAt(place + 2 * step) : next;
   if (JOINING.has(sign)) return FOLDED[beyond]! >= DIGIT || beyond === 0x28 || beyond === 0x29;
-  // Without blanks these join dates and ranges.
+  // Without spaces, these characters join dates and ranges.
   return hasBlank && FOLDED[beyond] === DIGIT && LOOSE.has(sign);
 }
 
-/** "15 % of 80". */
+/** Returns whether a digit is near the position, as in "15 % of 80". */
 function hasDigitNear(text: string, from: number): boolean {
   for (let at = from; at < from + 8 && at < text.length; at++) if (FOLDED[text.charCodeAt(at)] === DIGIT) return true;
   return false;
@@ -89,13 +89,13 @@ const QUOTES: Readonly<Record<string, string>> = {
   '‘': '’',
 };
 
-/** The end of the quotation that begins at `at`; 0 where none does. */
+/** Returns the end of the quotation that begins at `at`; 0 if no quotation begins there. */
 export function quoteEnd(text: string, at: number, to: number): number {
   const open = text.charAt(at);
   const closing = QUOTES[open];
   if (closing === undefined) return 0;
   const isPlain = open === "'" || open === '"';
-  // An apostrophe, or inches.
+  // A quotation mark directly after a letter or digit is an apostrophe or means inches.
   if (isPlain && isLetter(text, at - 1)) return 0;
   for (const close of closing) {
     let end = text.indexOf(close, at + 3);
@@ -105,16 +105,16 @@ export function quoteEnd(text: string, at: number, to: number): number {
   return 0;
 }
 
-/** Signs that code and formulas begin with; most punctuation has none. */
+/** Characters that begin code and formulas. Most punctuation characters do not. */
 const OF_CODE = new Uint8Array(0x10000);
 for (const sign of '(_=&|:-^\\$↦→') OF_CODE[sign.charCodeAt(0)] = 1;
-// ℝ and its kin, and mathematical operators.
+// Letter-like symbols such as ℝ, and mathematical operators.
 OF_CODE.fill(1, 0x2102, 0x2125).fill(1, 0x2200, 0x2300);
 
-/** Whether `isDefinition`, `isSymbol`, `isFlag` or `isLatex` may hold for a sign: a fast first test. */
+/** Returns whether `isDefinition`, `isSymbol`, `isFlag` or `isLatex` may be true for a character. It is a fast first test. */
 export const mayBeOfCode = (code: number): boolean => OF_CODE[code] === 1;
 
-/** Operators and names that only code has: `==`, `=>`, `f()`, `a_b`, `&&`, `::`. */
+/** Returns whether an operator or name that only code has begins here: `==`, `=>`, `f()`, `a_b`, `&&`, `::`. */
 export function isSymbol(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   const next = text.charCodeAt(at + 1);
@@ -124,14 +124,14 @@ export function isSymbol(text: string, at: number): boolean {
   return (code === 0x26 || code === 0x7c || code === COLON) && next === code;
 }
 
-/** Whether it ends a sentence, not only a number or a name. */
+/** Returns whether the character ends a sentence, not only a number or a name. */
 export function isSentenceEnd(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   if (code === 0x3002 || code === 0xff1f || code === 0xff01) return true;
   return (code === POINT || code === 0x3f || code === 0x21) && text.charCodeAt(at + 1) <= 0x20;
 }
 
-/** An option of a command: `-n`, `--name`. */
+/** Returns whether an option of a command begins here: `-n`, `--name`. */
 export function isFlag(text: string, at: number): boolean {
   const next = text.charCodeAt(at + 1);
   return (
@@ -139,13 +139,13 @@ export function isFlag(text: string, at: number): boolean {
   );
 }
 
-/** A LaTeX command, the dollar that begins a formula, a power, or a mathematical symbol. */
+/** Returns whether a LaTeX command, a formula in dollar signs, a power or a mathematical symbol begins here. */
 export function isLatex(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   const next = text.charCodeAt(at + 1);
   if (code >= 0x2200 && code < 0x2300) return code !== MINUS;
   if (code === 0x28) return isApplied(text, at);
-  // ℝ and its kin, and the arrow of a map.
+  // Letter-like symbols such as ℝ, and the arrow ↦.
   if ((code >= 0x2102 && code < 0x2125) || code === 0x21a6) return true;
   if (code === 0x2192) return isLetter(text, at - 1) || isLetter(text, at + 1);
   if (code === 0x5e) return FOLDED[text.charCodeAt(at - 1)]! >= DIGIT && FOLDED[next]! >= DIGIT;
@@ -153,11 +153,14 @@ export function isLatex(text: string, at: number): boolean {
   return code === 0x24 && (next === 0x24 || next === 0x5c || isLetter(text, at + 1));
 }
 
-/** `f(x)`: a function of one letter with its argument. */
+/** Returns whether a function of one letter with an argument is here: `f(x)`. */
 const isApplied = (text: string, at: number): boolean =>
   isLetter(text, at - 1) && FOLDED[text.charCodeAt(at - 2)]! <= MARK && FOLDED[text.charCodeAt(at + 1)]! >= DIGIT;
 
-/** Names of errors: `KeyError`, `IOException`; and of states in three words or more: `CrashLoopBackOff`. */
+/**
+ * Returns whether a word is the name of an error, such as `KeyError` or `IOException`, or of a state in three or more words, such as
+ * `CrashLoopBackOff`.
+ */
 export function isErrorName(text: string, from: number, to: number): boolean {
   let capitals = 0;
   for (let at = from; at < to && capitals >= 0; at++)
@@ -174,7 +177,7 @@ const isCapital = (text: string, at: number): boolean => {
 };
 const isLetter = (text: string, at: number): boolean => FOLDED[text.charCodeAt(at)]! > DIGIT;
 
-/** Whether a word is a name in a formula: `sin(x)`, `e^x`, `\in`, `d_1`. Such words are no sign of a natural language. */
+/** Returns whether a word is a name in a formula: `sin(x)`, `e^x`, `\in`, `d_1`. Such a word does not indicate a natural language. */
 export function isOfFormula(text: string, from: number, to: number): boolean {
   const next = text.charCodeAt(to);
   if (next === 0x28 || next === 0x5e || next === 0x5f) return true;
@@ -182,11 +185,11 @@ export function isOfFormula(text: string, from: number, to: number): boolean {
   return before === 0x5c || before === 0x5e || before === 0x5f;
 }
 
-/** A definition of a function. `function f(x)` may be mathematics, unless a block follows. */
+/** Matches the definition of a function. `function f(x)` may also be mathematics, unless a block follows. */
 const DEFINES = /\b(?:(?:def|fn|func)\s+\w+|function\s+\w*)$/;
 const BLOCK = /^\([^()]{0,80}\)\s*(?:->\s*\w+\s*)?[:{]/;
 
-/** Whether a parenthesis opens the parameters of a function of code. */
+/** Returns whether a parenthesis opens the parameters of a function in code. */
 export function isDefinition(text: string, at: number): boolean {
   if (text.charCodeAt(at) !== 0x28) return false;
   return DEFINES.test(text.slice(Math.max(0, at - 48), at)) && BLOCK.test(text.slice(at, at + 120));

@@ -3,35 +3,35 @@ import { type QuestionText, skipBlanks } from './question.ts';
 
 type AskingLines = Pick<QuestionText, 'text' | 'lines' | 'length'>;
 
-/** The form of a question without its words: counts in its head and tail. */
+/** The form of a question without its words: counts of characters and items in its head and tail. */
 export type QuestionShape = ReturnType<typeof shapeBefore>;
 
 const shapeBefore = ({ lines, length }: AskingLines) => ({
   commas: 0,
-  /** Commas a few words behind another: "sport, culture, business". */
+  /** The number of commas that follow another comma within a few words: "sport, culture, business". */
   listed: 0,
-  /** Slashes and bars between words: "high / low". */
+  /** The number of slashes and bars between words: "high / low". */
   slashes: 0,
-  /** Ends of sentences. */
+  /** The number of sentence ends. */
   sentences: 0,
-  /** Words within sentences that begin with a capital. */
+  /** The number of capitalized words within sentences. */
   capitals: 0,
   lines: Math.max(0, lines.length - 1),
   paragraphs: 0,
-  /** Lines that begin with a bullet or a number. */
+  /** The number of lines that begin with a bullet or a number. */
   items: 0,
-  /** Multiple choice, lettered in order: "A. … B. …", "(a) … (b) …". */
+  /** The number of multiple-choice options, lettered in order: "A. … B. …", "(a) … (b) …". */
   choices: 0,
-  /** Signs of addresses and accounts. */
+  /** The number of `@` characters, which occur in addresses and account names. */
   ats: 0,
-  /** UTF-16 code units of the lines that ask. */
+  /** The number of UTF-16 code units in the lines that ask. */
   length,
 });
 
-/** Characters read of the beginning and of the end. */
+/** The number of characters read at the beginning and at the end. */
 const HEAD = 400;
 const TAIL = 300;
-/** Most characters of an item in a list of choices. */
+/** The maximum length of an item in a list of options, in characters. */
 const ITEM = 30;
 
 /** Reads the form of a question. Pure; the time is bounded. */
@@ -41,7 +41,7 @@ export function shapeOf(asking: AskingLines): QuestionShape {
   let passed = 0;
   let behind = Number.POSITIVE_INFINITY;
   for (const { from, to } of lines) {
-    // A blank line, not a block that was skipped.
+    // A gap of this size is a blank line; a larger gap is a block that was skipped.
     if (from - behind > 1 && from - behind <= 4) shape.paragraphs++;
     behind = to;
     const head = Math.min(to, from + Math.max(0, HEAD - passed));
@@ -53,7 +53,7 @@ export function shapeOf(asking: AskingLines): QuestionShape {
   return shape;
 }
 
-/** Kinds of characters that count or end what counts. Most characters are of none: kind 0. */
+/** The kinds of characters that are counted or that end a counted item. Most characters have kind 0. */
 const CAPITAL = 1;
 const COMMA = 2;
 const END = 3;
@@ -61,7 +61,7 @@ const CLOSE = 4;
 const SLASH = 5;
 const AT = 6;
 const KINDS = new Uint8Array(0x10000);
-// Some of these letters are small ones with accents.
+// Some of these letters are lower-case letters with accents, which `isCapital` excludes later.
 for (let code = 0; code < KINDS.length; code++) if (isLetter(code) && FOLDED[code] !== code) KINDS[code] = CAPITAL;
 for (const [kind, signs] of Object.entries({
   [COMMA]: ',;،，、；',
@@ -74,8 +74,8 @@ for (const [kind, signs] of Object.entries({
 const BULLETS: ReadonlySet<number> = new Set([...'-*•–'].map((sign) => sign.charCodeAt(0)));
 
 /**
- * Reads a line, or a part of one. It looks back from the characters that count, which are few: the processor cannot predict where words
- * end, so a loop from word to word takes twice as long.
+ * Reads a line, or a part of one. It looks back from the few characters that count instead of going from word to word: the processor cannot
+ * predict where words end, so a loop over words takes twice as long.
  */
 function look(shape: QuestionShape, text: string, from: number, to: number): void {
   const first = skipBlanks(text, from, to);
@@ -100,7 +100,7 @@ function look(shape: QuestionShape, text: string, from: number, to: number): voi
   }
 }
 
-/** The character before a place, blanks left out. The line must have one. */
+/** Returns the last non-blank character before a position. The line must have one. */
 function lastBefore(text: string, at: number): number {
   let before = at - 1;
   while (text.charCodeAt(before) === BLANK) before--;
@@ -118,11 +118,11 @@ const isCapital = (code: number): boolean => {
   return !isUnspaced(code) && String.fromCharCode(code).toLowerCase() !== String.fromCharCode(code);
 };
 
-/** Whether a word begins there that does not begin a sentence. */
+/** Returns whether a word begins at a position but does not begin a sentence. */
 const isWithinSentence = (text: string, at: number): boolean =>
   !isWordUnit(text.charCodeAt(at - 1)) && KINDS[lastBefore(text, at)] !== END;
 
-/** Whether a line begins with a bullet, `1.` or `2)`. */
+/** Returns whether a line begins with a bullet, `1.` or `2)`. */
 function isItem(text: string, at: number, to: number): boolean {
   if (at >= to) return false;
   const code = text.charCodeAt(at);
@@ -132,7 +132,7 @@ function isItem(text: string, at: number, to: number): boolean {
   return next === 0x2e || next === 0x29;
 }
 
-/** Whether `A.`, `b)` or `C:` ends there: a letter by itself, in its turn. */
+/** Returns whether an option such as `A.`, `b)` or `C:` ends here: a single letter that is next in order. */
 function isChoice(text: string, from: number, at: number, turn: number): boolean {
   const close = text.charCodeAt(at);
   if (close !== 0x2e && close !== 0x29 && close !== 0x3a) return false;
@@ -142,7 +142,7 @@ function isChoice(text: string, from: number, at: number, turn: number): boolean
   return at - 1 === from || !isWordUnit(text.charCodeAt(at - 2));
 }
 
-/** A point within a number or a name ends no sentence. */
+/** Returns whether a point ends a sentence. A point within a number or a name does not. */
 function isEnd(text: string, at: number, to: number): boolean {
   const code = text.charCodeAt(at);
   return code >= 0x80 || at + 1 >= to || text.charCodeAt(at + 1) <= 0x20;

@@ -15,52 +15,52 @@ export type QuestionText = ReturnType<typeof unreadQuestion>;
 const noRanges = (): QuestionRange[] => [];
 
 const unreadQuestion = (text: string, size: number) => ({
-  /** The message, or its head and tail. */
+  /** The message, or its head and tail if it is long. */
   text,
-  /** Lines that ask, in order. */
+  /** The lines that ask, in order. */
   lines: noRanges(),
-  /** Lines of code. They count as lines that ask where there are no others. */
+  /** The lines of code. They count as lines that ask if there are no others. */
   code: noRanges(),
-  /** UTF-16 code units of the lines that ask. */
+  /** The number of UTF-16 code units in the lines that ask. */
   length: 0,
-  /** UTF-16 code units of the whole message. */
+  /** The number of UTF-16 code units in the whole message. */
   size,
-  /** In a long text only the first paragraph, up to `head`, and the last one, from `tail`, are read as asking. */
+  /** In a long text, only the first paragraph (up to `head`) and the last paragraph (from `tail`) count as asking. */
   head: text.length,
   tail: text.length,
-  /** Lines of code outside of fences. */
+  /** The number of code lines outside of fences. */
   codeLines: 0,
-  /** Fences with code. */
+  /** The number of fences with code. */
   codeFences: 0,
-  /** Fences and blocks without code: logs, tables, documents. */
+  /** The number of fences and blocks without code: logs, tables, documents. */
   documents: 0,
-  /** Blocks with code. */
+  /** The number of blocks with code. */
   codeDocuments: 0,
-  /** Programming languages named by fences. */
+  /** The programming languages that fences name. */
   fenced: NO_FENCES,
-  /** Programming languages of lines of code, with counts. */
+  /** The programming languages of code lines, with counts. */
   languages: NO_LANGUAGES,
 });
 
-/** Characters read of a message's head and tail. */
+/** The number of characters read of a message's head and tail. */
 const HEAD = 1_200;
 const TAIL = 800;
-/** Characters read of each edge of a long question; length from which one of several lines is long. */
+/** The number of characters read at each end of a long question. A question of several lines is long from this length on. */
 const EDGE = 320;
 const LONG = 450;
 
-/** Padding around the text, so that reading a neighbour never leaves the string, which would be slow. */
+/** Padding around the text. Without it, reading a neighbouring character could leave the string, which is slow. */
 const PAD = '\n\n\n';
 
 const { asking: ASKING, harness: HARNESS, markup: MARKUP } = expressionsOf(file);
 const OPENING = /<([a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,200})?>/iy;
 const FENCE = '```';
 
-/** Those of most messages. */
+/** Most messages contain no code, so they share this empty map. */
 const NO_LANGUAGES: ReadonlyMap<string, number> = new Map();
 const NO_FENCES: readonly string[] = [];
 
-/** Splits a message. `unwrapped`: for a message of nothing but blocks, which then hold the question. */
+/** Splits a message. Set `unwrapped` for a message that consists only of blocks, which then contain the question. */
 export function readQuestion(message: string, unwrapped = false): QuestionText {
   const { from, to, shown } = unwrapped ? { from: 0, to: message.length, shown: [] } : withoutOuterBlocks(message);
   const isCut = to - from > HEAD + TAIL;
@@ -84,14 +84,17 @@ export function readQuestion(message: string, unwrapped = false): QuestionText {
   return question;
 }
 
-/** The end of the first paragraph (1) or the start of the last one (-1), at most `EDGE` characters away. */
+/**
+ * Returns the end of the first paragraph (step 1) or the start of the last one (step -1), at most `EDGE` characters from the end of the
+ * text.
+ */
 function edge(lines: readonly QuestionRange[], step: 1 | -1): number {
   let at = step > 0 ? 0 : lines.length - 1;
   const first = step > 0 ? lines[at]!.from : lines[at]!.to;
   for (; lines[at + step]; at += step) {
     const { from, to } = lines[at]!;
     const next = lines[at + step]!;
-    // A blank line lies between.
+    // A blank line separates the two lines.
     if (step > 0 ? next.from - to > 1 : from - next.to > 1) break;
     if (Math.abs((step > 0 ? to : from) - first) > EDGE) break;
   }
@@ -99,7 +102,7 @@ function edge(lines: readonly QuestionRange[], step: 1 | -1): number {
   return Math.abs(end - first) > EDGE ? first + step * EDGE : end;
 }
 
-/** The message without the blocks at its start and end, of any length. */
+/** Returns the message without the blocks at its start and end, regardless of their length. */
 function withoutOuterBlocks(message: string): QuestionRange & { readonly shown: readonly QuestionRange[] } {
   let from = 0;
   let to = message.length;
@@ -128,13 +131,13 @@ function withoutOuterBlocks(message: string): QuestionRange & { readonly shown: 
   return { from, to: Math.max(from, to), shown };
 }
 
-/** A message without the blocks that the caller's software adds. */
+/** Returns a message without the blocks that the caller's software adds. */
 export function withoutHarness(message: string): string {
   const { from, to, shown } = withoutOuterBlocks(message);
   return [...shown, { from, to }].map((part) => message.slice(part.from, part.to)).join('\n');
 }
 
-/** The name of the block that opens at `at`; null where none does, or it asks, or it is markup. */
+/** Returns the name of the block that opens at `at`. Returns null if no block opens there, if the block asks, or if it is markup. */
 function blockAt(message: string, at: number): string | null {
   if (at >= message.length || message.charCodeAt(at) !== 0x3c) return null;
   OPENING.lastIndex = at;
@@ -153,7 +156,7 @@ function lineEnd(text: string, from: number, to: number): number {
   return newline < 0 || newline > to ? to : newline;
 }
 
-/** The first character that is neither a blank nor a control character. */
+/** Returns the position of the first character that is neither a blank nor a control character. */
 export function skipBlanks(text: string, from: number, to: number): number {
   let at = from;
   while (at < to && text.charCodeAt(at) <= 0x20) at++;
@@ -161,7 +164,7 @@ export function skipBlanks(text: string, from: number, to: number): number {
 }
 
 interface Window {
-  /** Whether the message ends with it. */
+  /** Whether the message ends with this window. */
   readonly isTail: boolean;
   readonly unwrapped: boolean;
 }
@@ -170,7 +173,7 @@ const HEAD_WINDOW: Window = { isTail: false, unwrapped: false };
 const TAIL_WINDOW: Window = { isTail: true, unwrapped: false };
 const UNWRAPPED: Window = { isTail: true, unwrapped: true };
 
-/** Reads a window line by line. */
+/** Reads a window of the message line by line. */
 function addWindow(question: QuestionText, from: number, to: number, window: Window): void {
   const { text } = question;
   const before = question.lines.length;
@@ -198,10 +201,10 @@ function addWindow(question: QuestionText, from: number, to: number, window: Win
   }
 }
 
-/** Lines of code that settle the language; from then on a cheaper test for code is enough. */
+/** The number of code lines that are enough to determine the language. After them, a cheaper test for code is used. */
 const ENOUGH = 3;
 
-/** Adds a line; returns whether it is code. */
+/** Adds a line and returns whether it is code. */
 function addLine(question: QuestionText, from: number, first: number, end: number, afterCode: boolean): boolean {
   if (first >= end) return afterCode;
   const { text } = question;
@@ -219,7 +222,7 @@ function addLine(question: QuestionText, from: number, first: number, end: numbe
   return true;
 }
 
-/** `}`, `)`, `]` continue code. */
+/** `}`, `)` and `]`, which continue code. */
 const CLOSING: ReadonlySet<number> = new Set([0x7d, 0x29, 0x5d]);
 
 function addAskingLine(question: QuestionText, from: number, to: number): void {
@@ -233,10 +236,10 @@ function countLanguage(question: QuestionText, language: string): void {
   question.languages = new Map(languages).set(language, (languages.get(language) ?? 0) + 1);
 }
 
-/** Lines of a fence or block that are read to find its language. */
+/** The number of lines of a fence or block that are read to find its language. */
 const FENCE_LINES = 6;
 
-/** The languages of the first lines that are code; '' for an unclear one. */
+/** Yields the languages of the first lines that are code; '' for an unclear language. */
 function* languagesOfCode(text: string, from: number, to: number): Generator<string> {
   let line = from;
   for (let left = FENCE_LINES; line < to && left > 0; left--) {
@@ -247,7 +250,7 @@ function* languagesOfCode(text: string, from: number, to: number): Generator<str
   }
 }
 
-/** Reads a fence and returns the offset behind it. */
+/** Reads a fence and returns the offset after it. */
 function addFence(question: QuestionText, from: number, to: number): number {
   const { text } = question;
   const close = text.indexOf(FENCE, from + FENCE.length);
@@ -269,7 +272,7 @@ function addFence(question: QuestionText, from: number, to: number): number {
   return end === to ? to : end + FENCE.length;
 }
 
-/** Reads a tag at the start of a line and returns the offset behind its block, or `at` where it opens none. */
+/** Reads a tag at the start of a line and returns the offset after its block, or `at` if the tag opens no block. */
 function addBlock(question: QuestionText, at: number, before: number, to: number, window: Window): number {
   const { text } = question;
   if (text.charCodeAt(at + 1) === 0x2f)
@@ -294,13 +297,13 @@ function addBlock(question: QuestionText, at: number, before: number, to: number
   return to;
 }
 
-/** Adds a block of material; it counts as code where one of its first lines is code. */
+/** Adds a block of material. It counts as code if one of its first lines is code. */
 function addDocument(question: QuestionText, text: string, from: number, to: number): void {
   question.documents++;
   if (!languagesOfCode(text, from, to).next().done) question.codeDocuments++;
 }
 
-/** Reads an end tag without a start tag in the window: everything before it was within the block. */
+/** Reads an end tag whose start tag is outside of the window: everything before it belongs to the block. */
 function closeBlock(question: QuestionText, at: number, before: number, to: number): number {
   const { text } = question;
   const end = text.indexOf('>', at);
@@ -312,7 +315,7 @@ function closeBlock(question: QuestionText, at: number, before: number, to: numb
   return end + 1;
 }
 
-/** Removes the lines from index `before` on, and all code: they are material. */
+/** Removes the lines from index `before` on, and all code, because they are material. */
 function forget(question: QuestionText, before: number): void {
   while (question.lines.length > before) {
     const { from, to } = question.lines.pop()!;

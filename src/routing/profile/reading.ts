@@ -22,61 +22,61 @@ import { isPreposition, wordBefore } from './word-before.ts';
 
 const { shown: SHOWN, after_text: AFTER_TEXT, asked: ASKED, second_verb: SECOND_VERB, no_target: NO_TARGET } = WEIGHT;
 
-/** Characters from a verb to its object behind it; half as many before it. */
+/** The maximum distance from a verb to an object after it, in characters. For an object before the verb it is half of this. */
 const REACH = 80;
-/** Signs among the first words of a sentence open it. */
+/** A sign among the first words of a sentence opens the sentence. */
 const OPENING_WORDS = 4;
-/** Characters from the start within which "and" continues the conversation. */
+/** The number of characters from the start within which "and" continues the conversation. */
 const ALSO_WITHIN = 6;
-/** Characters from either end within which thanks count. */
+/** The number of characters from either end within which thanks count. */
 const THANKS_WITHIN = 14;
 
-/** Most questions name nothing. */
+/** Most questions name nothing, so they share this empty list. */
 const NO_NAMES: readonly string[] = [];
 
-/** The votes and the stems of the question that is being read; it has fewer words. */
+/** The votes and the stems of the question that is being read. A question has fewer words than this buffer. */
 const ballot = new Ballot();
 const stemsRead = new Int32Array(4_096);
 
-/** The signs in the words of a question, read once. A word that asks has weight 1. */
+/** The signs in the words of a question, read once. A word in a line that asks has weight 1. */
 export class QuestionReading {
-  /** Weights in the order of `SIGNS`. */
+  /** The weights of the signs, in the order of `SIGNS`. */
   readonly signs = new Float64Array(SIGNS.length);
-  /** 1 for each sign that opens a sentence. */
+  /** Has the value 1 for each sign that opens a sentence. */
   readonly openings = new Uint8Array(SIGNS.length);
-  /** The natural language; null where no word tells. */
+  /** The natural language; null if no word indicates one. */
   readonly naturalLanguage: string | null;
   /** Programming languages by canonical name. */
   languages = NO_NAMES;
-  /** Programming languages whose names are everyday words too. */
+  /** Programming languages whose names are also everyday words. */
   homographs = NO_NAMES;
-  /** Topics of tools: names of `tool-topics.json`. */
+  /** Topics of tools, as named in `tool-topics.json`. */
   topics = NO_NAMES;
-  /** Certainty that a programming language is named, 0..1. */
+  /** The certainty that the question names a programming language, 0..1. */
   named = 0;
   words = 0;
-  /** Words without meaning of their own: articles, pronouns, question words. */
+  /** The number of words without a meaning of their own: articles, pronouns, question words. */
   functionWords = 0;
-  /** Quantities. */
+  /** The number of quantities. */
   numbers = 0;
-  /** Operands. */
+  /** The number of operands. */
   formulas = 0;
   latex = 0;
-  /** Operators of code; options of commands; backticks. */
+  /** The numbers of code operators, of command options and of backticks. */
   symbols = 0;
   flags = 0;
   ticks = 0;
   quotes = 0;
   asksMark = false;
-  /** Whether something stands behind a colon. */
+  /** Whether text follows a colon. */
   colon = false;
-  /** Whether that is the text to work on. */
+  /** Whether the text after the colon is the text to work on. */
   hasText = false;
-  /** Sign of the first verb that names a task; -1 for none. */
+  /** The sign of the first verb that names a task; -1 for none. */
   lead = -1;
-  /** Sign of the noun that is to be made; -1 for none. */
+  /** The sign of the noun for the thing to create; -1 for none. */
   object = -1;
-  /** Hashed stems of the words; the first two words have a second entry for their position. */
+  /** Hashed stems of the words. The first two words have a second entry for their position. */
   readonly stems: Int32Array;
   readonly length = new AnswerLength();
 
@@ -93,7 +93,7 @@ export class QuestionReading {
   #numberFrom = -1;
   #numberEnd = -1;
   #homographAt = -1;
-  /** Words since the sentence began. */
+  /** The number of words since the sentence began. */
   #position = 0;
 
   constructor({ text, lines, length, head, tail }: QuestionText) {
@@ -101,7 +101,7 @@ export class QuestionReading {
     ballot.clear();
     this.#start = lines[0]?.from ?? 0;
     this.#end = lines.at(-1)?.to ?? 0;
-    // In nothing but code, names and comments still tell the natural language.
+    // If the message is nothing but code, its names and comments still indicate the natural language.
     let weight = length === 0 ? SHOWN : 1;
     let passed = 0;
     let isTail = false;
@@ -121,7 +121,7 @@ export class QuestionReading {
     this.naturalLanguage = likeliest(ballot.votes);
   }
 
-  /** A long text whose start does not ask asks at its end. */
+  /** Resets what was read at the start of a long text that does not ask there, because such a text asks at its end. */
   #forget(): void {
     if (this.lead < 0)
       for (let sign = 0; sign < SIGNS.length; sign++) if (hasRole(sign, THING)) this.signs[sign]! *= 0.4;
@@ -155,11 +155,11 @@ export class QuestionReading {
         at++;
       }
     }
-    // The user's language is that of the line that names the task, not that of the text.
+    // The line that names the task is in the user's language; the text to work on may be in another.
     if (this.lead >= 0 && lead < 0) ballot.votes[ballot.leader]! += 3;
   }
 
-  /** Reads a word and returns the offset behind it. */
+  /** Reads a word and returns the offset after it. */
   #word(from: number, to: number, first: number): number {
     const text = this.#text;
     if (isUnspaced(first)) {
@@ -195,19 +195,19 @@ export class QuestionReading {
     this.#position++;
     if (codes >= 0x80) this.#foreign(from, at, to);
     this.#stem(stem);
-    // The name of an error has a capital within.
+    // The name of an error has a capital letter within it.
     if (at - from > 6 && (capitals > 1 || (capitals === 1 && first >= 0x5b)) && isErrorName(text, from, at))
       this.symbols += 2;
     return at;
   }
 
-  /** Counts the letters of a word that not all languages have. */
+  /** Counts the letters of a word that only some languages have. */
   #foreign(from: number, end: number, to: number): void {
     for (let at = from; at < end; at++) {
       const code = this.#text.charCodeAt(at);
       if (code < 0x80) continue;
       this.#vote(code);
-      // Arabic joins articles and prepositions to a word.
+      // Arabic joins articles and prepositions to a word, so a word of the lexicon can begin a few letters later.
       if (code >= 0x0600 && code < 0x0700 && at > from && at <= from + 3) this.#find(at, to);
     }
   }
@@ -225,7 +225,7 @@ export class QuestionReading {
     const { value, to: end, isQuantity, isOperand } = numberAt(this.#text, from, to);
     if (isQuantity) this.numbers += this.#weight;
     if (isOperand) this.formulas += this.#weight;
-    // "2 000" is one number.
+    // "2 000" is a single number.
     const isGroup = end - from === 3 && from - this.#numberEnd === 1 && this.#number > 0 && this.#number < 1_000;
     this.#number = isGroup ? this.#number * 1_000 + value : value;
     if (!isGroup) this.#numberFrom = from;
@@ -233,7 +233,7 @@ export class QuestionReading {
     return end;
   }
 
-  /** Reads punctuation; returns the end of the quotation that begins here, 0 for none. */
+  /** Reads punctuation and returns the end of the quotation that begins here, or 0 for none. */
   #mark(at: number, to: number, code: number): number {
     const text = this.#text;
     if (code >= 0x80) this.#vote(code);
@@ -256,9 +256,9 @@ export class QuestionReading {
     return 0;
   }
 
-  /** The text behind a colon is the object of the task. */
+  /** Reads a colon. The text after it is the object of the task. */
   #colon(at: number, to: number): void {
-    // "Quiz:", "Q:" and "A:" are labels.
+    // "Quiz:", "Q:" and "A:" are labels, so no text to work on follows them.
     if (this.#weight < 1 || (this.#position <= 1 && this.lead < 0)) return;
     if (at - this.#start < 120) this.colon = true;
     if (at + 8 > to || !hasRole(this.lead, ON_TEXT)) return;
@@ -266,7 +266,7 @@ export class QuestionReading {
     this.#weight = SHOWN;
   }
 
-  /** Takes the meanings of all words and phrases that begin at `from`. */
+  /** Records the meanings of all words and phrases that begin at `from`. */
   #find(from: number, to: number): void {
     LEXICON.matchAt(this.#text, from, to);
     this.#matches(from);
@@ -276,7 +276,7 @@ export class QuestionReading {
     for (let nth = 0; nth < LEXICON.found; nth++) this.#match(LEXICON.groups[nth]!, from, LEXICON.ends[nth]!);
   }
 
-  /** Takes the meanings of a word in the recent language, and in English, whose nouns other languages borrow. */
+  /** Records the meanings of a word in the recent language, and in English, because other languages borrow English nouns. */
   #match(group: number, from: number, to: number): void {
     const { values } = LEXICON;
     const begin = group + 1;
@@ -319,7 +319,7 @@ export class QuestionReading {
         this.#nounAt = at;
       } else if ((sign === SIGN.make || sign === SIGN.write) && this.#made < 0) {
         this.#made = at;
-        // In languages with the verb last, its object stands before it.
+        // In languages that put the verb last, its object comes before it.
         if (this.#noun >= 0 && at - this.#nounAt <= REACH / 2) this.#make(this.#noun);
       } else if (hasRole(sign, LEAD)) {
         if (this.lead < 0) this.lead = sign;
@@ -329,14 +329,14 @@ export class QuestionReading {
     if (sign === SIGN.thanks && at - this.#start > THANKS_WITHIN && this.#end - at > THANKS_WITHIN) return;
     if (sign === SIGN.tongue) {
       const before = wordBefore(this.#text, at);
-      // "Under German law" is about Germany.
+      // In "under German law", German names a country and not a language.
       if (before === 'under') return;
       if (!isPreposition(before, this.#text.charCodeAt(at))) weight *= NO_TARGET;
     }
     this.signs[sign]! += weight;
   }
 
-  /** Makes the noun the object, unless another task was named before. */
+  /** Makes the noun the object, unless the text named another task before. */
   #make(noun: number): void {
     if (this.lead >= 0) return;
     this.lead = SIGN.make;
@@ -356,15 +356,18 @@ export class QuestionReading {
     } else if (sign === EXTENSION) {
       if (text.charCodeAt(from - 1) === 0x2e && text.charCodeAt(from - 2) > 0x20) this.#name(name);
     } else if (sign === NAME && text.charCodeAt(from - 1) !== 0x2e) {
-      // In scripts without blanks the start of a longer name is no name: 자바 in 자바스크립트.
+      // In scripts without spaces, the start of a longer name is not a name: 자바 (Java) in 자바스크립트 (JavaScript).
       if (from === this.#homographAt) this.homographs = this.homographs.slice(0, -1);
       this.#name(name);
-      // The snake, too, is a python.
+      // "Python" may also mean the snake, so the name in lower case is less certain.
       this.named = Math.max(this.named, isCapital || name !== 'python' || code >= 0x80 ? 1 : 0.4);
     } else if (sign === HOMOGRAPH) this.#homograph(name, from, to, isCapital);
   }
 
-  /** `c++` and `c#` are certain; "go", "c" and "r" must be capitals, and not begin the text. */
+  /**
+   * Reads a name that is also an everyday word. `c++` and `c#` are certain; "go", "c" and "r" must be capitalized and not at the start of
+   * the text.
+   */
   #homograph(name: string, from: number, to: number, isCapital: boolean): void {
     const text = this.#text;
     const next = text.charCodeAt(to);
@@ -374,11 +377,11 @@ export class QuestionReading {
       return;
     }
     if (name === 'fsharp') {
-      // "F#" is a key of music, too.
+      // "F#" may also be a key in music.
       if (next === 0x23 && isCapital && !this.homographs.includes(name)) this.homographs = [...this.homographs, name];
       return;
     }
-    // Korean writes JavaScript as one word, which begins as Java does.
+    // Korean writes JavaScript as one word that begins like Java.
     if (text.startsWith('스크립트', to)) return;
     if (name.length <= 2 && (!isCapital || from === this.#start || "'’.".includes(text.charAt(to)))) return;
     if (this.homographs.includes(name)) return;

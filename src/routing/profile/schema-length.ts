@@ -16,8 +16,8 @@ const numberAt = (schema: Schema, key: string): number | null =>
 const listAt = (schema: Schema, key: string): readonly unknown[] => listOf(schema[key]);
 
 /**
- * Expected tokens of a value of a JSON schema. Another property never lowers it. Pure; the time is linear in the size of
- * the schema, because each definition is measured once.
+ * Returns the expected tokens of a value that matches a JSON schema. Adding a property never lowers the result. Pure. The time is linear in
+ * the size of the schema, because each definition is measured once.
  */
 export function schemaTokens(schema: unknown): number {
   return Math.min(TOKENS_MAX, Math.ceil(new Measure(schema).of(schema, '', 0)));
@@ -25,14 +25,14 @@ export function schemaTokens(schema: unknown): number {
 
 class Measure {
   readonly #root: unknown;
-  /** Tokens by reference; 0 while it is measured, so that recursion ends. */
+  /** The tokens by reference; 0 while the referenced schema is being measured, so that recursion ends. */
   readonly #references = new Map<string, number>();
 
   constructor(root: unknown) {
     this.#root = root;
   }
 
-  /** `name`: of the property with this schema. */
+  /** Returns the expected tokens of a schema. `name` is the name of the property that has this schema. */
   of(schema: unknown, name: string, depth: number): number {
     if (!isObject(schema) || depth > DEPTH_MAX) return LENGTH.field_text_tokens;
     const one = this.#one(schema, name, depth);
@@ -108,7 +108,7 @@ function text(schema: Schema, name: string): number {
   return Math.min(TOKENS_MAX, Math.max(least, Math.min(most, usual))) + 2;
 }
 
-/** Resolves a reference into the same schema: `#/$defs/item`. */
+/** Resolves a reference within the same schema, such as `#/$defs/item`. */
 function resolveReference(root: unknown, reference: string): unknown {
   if (!reference.startsWith('#')) return null;
   let at = root;

@@ -2,30 +2,36 @@ import { neededPieces } from './needed-pieces.ts';
 import { PieceFinder } from './piece-finder.ts';
 import type { QuestionRange } from './question.ts';
 
-/** Texts that are read before their pieces are looked for: a start must not wait for the finder, which takes 20 ms. */
+/**
+ * The number of texts that are read before the piece finder is built. Building it takes 20 ms, which must not delay the start of the
+ * server.
+ */
 const READS_BEFORE = 16;
-/** Any expression may match. */
+/** All bits set: any expression may match. */
 const ANY = -1;
 
 /** Returns the text of some ranges in lower case. */
 export type WordingOf = (text: string, ranges: readonly QuestionRange[]) => string;
 
-/** Expressions that are tried on texts in lower case, each only where one of the pieces that it needs occurs. Most never are. */
+/**
+ * Expressions that are searched in lower-case texts. Each is only tried on a text that contains one of the pieces that it needs, so most
+ * are never tried.
+ */
 export class Expressions {
   readonly all: readonly RegExp[];
   readonly wordingOf: WordingOf;
   #finder: PieceFinder | null = null;
   #reads = 0;
 
-  /** @param wordingOf called only where an expression may match */
+  /** @param wordingOf called only if an expression may match */
   constructor(all: readonly RegExp[], wordingOf: WordingOf) {
     const foreign = all.find(({ ignoreCase }) => ignoreCase);
-    if (foreign) throw new Error(`texts are in lower case: ${foreign.source}`);
+    if (foreign) throw new Error(`an expression for lower-case texts has capital letters: ${foreign.source}`);
     this.all = all;
     this.wordingOf = wordingOf;
   }
 
-  /** Reads ranges of a text, in any case. */
+  /** Reads ranges of a text, ignoring case. */
   read(text: string, ranges: readonly QuestionRange[]): SearchText {
     if (this.#reads++ < READS_BEFORE) return new SearchText(this, text, ranges, ANY);
     this.#finder ??= new PieceFinder(this.all.map(neededPieces));
@@ -33,7 +39,7 @@ export class Expressions {
   }
 }
 
-/** A text in which expressions are looked for. They are named by their place among the `Expressions`. */
+/** A text in which expressions are searched. An expression is named by its index in `Expressions`. */
 export class SearchText {
   readonly #expressions: Expressions;
   readonly #source: string;
@@ -49,23 +55,23 @@ export class SearchText {
     this.#found = found;
   }
 
-  /** In lower case. */
+  /** The text in lower case. */
   get text(): string {
     this.#text ??= this.#expressions.wordingOf(this.#source, this.#ranges);
     return this.#text;
   }
 
-  /** Whether the text matches an expression. */
+  /** Returns whether the text matches an expression. */
   has(expression: number): boolean {
     return this.mayHave(expression) && this.#expressions.all[expression]!.test(this.text);
   }
 
-  /** All matches of an expression, which is global. */
+  /** Returns all matches of an expression, which must have the flag `g`. */
   matches(expression: number): readonly string[] {
     return this.mayHave(expression) ? (this.text.match(this.#expressions.all[expression]!) ?? []) : [];
   }
 
-  /** Whether the text has a piece that the expression needs. */
+  /** Returns whether the text has a piece that the expression needs. */
   mayHave(expression: number): boolean {
     return ((this.#found >> expression) & 1) === 1;
   }

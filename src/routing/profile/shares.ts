@@ -2,12 +2,12 @@ import type { TaskShare } from '../../core/facts.ts';
 import type { TaskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
 
-/** Shares are whole 64ths, exact in binary, so that they sum to exactly 1. */
+/** Shares are whole 64ths, which are exact in binary, so that they sum to exactly 1. */
 const PARTS = 64;
-/** Less likely tasks are left out. */
+/** Tasks that are less likely than this are left out. */
 const LEAST = 0.05;
 
-/** Probability of each task, in the order of `TASKS`. @param odds is filled with it */
+/** Returns the probability of each task, in the order of `TASKS`. @param odds the array that receives the result */
 export function likelihoods(logits: TaskLogits, odds = new Float64Array(logits.length)): Float64Array {
   let most = Number.NEGATIVE_INFINITY;
   for (let at = 0; at < logits.length; at++) most = Math.max(most, logits[at]!);
@@ -17,10 +17,10 @@ export function likelihoods(logits: TaskLogits, odds = new Float64Array(logits.l
   return odds;
 }
 
-/** Used again by every question. */
+/** Every question reuses this array. */
 const likely = new Float64Array(TASKS.length);
 
-/** The likely tasks with their shares, and the task that is likelier than not; `general` where none is. */
+/** Returns the likely tasks with their shares, and the task whose probability is above one half; `general` if no task is that likely. */
 export function sharesOf(logits: TaskLogits): { readonly task: string; readonly mix: readonly TaskShare[] } {
   likelihoods(logits, likely);
   const mix: { readonly task: string; share: number }[] = [];
@@ -42,12 +42,12 @@ export function sharesOf(logits: TaskLogits): { readonly task: string; readonly 
   }
   const [first] = mix;
   if (!first) return { task: 'general', mix: [] };
-  // The likeliest takes the rest of rounding.
+  // The most likely task receives the remainder of the rounding.
   first.share += left / PARTS;
   if (mix.length === 1) return { task: first.task, mix: [] };
   return { task: first.share >= 0.5 ? first.task : 'general', mix };
 }
 
-/** The likeliest first; of equals, the first by name. */
+/** Orders tasks by their probability, and equally likely tasks by name. */
 const precedes = (one: TaskShare, other: TaskShare): boolean =>
   one.share === other.share ? one.task < other.task : one.share > other.share;

@@ -6,41 +6,41 @@ import { isObject } from '../../core/object.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
 import { addTextSize } from '../../core/tokens.ts';
 
-/** Most and expected tokens that a chat template adds to a turn: role, separators. */
+/** The maximum and the expected number of tokens that a chat template adds to a turn for its role and separators. */
 const TURN_MAX = 16;
 const TURN_EXPECTED = 4;
-/** Most tokens that a template adds once: the opening of the reply; with tools, their system prompt. */
+/** The maximum number of tokens that a template adds once: for the opening of the reply, and with tools for their system prompt. */
 const REPLY_MAX = 16;
 const TOOLS_MAX = 1_024;
 
-/** Bytes of the marks around a part of instructions within a conversation, for models without system messages there. */
+/** The bytes of the marks around instructions within a conversation, for models that accept no system messages there. */
 const MARKS_MAX = 48;
 
-/** What a request needs that goes on with a thread. */
+/** The capabilities that a request needs to continue a conversation whose history the provider keeps. */
 export const THREAD_NEEDS = CAPABILITIES.threads.bit | CAPABILITIES.anthropic_messages.bit;
 
 /** The size of a request and the capabilities that it needs. */
 export type RequestSize = ReturnType<typeof sizeOfNothing>;
 
-/** The size of a request without messages, to be added to. */
+/** Returns the size of a request without messages. The sizes of its parts are then added to it. */
 export const sizeOfNothing = () => ({
-  /** Expected. */
+  /** The expected number of tokens. */
   tokens: 0,
-  /** Upper bound of its tokens. */
+  /** An upper bound of the number of tokens. */
   bytes: REPLY_MAX,
   images: 0,
   audioBytes: 0,
   pdfs: 0,
-  /** Expected of them. */
+  /** The expected number of pages of the PDFs. */
   pages: 0,
   unboundedMedia: 0,
   /** Bits of `CAPABILITIES`. */
   needs: 0,
-  /** Whether a part is to be kept in the provider's cache for an hour. */
+  /** Whether the request wants the provider to keep a part in its cache for an hour. */
   hourCache: false,
 });
 
-/** Measures a request. Long texts are sampled for `tokens`, and no file is opened. */
+/** Measures a request. It counts `tokens` of long texts from samples, and opens no file. */
 export function measure(request: ModelRequest): RequestSize {
   const size = sizeOfNothing();
   const { conversation, settings } = request;
@@ -60,7 +60,7 @@ export function measure(request: ModelRequest): RequestSize {
     for (const { extras } of tools) markCache(size, extras);
     for (const { at } of conversation.nativeTools ?? []) addWithin(size, request.originalAt(at), false);
     size.bytes += TOOLS_MAX;
-    // Tools go upstream as they came.
+    // The gateway sends tools to the provider unchanged.
     addTextSize(size, request.toolsText);
   }
   markCache(size, request.extras);
@@ -70,7 +70,7 @@ export function measure(request: ModelRequest): RequestSize {
   return size;
 }
 
-/** Capabilities for fields that some dialects lack. A field with its default value needs none. */
+/** Returns the capabilities for fields that some dialects lack. A field with its default value needs no capability. */
 function dialectNeeds(request: ModelRequest): number {
   const { conversation, settings } = request;
   const { temperature, answerFormat: format } = settings;
@@ -90,7 +90,7 @@ function dialectNeeds(request: ModelRequest): number {
 const isForced = ({ toolChoice: choice }: Conversation): boolean =>
   choice !== undefined && choice !== 'auto' && choice !== 'none';
 
-/** A chat may carry Anthropic's own `thinking` among its extras, which a provider can be set to pass on. */
+/** A chat may have Anthropic's own `thinking` among its extra fields, and a provider can be configured to pass extra fields on. */
 function asksForThinking({ conversation, settings, extras: { thinking } }: ModelRequest): boolean {
   if (isObject(thinking)) return thinking.type === 'enabled' || thinking.type === 'adaptive';
   const { reasoningEffort: effort } = settings;
@@ -106,12 +106,12 @@ function addTurn(size: RequestSize, { parts, name, toolCallId, extras }: Turn, r
   addExtras(size, extras);
 }
 
-/** Anthropic's mark of a prefix to keep, which several gateways take in every dialect. */
+/** Reads Anthropic's mark for a prefix to cache, which several gateways accept in every dialect. */
 function markCache(size: RequestSize, { cache_control: mark }: Members): void {
   if (isObject(mark) && mark.ttl === '1h') size.hourCache = true;
 }
 
-/** Extras, such as earlier reasoning, go upstream too and may be billed. */
+/** Adds extra fields, such as earlier reasoning, because the gateway sends them to the provider, which may bill them. */
 function addExtras(size: RequestSize, extras: Members): void {
   markCache(size, extras);
   for (const name in extras) {
@@ -133,7 +133,7 @@ function addPart(size: RequestSize, part: ContentPart, request: ModelRequest): v
       if (!isData(part.url)) size.needs |= CAPABILITIES.image_urls.bit;
       return;
     case 'audio':
-      // Base64: 3 bytes in 4 characters.
+      // In base64, 4 characters encode 3 bytes.
       size.audioBytes += Math.ceil((part.data.length * 3) / 4);
       if (!isBoundedAudio(part)) size.unboundedMedia++;
       size.needs |= CAPABILITIES.audio_input.bit;
@@ -154,17 +154,19 @@ function addPart(size: RequestSize, part: ContentPart, request: ModelRequest): v
       size.needs |= passthroughBit(request.original.dialect);
       const original = request.originalAt(part.at);
       addTextSize(size, JSON.stringify(original));
-      // A file by its address has a part of its own beside it.
+      // A file with a URL also has a part of its own, which counts it.
       if (part.kind !== 'document' && part.kind !== 'input_file') addWithin(size, original, true);
     }
   }
 }
 
-/** Types of objects that stand for media, by their dialects' names: the bytes that name them bound no tokens. */
+/** The names that dialects give to media objects. The size of such an object in bytes is no bound on its tokens. */
 const IMAGES: ReadonlySet<unknown> = new Set(['image', 'input_image', 'computer_screenshot', 'image_generation_call']);
 const FILES: ReadonlySet<unknown> = new Set(['document', 'input_file', 'input_audio', 'input_video']);
 
-/** Adds what stands within a value that only its dialect can say and that its bytes do not bound: cache marks, and media. */
+/**
+ * Adds cache marks and media that are nested in a value of the request's own dialect. The bytes of the value are no bound on their tokens.
+ */
 function addWithin(size: RequestSize, value: unknown, hasMedia: boolean): void {
   if (Array.isArray(value)) for (const one of value) addWithin(size, one, hasMedia);
   if (!isObject(value)) return;
@@ -174,26 +176,26 @@ function addWithin(size: RequestSize, value: unknown, hasMedia: boolean): void {
   for (const name in value) addWithin(size, value[name], hasMedia);
 }
 
-/** Whether the text of a document, or its blocks, stand in it. */
+/** Whether a document contains its text or its blocks inline. */
 const isPlainSource = (source: unknown): boolean =>
   isObject(source) && (source.type === 'text' || source.type === 'content');
 
-/** Bytes of a usual page of a PDF. A page of text has less, a scanned one more. */
+/** The bytes of an average PDF page. A page of text has fewer bytes, a scanned page more. */
 const PDF_PAGE_BYTES = 100_000;
 
 function addFile(size: RequestSize, { data, id, url }: FilePart): void {
-  // Only its service can see the kind of such a file: it counts as a PDF.
+  // Only the provider knows the type of a file given by ID or URL, so the file counts as a PDF.
   const isElsewhere = id !== undefined || url !== undefined;
   if (isElsewhere) addPdf(size, 0);
   if (data === undefined && isElsewhere) return;
   const text = data ?? '';
   if (PDF.test(text)) addPdf(size, (text.length * 3) / 4);
-  // Its text has fewer bytes than its base64.
+  // The text has fewer bytes than its base64 encoding, so the length is an upper bound.
   else if (PLAIN_TEXT.test(text)) size.bytes += text.length;
   else size.unboundedMedia++;
 }
 
-/** A file is never opened: its writer has the last word on what it says of itself. */
+/** Estimates the pages of a PDF from its size. The file is never opened, because the page count in it could be false. */
 function addPdf(size: RequestSize, bytes: number): void {
   size.pdfs++;
   size.pages += Math.max(1, Math.round(bytes / PDF_PAGE_BYTES));
@@ -203,14 +205,16 @@ const PDF = /^data:\s*application\/pdf\s*[;,]/i;
 const PLAIN_TEXT = /^data:text\/plain[;,]/i;
 
 /**
- * Whether the bytes of a sound bound its duration. FLAC, Opus and AAC write an hour of silence in a few kilobytes, and
- * providers go by the first bytes of a file rather than its label.
+ * Whether the size of an audio file limits its duration. FLAC, Opus and AAC store an hour of silence in a few kilobytes, and providers
+ * detect the format from the first bytes of a file, not from its label.
  */
 const isBoundedAudio = ({ format, data }: { readonly format: string; readonly data: string }): boolean =>
   BOUNDED_AUDIO.has(format.toLowerCase()) && !PACKED_AUDIO.test(data);
 
 const BOUNDED_AUDIO: ReadonlySet<string> = new Set(['wav', 'mp3']);
-/** In base64: `fLaC`, `OggS`, EBML (WebM), AAC's ADTS, and a box of MP4, whose length comes first. */
+/**
+ * The beginnings of compressed formats in base64: `fLaC`, `OggS`, EBML (WebM), AAC's ADTS, and an MP4 box, which begins with its length.
+ */
 const PACKED_AUDIO = /^(?:ZkxhQ|T2dnUw|GkXfo|\/\/[A-Hg-n]|.{5}[GWm2]Z0eX)/;
 
 const isData = (url: string): boolean => /^data:/i.test(url);
@@ -218,7 +222,7 @@ const isData = (url: string): boolean => /^data:/i.test(url);
 function addFormat(size: RequestSize, request: ModelRequest): void {
   const { answerFormat: format } = request.settings;
   if (!format) return;
-  // A dialect that holds the schema in the format itself has nothing beside it.
+  // If a dialect has the schema directly in the format, the format has no further members to add.
   if (format.type !== 'json-schema' || format.at !== format.valueAt) {
     addBeside(size, request, format.at, format.valueAt.at(-1));
   }
@@ -228,7 +232,7 @@ function addFormat(size: RequestSize, request: ModelRequest): void {
   addTextSize(size, JSON.stringify(request.originalAt(format.valueAt)));
 }
 
-/** Adds the members of an object but its `type` and another one. */
+/** Adds the members of an object except its `type` and one other member. */
 function addBeside(
   size: RequestSize,
   request: ModelRequest,

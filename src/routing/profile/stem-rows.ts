@@ -1,18 +1,18 @@
-/** Finds the row of a stem. */
+/** An index that returns the row of a stem. */
 export type StemIndex = Pick<ReadonlyMap<number, number>, 'get'>;
 
 /**
- * The rows of stems in one array, by hashing with open addresses. Every word of every question is looked up, and the entries
- * of a `Map` would lie all over memory.
+ * The rows of stems in one array, as a hash table with open addressing. Every word of every question is looked up, and the entries of a
+ * `Map` would be scattered over memory.
  */
 export class StemRows implements StemIndex {
-  /** At each place a stem and its row, side by side; row 0 for a free place. */
+  /** A stem and its row at each place, next to each other; row 0 marks a free place. */
   readonly #entries: Int32Array;
   readonly #mask: number;
 
-  /** @param entries stems as 32-bit integers; rows from 1 to 65,535. The last of equal stems counts. */
+  /** @param entries stems as 32-bit integers, with rows from 1 to 65,535. If a stem occurs twice, its last row counts. */
   constructor(entries: readonly (readonly [stem: number, row: number])[]) {
-    // At most half of the places are taken.
+    // At most half of the places are used, which keeps searches short.
     const size = 2 ** Math.ceil(Math.log2(2 * entries.length + 2));
     this.#entries = new Int32Array(2 * size);
     this.#mask = size - 1;
@@ -29,7 +29,7 @@ export class StemRows implements StemIndex {
     return row === 0 ? undefined : row;
   }
 
-  /** Where a stem stands, or where it would. */
+  /** Returns the place of a stem, or the free place where it would be inserted. */
   #placeOf(stem: number): number {
     const entries = this.#entries;
     let place = (stem ^ (stem >>> 15)) & this.#mask;

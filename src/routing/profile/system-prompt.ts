@@ -12,13 +12,13 @@ import { type TaskWeights, taskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
 import { TextMemory } from './text-memory.ts';
 
-/** Turns read, from the start of the conversation: later system messages are about a single turn. */
+/** The number of turns read from the start of the conversation. Later system messages are about a single turn. */
 const TURNS = 3;
-/** Characters read of each: the role stands at the head, instructions for the answer at the tail. */
+/** The number of characters read at each end of a message: roles are at the beginning, instructions for the answer at the end. */
 const HEAD = 900;
 const TAIL = 500;
 
-/** The text of the `system` and `developer` messages that begin the conversation; '' for none. */
+/** Returns the text of the `system` and `developer` messages at the start of the conversation; '' for none. */
 export function systemPromptText(turns: readonly Turn[]): string {
   let text = '';
   for (let at = 0; at < turns.length && at < TURNS; at++) {
@@ -38,17 +38,17 @@ function joined(text: string, more: string): string {
 const BOUND = figuresOf(file);
 const { agent, agent_of_code } = expressionsOf(file);
 
-/** Whether it describes an agent that serves people, such as one of a bank: nothing speaks of code. */
+/** Whether a text describes an agent that serves people, such as an agent of a bank, and does not mention code. */
 const isAgentOfPeople = (text: string): boolean => agent.test(text) && !agent_of_code.test(text);
 
-/** A system prompt, read like a question, and what it says about the user's messages by the shipped weights. */
+/** A system prompt, read like a question, and the meaning that the shipped weights give it for the user's messages. */
 export type SystemPrompt = Readonly<ReturnType<typeof systemPromptOf>>;
 
-/** UTF-16 code units of the prompts that are remembered, twice. */
+/** The size of each of the two generations of remembered prompts, in UTF-16 code units. */
 const REMEMBERED_CHARS = 2 ** 20;
 const remembered = new TextMemory<SystemPrompt>(REMEMBERED_CHARS);
 
-/** Reads a system prompt, or remembers it. */
+/** Returns the reading of a system prompt, from memory if possible. */
 export const readSystemPrompt = (text: string): SystemPrompt => remembered.of(text, systemPromptOf);
 
 function systemPromptOf(text: string) {
@@ -69,7 +69,7 @@ function systemPromptOf(text: string) {
 
 const CODING = TASKS.indexOf('coding');
 
-/** The instruction of a system prompt. `weights`: see `taskLogits`. */
+/** Returns the instruction of a system prompt. `weights`: see `taskLogits`. */
 export function instructionOf(view: QuestionView, weights?: TaskWeights): SystemInstruction {
   const { text } = view.question;
   const logits = taskLogits(view, weights);

@@ -12,22 +12,25 @@ import { TASKS } from './tasks.ts';
 import { WeightedSum, WeightRows } from './weighted-sum.ts';
 import features from './weights.json' with { type: 'json' };
 
-/** Logits by task, in the order of `TASKS`; only their differences count. */
+/** Logits by task, in the order of `TASKS`. Only their differences matter. */
 export type TaskLogits = Float64Array;
 
 /** Weights of features and stems. */
 export interface TaskWeights {
-  /** By feature; stems follow the named features. */
+  /** Weights by feature; the rows of stems follow the rows of features. */
   readonly weights: WeightRows;
-  /** Stem → its row. */
+  /** Maps a stem to its row. */
   readonly rows: StemIndex;
 }
 
 const TOOL_USE = TASKS.indexOf('tool_use');
-/** Tasks that a follow-up may leave without naming another. */
+/** Tasks that a follow-up may leave without naming another task. */
 const LOOSE: ReadonlySet<string> = new Set(['general', 'chat', 'tool_use']);
 
-/** Whether a tool call is possible: tools are offered, and a follow-up such as "continue" does not continue code. */
+/**
+ * Returns whether a tool call is possible: the request offers tools, and the message is not a follow-up such as "continue" that continues
+ * code.
+ */
 export function mayCall({ tools, before }: QuestionView): boolean {
   if (tools === null) return false;
   if (tools.named || tools.amid || before === null) return true;
@@ -35,10 +38,10 @@ export function mayCall({ tools, before }: QuestionView): boolean {
 }
 
 const { order_lead } = figuresOf(prompts);
-/** Used again by every question. */
+/** Every question reuses this sum. */
 const terms = new WeightedSum();
 
-/** Sums the weights of a question's features and stems. `weights` default to the shipped ones. */
+/** Sums the weights of a question's features and stems. `weights` default to the shipped weights. */
 export function taskLogits(view: QuestionView, { weights, rows }: TaskWeights = SHIPPED_WEIGHTS): TaskLogits {
   terms.size = 0;
   addFeatures(view, terms);
@@ -51,12 +54,12 @@ export function taskLogits(view: QuestionView, { weights, rows }: TaskWeights = 
   return logits;
 }
 
-/** The more words, the less each weighs. */
+/** The more words a question has, the less each word weighs. */
 const WORTH = 3.5;
 const FEW = 8;
 const MANY = 80;
 
-/** Adds the rows of known stems. In a system prompt a stem has a second row of its own. */
+/** Adds the rows of known stems. In a system prompt, a stem also has a second row of its own. */
 export function addStems(
   { reading: { stems }, isSystemPrompt }: QuestionView,
   rows: StemIndex,
@@ -71,7 +74,10 @@ export function addStems(
   }
 }
 
-/** The figure of a stem in `stems.json`: `write`; `^write` as the first word, `^^write` as the second; `=write` in a system prompt. */
+/**
+ * Returns the hash of a stem from its name in `stems.json`: `write`; `^write` for the first word, `^^write` for the second word; `=write`
+ * in a system prompt.
+ */
 export function stemNamed(name: string): number {
   const own = name.startsWith('=') ? 1 : 0;
   let begin = own;
@@ -84,13 +90,13 @@ export function stemNamed(name: string): number {
 
 export const SHIPPED_WEIGHTS = weightsOf(features, stems);
 
-/** @throws RangeError where a table is not of `TASKS`, or a row is of no feature */
+/** @throws RangeError if a table is not for `TASKS`, or a row belongs to no known feature */
 function weightsOf(features: WeightTable, stems: WeightTable): TaskWeights {
   for (const { tasks } of [features, stems])
-    if (tasks.join() !== TASKS.join()) throw new RangeError(`weights are of ${tasks.join(', ')}`);
+    if (tasks.join() !== TASKS.join()) throw new RangeError(`the table has weights for the tasks ${tasks.join(', ')}`);
   const known = new Set(FEATURE_NAMES);
   for (const name in features.rows)
-    if (!known.has(name)) throw new RangeError(`weights of an unknown feature: ${name}`);
+    if (!known.has(name)) throw new RangeError(`the table has weights for an unknown feature: ${name}`);
   const all = [...FEATURE_NAMES.map((name) => features.rows[name]), ...Object.values(stems.rows)];
   const figures = new Float64Array(all.length * TASKS.length);
   for (const [at, row = []] of all.entries())

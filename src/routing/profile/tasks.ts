@@ -1,4 +1,4 @@
 import { TASK_NAMES } from '../../core/tasks.ts';
 
-/** Tasks that words reveal, in the order of their weights; images reveal the other. */
+/** The tasks that words can indicate, in the order of their weights. The remaining task, `vision`, is indicated by images. */
 export const TASKS: readonly string[] = TASK_NAMES.filter((name) => name !== 'vision');

@@ -1,48 +1,50 @@
-/** A reading takes about as much memory as a text of this length. */
+/** A reading takes about as much memory as a text of this many characters. */
 const READING_CHARS = 4_096;
 /** A longer text is not remembered. */
 const TEXT_CHARS_MAX = 65_536;
 
-/** Hashes of texts that came once: a power of two. */
+/** The number of hashes kept of texts that occurred once. It must be a power of two. */
 const SEEN = 4_096;
 
-/** A text that came again, with its reading. */
+/** A text that occurred again, with its reading. */
 interface RememberedText<Reading> {
   readonly text: string;
   readonly reading: Reading;
 }
 
-/** By hash, or by the text itself where another text has its hash. */
+/** Readings by the hash of their text, or by the text itself if another text has the same hash. */
 type RememberedTexts<Reading> = Map<number | string, RememberedText<Reading>>;
 
 /**
- * The results of reading the texts that come again. An application sends the same few system prompts, and an agent the same question
- * with every result of a tool.
+ * Caches the results of reading texts that occur again. An application sends the same few system prompts, and an agent sends the same
+ * question with every tool result.
  *
- * A text is remembered from its second time on: most come once, and to keep their results would cost the garbage collector more
- * than reading twice. There are two generations: a text that comes again moves to the young one; when that is full, the older is
- * forgotten. Texts are found by a hash of their ends, since a map of texts would hash every one as a whole. Only where another text has
- * the same ends and length, as with a template that names a customer in its middle, a text is found as a whole.
+ * A text is cached when it occurs the second time: most texts occur once, and keeping their results would cost more garbage collection than
+ * reading twice. There are two generations. A text that occurs again moves to the young generation; when that is full, the old generation
+ * is dropped.
+ *
+ * Texts are found by a hash of their ends, because a map keyed by texts would hash every text as a whole. If two texts have the same ends
+ * and length, such as a template with a customer's name in its middle, the second is found by the whole text.
  */
 export class TextMemory<Reading> {
   readonly #charsMax: number;
   #young: RememberedTexts<Reading> = new Map();
   #old: RememberedTexts<Reading> = new Map();
   #chars = 0;
-  /** By slot, the hash of the last text there. */
+  /** For each slot, the hash of the last text there. */
   readonly #seen = new Int32Array(SEEN);
 
-  /** @param charsMax UTF-16 code units of all texts of a generation, their results included */
+  /** @param charsMax UTF-16 code units of all texts of one generation, including their results */
   constructor(charsMax: number) {
     this.#charsMax = charsMax;
   }
 
-  /** Number of remembered texts. */
+  /** The number of cached texts. */
   get size(): number {
     return this.#young.size + this.#old.size;
   }
 
-  /** Returns the reading of a text. @param read reads it, if it is not remembered; must depend on the text alone */
+  /** Returns the reading of a text. @param read reads the text if it is not cached; its result must depend on the text alone */
   of(text: string, read: (text: string) => Reading): Reading {
     if (text.length > TEXT_CHARS_MAX) return read(text);
     const hash = hashOf(text);
@@ -86,10 +88,13 @@ function find<Reading>(
   return first === undefined || first.text === text ? first : texts.get(text);
 }
 
-/** UTF-16 code units of each end of a text that are hashed. Two texts with one hash are remembered a time too early. */
+/**
+ * The number of UTF-16 code units that are hashed at each end of a text. If two texts have the same hash, the second is cached at its first
+ * occurrence.
+ */
 const EDGE = 64;
 
-/** A 32-bit hash of a text's length and ends, by the steps of FNV-1a, each of four units. */
+/** Returns a 32-bit hash of a text's length and ends, calculated in steps of FNV-1a, four code units per step. */
 function hashOf(text: string): number {
   const { length } = text;
   const head = Math.min(EDGE, length & ~3);
@@ -100,7 +105,7 @@ function hashOf(text: string): number {
 }
 const PRIME = 0x01000193;
 
-/** @param to a multiple of four units behind `from` */
+/** @param to an end whose distance from `from` is a multiple of four code units */
 function hashOn(hash: number, text: string, from: number, to: number): number {
   let on = hash;
   for (let at = from; at < to; at += 4) {

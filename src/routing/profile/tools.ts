@@ -7,21 +7,21 @@ import type { QuestionText } from './question.ts';
 import type { QuestionReading } from './reading.ts';
 import { TextMemory } from './text-memory.ts';
 
-/** The topic of each English word for it. */
+/** The topic that each English word stands for. */
 const TOPIC_OF: ReadonlyMap<string, string> = new Map(
   Object.keys(topics.lists).flatMap((key) => key.split(' ').map((name) => [name, key] as const)),
 );
 
-/** Words of function names without a topic. */
+/** Words of function names that belong to no topic. */
 const GENERIC: ReadonlySet<string> = new Set(patternsOf(words.lists.of_functions));
-/** Functions and characters of the question that are compared. */
+/** The maximum numbers of functions, and of characters of the question, that are compared. */
 const TOOLS_MAX = 64;
 const TEXT_MAX = 400;
 const STEM = 5;
 
 /**
- * Whether the question has a word of an offered function's name: `weather` for `get_weather`.
- * @param names of the functions, one a line
+ * Returns whether the question contains a word of an offered function's name, such as `weather` for `get_weather`.
+ * @param names of the functions, one per line
  */
 export function namesTool(names: string, { text }: QuestionText, { topics }: QuestionReading): boolean {
   const offered = remembered.of(names, offeredNames);
@@ -51,26 +51,31 @@ function areAllIn(stems: readonly number[], said: ReadonlySet<number>): boolean 
   return true;
 }
 
-/** UTF-16 code units of the names that are remembered, twice: an agent offers the same functions in every request. */
+/**
+ * The size of each of the two generations of remembered names, in UTF-16 code units. An agent offers the same functions in every request.
+ */
 const REMEMBERED_CHARS = 2 ** 21;
 const remembered = new TextMemory<ReturnType<typeof offeredNames>>(REMEMBERED_CHARS);
 
-/** The names of the offered functions, as a question is compared with them. */
+/** Prepares the names of the offered functions for the comparison with a question. */
 function offeredNames(names: string) {
   const all = names.split('\n').slice(0, TOOLS_MAX).map(nameWords);
   const words = all.flat();
   return {
     topics: new Set(words.flatMap(({ topic }) => (topic === '' ? [] : topic))),
-    /** Of the words that say what a function is for. */
+    /** The stems of the words that say what a function is for. */
     tellingStems: new Set(words.flatMap(({ stem, isTelling }) => (isTelling ? stem : []))),
-    /** The stems of each name that has several words, none of which says it: all of them name the function. */
+    /**
+     * For each name of several words that do not say what the function is for: the stems of all its words. Only all of them together name
+     * the function.
+     */
     generic: all
       .filter((name) => name.length > 1 && !name.some(({ isTelling }) => isTelling))
       .map((name) => name.map(({ stem }) => stem)),
   };
 }
 
-/** The words of a function's name; a telling one says what the function is for. */
+/** Splits a function's name into words. A telling word says what the function is for. */
 const nameWords = (name: string) =>
   name
     .replace(/([a-z])([A-Z])/g, '$1 $2')
@@ -82,25 +87,25 @@ const nameWords = (name: string) =>
       isTelling: word.length > 2 && !GENERIC.has(word),
     }));
 
-/** A hash of the first letters: `remind` and `reminder` have one stem. */
+/** Returns a hash of the first letters of a word, so that `remind` and `reminder` have the same stem. */
 function stemOf(word: string): number {
   let stem = 0;
   for (let at = 0; at < word.length && at < STEM; at++) stem = stemOn(stem, word.charCodeAt(at));
   return stem;
 }
 
-/** Whether the conversation ends in calls or results of tools. */
+/** Returns whether the conversation ends in tool calls or tool results. */
 export function isAmidTools(turns: readonly Turn[]): boolean {
   const last = turns.at(-1);
   return last?.role === 'tool' || last?.parts.at(-1)?.type === 'tool-call';
 }
 
-/** UTF-16 code units read at the end of a result, where failures are reported. */
+/** The number of UTF-16 code units read at the end of a tool result, where failures are reported. */
 const RESULT_TAIL = 600;
-/** More results than this are not counted. */
+/** The maximum number of tool results that are counted. */
 const CALLS_MAX = 64;
 
-/** Results of tools since the last user message, and the end of the last one. */
+/** Returns the number of tool results since the last user message, and the end of the last result. */
 export function resultsOf(turns: readonly Turn[]): { readonly calls: number; readonly result: string } {
   let calls = 0;
   for (let at = turns.length - 1; at >= 0 && calls < CALLS_MAX; at--) {
@@ -117,7 +122,7 @@ function lastText({ parts }: Turn): string {
   return last?.type === 'text' ? last.text : '';
 }
 
-/** Whether the model must call one of its tools. */
+/** Returns whether the model must call one of its tools. */
 export function forcesTool({ toolChoice: choice }: Conversation): boolean {
   return choice === 'required' || typeof choice === 'object';
 }

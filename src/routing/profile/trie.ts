@@ -1,11 +1,14 @@
 import { DIGIT, FOLDED, fold, GAP, isUnspaced, MARK } from './letters.ts';
 
-/** A pattern is folded words; `_` stands for a gap between words, and a last `*` for any ending. */
+/** A pattern consists of folded words. `_` stands for a gap between words, and a final `*` for any ending. */
 type Pattern = readonly [pattern: string, value: number];
 
-/** The patterns of a first letter whose tree is not built. All are one text: the collector would follow each of 10,000. */
+/**
+ * The patterns of a first letter whose tree is not built yet. They are joined to one text, because the garbage collector would have to
+ * visit each of 10,000 strings.
+ */
 interface UnbuiltTree {
-  /** One after the other, with `BETWEEN`. */
+  /** The patterns, separated by `BETWEEN`. */
   readonly patterns: string;
   readonly values: Int32Array;
 }
@@ -16,46 +19,46 @@ type ParsedPattern = ReturnType<typeof parsePattern>;
 const BLANK = 0x20;
 const BEHIND_Z = 0x7b;
 
-/** The figures of a node, side by side, so that a step reads one place in memory. */
+/** The number of figures per node. They are adjacent, so that a step reads one location in memory. */
 const FIGURES = 2;
 /**
- * The first child, behind the flags. Children are adjacent and ascending: the blank, `a` to `z`, then all other letters. Where
- * patterns end at the node, the place before its first child has their groups of values.
+ * The offset of a node's first child, stored above its flags. Children are adjacent and in ascending order: the blank, `a` to `z`, then all
+ * other letters. If patterns end at the node, the entry before its first child contains their groups of values.
  */
 const FIRST = 0;
-/** A bit for each child that is the blank or one of `a` to `z`: the last five bits of its code. */
+/** The offset of a bit mask with a bit for each child that is the blank or one of `a` to `z`: the last five bits of its code. */
 const LATIN = 1;
-/** Flags of nodes where open-ended patterns end, or others. */
+/** Flags of nodes at which open-ended patterns, or other patterns, end. */
 const ENDS_BEGUN = 1;
 const ENDS_WHOLE = 2;
 const FLAG_BITS = 2;
 const NODES_AT_FIRST = 8_192;
-/** A text matches less than so many patterns at one place. */
+/** The maximum number of patterns that can match at one position. */
 const MATCHES_MAX = 128;
 
 /**
- * Patterns as one tree per first letter, built at the first use: most letters of most scripts never occur, and a server
- * starts sooner. All trees stand in one array of numbers, a branch at a time, so that the letters of a word are neighbours. In
- * scripts without blanks every pattern is open-ended.
+ * Patterns as one tree per first letter. A tree is built when it is first used, so that the server starts sooner: most letters of most
+ * scripts never occur. All trees are in one array of numbers, branch by branch, so that the letters of a word are close together. In
+ * scripts without spaces every pattern is open-ended.
  */
 export class Trie {
-  /** Groups of values, one after the other: their number, then they. */
+  /** Groups of values, one after another. Each group begins with the number of its values. */
   values = new Int32Array(NODES_AT_FIRST);
-  /** Matches at the last place, and the group in `values` of each. */
+  /** The number of matches at the last position, and for each match its group in `values`. */
   found = 0;
   readonly groups = new Uint32Array(MATCHES_MAX);
-  /** The offset behind each of them. */
+  /** For each match, the offset after it. */
   readonly ends = new Uint32Array(MATCHES_MAX);
 
   #valuesSize = 1;
-  /** By first letter: its node; -1 while its tree is not built; 0 for none. */
+  /** The root node for each first letter; -1 if its tree is not built yet, 0 if there are no patterns. */
   readonly #roots = new Int32Array(0x10000);
   readonly #unbuilt = new Map<number, UnbuiltTree>();
   #nodes = new Int32Array(FIGURES * NODES_AT_FIRST);
-  /** By node, its last letter, and how many children it has beside those of `LATIN`. */
+  /** For each node, its last letter, and the number of its children that are not in `LATIN`. */
   #letters = new Uint16Array(NODES_AT_FIRST);
   #others = new Uint16Array(NODES_AT_FIRST);
-  /** Node 0 stands for none. */
+  /** The number of used nodes. Node 0 means no node. */
   #size = 1;
 
   constructor(patterns: Iterable<Pattern>) {
@@ -74,7 +77,7 @@ export class Trie {
     }
   }
 
-  /** Finds every pattern that begins at `from`, the shortest first, and returns their number; see `groups` and `ends`. */
+  /** Finds every pattern that begins at `from`, shortest first, and returns their number. The results are in `groups` and `ends`. */
   matchAt(text: string, from: number, to: number): number {
     const first = text.charCodeAt(from);
     this.finish(this.begin(FOLDED[first]!, from + 1), !isUnspaced(first), text, from + 1, to);
@@ -82,10 +85,10 @@ export class Trie {
   }
 
   /**
-   * Begins to match at a folded letter, for callers that read the letters of a word anyway: `step` takes each further one, and
-   * `finish` the rest. Returns the node behind the letter; 0 where no pattern begins with it.
+   * Begins to match at a folded letter, for callers that read the letters of a word anyway. They then call `step` for each further letter
+   * and `finish` for the rest. Returns the node after the letter; 0 if no pattern begins with it.
    *
-   * @param end the offset behind the letter
+   * @param end the offset after the letter
    */
   begin(letter: number, end: number): number {
     this.found = 0;
@@ -93,20 +96,24 @@ export class Trie {
     return root === 0 ? 0 : this.#arrive(root < 0 ? this.#build(letter) : root, end);
   }
 
-  /** Returns the node behind the next folded letter of a word, `end` being the offset behind it; 0 where no pattern goes on. */
+  /**
+   * Returns the node after the next folded letter of a word, where `end` is the offset after the letter; 0 if no pattern continues with it.
+   */
   step(node: number, letter: number, end: number): number {
     const child = letter < BEHIND_Z ? this.#latinChild(node, letter) : this.#otherChild(node, letter);
     return child === 0 ? 0 : this.#arrive(child, end);
   }
 
-  /** Notes the open-ended patterns that end at a node. */
+  /** Records the open-ended patterns that end at a node. */
   #arrive(node: number, end: number): number {
     const figure = this.#nodes[FIGURES * node + FIRST]!;
     if ((figure & ENDS_BEGUN) !== 0) this.#note(this.#nodes[FIGURES * ((figure >> FLAG_BITS) - 1)]!, end);
     return node;
   }
 
-  /** Matches what is left of a word, and the phrases that go on behind it. @param isSpaced whether a letter of another script ends it */
+  /**
+   * Matches the rest of a word, and the phrases that continue after it. @param isSpaced whether a letter of another script ends the word
+   */
   finish(from: number, isSpaced: boolean, text: string, begin: number, to: number): void {
     let node = from;
     let at = begin;
@@ -131,7 +138,7 @@ export class Trie {
     this.ends[this.found++] = end;
   }
 
-  /** The child of a node by the blank or one of `a` to `z`; 0 for none. */
+  /** Returns the child of a node for the blank or one of `a` to `z`; 0 for none. */
   #latinChild(node: number, letter: number): number {
     const mask = this.#nodes[FIGURES * node + LATIN]!;
     const bit = 1 << (letter & 31);
@@ -141,7 +148,7 @@ export class Trie {
     return before === 0 ? first : first + bitsIn(before);
   }
 
-  /** The same by any other letter. */
+  /** Returns the child of a node for any other letter; 0 for none. */
   #otherChild(node: number, letter: number): number {
     let left = this.#others[node]!;
     if (left === 0) return 0;
@@ -161,7 +168,7 @@ export class Trie {
 
   /** Builds the tree of the patterns with a first letter, and returns its root. */
   #build(first: number): number {
-    // Sorted, so that each node covers a range of the list, and its children parts of that range.
+    // The patterns are sorted, so that each node covers a range of the list and its children cover parts of that range.
     const { patterns, values } = this.#unbuilt.get(first)!;
     this.#unbuilt.delete(first);
     const all = patterns.split(BETWEEN).map((pattern, at) => parsePattern(pattern, values[at]!));
@@ -172,7 +179,7 @@ export class Trie {
     return root;
   }
 
-  /** Adds what is below a node. @param all the patterns through it, in order; @param depth its letters */
+  /** Adds the nodes below a node. @param all the patterns through it, in order; @param depth the number of its letters */
   #branch(node: number, all: readonly ParsedPattern[], depth: number): void {
     let at = 0;
     while (at < all.length && all[at]!.text.length === depth) at++;
@@ -208,7 +215,7 @@ export class Trie {
     return this.#size++;
   }
 
-  /** Adds a group of values. Returns where it stands; 0 for no patterns. */
+  /** Adds a group of values and returns its offset; 0 for no patterns. */
   #addValues(patterns: readonly ParsedPattern[]): number {
     if (patterns.length === 0) return 0;
     const place = this.#valuesSize;
@@ -223,7 +230,7 @@ export class Trie {
   }
 }
 
-/** The same figures with room for as many more. */
+/** Returns a copy of the figures with twice the room. */
 function doubled<Figures extends Int32Array | Uint16Array>(figures: Figures): Figures {
   const larger = new (figures.constructor as new (length: number) => Figures)(2 * figures.length);
   larger.set(figures);
@@ -236,14 +243,14 @@ function parsePattern(pattern: string, value: number) {
   return { text: fold(hasStar ? pattern.slice(0, -1) : pattern), isOpen, value };
 }
 
-/** Number of bits set, in pairs, fours and bytes at once. */
+/** Returns the number of bits set, counted in pairs, then fours, then bytes. */
 function bitsIn(mask: number): number {
   const pairs = mask - ((mask >>> 1) & 0x55555555);
   const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** The start of the next word of a phrase, behind a blank, apostrophe or hyphen; -1 behind a line end, comma or quote. */
+/** Returns the start of the next word of a phrase after a blank, apostrophe or hyphen; -1 after a line end, comma or quotation mark. */
 function nextWord(text: string, from: number, to: number): number {
   for (let at = from; at < to && at < from + 4; at++) {
     const code = text.charCodeAt(at);

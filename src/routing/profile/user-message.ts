@@ -13,12 +13,15 @@ import { namesTool } from './tools.ts';
 /** The task of a message in its context. */
 export type TaskGuess = Pick<Facts, 'task' | 'mix' | 'difficulty'>;
 
-/** The words of a user's message, read once, with the last guesses about it: in a conversation it comes with every request. */
+/**
+ * The words of a user's message, read once, with the last guesses about it. Every later request of the conversation contains the message
+ * again.
+ */
 export class UserMessage {
   readonly question: QuestionText;
   readonly reading: QuestionReading;
   readonly shape: QuestionShape;
-  /** The last guesses, and the views that they were made from. */
+  /** The last guesses, and the views that they are based on. */
   #task: Pick<TaskGuess, 'task' | 'mix'> | null = null;
   #taskView: QuestionView | null = null;
   #difficulty: TaskGuess['difficulty'] | null = null;
@@ -26,14 +29,14 @@ export class UserMessage {
   #likelihoodsView: QuestionView | null = null;
   #tools: { readonly names: string; readonly areNamed: boolean } | null = null;
 
-  /** @param isUnwrapped for a message of nothing but blocks, which then hold the question */
+  /** @param isUnwrapped true for a message that consists only of blocks, which then contain the question */
   constructor(text: string, isUnwrapped = false) {
     this.question = readQuestion(text, isUnwrapped);
     this.reading = new QuestionReading(this.question);
     this.shape = shapeOf(this.question);
   }
 
-  /** Whether the message has a word of a tool's name. */
+  /** Returns whether the message contains a word of a tool's name. */
   namesTool(tools: readonly ToolDefinition[]): boolean {
     const names = tools.map(({ name }) => oneLine(name)).join('\n');
     if (this.#tools?.names !== names) this.#tools = { names, areNamed: namesTool(names, this.question, this.reading) };
@@ -49,7 +52,7 @@ export class UserMessage {
     return this.#likelihoods;
   }
 
-  /** Returns its task and difficulty. @param view the message in its context */
+  /** Returns the task and the difficulty of the message. @param view the message in its context */
   guess(view: QuestionView): TaskGuess {
     if (this.#task === null || !isSameContext(this.#taskView, view)) {
       this.#task = sharesOf(taskLogits(view));
@@ -60,7 +63,7 @@ export class UserMessage {
     return { task, mix, difficulty: this.#difficultyOf(view, this.#task) };
   }
 
-  /** Amid tools it depends on their last results. */
+  /** Returns the difficulty. While tools are in use, it depends on their latest results, so it is not cached. */
   #difficultyOf(view: QuestionView, guess: Pick<TaskGuess, 'task' | 'mix'>): TaskGuess['difficulty'] {
     if (view.tools?.amid) return difficultyOf(view, guess);
     this.#difficulty ??= difficultyOf(view, guess);
@@ -68,10 +71,10 @@ export class UserMessage {
   }
 }
 
-/** Names are compared one a line: within a name, a line end parts words as a blank does. */
+/** Names are compared one per line. A line end within a name separates words as a space does. */
 const oneLine = (name: string): string => (name.includes('\n') ? name.replaceAll('\n', ' ') : name);
 
-/** Whether the context of a message lets expect the same task. Equal instructions and likelihoods are the same objects. */
+/** Whether two contexts of a message lead to the same task. Equal instructions and likelihoods are the same objects. */
 const isSameContext = (one: QuestionView | null, other: QuestionView): boolean =>
   one !== null &&
   one.system === other.system &&
@@ -79,10 +82,10 @@ const isSameContext = (one: QuestionView | null, other: QuestionView): boolean =
   one.tools?.named === other.tools?.named &&
   one.tools?.amid === other.tools?.amid;
 
-/** UTF-16 code units of the messages that are remembered, twice. */
+/** The size of each of the two generations of remembered messages, in UTF-16 code units. */
 const REMEMBERED_CHARS = 2 ** 21;
 const remembered = new TextMemory<UserMessage>(REMEMBERED_CHARS);
 
-/** Reads a message, or remembers it. */
+/** Returns the reading of a message, from memory if possible. */
 export const readMessage = (text: string): UserMessage => remembered.of(text, messageOf);
 const messageOf = (text: string): UserMessage => new UserMessage(text);

@@ -1,15 +1,15 @@
 import { TASKS } from './tasks.ts';
 
-/** Figures of a row of weights: one for each task, and enough zeros that a row fills a line of the processor's cache. */
+/** The numbers in a row of weights: one for each task, padded with zeros so that a row fills a line of the processor's cache. */
 const ROW = 16;
-/** Tasks that are summed up at once. */
+/** The number of tasks that are summed at once. */
 const AT_ONCE = 6;
-/** A question has fewer features and stems. */
+/** The maximum number of terms. A question has fewer features and stems. */
 const TERMS_MAX = 8_192;
 
-/** Rows of weights, a row of `TASKS.length` figures after the other, in the form in which they are summed up. */
+/** Rows of weights, each with `TASKS.length` numbers, in the form in which they are summed. */
 export class WeightRows {
-  /** In single precision, since every request loads some hundred rows anew. */
+  /** The weights are in single precision, because every request loads some hundred rows. */
   readonly figures: Float32Array | Float64Array;
 
   constructor(weights: readonly number[] | Float64Array, isExact = false) {
@@ -21,7 +21,9 @@ export class WeightRows {
   }
 }
 
-/** The terms of a sum of weighted rows: which rows, and how often. It is used again, so that a question makes no arrays. */
+/**
+ * The terms of a sum of weighted rows: the rows and their factors. One instance is reused, so that reading a question allocates no arrays.
+ */
 export class WeightedSum {
   readonly rows = new Uint16Array(TERMS_MAX);
   readonly values = new Float64Array(TERMS_MAX);
@@ -32,7 +34,7 @@ export class WeightedSum {
     this.values[this.size++] = value;
   }
 
-  /** Returns the sum by task, added up in the order of the terms. */
+  /** Returns the sum for each task, added in the order of the terms. */
   over({ figures }: WeightRows): Float64Array {
     const { rows, values, size } = this;
     const sums = new Float64Array(TASKS.length);
@@ -53,7 +55,7 @@ export class WeightedSum {
         fifth += value * figures[place + 4]!;
         sixth += value * figures[place + 5]!;
       }
-      // Beyond the last task nothing is stored.
+      // An assignment beyond the last task has no effect on a typed array.
       sums[task] = first;
       sums[task + 1] = second;
       sums[task + 2] = third;

@@ -2,10 +2,10 @@ import { FOLDED, GAP, MARK } from './letters.ts';
 import { patternsOf } from './lexicon/data.ts';
 import words from './lexicon/small-words.json' with { type: 'json' };
 
-/** Characters read of it. */
+/** The maximum number of characters that are read of the word. */
 const WORD_LENGTH = 24;
 
-/** The word before a place, in lower case; '' for none. */
+/** Returns the word before a position in lower case; '' for none. */
 export function wordBefore(text: string, at: number): string {
   let end = at - 1;
   while (end >= 0 && FOLDED[text.charCodeAt(end)] === GAP) end--;
@@ -16,7 +16,7 @@ export function wordBefore(text: string, at: number): string {
 
 const NO_PREPOSITIONS: ReadonlySet<string> = new Set(patternsOf(words.lists.no_prepositions));
 
-/** Whether a short word precedes, as "in", "auf" and "en" precede the target language of a translation. */
+/** Returns whether the word before is a short preposition, such as "in", "auf" and "en" before the target language of a translation. */
 export function isPreposition(before: string, next: number): boolean {
   if (next >= 0x250) return true;
   return before.length > 0 && before.length <= 5 && !NO_PREPOSITIONS.has(before);

@@ -1,11 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
 
 /*
- * The shapes of the data files that the prompt reader uses. A test checks every file against its shape, and
- * the program has only the types.
+ * The shapes of the data files that the prompt reader uses. A test checks every file against its shape, and the program only uses the
+ * types.
  */
 const closed = { additionalProperties: false };
-/** What a file or an entry decides. */
+/** A description of the decision that a file or an entry serves. */
 const about = Type.String({ minLength: 1 });
 /** The origin of the figures of a file. */
 const source = Type.String({ minLength: 1 });
@@ -13,8 +13,8 @@ const source = Type.String({ minLength: 1 });
 const fields = Type.Record(Type.String(), Type.String());
 
 /**
- * Words in lists, by sign or by name. A list is an array of lines; blanks separate the patterns of a line. In a pattern `_` stands
- * for a gap between words, and a last `*` for any ending. Case and accents do not count.
+ * Words in lists, by sign or by name. A list is an array of lines, and spaces separate the patterns of a line. In a pattern, `_` stands for
+ * a gap between words, and a final `*` for any ending. Case and accents are ignored.
  */
 export const WordLists = Type.Object(
   {
@@ -25,7 +25,7 @@ export const WordLists = Type.Object(
 );
 export type WordLists = Static<typeof WordLists>;
 
-/** Regular expressions by name, with the figures that are used with them. */
+/** Regular expressions by name, with the numbers that the code uses together with them. */
 export const ExpressionFile = Type.Object(
   {
     about,
@@ -36,9 +36,9 @@ export const ExpressionFile = Type.Object(
       Type.Object(
         {
           about,
-          /** Flags of `RegExp`; without `i`, texts are in lower case unless `about` says otherwise. */
+          /** Flags of `RegExp`. Without `i`, the expression is matched against text in lower case, unless `about` says otherwise. */
           flags: Type.Optional(Type.String({ pattern: '^[giu]+$' })),
-          /** Lines of alternatives: the expression matches where one of them does. */
+          /** Alternatives, one per line. The expression matches if one of them matches. */
           any: Type.Array(Type.String({ minLength: 1 }), { minItems: 1 }),
         },
         closed,
@@ -49,23 +49,23 @@ export const ExpressionFile = Type.Object(
 );
 export type ExpressionFile = Static<typeof ExpressionFile>;
 
-/** Weights of the tasks. `bun bench/fit-profile.ts` writes them. */
+/** Weights of the tasks. The command `bun bench/fit-profile.ts` writes them. */
 export const WeightTable = Type.Object(
   {
     about,
     source,
-    /** Of everything that the figures follow from. */
+    /** A digest of everything that determines the weights. */
     digest: Type.String({ pattern: '^[0-9a-f]{16}$' }),
-    /** The tasks of the figures in a row, in order. */
+    /** The tasks in the order of the weights in a row. */
     tasks: Type.Array(Type.String()),
-    /** By name of a feature or stem: what it adds to the log-odds of each task, in hundredths. */
+    /** For each feature or stem, the amount that it adds to the log odds of each task, in hundredths. */
     rows: Type.Record(Type.String(), Type.Array(Type.Integer())),
   },
   closed,
 );
 export type WeightTable = Static<typeof WeightTable>;
 
-/** Features of a question. */
+/** The features of a question. */
 export const FeatureFile = Type.Object(
   {
     ...{ about, source, fields },
@@ -91,7 +91,7 @@ export type FeatureFile = Static<typeof FeatureFile>;
 const tokens = Type.Optional(Type.Number({ exclusiveMinimum: 0 }));
 const role = Type.Union(['lead', 'on_text', 'object', 'thing'].map((name) => Type.Literal(name)));
 
-/** The signs, in order. The file says what each field means. */
+/** The signs, in order. The file describes each field. */
 export const SignFile = Type.Object(
   {
     ...{ about, fields },
@@ -118,7 +118,7 @@ export type SignRow = SignFile['signs'][string];
 const codeUnit = Type.String({ pattern: '^[0-9a-f]{4}$' });
 const vote = Type.Number({ exclusiveMinimum: 0, maximum: 1 });
 
-/** Letters that tell a natural language. The file says what each field means. */
+/** Letters that indicate a natural language. The file describes each field. */
 export const LetterFile = Type.Object(
   {
     ...{ about, fields },

@@ -3,7 +3,7 @@ import type { ExpressionFile } from './data-shapes.ts';
 type ExpressionRow = ExpressionFile['expressions'][string];
 type FigureRow = NonNullable<ExpressionFile['figures']>[string];
 
-/** The expressions of a data file, by name. */
+/** Returns the expressions of a data file, by name. */
 export function expressionsOf<Name extends string>(file: {
   readonly expressions: Readonly<Record<Name, ExpressionRow>>;
 }): Readonly<Record<Name, RegExp>> {
@@ -14,7 +14,7 @@ export function expressionsOf<Name extends string>(file: {
   >;
 }
 
-/** The figures of a data file, by name. */
+/** Returns the figures of a data file, by name. */
 export function figuresOf<Name extends string>(file: {
   readonly figures: Readonly<Record<Name, FigureRow>>;
 }): Readonly<Record<Name, number>> {
@@ -22,5 +22,5 @@ export function figuresOf<Name extends string>(file: {
   return Object.fromEntries(all.map(([name, { value }]) => [name, value])) as Record<Name, number>;
 }
 
-/** The words or patterns of a list. */
+/** Returns the words or patterns of a list. */
 export const patternsOf = (lines: readonly string[]): readonly string[] => lines.flatMap((line) => line.split(' '));

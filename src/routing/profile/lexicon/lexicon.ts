@@ -50,7 +50,7 @@ const FILES: Readonly<Record<string, WordLists>> = {
   zh,
 };
 
-/** Languages of the lexicon, in the order of their votes. */
+/** The languages of the lexicon, in the order of their votes. */
 export const LANGUAGES: readonly string[] = Object.keys(FILES);
 
 export const NAME = SIGNS.length;
@@ -58,7 +58,7 @@ export const HOMOGRAPH = SIGNS.length + 1;
 export const EXTENSION = SIGNS.length + 2;
 export const TOPIC = SIGNS.length + 3;
 export const NUMERAL = SIGNS.length + 4;
-/** Words that stand for a name, in whatever language. */
+/** Files whose words stand for a name in every natural language. */
 const NAMED: readonly (readonly [sign: number, file: WordLists])[] = [
   [NAME, names],
   [HOMOGRAPH, homographs],
@@ -67,13 +67,13 @@ const NAMED: readonly (readonly [sign: number, file: WordLists])[] = [
   [NUMERAL, numerals],
 ];
 
-/** The patterns of all files, each with a packed meaning. */
+/** Yields the patterns of all files, each with a packed meaning. */
 function* patterns(): Generator<readonly [string, number]> {
   for (const [at, language] of LANGUAGES.entries()) {
     const { lists } = FILES[language]!;
     for (const sign in lists)
       if (!Object.hasOwn(SIGN, sign)) throw new RangeError(`languages/${language}.json: unknown sign ${sign}`);
-    // A word votes once for its language.
+    // A word votes only once for its language.
     const voted = new Set<string>();
     for (const sign of SIGNS) {
       const isLoan = isBorrowed(language, sign);

@@ -1,26 +1,26 @@
 /** The meaning of a pattern: a sign in a language, or the name of a programming language or of a topic of tools. */
 export interface Meaning {
-  /** Index in `SIGNS`, or one of the kinds of names behind them. */
+  /** An index in `SIGNS`, or one of the kinds of names that follow the signs. */
   readonly sign: number;
-  /** Index in `LANGUAGES`; -1 for names. */
+  /** An index in `LANGUAGES`; -1 for names. */
   readonly language: number;
   readonly vote: number;
   /** Whether other languages borrow the word. */
   readonly isLoan: boolean;
-  /** '' where it is no name. */
+  /** The name; '' if the pattern is not a name. */
   readonly name: string;
 }
 
 /**
- * A meaning is packed into one number, so that the meanings of a word stand side by side in memory: 6 bits for the sign, 5 for
- * the language, 1 for a loan, 4 for the vote, 12 for the name.
+ * A meaning is packed into one number, so that the meanings of a word are adjacent in memory: 6 bits for the sign, 5 for the language, 1
+ * for a loan, 4 for the vote and 12 for the name.
  */
 const LANGUAGE = 6;
 const LOAN = 11;
 const VOTE = 12;
 const NAME = 16;
 
-/** The votes and the names that meanings have. */
+/** The distinct votes and names. A packed meaning contains an index into each. */
 const VOTES = new Float64Array(1 << (NAME - VOTE));
 const votes: number[] = [];
 const NAMES: string[] = [];
@@ -41,7 +41,7 @@ export function packMeaning({ sign, language, vote, isLoan, name }: Meaning): nu
     signOf(packed) !== sign ||
     languageOf(packed) !== language
   )
-    throw new RangeError(`the meaning of ${name || sign} has no room`);
+    throw new RangeError(`no free number is left for the meaning of ${name || sign}`);
   return packed;
 }
 
@@ -51,7 +51,7 @@ export const isLoan = (meaning: number): boolean => ((meaning >> LOAN) & 1) === 
 export const voteOf = (meaning: number): number => VOTES[(meaning >> VOTE) & 0xf]!;
 export const nameOf = (meaning: number): string => NAMES[meaning >> NAME]!;
 
-/** Whether one of the meanings from `begin` to `end` is of a language. */
+/** Returns whether one of the meanings from `begin` to `end` belongs to a language. */
 export function hasLanguage(meanings: Int32Array, begin: number, end: number, language: number): boolean {
   for (let at = begin; at < end; at++) if (languageOf(meanings[at]!) === language) return true;
   return false;
