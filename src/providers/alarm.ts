@@ -6,18 +6,18 @@ const TIMEOUT_MAX = 2_147_483_647;
 
 /** A call or an exchange with a deadline. */
 export interface AlarmOwner {
-  /** Called when the time of its alarm has come. */
+  /** Called when the alarm's time has come. */
   onDeadline(): void;
 }
 
 /**
- * The alarms of an application that are set. All share one timer: most are cleared long before they ring, so that setting one
- * costs hardly more than noting its time. State: alarms.
+ * The pending alarms of an application. All share one timer: most alarms are cleared long before they are due, so setting an alarm costs
+ * little more than noting its time. State: alarms.
  */
 export class Alarms {
   readonly timers: Timers;
   readonly #set = new LinkedSet<DeadlineAlarm>();
-  /** When the timer fires, ms on performance.now's clock; Infinity while it is not set. */
+  /** The time at which the timer fires, in ms of performance.now; Infinity if it is not set. */
   #firesAt = Number.POSITIVE_INFINITY;
   #timer: Timer | null = null;
 
@@ -25,13 +25,13 @@ export class Alarms {
     this.timers = timers;
   }
 
-  /** For an alarm. @param isNew whether it was not set before */
+  /** Adds or moves an alarm; only `DeadlineAlarm` calls this. @param isNew whether the alarm was not set before */
   set(alarm: DeadlineAlarm, isNew: boolean): void {
     if (isNew) this.#set.add(alarm);
     if (alarm.at < this.#firesAt) this.#sleep(alarm.at);
   }
 
-  /** For an alarm. */
+  /** Removes an alarm; only `DeadlineAlarm` calls this. */
   remove(alarm: DeadlineAlarm): void {
     this.#set.remove(alarm);
   }
@@ -42,11 +42,14 @@ export class Alarms {
     const ms = Math.min(Math.max(0, Math.ceil(until - now)), TIMEOUT_MAX);
     this.#firesAt = now + ms;
     this.#timer = this.timers.after(ms, this.#wake);
-    // It may outlive the last alarm, and must not keep the process.
+    // The timer may outlive the last alarm, and must not keep the process alive.
     this.#timer.unref();
   }
 
-  /** Rings all that are due, and sleeps until the next. The timer often fires in vain: clearing an alarm leaves it as it is. */
+  /**
+   * Rings all alarms that are due, and sets the timer for the next one. The timer often fires without a due alarm, because clearing an
+   * alarm does not change the timer.
+   */
   readonly #wake = (): void => {
     this.#timer = null;
     this.#firesAt = Number.POSITIVE_INFINITY;
@@ -58,16 +61,16 @@ export class Alarms {
       else next = Math.min(next, alarm.at);
     }
     if (next < Number.POSITIVE_INFINITY) this.#sleep(next);
-    // One that rings may clear another.
+    // An alarm that rings may clear another.
     for (const alarm of due) if (alarm.at <= now) alarm.ring();
   };
 }
 
-/** An alarm for the deadlines of a call or an exchange, set again before each wait. */
+/** An alarm for the deadlines of a call or an exchange. It is set again before each wait. */
 export class DeadlineAlarm implements Links<DeadlineAlarm> {
   before: DeadlineAlarm | null = null;
   after: DeadlineAlarm | null = null;
-  /** When it rings, ms on performance.now's clock; Infinity while it is not set. */
+  /** The time at which the alarm rings, in ms of performance.now; Infinity if it is not set. */
   at = Number.POSITIVE_INFINITY;
   readonly #owner: AlarmOwner;
   readonly #alarms: Alarms;
@@ -78,7 +81,7 @@ export class DeadlineAlarm implements Links<DeadlineAlarm> {
     this.#alarms = alarms;
   }
 
-  /** Rings at `at` (ms on performance.now's clock) instead of the time set before. */
+  /** Sets the alarm to `at` (ms of performance.now) and replaces the previous time. */
   set(at: number): void {
     const isNew = !this.#isSet;
     this.#isSet = true;
@@ -93,7 +96,7 @@ export class DeadlineAlarm implements Links<DeadlineAlarm> {
     this.#alarms.remove(this);
   }
 
-  /** Ends the alarm: its time has come. */
+  /** Clears the alarm and calls its owner, because its time has come. */
   ring(): void {
     this.clear();
     this.#owner.onDeadline();

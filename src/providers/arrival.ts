@@ -1,6 +1,6 @@
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
-/** Waits for a value that is asked for: `ask` returns it, or a promise after which to ask again. */
+/** Waits for a value that may arrive later: `ask` returns the value, or a promise after which to call it again. */
 export async function arrived<T>(ask: () => T | Promise<void>): Promise<T> {
   for (;;) {
     const value = ask();
@@ -9,7 +9,7 @@ export async function arrived<T>(ask: () => T | Promise<void>): Promise<T> {
   }
 }
 
-/** A value to come, asked for rather than awaited, so that those who pass it on need no promise of their own. */
+/** A value that arrives later. Callers poll it with `get`, so that code that passes the value on needs no promise of its own. */
 export class Arrival<T> {
   readonly #settled: Promise<void>;
   #outcome: Outcome<T> | null = null;
@@ -25,7 +25,10 @@ export class Arrival<T> {
     );
   }
 
-  /** Returns the value, or a promise until it is there: ask again then. @throws the error that came in its place */
+  /**
+   * Returns the value, or a promise that resolves when the value is there; then call `get` again. @throws the error that arrived instead of
+   * the value
+   */
   get(): T | Promise<void> {
     const outcome = this.#outcome;
     if (!outcome) return this.#settled;

@@ -4,11 +4,10 @@ import type { CallTerms, UpstreamCall, UpstreamTarget } from './upstream-call.ts
 import { WireCall } from './wire-call.ts';
 
 /**
- * Starts a call: the request is being sent when this returns. Never throws.
+ * Starts a call: the request is being sent when this function returns. Never throws.
  *
- * The connection must be established within `connectMs`. A stream must yield its first content part within
- * `firstTokenMs`, then bytes within `idleMs` of each read. Once connected, a call without a stream has only the total
- * deadline.
+ * The connection must be established within `connectMs`. A stream must deliver its first content part within `firstTokenMs`, and after each
+ * read more bytes within `idleMs`. A call without a stream has only the total deadline once it is connected.
  */
 export function openCall(target: UpstreamTarget, call: ProviderCall, terms: CallTerms): UpstreamCall {
   const { adapter } = target;

@@ -1,48 +1,51 @@
 import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
 
-/** How long usage is awaited once every choice has finished, ms. */
+/** How long a call waits for the usage after every choice has finished, in ms. */
 export const USAGE_WAIT_MS = 1_000;
 
 /**
- * Tracks which choices of an answer have finished, and whether the answer is complete. Drops parts of a choice that
- * arrive after its finish, so that nothing is repeated.
+ * Tracks which choices of an answer have finished, and whether the answer is complete. It drops parts of a choice that arrive after the
+ * choice has finished, so that nothing is repeated.
  */
 export class AnswerCompletion {
   readonly #choices: number;
-  /** By the number of the choice. */
+  /** Whether each choice has finished, by the number of the choice. */
   readonly #hasFinished: boolean[] = [];
-  /** Choices that have not finished. */
+  /** The number of choices that have not finished. */
   #open: number;
   #usageAfterFinish = false;
   /** True after the first content part. */
   started = false;
-  /** Set by the part that broke the answer. */
+  /** The failure of the part that broke the answer; null if the answer is sound. */
   failure: ProviderFailure | null = null;
 
-  /** @param choices the number requested */
+  /** @param choices the number of requested choices */
   constructor(choices: number) {
     this.#choices = choices;
     this.#open = choices;
   }
 
-  /** Every choice has finished: only usage may be missing. */
+  /** Whether every choice has finished, so that only the usage may be missing. */
   get finished(): boolean {
     return this.#open === 0;
   }
 
-  /** No part is missing. A usage before the last finish may be a running count, so only a later one ends the answer. */
+  /**
+   * Whether no part is missing. A usage part before the last finish may be an interim count, so only a usage part after it completes the
+   * answer.
+   */
   get complete(): boolean {
     return this.finished && this.#usageAfterFinish;
   }
 
-  /** Adds a part to `batch` if it belongs to the answer. Returns false once no further part can. */
+  /** Adds a part to `batch` if it belongs to the answer. Returns false if no further part can belong to it. */
   add(part: StreamPart, batch: StreamPart[]): boolean {
     if (part.type === 'usage') {
       batch.push(part);
       this.#usageAfterFinish = this.finished;
       return !this.complete;
     }
-    // The answer stands, whatever noise follows its last finish.
+    // After the last finish the answer is final, so later parts and failures are ignored.
     if (this.finished) return true;
     if (part.type === 'failure') {
       this.failure = part.failure;

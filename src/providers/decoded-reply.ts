@@ -5,31 +5,31 @@ import { UpstreamError } from './failures.ts';
 import type { UpstreamReply } from './reply.ts';
 
 /**
- * The most decoded bytes for each byte received. Streams of chat completions shrink to 1/143 at most where each word differs, and
- * gzip shrinks a single repeated word to 1/228; Apache's limit is 200, and a gzip bomb has 1,030.
+ * The maximum number of decoded bytes per received byte. Streams of chat completions with varying words shrink to 1/143 at most, and gzip
+ * shrinks a single repeated word to 1/228. Apache's limit is 200, and a gzip bomb reaches 1,030.
  */
 const RATIO_MAX = 250;
-/** Decoded bytes up to which any ratio is accepted: 128,000 tokens of one repeated word are 375 kB. */
+/** Up to this many decoded bytes any ratio is accepted: 128,000 tokens of a single repeated word take 375 kB. */
 const RATIO_FLOOR = 1_048_576;
-/** The most encodings of one answer. Each decoder needs up to 16 MiB for its window. */
+/** The maximum number of encodings of one answer. Each decoder needs up to 16 MiB for its window. */
 const ENCODINGS_MAX = 3;
-/** The largest window of zstd that HTTP allows, 8 MiB, as a power of 2 (RFC 9659). */
+/** The largest zstd window that HTTP allows, 8 MiB, as a power of 2 (RFC 9659). */
 const ZSTD_WINDOW_LOG = 23;
-/** The most bytes that a decoder makes at once, and that wait for the reader. */
+/** The maximum number of bytes that a decoder produces at once, and that wait for the reader. */
 const SIZES = { chunkSize: 8_192, readableHighWaterMark: 8_192 };
 
 type Decoder = Transform & { readonly bytesWritten: number };
 
-/** Loaded for the first compressed answer: it brings the modules of streams. */
+/** Loaded with the first compressed answer, because it also loads the stream modules. */
 const zlib = lazy(() => process.getBuiltinModule('node:zlib'));
 
 const gunzip = (): Decoder => zlib().createGunzip(SIZES);
 
-/** Makes a decoder, by the name of the encoding and the first byte of its data. */
+/** Functions that create a decoder from the first byte of the data, by the name of the encoding. */
 const DECODERS: ReadonlyMap<string, (first: number) => Decoder> = new Map<string, (first: number) => Decoder>([
   ['gzip', gunzip],
   ['x-gzip', gunzip],
-  // The name means zlib's format, whose first byte ends with 8. Some servers send the bare data.
+  // `deflate` means the zlib format, whose first byte ends with 8. Some servers send raw deflate data instead.
   ['deflate', (first) => ((first & 0x0f) === 8 ? zlib().createInflate(SIZES) : zlib().createInflateRaw(SIZES))],
   ['br', () => zlib().createBrotliDecompress(SIZES)],
   [
@@ -42,9 +42,9 @@ const DECODERS: ReadonlyMap<string, (first: number) => Decoder> = new Map<string
 ]);
 
 /**
- * Returns the answer with the encodings in its `content-encoding` undone, the last one first; the same answer where it has none.
- * Its `read` throws an `UpstreamError` of kind `malformed` for an unknown encoding, for data that is corrupt, incomplete or followed
- * by other bytes, and for data that expands too much.
+ * Decodes the encodings in the answer's `content-encoding`, last one first. Returns the same answer if it has none. `read` throws an
+ * `UpstreamError` of kind `malformed` for an unknown encoding, for data that is corrupt, incomplete or followed by other bytes, and for
+ * data that expands too much.
  */
 export function decodedReply(reply: UpstreamReply): UpstreamReply {
   const header = reply.header('content-encoding');
@@ -54,28 +54,28 @@ export function decodedReply(reply: UpstreamReply): UpstreamReply {
   const unknown = encodings.find((name) => !DECODERS.has(name));
   const refusal =
     unknown !== undefined
-      ? `the answer has the content-encoding \`${unknown}\`: only gzip, deflate, br, zstd and identity can be decoded`
+      ? `the answer has the content-encoding \`${unknown}\`; supported are gzip, deflate, br, zstd and identity`
       : encodings.length > ENCODINGS_MAX
-        ? `the answer has ${encodings.length} content-encodings: at most ${ENCODINGS_MAX} are decoded`
+        ? `the answer has ${encodings.length} content-encodings; the maximum is ${ENCODINGS_MAX}`
         : null;
   if (refusal !== null) return new DecodedReply(reply, '', new UpstreamError('malformed', refusal));
   return encodings.reduceRight<UpstreamReply>((inner, encoding) => new DecodedReply(inner, encoding), reply);
 }
 
-/** An answer with one encoding undone, piece by piece as its bytes arrive. The runtime decodes in other threads. */
+/** An answer with one encoding decoded, piece by piece as its bytes arrive. The runtime decodes in other threads. */
 class DecodedReply implements UpstreamReply {
   readonly #inner: UpstreamReply;
   readonly #encoding: string;
-  /** Made for the first bytes. */
+  /** Created when the first bytes arrive. */
   #decoder: Decoder | null = null;
-  /** Bytes given to the decoder, and bytes that came out. */
+  /** The number of bytes given to the decoder, and the number of decoded bytes. */
   #encoded = 0;
   #decoded = 0;
-  /** Whether the decoder has not yet used up what it was given. */
+  /** Whether the decoder has not yet processed all the bytes that it received. */
   #isBusy = false;
   #isInputOver = false;
   #isOver = false;
-  /** Thrown once all decoded bytes were read. */
+  /** The error that `read` throws after all decoded bytes were read. */
   #error: unknown;
   #waiting: PromiseWithResolvers<void> | null = null;
 
@@ -117,7 +117,7 @@ class DecodedReply implements UpstreamReply {
     this.#fail(new DOMException('The operation was aborted.', 'AbortError'));
   }
 
-  /** Bytes of the answer as they were received. */
+  /** The number of received bytes of the answer, before decoding. */
   get #received(): number {
     return this.#inner instanceof DecodedReply ? this.#inner.#received : this.#encoded;
   }
@@ -129,7 +129,7 @@ class DecodedReply implements UpstreamReply {
     throw this.#error;
   }
 
-  /** Gives the decoder the next bytes. Returns what to wait for where none have arrived. */
+  /** Gives the next bytes to the decoder. If none have arrived, returns a promise to wait for. */
   #feed(): Promise<void> | undefined {
     let piece: Uint8Array | null | Promise<void>;
     try {
@@ -165,11 +165,11 @@ class DecodedReply implements UpstreamReply {
 
   #endInput(): void {
     this.#isInputOver = true;
-    // An empty body is no data of any format; many servers send it with the header.
+    // An empty body is not valid data of any encoding, but many servers send one with the header.
     if (!this.#decoder) this.#isOver = true;
     else {
       this.#isBusy = true;
-      // The runtime accepts zstd that is cut short. A byte that begins no frame is an error only where one has ended.
+      // The runtime accepts truncated zstd data. This byte cannot begin a frame, so it causes an error only if the last frame is complete.
       if (this.#encoding === 'zstd') this.#decoder.write(NO_FRAME, (error) => error || this.#fail(this.#broken()));
       else this.#decoder.end();
     }
@@ -195,7 +195,7 @@ class DecodedReply implements UpstreamReply {
     );
   }
 
-  /** Ends the answer, and gives the decoder's memory back. */
+  /** Ends the answer and frees the decoder's memory. */
   #fail(error: unknown): void {
     this.#error ??= error;
     this.#decoder?.destroy();

@@ -13,10 +13,10 @@ import type { NextParts, UpstreamCall, UpstreamTarget } from './upstream-call.ts
 
 type Batch = readonly EmbeddingInput[];
 
-/** Makes a call to an adapter of one answer; see `openCall`. */
+/** Opens a call with an adapter for one answer; see `openCall`. */
 export type OpenCall = (target: UpstreamTarget, call: ProviderCall) => UpstreamCall;
 
-/** Embeds all inputs of a request at one endpoint. Each call is opened with an adapter that embeds its batch. */
+/** Embeds all inputs of a request at one endpoint. Each call uses an adapter that embeds one batch. */
 export function openEmbeddings(
   target: UpstreamTarget,
   call: ProviderCall,
@@ -31,7 +31,7 @@ export function openEmbeddings(
   );
 }
 
-/** The target whose adapter answers any call with a batch of embeddings. */
+/** Returns a target whose adapter embeds a batch, whichever call it receives. */
 function embeddingTarget({ adapter, ...target }: UpstreamTarget, call: EmbeddingCall): UpstreamTarget {
   if (adapter.kind === 'in-process') {
     const own: InProcessAdapter = { kind: 'in-process', answer: () => adapter.embed?.(call) ?? [UNABLE] };
@@ -46,22 +46,23 @@ function embeddingTarget({ adapter, ...target }: UpstreamTarget, call: Embedding
   return { ...target, adapter: own };
 }
 
-/** No policy with such a model compiles. */
+/** This failure never occurs with a compiled policy, because such a policy does not compile. */
 const UNABLE = {
   type: 'failure',
-  failure: { kind: 'server', message: 'the adapter has no embeddings' },
+  failure: { kind: 'server', message: 'the adapter does not support embeddings' },
 } as const satisfies StreamPart;
 
-/** Batches under way at once. */
+/** The maximum number of batches that run at the same time. */
 const BATCHES_MAX = 4;
-/** Numbers of the vectors that are passed on at once. */
+/** The number of vector elements that are passed on at once. */
 const NUMBERS_AT_ONCE = 65_536;
 
 /**
- * Batches of embeddings as one answer. The first goes alone: an endpoint that refuses all is asked once. After a failure no
- * further one is begun, and those under way are read to their end, as they are billed. Usage is reported as batches end, with
- * what those under way are expected to cost; the vectors come after the last: until then another endpoint may do it all. Answers
- * are large: other requests get a turn after each.
+ * Combines batches of embeddings into one answer. The first batch runs alone, so that an endpoint that rejects everything is called once.
+ * After a failure no further batch starts, but running batches are read to their end, because the provider bills them.
+ *
+ * Usage is reported when a batch ends, with the expected cost of the running batches. The vectors come after the last batch, so until then
+ * another endpoint can take over the whole request. Answers are large, so other requests get a turn after each.
  */
 class BatchedCall implements UpstreamCall {
   readonly #batches: readonly Batch[];
@@ -70,15 +71,15 @@ class BatchedCall implements UpstreamCall {
   readonly #begun: BatchCall[] = [];
   readonly #running = new Set<BatchCall>();
   readonly #answer = this.#parts();
-  /** The call that a record names: the last one that ended, before that the first. */
+  /** The call that a record names: the last call that ended, or the first call before any has ended. */
   #named: UpstreamCall;
   #isOver = false;
   readonly dropped: readonly string[];
 
   /**
-   * @param batches never empty
+   * @param batches at least one
    * @param dimensions the length that each vector must have
-   * @param open begins the call of a batch
+   * @param open starts the call of a batch
    */
   constructor(batches: readonly Batch[], dimensions: number, open: (batch: Batch) => UpstreamCall) {
     this.#batches = batches;
@@ -113,7 +114,7 @@ class BatchedCall implements UpstreamCall {
     return one;
   }
 
-  /** Gives the usage until now as each batch ends, then the vectors or the failure; between them promises to wait for. */
+  /** Yields the usage so far when a batch ends, then the vectors or the failure. In between it yields promises to wait for. */
   *#parts(): Generator<readonly StreamPart[] | Promise<void>, null> {
     let failure: ProviderFailure | null = null;
     let tokens = 0;
@@ -124,7 +125,7 @@ class BatchedCall implements UpstreamCall {
       if (failure === null) this.#named = one.call;
       failure ??= fault;
       if (fault) one.call.abort();
-      // A batch that failed may have been billed.
+      // The provider may have billed a batch that failed.
       const isBilled = fault === null || one.tokens !== null;
       if (isBilled) tokens += one.tokens ?? one.expected;
       isReported ||= one.tokens !== null;
@@ -155,7 +156,7 @@ class BatchedCall implements UpstreamCall {
     }
   }
 
-  /** The whole answer. Its usage comes first, too: a reader who leaves amid the vectors has it. */
+  /** Returns the whole answer. Its first part repeats the usage, so that a reader who disconnects during the vectors has it. */
   #slices(usage: readonly StreamPart[]): readonly (readonly StreamPart[])[] {
     const vectors = this.#begun.flatMap((one) => one.vectors);
     const parts = vectors.map((vector, index) => ({ type: 'embedding', choice: 0, index, vector }) as const);
@@ -167,23 +168,23 @@ class BatchedCall implements UpstreamCall {
     return slices;
   }
 
-  /** @param tokens of the batches that are done: as reported, else as counted here */
+  /** @param tokens of the finished batches, as the provider reported them or as Signalbox counted them */
   #usage(tokens: number): readonly StreamPart[] {
     const expected = [...this.#running].reduce((sum, one) => sum + one.expected, 0);
     return [{ type: 'usage', usage: plainUsage(tokens + expected, 0) }];
   }
 }
 
-/** The call of one batch, with the answer to it. */
+/** The call of one batch, with its answer. */
 class BatchCall {
   readonly call: UpstreamCall;
   readonly vectors: (readonly number[])[] = [];
-  /** Input tokens as reported; null for no report that can be true. */
+  /** The input tokens that the provider reported; null if it reported none, or an impossible number. */
   tokens: number | null = null;
   readonly #inputs: Batch;
   readonly #dimensions: number;
   #taken = 0;
-  /** While nothing has come. */
+  /** The promise to wait for while nothing has arrived. */
   #wait: Promise<void> | null = null;
 
   constructor(inputs: Batch, dimensions: number, call: UpstreamCall) {
@@ -192,7 +193,7 @@ class BatchCall {
     this.#dimensions = dimensions;
   }
 
-  /** Reads what has come. Returns the failure that ended the batch, null for a good end, or a promise while it goes on. */
+  /** Reads the data that has arrived. Returns the failure that ended the batch, null if it ended well, or a promise if it is not over. */
   read(): ProviderFailure | null | Promise<void> {
     while (this.#wait === null) {
       const parts = this.call.read();
@@ -212,7 +213,7 @@ class BatchCall {
     return this.#inputs.reduce((sum, input) => sum + inputTokens(input), 0);
   }
 
-  /** Takes parts of the answer. Returns the failure that ends it. */
+  /** Adds parts of the answer. Returns the failure that ends the batch, if any. */
   #add(parts: readonly StreamPart[]): ProviderFailure | null {
     for (const part of parts) {
       if (part.type === 'failure') return part.failure;
@@ -225,7 +226,7 @@ class BatchCall {
     return null;
   }
 
-  /** The failure of an answer that has ended; null for a whole one. */
+  /** Returns the failure of an answer that has ended; null if the answer is complete. */
   #fault(): ProviderFailure | null {
     const missing = this.#inputs.length - this.#taken;
     return missing === 0 ? null : malformed(`the answer lacks ${missing} of ${this.#inputs.length} vectors`);
@@ -233,11 +234,11 @@ class BatchCall {
 
   #take(index: number, vector: readonly number[]): ProviderFailure | null {
     if (!(Number.isInteger(index) && index >= 0 && index < this.#inputs.length))
-      return malformed('the answer has a vector of no text');
-    if (this.vectors[index]) return malformed('the answer has two vectors of one text');
+      return malformed('the answer has a vector for a text that was not requested');
+    if (this.vectors[index]) return malformed('the answer has two vectors for the same text');
     if (vector.length !== this.#dimensions)
-      return malformed(`a vector has ${vector.length} numbers in place of ${this.#dimensions}`);
-    if (!vector.every(Number.isFinite)) return malformed('a vector has a value that is no number');
+      return malformed(`a vector has ${vector.length} numbers instead of ${this.#dimensions}`);
+    if (!vector.every(Number.isFinite)) return malformed('a vector has a value that is not a number');
     this.vectors[index] = vector;
     this.#taken++;
     return null;

@@ -4,10 +4,10 @@ import { codeOf } from '../core/thrown.ts';
 import { SECRET, SECRET_LENGTH_MIN, scrub } from '../host/telemetry/secrets.ts';
 
 const MESSAGE_MAX = 300;
-/** The most characters of a finish reason; the longest known has 33. */
+/** The maximum length of a finish reason in characters. The longest known one has 33. */
 const REASON_MAX = 64;
 
-/** Ends a call with a failure that is already classified. */
+/** An error that ends a call with an already classified failure. */
 export class UpstreamError extends Error {
   readonly failure: ProviderFailure;
 
@@ -17,7 +17,7 @@ export class UpstreamError extends Error {
   }
 }
 
-/** The failure of a request without an answer. Omits the error's message, which can hold an address or a header. */
+/** Returns the failure of a request without an answer. It omits the error's message, which can contain an address or a header. */
 export function openFailure(error: unknown, sent: boolean): ProviderFailure {
   if (error instanceof UpstreamError) return error.failure;
   const code = codeOf(error);
@@ -25,7 +25,7 @@ export function openFailure(error: unknown, sent: boolean): ProviderFailure {
   return { kind: 'connect', message: code ? `${message} (${code})` : message };
 }
 
-/** The failure of a body that broke off. */
+/** Returns the failure of an answer whose body broke off. */
 export function bodyFailure(error: unknown): ProviderFailure {
   if (error instanceof UpstreamError) return error.failure;
   const code = codeOf(error);
@@ -33,8 +33,8 @@ export function bodyFailure(error: unknown): ProviderFailure {
 }
 
 /**
- * Makes a failure's message safe for logs and callers: short, one line, no control or bidirectional characters, and
- * without the key, from 8 characters on, or a piece of it that an upstream may echo.
+ * Makes a failure's message safe for logs and callers: short, one line, without control or bidirectional characters. It also removes the
+ * API key and pieces of it that an upstream may echo, if the key has at least 8 characters.
  */
 export function sanitizeFailure(failure: ProviderFailure, apiKey: string | null): ProviderFailure {
   let { message } = failure;
@@ -48,7 +48,7 @@ export function sanitizeFailure(failure: ProviderFailure, apiKey: string | null)
   return message === failure.message ? failure : { ...failure, message };
 }
 
-/** The most levels of an error that goes out as it came: a hostile body could nest until the stack overflows. */
+/** The maximum nesting of an error that is passed on unchanged. A hostile body could otherwise nest until the stack overflows. */
 const LEVELS_MAX = 32;
 
 const cleanMembers = (members: object, apiKey: string | null, level = 0): Members =>
@@ -62,20 +62,23 @@ function cleanValue(value: unknown, apiKey: string | null, level: number): unkno
   return cleanMembers(value, apiKey, level + 1);
 }
 
-/** A part with the provider's own finish reason; without it where it is too long or may hold a secret. */
+/** Returns a part with the provider's own finish reason, or without it if the reason is too long or may contain a secret. */
 export function sanitizePart(part: Extract<StreamPart, { type: 'finish' }>, apiKey: string | null): StreamPart {
   return part.raw.length <= REASON_MAX && isFreeOfSecrets(part.raw, apiKey) ? part : { ...part, raw: '' };
 }
 
-/** Whether an upstream's text holds neither its key nor anything that looks like a secret. */
+/** Returns whether an upstream's text contains neither its API key nor anything that looks like a secret. */
 export function isFreeOfSecrets(text: string, apiKey: string | null): boolean {
   return scrub(text) === text && (!apiKey || withoutKey(text, apiKey) === text);
 }
 
-/** The shortest piece of a key that is removed. */
+/** The minimum length of a piece of a key that is removed. */
 const PIECE_MIN = 4;
 
-/** Removes the key: it may be a word to the general scan, or be cut off at the end of the text. Shorter keys stay: any word may have one. */
+/**
+ * Removes the key. The general scan for secrets may take it for a word, or miss a key that is cut off at the end of the text. Shorter keys
+ * are not removed, because any word may contain them.
+ */
 function withoutKey(text: string, apiKey: string): string {
   if (apiKey.length < SECRET_LENGTH_MIN) return text;
   const rest = text.replaceAll(apiKey, SECRET);

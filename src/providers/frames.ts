@@ -1,6 +1,6 @@
 import type { Frame } from '../contract/provider.ts';
 
-/** The most characters of one frame. */
+/** The maximum number of characters of one frame. */
 const FRAME_MAX = 1_048_576;
 
 export function frameParser(kind: 'sse' | 'ndjson', frameMax = FRAME_MAX): FrameParser {
@@ -8,16 +8,16 @@ export function frameParser(kind: 'sse' | 'ndjson', frameMax = FRAME_MAX): Frame
 }
 
 /**
- * A push parser from a stream's text, whose lines end with LF, CR or CRLF, to frames. The boundaries between pushes make no
- * difference.
+ * A push parser that turns the text of a stream into frames. Lines end with LF, CR or CRLF. The result does not depend on where the text is
+ * split into pushes.
  */
 export abstract class FrameParser {
   #rest = '';
   #started = false;
-  /** The last push ended with CR, so a leading LF of the next one belongs to it. */
+  /** Whether the last push ended with CR: a leading LF of the next push then belongs to it. */
   #afterCr = false;
   protected readonly frameMax: number;
-  /** True once a frame was too large. The rest is not read. */
+  /** True after a frame was too large. The parser ignores the rest of the stream. */
   overflowed = false;
 
   constructor(frameMax: number) {
@@ -43,7 +43,7 @@ export abstract class FrameParser {
     return frames;
   }
 
-  /** Ends the text. Returns the frames of an unfinished last line. */
+  /** Ends the text and returns the frames of an unfinished last line. */
   end(): readonly Frame[] {
     const frames: Frame[] = [];
     if (!this.overflowed) this.last(this.#rest, frames);
@@ -51,16 +51,16 @@ export abstract class FrameParser {
     return frames;
   }
 
-  /** Reads whole frames of the usual form. Returns where the first other one starts, which is read line by line. */
+  /** Reads complete frames of the usual form. Returns the start of the first other frame, which is then read line by line. */
   protected abstract usual(text: string, start: number, frames: Frame[]): number;
-  /** Reads a whole line, without its line end. */
+  /** Reads a complete line, without its line end. */
   protected abstract line(line: string, frames: Frame[]): void;
   /** Reads the text after the last line end. */
   protected abstract last(rest: string, frames: Frame[]): void;
-  /** Buffered characters of an unfinished frame. */
+  /** Returns the number of buffered characters of an unfinished frame. */
   protected abstract pending(): number;
 
-  /** Reads whole lines; returns the start of the unfinished one. */
+  /** Reads complete lines and returns the start of the unfinished one. */
   #lines(text: string, start: number, frames: Frame[]): number {
     let from = start;
     let lf = text.indexOf('\n', from);
@@ -91,13 +91,13 @@ export abstract class FrameParser {
   }
 }
 
-/** Server-sent events by the WHATWG's rules, without `id` and `retry`. */
+/** Parses server-sent events as specified by the WHATWG, without `id` and `retry`. */
 class SseParser extends FrameParser {
   #event = '';
-  /** Null before the first `data` line: an event without one is not dispatched. */
+  /** Null before the first `data` line, because an event without data is not dispatched. */
   #data: string | null = null;
 
-  /** Most events are one line of data, some with their name before it. */
+  /** Most events are one line of data, some preceded by their name. */
   protected usual(text: string, start: number, frames: Frame[]): number {
     let from = start;
     if (this.#data !== null || this.#event !== '' || text.includes('\r')) return from;
@@ -132,7 +132,7 @@ class SseParser extends FrameParser {
     this.#data = this.#data === null ? value : `${this.#data}\n${value}`;
   }
 
-  /** An event without its blank line is incomplete and is not dispatched. */
+  /** An event without its blank line is incomplete, so it is not dispatched. */
   protected last(): void {
     this.#data = null;
   }
@@ -142,7 +142,7 @@ class SseParser extends FrameParser {
   }
 }
 
-/** One JSON text per line; the last line end is optional. */
+/** Parses one JSON text per line. The last line end is optional. */
 class NdjsonParser extends FrameParser {
   protected usual(_: string, start: number): number {
     return start;
@@ -161,6 +161,6 @@ class NdjsonParser extends FrameParser {
   }
 }
 
-/** Adds the start of a line. It is copied: a slice would keep the whole read in memory that it was cut from. */
+/** Appends the start of a line. It copies the text, because a slice would keep the whole read in memory. */
 const joined = (rest: string, slice: string): string =>
   rest === '' ? String(JSON.parse(JSON.stringify(slice))) : rest + slice;

@@ -12,19 +12,19 @@ const STANDARD = new Set([
   'traceparent',
   'tracestate',
 ]);
-/** Vendor headers. An adapter may also set those of its dialect: `mistral-…` for `mistral`. */
+/** Vendor headers that an adapter may set. An adapter may also set the headers of its own dialect: `mistral-…` for `mistral`. */
 const VENDOR = /^(?:x|openai|anthropic)-[a-z0-9_-]+$/;
-/** Vendor headers that identify the client or its address, or that rewrite the request: not allowed. */
+/** Vendor headers that are not allowed, because they identify the client or its address, or rewrite the request. */
 const FORWARDING =
   /^x-(?:forward|real-|client-ip|cluster-client|remote|true-client|original|originating|envoy|host|http-|method|rewrite|proxy|accel)/;
-/** Only `auth` decides which header carries the key. */
+/** Headers with credentials. Only `auth` decides which header contains the key. */
 const CREDENTIAL =
   /(?:^|[-_])(?:authorization|authenticate|cookie2?|password|api[-_]?key|auth[-_]?key|(?:auth|access)[-_]?token)$/;
 /** Headers of the connection. Not even a key may use them. */
 const FRAMING =
   /^(?:host|connection|keep-alive|content-.*|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|proxy-.*|sec-.*|via|forwarded)$/;
 
-/** Whether an adapter may set a header; others are omitted. @param name in any letter case */
+/** Returns whether an adapter may set a header; other headers are omitted. @param name in any letter case */
 function mayBeSet(name: string, dialect: string): boolean {
   const lower = name.toLowerCase();
   if (STANDARD.has(lower)) return true;
@@ -32,16 +32,16 @@ function mayBeSet(name: string, dialect: string): boolean {
   return isVendors && !FRAMING.test(lower) && !FORWARDING.test(lower) && !CREDENTIAL.test(lower);
 }
 
-/** Headers shared by a target's calls: [JSON, stream]. */
+/** The headers that a target's calls share: [JSON, stream]. */
 const sharedHeaders = new WeakMap<UpstreamTarget, [Headers | null, Headers | null]>();
 const noHeaders = (): [null, null] => [null, null];
 
 /**
- * Builds the headers of a call. None of the caller's headers goes upstream. Calls whose adapter adds no headers share
- * one object per target.
+ * Builds the headers of a call. None of the caller's headers are sent upstream. Calls whose adapter adds no headers share one object per
+ * target.
  *
  * @param own the adapter's headers
- * @throws UpstreamError for a key that no header can carry
+ * @throws UpstreamError if the key cannot be sent in a header
  */
 export function callHeaders(
   adapter: WireAdapter,
@@ -56,7 +56,7 @@ export function callHeaders(
   return shared[at];
 }
 
-/** Copies the headers and adds a trace's context: a call may share its headers with others. */
+/** Copies the headers and adds a trace's context. It copies them because a call may share its headers with others. */
 export function withTrace(headers: Headers, trace: TraceHeaders | null | undefined): Headers {
   if (!trace) return headers;
   const own = new Headers(headers);

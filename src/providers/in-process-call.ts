@@ -5,10 +5,10 @@ import { AnswerCompletion, USAGE_WAIT_MS } from './completion.ts';
 import { sanitizeFailure } from './failures.ts';
 import type { CallTerms, NextParts, UpstreamCall } from './upstream-call.ts';
 
-/** The most parts read at once from an adapter that does not pause. */
+/** The maximum number of parts read at once from an adapter that does not pause. */
 const BATCH_MAX = 256;
 
-/** Runs an in-process adapter under the same deadlines as a call over the wire. */
+/** Runs an in-process adapter with the same deadlines as a call over the network. */
 export class InProcessCall implements UpstreamCall {
   readonly dropped: readonly string[];
   readonly sent = true;
@@ -17,19 +17,19 @@ export class InProcessCall implements UpstreamCall {
   readonly #completion: AnswerCompletion;
   readonly #terms: CallTerms;
   readonly #firstContentBy: number;
-  /** When the last pause ends. Pauses follow this schedule, however slow the reader is. */
+  /** The time at which the last pause ends. Pauses follow this schedule regardless of the reader's speed. */
   #due: number;
-  /** Length of that pause, in ms. */
+  /** The length of the last pause, in ms. */
   #lastPause = 0;
-  /** When usage must be due; Infinity before every choice has finished. */
+  /** The time by which the usage must arrive; Infinity until every choice has finished. */
   #usageBy = Number.POSITIVE_INFINITY;
   #over = false;
-  /** The wait for the end of a pause: when it began, and the deadline that it had then. */
+  /** The wait for the end of a pause: its start, and the deadline at that time. */
   #wait: { readonly since: number; readonly limit: number } | null = null;
   #wake: (() => void) | null = null;
 
   constructor(adapter: InProcessAdapter, call: ProviderCall, terms: CallTerms) {
-    // This list is informational, not a reason to fail.
+    // This list is only informational, so an adapter that throws here does not fail the call.
     this.dropped = orElse(() => adapter.dropped?.(call), undefined) ?? [];
     this.#completion = new AnswerCompletion(call.request.settings.choices ?? 1);
     this.#terms = terms;
@@ -57,7 +57,10 @@ export class InProcessCall implements UpstreamCall {
     this.#wake?.();
   }
 
-  /** Returns the wait for the end of the current pause, or for an earlier deadline; a failure past that; otherwise null. */
+  /**
+   * Returns a promise until the end of the current pause or an earlier deadline, a failure if the deadline has passed, or null if there is
+   * no pause.
+   */
   #pause(): Promise<void> | ProviderFailure | null {
     const now = performance.now();
     this.#wait ??= { since: now, limit: this.#limitAt(now) };
@@ -111,7 +114,7 @@ export class InProcessCall implements UpstreamCall {
   #end(): void {
     if (this.#over) return;
     this.#over = true;
-    // The call is over even where the adapter throws.
+    // The call is over even if the adapter throws here.
     orElse(() => this.#parts?.return?.(), undefined);
   }
 }

@@ -5,16 +5,16 @@ import { callHeaders } from './http-request.ts';
 import { readText } from './read-text.ts';
 import type { UpstreamTarget } from './upstream-call.ts';
 
-/** The longest time of all pages together, ms. */
+/** The maximum time for all pages together, in ms. */
 const WITHIN_MS = 30_000;
-/** The most pages, the most bytes of one, and the most JSON values in it. Lists have a few hundred models. */
+/** The maximum number of pages, of bytes per page and of JSON values per page. Lists have a few hundred models. */
 const PAGES_MAX = 50;
 const PAGE_MAX = 16_777_216;
 const VALUES_MAX = 1_000_000;
 
 /**
- * Reads the service's own list of models.
- * @returns null where its adapter knows of no list
+ * Reads the provider's own list of models.
+ * @returns null if the adapter cannot read a list
  * @throws UpstreamError, with a message that is safe to show
  */
 export async function listModels(target: UpstreamTarget): Promise<readonly ListedModel[] | null> {
@@ -43,7 +43,9 @@ export async function listModels(target: UpstreamTarget): Promise<readonly Liste
     }
     throw new UpstreamError('malformed', `the list has more than ${PAGES_MAX} pages`);
   } catch (error) {
-    const late = signal.aborted ? new UpstreamError('timeout', `no whole list within ${WITHIN_MS / 1000} s`) : error;
+    const late = signal.aborted
+      ? new UpstreamError('timeout', `the complete list did not arrive within ${WITHIN_MS / 1000} s`)
+      : error;
     const { kind, message, status } = sanitizeFailure(openFailure(late, false), apiKey);
     throw new UpstreamError(kind, message, status);
   }

@@ -1,12 +1,12 @@
 const KEEPS_MARK = { ignoreBOM: true };
-/** More bytes may follow. */
+/** Tells the decoder that more bytes may follow. */
 const UNFINISHED = { stream: true };
-/** Decodes what ends with a whole character: it keeps nothing for the next piece. */
+/** Decodes pieces that end with a complete character, so that it keeps nothing for the next piece. */
 const shared = new TextDecoder('utf-8', KEEPS_MARK);
 
 /**
- * Decodes UTF-8 that comes in pieces, with its byte order mark. Nearly all pieces of a stream end with a line: only a stream
- * that does not needs a decoder of its own, which takes a microsecond to make.
+ * Decodes UTF-8 that arrives in pieces, and keeps a byte order mark. Nearly all pieces of a stream end with a line. Only a stream with
+ * other pieces needs a decoder of its own, which takes a microsecond to create.
  */
 export class PieceDecoder {
   #own: TextDecoder | null = null;
@@ -17,7 +17,7 @@ export class PieceDecoder {
     return this.#own.decode(piece, UNFINISHED);
   }
 
-  /** Returns what is left of an unfinished character. */
+  /** Returns the rest of an unfinished character. */
   end(): string {
     return this.#own?.decode() ?? '';
   }

@@ -2,30 +2,30 @@ import { arrived } from './arrival.ts';
 import type { UpstreamReply } from './reply.ts';
 import { AMPLE_ROOM, type AnswerRoom } from './upstream-call.ts';
 
-/** Decodes bodies that came in one piece. */
+/** Decodes bodies that arrived in one piece. */
 const wholeDecoder = new TextDecoder();
 
-/** Reads at most `bytesMax` of a body as text and cancels the rest. */
+/** Reads at most `bytesMax` bytes of a body as text and cancels the rest. */
 export function readText(reply: UpstreamReply, bytesMax: number): Promise<string> {
   const reading = new TextReading(reply, bytesMax);
   return arrived(() => reading.read());
 }
 
-/** A body on its way to be text. Invalid UTF-8 becomes U+FFFD. */
+/** Reads a body as text. Invalid UTF-8 becomes U+FFFD. */
 export class TextReading {
-  /** The body exceeded its limit: the text is its start. */
+  /** Whether the body exceeded its limit, so that the text is only its start. */
   isCut = false;
   readonly #reply: UpstreamReply;
   readonly #room: AnswerRoom;
   #left: number;
-  /** The first piece, until another one comes. */
+  /** The first piece, until another one arrives. */
   #first: Uint8Array | null = null;
   #decoder: TextDecoder | null = null;
   #text = '';
 
   /**
-   * @param bytesMax the rest is cancelled
-   * @param room asked with the size of each piece before it is kept; false cancels the rest
+   * @param bytesMax the maximum number of bytes; the rest is cancelled
+   * @param room called with the size of each piece before the piece is kept; if it returns false, the rest is cancelled
    */
   constructor(reply: UpstreamReply, bytesMax: number, room: AnswerRoom = AMPLE_ROOM) {
     this.#reply = reply;
@@ -33,7 +33,10 @@ export class TextReading {
     this.#room = room;
   }
 
-  /** Returns the whole text; a promise while some of it has not arrived: read again then. Throws as the network does. */
+  /**
+   * Returns the whole text. Until all of it has arrived, returns a promise; call `read` again when it resolves. Throws the errors of the
+   * network.
+   */
   read(): string | Promise<void> {
     for (;;) {
       const piece = this.#reply.read();

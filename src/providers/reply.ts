@@ -3,48 +3,49 @@ import { Arrival } from './arrival.ts';
 /** An answer whose head has arrived. Its body is read piece by piece. */
 export interface UpstreamReply {
   readonly status: number;
-  /** Made when it is asked for: for more than a few of them. */
+  /** Created on access, for callers that read more than a few headers. */
   readonly headers: Headers;
   /** Returns the value of a header; null for none. @param name in lower case */
   header(name: string): string | null;
   /**
-   * Returns the next bytes of the body; null after the last; a promise while none have arrived: read again then.
+   * Returns the next bytes of the body, or null after the last. While none have arrived, returns a promise; call `read` again when it
+   * resolves.
    *
-   * @throws an error that has a code, or an AbortError, after the last bytes of a body that broke off
+   * @throws after the last bytes of a body that broke off: an error with a code, or an AbortError
    */
   read(): Uint8Array | null | Promise<void>;
-  /** Gives up the rest of the body. */
+  /** Cancels the rest of the body. */
   cancel(): void;
 }
 
-/** A request on its way. */
+/** A request that has been sent or is being sent. */
 export interface PendingReply {
   /**
-   * Returns the answer; a promise while its head has not arrived: ask again then.
+   * Returns the answer. Until its head has arrived, returns a promise; call `reply` again when it resolves.
    *
-   * @throws an error that has a code, or an AbortError
+   * @throws an error with a code, or an AbortError
    */
   reply(): UpstreamReply | Promise<void>;
-  /** Ends the request, or its answer, in any state. */
+  /** Ends the request or its answer, in any state. */
   abort(): void;
 }
 
-/** A POST request except its path. */
+/** A POST request without its path. */
 export interface Post {
   readonly headers: Headers;
-  /** Read before `onConnected`. */
+  /** The body, which is read before `onConnected`. */
   readonly body: string;
   /** Called when the connection is established and its certificate verified, before the first byte is written. */
   onConnected(): void;
 }
 
-/** A request that fetch sends. */
+/** Wraps a request that fetch sends. */
 export function pendingFetch(response: Promise<Response>, abort: () => void): PendingReply {
   const reply = new Arrival(response.then(fetchedReply));
   return { reply: () => reply.get(), abort };
 }
 
-/** The answer of a fetch. */
+/** Wraps the answer of a fetch. */
 export function fetchedReply({ status, headers, body }: Response): UpstreamReply {
   const reader = body?.getReader();
   let next: Arrival<{ readonly value?: Uint8Array | undefined }> | null = null;

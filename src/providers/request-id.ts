@@ -1,10 +1,10 @@
 import { isFreeOfSecrets } from './failures.ts';
 import type { UpstreamReply } from './reply.ts';
 
-/** Response headers with the provider's request ID: the common one first, then vendors' own. */
+/** Response headers with the provider's request ID: the common header first, then headers of single vendors. */
 const HEADERS = [
   'x-request-id',
-  // Anthropic, Azure, Mistral, DeepSeek, Moonshot, OpenRouter.
+  // Used by Anthropic, Azure, Mistral, DeepSeek, Moonshot and OpenRouter.
   'request-id',
   'apim-request-id',
   'mistral-correlation-id',
@@ -13,10 +13,10 @@ const HEADERS = [
   'x-generation-id',
 ] as const;
 
-/** Printable, of a plausible length. */
+/** A request ID consists of 1 to 128 printable ASCII characters. */
 const FORM = /^[\x21-\x7e]{1,128}$/;
 
-/** Returns the provider's ID of the request; null where there is no plausible one. */
+/** Returns the provider's ID of the request; null if there is no plausible one. */
 export function requestIdOf(reply: Pick<UpstreamReply, 'header'>, apiKey: string | null): string | null {
   for (const name of HEADERS) {
     const value = reply.header(name);

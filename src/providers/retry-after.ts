@@ -4,10 +4,11 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock.ts';
 const RETRY_AFTER_MAX = DAY_MS;
 
 /**
- * Returns the wait that a provider requests, in ms: from `retry-after-ms`, else `retry-after` in seconds or as a date;
- * else, for a 429, until the exhausted limit resets, by OpenAI's or Anthropic's headers. Undefined if none is usable.
+ * Returns the wait that a provider requests, in ms. It reads `retry-after-ms`, then `retry-after` in seconds or as a date. For a 429
+ * without these, it returns the time until the exhausted limit resets, according to OpenAI's or Anthropic's headers. Undefined if none is
+ * usable.
  *
- * @param now epoch ms, to compare dates with
+ * @param now Unix ms, to compare dates with
  */
 export function retryAfterMs(headers: Headers, now: number, status: number): number | undefined {
   const ms = headers.get('retry-after-ms');
@@ -18,13 +19,13 @@ export function retryAfterMs(headers: Headers, now: number, status: number): num
 function retryAfter(after: string | null, now: number): number | undefined {
   if (after === null) return undefined;
   if (isNumber(after)) return clampWait(Number(after) * 1_000);
-  // Date.parse accepts almost any text with a digit; HTTP dates have letters.
+  // Date.parse accepts almost any text with a digit, but HTTP dates also have letters.
   return /[a-z]{3}/i.test(after) ? untilDate(after, now) : undefined;
 }
 
 const REMAINING = /^(?:x-ratelimit-remaining-([a-z-]+)|(anthropic-(?:ratelimit|priority)-[a-z-]+?)-remaining)$/;
 
-/** The longest wait among the exhausted limits. */
+/** Returns the longest wait among the exhausted limits, in ms. */
 function untilReset(headers: Headers, now: number): number | undefined {
   let longest: number | undefined;
   for (const [name, left] of headers) {
@@ -41,7 +42,7 @@ function untilReset(headers: Headers, now: number): number | undefined {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 
-/** `1s`, `6m0s`, `120ms`, `1h2m3.5s`. Not a bare number: it may mean seconds or a date. */
+/** Parses `1s`, `6m0s`, `120ms` or `1h2m3.5s`. It rejects a bare number, which may mean seconds or a date. */
 function duration(text: string | null): number | undefined {
   if (text === null || !/^\s*(?:\d+(?:\.\d+)?(?:ms|[smhd]))+\s*$/.test(text)) return undefined;
   let ms = 0;
@@ -49,7 +50,7 @@ function duration(text: string | null): number | undefined {
   return clampWait(ms);
 }
 
-/** RFC 3339, such as `2026-10-07T12:00:00Z`. */
+/** Parses an RFC 3339 time, such as `2026-10-07T12:00:00Z`. */
 function instant(text: string | null, now: number): number | undefined {
   return text !== null && /^\s*\d{4}-\d\d-\d\dT/.test(text) ? untilDate(text, now) : undefined;
 }

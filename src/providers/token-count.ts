@@ -5,44 +5,47 @@ import { openCall } from './call.ts';
 import type { CountPause, EndpointHealth } from './health/types.ts';
 import type { CallTerms, UpstreamTarget } from './upstream-call.ts';
 
-/** The longest time of a count that a client asks for before it sends its request, ms. */
+/** The maximum time of a count that a client requests before it sends its actual request, in ms. */
 export const ASKED_COUNT_MS = 5_000;
-/** An endpoint whose service fails is not asked again for this time, ms: at first, and at most after failures in a row. */
+/**
+ * The pause before an endpoint receives another count request after a failure, in ms: at first, and at most after several failures in a
+ * row.
+ */
 const PAUSE_MS = 2_000;
 const PAUSE_MS_MAX = 60_000;
-/** The time after which a count that failed without a pause may be asked for again, ms. */
+/** The time after which a count that failed without a pause may be requested again, in ms. */
 const RETRY_MS = 1_000;
 
-/** What an endpoint says of the length of a prompt. */
+/** An endpoint's answer about the length of a prompt. */
 export type TokenCount =
   | { readonly tokens: number }
-  /** Not now, and perhaps after so many ms; null where it does not count such a prompt at all. */
+  /** The endpoint returned no count, and may return one after this many ms; null if it cannot count this prompt at all. */
   | { readonly tokens: null; readonly retryAfterMs: number | null };
 
-/** An endpoint that a prompt may be sent to. */
+/** An endpoint that can count the tokens of a prompt. */
 interface CountingEndpoint extends Pick<CallTerms, 'deadlines' | 'alarms'> {
   readonly target: UpstreamTarget;
   readonly health: EndpointHealth;
 }
 
 /**
- * The pause after a failure of the service.
- * @param last the one before; null since the last count that succeeded
- * @param askedMs the time that the service asks for
+ * Returns the pause after a failure of the provider.
+ * @param last the previous pause; null if a count has succeeded since
+ * @param askedMs the time that the provider requests
  */
 export function pauseAfter(last: CountPause | null, now: number, askedMs: number): CountPause {
-  // A count that began before the pause says nothing new.
+  // The count began before the pause, so its failure is nothing new.
   if (last && now < last.until) return last;
   const ms = last ? Math.min(PAUSE_MS_MAX, 2 * last.ms) : PAUSE_MS;
   return { ms, until: now + Math.max(ms, askedMs) };
 }
 
 /**
- * Has an endpoint count the input tokens of a call, where its adapter has an operation for it. Services limit counts apart
- * from answers, and some have none, so a failed count says nothing of an endpoint's health; health says where not to ask.
- * Never rejects.
- * @param withinMs the longest time that it may take
- * @param signal ends the count when its caller leaves
+ * Requests the number of input tokens of a call from an endpoint whose adapter supports counting. Providers limit counts separately from
+ * answers, and some have no counts, so a failed count does not affect an endpoint's health. An unhealthy endpoint is not called. Never
+ * rejects.
+ * @param withinMs the maximum time of the count
+ * @param signal ends the count when its caller disconnects
  */
 export async function countAt(
   { target, health, deadlines, alarms }: CountingEndpoint,
@@ -77,10 +80,15 @@ export async function countAt(
 
 const NO_COUNT = { tokens: null, retryAfterMs: null } as const;
 
-/** A service that says so of one prompt may count the next one; one without counts says it of every prompt. */
+/**
+ * With these failures a provider may reject one prompt and still count the next. A provider without counts returns them for every prompt.
+ */
 const OF_PROMPT: ReadonlySet<ProviderFailure['kind']> = new Set(['rejected', 'context', 'not_found']);
 
-/** What no prompt brings about: a long one may be late, and a strange one lack a permission. */
+/**
+ * Failures that no prompt causes. Others may have their cause in the prompt: a long prompt may time out, an unusual one may lack a
+ * permission.
+ */
 const OF_SERVICE: ReadonlySet<ProviderFailure['kind']> = new Set([
   'rate_limited',
   'overloaded',
@@ -97,7 +105,7 @@ function failedCount(health: EndpointHealth, { kind, retryAfterMs = 0 }: Provide
   return { tokens: null, retryAfterMs: Math.round(pause.until - now) };
 }
 
-/** The adapter that asks for a count, and reads it as an answer that has nothing but its usage. */
+/** Returns an adapter that requests a count and reads the result as an answer with nothing but its usage. */
 function countingAdapter(adapter: WireAdapter, { request, reply }: TokenCountAdapter): WireAdapter {
   return {
     ...adapter,
@@ -115,5 +123,5 @@ function countingAdapter(adapter: WireAdapter, { request, reply }: TokenCountAda
 
 const UNREADABLE = {
   type: 'failure',
-  failure: { kind: 'malformed', message: 'the answer states no count of tokens' },
+  failure: { kind: 'malformed', message: 'the answer has no token count' },
 } as const satisfies StreamPart;

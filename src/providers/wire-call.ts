@@ -14,30 +14,33 @@ import { requestIdOf } from './request-id.ts';
 import { clampWait, retryAfterMs } from './retry-after.ts';
 import { AMPLE_ROOM, type CallTerms, type NextParts, type UpstreamCall, type UpstreamTarget } from './upstream-call.ts';
 
-/** The most bytes of a JSON answer, also of a stream sent in place of one: it is kept until its end. */
+/**
+ * The maximum number of bytes of a JSON answer, which is kept until its end. It also applies to a stream that the provider sends instead of
+ * JSON.
+ */
 const REPLY_MAX = 33_554_432;
-/** The most bytes of a stream: the longest answers, with 20 probabilities per token, stay below. */
+/** The maximum number of bytes of a stream. The longest answers, with 20 probabilities per token, are smaller. */
 const STREAM_MAX = 268_435_456;
-/** The most JSON values of an answer or event: 100,000 tokens with their probabilities have fewer. */
+/** The maximum number of JSON values in an answer or event. 100,000 tokens with their probabilities have fewer. */
 const VALUES_MAX = 2_000_000;
-/** Answers and events up to this many characters are cheap to parse, however nested. */
+/** Answers and events of up to this many characters are cheap to parse, however deeply they are nested. */
 const UNCHECKED_MAX = 16_384;
-/** The most bytes of an error's body, and ms to wait for it. */
+/** The maximum number of bytes of an error's body, and the maximum wait for it in ms. */
 const ERROR_MAX = 65_536;
 const ERROR_WAIT = 500;
-/** Limits, in ms and bytes, for reading past a complete answer to keep its connection. */
+/** The limits, in ms and bytes, for reading the rest of a stream after a complete answer, to keep its connection. */
 const DRAIN_WAIT = 250;
 const DRAIN_MAX = 65_536;
 
-/** Content types of streams of one JSON text per line. */
+/** Content types of streams with one JSON text per line. */
 const LINES_OF_JSON = /ndjson|jsonl|json-seq/;
 
-/** The part of an answer or event that its adapter throws at. */
+/** The part that replaces an answer or event if the adapter throws while it reads it. */
 const UNREADABLE: readonly StreamPart[] = [
   { type: 'failure', failure: { kind: 'malformed', message: 'the adapter could not read the answer' } },
 ];
 
-/** The failure of a request at which the adapter throws. */
+/** The failure of a request if the adapter throws while it builds it. */
 const UNBUILT: ProviderFailure = { kind: 'server', message: 'the adapter could not build the request' };
 
 const NONE: readonly string[] = [];
@@ -49,13 +52,13 @@ interface StreamSource {
   readonly reader: StreamReader;
 }
 
-/** @throws UpstreamError for JSON so expensive to parse that it would delay other requests */
+/** @throws UpstreamError for JSON that is so expensive to parse that it would delay other requests */
 function checkForm(text: string): void {
   if (beyondLimits(text, VALUES_MAX))
     throw new UpstreamError('malformed', 'the answer is nested too deeply or has too many values');
 }
 
-/** One HTTP call. The wire adapter translates; this class does the rest. */
+/** One HTTP call. The wire adapter only translates; this class does everything else. */
 export class WireCall implements UpstreamCall, AlarmOwner {
   dropped: readonly string[] = NONE;
   requestId: string | null = null;
@@ -66,17 +69,17 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   readonly #alarm: DeadlineAlarm;
   readonly #completion: AnswerCompletion;
   readonly #stream: boolean;
-  /** Bytes that the stream may still send. */
+  /** The number of bytes that the stream may still send. */
   #bytesLeft: number;
-  /** Whether the request went out as its caller sent it. */
+  /** Whether the request was sent to the provider unchanged. */
   #passthrough = false;
   #opening: Opening | null = null;
   #source: StreamSource | null = null;
-  /** An answer in one piece, or the body of an error. */
+  /** The text of an unstreamed answer, or the body of an error. */
   #text: TextReading | null = null;
-  /** The reply with a status outside 2xx. */
+  /** The reply if its status is not 2xx. */
   #failed: UpstreamReply | null = null;
-  /** The parts that are to be returned by the present `read`. */
+  /** The parts that the current `read` will return. */
   #batch: StreamPart[] = [];
   #finishedAt = 0;
   #expired = false;
@@ -127,7 +130,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     this.#opening?.abort();
   }
 
-  /** Never throws: the first `read` reports the error. */
+  /** Sends the request. Never throws: the first `read` reports the error. */
   #send(target: UpstreamTarget, call: ProviderCall, now: number): void {
     try {
       if (this.#terms.totalBy <= now) throw new UpstreamError('timeout', 'no time was left for this attempt');
@@ -151,7 +154,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     }
   }
 
-  /** Goes on as far as bytes have arrived. Returns what to wait for; nothing where it went on. */
+  /** Processes the bytes that have arrived. Returns a promise to wait for, or nothing if it made progress. */
   #step(): Promise<void> | undefined {
     if (this.#source) return this.#advance(this.#source);
     if (this.#failed) return this.#readError(this.#failed);
@@ -180,13 +183,13 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     return;
   }
 
-  /** @throws UpstreamError for an answer that is none */
+  /** Begins to read an answer. @throws UpstreamError if its content is not an answer */
   #begin(reply: UpstreamReply): void {
     const type = reply.header('content-type')?.toLowerCase() ?? '';
-    // An HTML page comes from an intermediary, such as a login or an error page.
+    // An HTML page comes from an intermediary, such as a login page or an error page.
     if (type.includes('html')) throw new UpstreamError('malformed', 'the answer is an HTML page');
     const framed = type.includes('event-stream') ? 'sse' : LINES_OF_JSON.test(type) ? 'ndjson' : null;
-    // The upstream's content type decides; without one the answer is read in the requested form.
+    // The upstream's content type decides the form. Without a content type, the answer is read in the requested form.
     if (framed === null && (type.includes('json') || !this.#stream)) {
       this.#text = new TextReading(reply, REPLY_MAX, this.#terms.room);
       return;
@@ -199,7 +202,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     };
   }
 
-  /** Reads a status outside 2xx. Its body only explains: a slow or broken one does not hide the status. */
+  /** Reads a reply whose status is not 2xx. Its body only explains the error, so a slow or broken body does not hide the status. */
   #readError({ status, headers }: UpstreamReply): Promise<void> | undefined {
     let text = '';
     try {
@@ -207,7 +210,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
       if (body instanceof Promise) return body;
       text = body ?? '';
     } catch {
-      // The status stands.
+      // The status remains valid without a body.
     }
     let failure: ProviderFailure;
     try {
@@ -223,7 +226,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   #readReply(reading: TextReading): Promise<void> | undefined {
     const body = reading.read();
     if (body instanceof Promise) return body;
-    // Without memory for it, the call has been aborted.
+    // The call was aborted because there was no memory for the text.
     if (this.#over) return;
     if (reading.isCut) throw new UpstreamError('malformed', 'the answer was too large');
     if (body.length > UNCHECKED_MAX) checkForm(body);
@@ -237,7 +240,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     return;
   }
 
-  /** One read from the network. */
+  /** Reads once from the network. */
   #advance(source: StreamSource): Promise<void> | undefined {
     const piece = source.reply.read();
     if (piece instanceof Promise) {
@@ -246,9 +249,9 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     }
     this.#bytesLeft -= piece?.length ?? 0;
     if (this.#bytesLeft < 0) throw new UpstreamError('malformed', 'the answer was too large');
-    // A call for one whole answer holds the events, too, until the last one.
+    // A call for an unstreamed answer also keeps the events until the last one.
     if (piece && !this.#stream && !(this.#terms.room ?? AMPLE_ROOM).makeRoom(piece.length)) return;
-    // The idle time does not run while the caller handles these parts.
+    // The idle timeout does not run while the caller handles these parts.
     this.#alarm.set(this.#terms.totalBy);
     const text = piece ? source.decoder.decode(piece) : source.decoder.end();
     if (!this.#frames(source, source.frames.push(text))) return;
@@ -257,7 +260,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     return;
   }
 
-  /** Returns false once the call is over. */
+  /** Processes frames. Returns false once the call is over. */
   #frames(source: StreamSource, frames: ReturnType<FrameParser['push']>): boolean {
     for (const frame of frames) {
       if (frame.data.length > UNCHECKED_MAX) checkForm(frame.data);
@@ -275,7 +278,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   /** Adds the adapter's parts to the batch. Returns false once the call is over. */
   #addParts(parts: readonly StreamPart[]): boolean {
     for (const part of parts) {
-      // Most services use the neutral words.
+      // Most providers use the neutral words, so their own reason needs no check.
       const isOwnWord = part.type === 'finish' && part.raw !== part.reason;
       if (this.#completion.add(isOwnWord ? sanitizePart(part, this.#apiKey) : part, this.#batch)) continue;
       if (this.#completion.failure) this.#fail(this.#completion.failure);
@@ -286,7 +289,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     return true;
   }
 
-  /** Deadline of the next read. */
+  /** Returns the deadline of the next read. */
   #readDeadline(): number {
     if (this.#finishedAt > 0) return Math.min(this.#finishedAt + USAGE_WAIT_MS, this.#terms.totalBy);
     if (!this.#completion.started || !this.#stream) return this.#firstContentBy;
@@ -301,14 +304,14 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     this.#alarm.clear();
   }
 
-  /** The answer is complete, whether or not the upstream has closed it. */
+  /** Ends the call. The answer is complete, whether or not the upstream has closed it. */
   #finish(): void {
     this.#over = true;
     if (this.#source) void this.#drain(this.#source.reply);
     else this.#alarm.clear();
   }
 
-  /** Reads a stream to its end, if that comes soon: only then can the next call reuse the connection. */
+  /** Reads a stream to its end if the end comes soon, because only then the next call can reuse the connection. */
   async #drain(reply: UpstreamReply): Promise<void> {
     const drainBy = performance.now() + DRAIN_WAIT;
     try {
@@ -321,7 +324,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
         } else left -= piece.length;
       }
     } catch {
-      // The answer is complete: the end of its connection does not matter.
+      // The answer is complete, so an error at the end of its connection does not matter.
     }
     this.#close();
   }
@@ -331,7 +334,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     return { kind: 'timeout', message };
   }
 
-  /** Ends the call. Reports the failure unless only usage was missing or the call was over. */
+  /** Ends the call. It reports the failure unless only the usage was missing or the call was already over. */
   #fail(failure: ProviderFailure): void {
     if (!this.#over && !this.#completion.finished) {
       const { retryAfterMs: wait } = failure;

@@ -8,14 +8,17 @@ import { ConnectionPool, urlBelow } from '../http1/connection-pool.ts';
 import { fetchedReply, type PendingReply, type Post, pendingFetch, type UpstreamReply } from '../reply.ts';
 import type { Resolver } from './resolver.ts';
 
-/** The most addresses of one name that are tried. */
+/** The maximum number of addresses of one host that are tried. */
 const PEERS_MAX = 8;
-/** Seconds that an idle connection is kept: shorter than most servers' limit, so that few are dead when reused. */
+/**
+ * How many seconds an idle connection is kept. This is shorter than most servers keep it, so few connections are closed when they are
+ * reused.
+ */
 const IDLE_S = 45;
-/** Names that mean this machine everywhere. */
+/** Host names that always mean this machine. */
 const LOCALHOST = /^(?:.+\.)?localhost\.?$/;
 
-/** One address of a provider's host: the actual destination of requests. */
+/** One address of a provider's host, which is the actual destination of requests. */
 class Peer {
   readonly base: string;
   readonly #streams: ConnectionPool;
@@ -31,53 +34,53 @@ class Peer {
     this.#answers = new ConnectionPool(base, { servername, stream: false });
   }
 
-  /** Sends a request to a path below the base; null where connections hang. */
+  /** Sends a request to a path below the base URL. Returns null if connection attempts to this address hang. */
   post(path: string, request: Post, stream: boolean): PendingReply | null {
     const pool = stream ? this.#streams : this.#answers;
     return pool.isStuck ? null : pool.post(path, request);
   }
 }
 
-/** In the order in which to try them. */
+/** The addresses of a host, in the order in which they are tried. */
 export type PeerList = readonly Peer[];
 
 export interface DialOptions {
   /** The provider's name in the policy. */
   readonly provider: string;
   readonly baseUrl: string;
-  /** Whether a name may resolve to this machine or a private network. */
+  /** Whether the host name may resolve to this machine or a private network. */
   readonly allowPrivate: boolean;
 }
 
 const encoder = new TextEncoder();
 
 /**
- * Reaches one provider. The name is looked up here and a connection gets a checked address, so that no DNS answer can
- * send a request and its key to a forbidden destination.
+ * Connects to one provider. It resolves the host name itself and connects only to an address that it has checked, so that no DNS answer can
+ * redirect a request and its key to a forbidden destination.
  */
 export class Dial {
-  /** The `host` header, where a connection gets an address instead of the name; otherwise null. */
+  /** The `host` header if a connection uses an address instead of the name; otherwise null. */
   readonly hostHeader: string | null;
   readonly host: string;
   readonly #url: URL;
   readonly #options: DialOptions;
   readonly #resolver: Resolver;
-  /** Separates this provider's connections from all others. */
+  /** Keeps this provider's connections separate from all others. */
   readonly #fetches: Bun.FetchSession;
   readonly #hasProxy: boolean;
-  /** The name that the certificate must be for; null for http. */
+  /** The host name that the certificate must be valid for; null for http. */
   readonly #servername: string | null;
-  /** The DNS answer that `#peers` came from. */
+  /** The DNS answer from which `#peers` was made. */
   #resolved: readonly string[] | null = null;
   #peers: PeerList = [];
-  /** Why nothing may be sent here at all; null where it may. */
+  /** The reason why no request may be sent to this provider at all; null if requests are allowed. */
   readonly #refusal: string | null = null;
-  /** The only address, where no lookup is needed. */
+  /** The only address if no lookup is needed; otherwise null. */
   readonly #fixed: PeerList | null = null;
 
   /**
    * @param proxy the URL of the proxy; null for none
-   * @throws for a base URL that is not http or https: fetch supports more schemes
+   * @throws if the base URL is neither http nor https, because fetch supports more schemes
    */
   constructor(options: DialOptions, resolver: Resolver, proxy: string | null) {
     const url = new URL(options.baseUrl);
@@ -89,7 +92,7 @@ export class Dial {
     this.#servername = url.protocol === 'https:' ? url.hostname.replace(/^\[|\]$|\.$/g, '') : null;
     const literal = literalAddress(url.hostname);
     if (literal && addressClass(literal) === 'forbidden') this.#refusal = `requests are never sent to ${url.hostname}`;
-    // A proxy does its own lookups.
+    // A proxy resolves host names itself.
     if (literal || proxy !== null) this.#fixed = [new Peer(this.#baseAt(url.hostname), this.#servername)];
     this.hostHeader = this.#fixed ? null : url.host;
     const isNamed = !this.#fixed && url.protocol === 'https:';
@@ -102,16 +105,16 @@ export class Dial {
     });
   }
 
-  /** Sends a request. Never follows redirects. The answer is as it came: `decodedReply` decompresses it within limits. */
+  /** Sends a request. It never follows redirects. The answer may be compressed; `decodedReply` decompresses it within limits. */
   post(peer: Peer, path: string, request: Post, stream: boolean): PendingReply {
     const pending = this.#hasProxy ? null : peer.post(path, request, stream);
-    // In contrast to a pool, fetch can cancel a connection attempt at once.
+    // Unlike a connection pool, fetch can cancel a connection attempt at once.
     return pending ?? this.#postByFetch(urlBelow(peer.base, path), request);
   }
 
   /**
-   * Sends through a proxy, or to an address where connections hang. fetch does not report when it has connected, but it
-   * pulls a streamed body only then.
+   * Sends a request through a proxy, or to an address where connection attempts hang. fetch does not report when it has connected, but it
+   * reads a streamed body only after that.
    */
   #postByFetch(url: string, request: Post): PendingReply {
     const { headers, body } = request;
@@ -119,7 +122,7 @@ export class Dial {
     const { signal } = controller;
     const bytes = encoder.encode(body);
     const sized = new Headers(headers);
-    // Without it the body would be chunked, which some servers refuse.
+    // Without this header the body would be chunked, which some servers reject.
     sized.set('content-length', String(bytes.length));
     const pull = (sink: ReadableStreamDirectController) => {
       if (signal.aborted) return sink.close();
@@ -127,13 +130,13 @@ export class Dial {
       sink.write(bytes);
       sink.close();
     };
-    // The cheapest kind of stream: one write carries the whole body and its end.
+    // A direct stream is the cheapest kind: a single write contains the whole body and its end.
     const init = { method: 'POST', headers: sized, body: new ReadableStream({ type: 'direct', pull }), signal };
     const response = this.#fetches.fetch(url, { ...init, redirect: 'manual', decompress: false });
     return pendingFetch(response, () => controller.abort());
   }
 
-  /** Reads a resource below the base, at the first address of its host. Never follows redirects. Its body is decompressed. */
+  /** Reads a resource below the base URL from the first address of the host. It never follows redirects. The body is decompressed. */
   async get(path: string, headers: Headers, signal: AbortSignal): Promise<UpstreamReply> {
     const [peer] = await this.peers(performance.now());
     if (!peer) throw new UpstreamError('connect', `no address for \`${this.host}\``);
@@ -143,10 +146,10 @@ export class Dial {
   }
 
   /**
-   * Returns the addresses to try, synchronously where they are cached.
+   * Returns the addresses to try, synchronously if they are cached.
    *
-   * @param now ms on performance.now's clock
-   * @throws UpstreamError (or rejects) where no address exists or none is allowed
+   * @param now ms of performance.now
+   * @throws UpstreamError (or rejects) if the host has no address or no address is allowed
    */
   peers(now: number): PeerList | Promise<PeerList> {
     if (this.#refusal !== null) throw new UpstreamError('connect', this.#refusal);
@@ -165,12 +168,12 @@ export class Dial {
     return addresses === this.#resolved ? this.#peers : this.#allow(addresses);
   }
 
-  /** An answer began: this address works and is tried first from now on. */
+  /** Records that an answer began: this address works, so it is tried first from now on. */
   answered(peer: Peer): void {
     if (!this.#fixed && this.#peers[0] !== peer) this.#peers = withFirst(peer, this.#peers);
   }
 
-  /** Turns the allowed addresses into peers. The peer that is tried first stays first if it is still there. */
+  /** Creates peers for the allowed addresses. The peer that is tried first stays first if it is still among them. */
   #allow(addresses: readonly string[]): PeerList {
     const { provider } = this.#options;
     const allowPrivate = this.#options.allowPrivate || LOCALHOST.test(this.host);
@@ -183,7 +186,7 @@ export class Dial {
       else
         refusal =
           kind === 'private'
-            ? `${text}, a private address; set \`providers.${provider}.allow_private_network\` to allow it`
+            ? `${text}, a private address. Set \`providers.${provider}.allow_private_network\` to allow it`
             : `${text}, an address to which requests are never sent`;
     }
     if (allowed.length === 0) throw new UpstreamError('connect', `\`${this.host}\` resolves to ${refusal}`);
@@ -197,7 +200,7 @@ export class Dial {
     return this.#peers;
   }
 
-  /** The base URL, without a trailing slash, at another host. */
+  /** Returns the base URL with another host, without a trailing slash. */
   #baseAt(hostname: string): string {
     const { protocol, port, pathname } = this.#url;
     return `${protocol}//${hostname}${port && `:${port}`}${pathname.replace(/\/+$/, '')}`;
@@ -209,6 +212,6 @@ export class Dial {
   }
 }
 
-/** Returns the peers with one of them as the first; the same list where it is none of them. */
+/** Returns the peers with the given peer first. If the peer is not among them, returns the same list. */
 const withFirst = (first: Peer, peers: PeerList): PeerList =>
   peers.includes(first) ? [first, ...peers.filter((peer) => peer !== first)] : peers;

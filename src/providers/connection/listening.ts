@@ -1,12 +1,12 @@
-/** Names and addresses of this machine, as `URL` gives them. */
+/** Names and addresses of this machine, as `URL` formats them. */
 const THIS_MACHINE = /^(?:(?:.+\.)?localhost\.?|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/** Time to accept a connection on one machine, ms. */
+/** The time within which a local server must accept a connection, in ms. */
 const WAIT_MS = 250;
 
 /**
- * Whether anything listens at an address of this machine. Connects and sends nothing.
- * @returns null for an address elsewhere, which is not tried
+ * Returns whether anything listens at an address of this machine. It connects and sends nothing.
+ * @returns null for an address of another machine, which is not tried
  */
 export async function listensHere(baseUrl: string): Promise<boolean | null> {
   const { hostname, port, protocol } = new URL(baseUrl);

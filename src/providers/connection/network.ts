@@ -6,25 +6,25 @@ import { Alarms } from '../alarm.ts';
 import { Dial, type DialOptions } from './dial.ts';
 import { Resolver } from './resolver.ts';
 
-/** The most providers that are remembered. */
+/** The maximum number of providers whose connections are kept. */
 const DIALS_MAX = 1_000;
 
 /**
- * The way of an application to all providers: their dials, and the alarms of calls. DNS answers and open connections outlive a
- * reload: a provider with unchanged settings keeps its connections. State: connections.
+ * The connections of an application to all providers, and the deadlines of its calls. DNS answers and open connections survive a reload: a
+ * provider with unchanged settings keeps its connections. State: connections.
  */
 export class UpstreamNetwork {
   readonly #dials = new Map<string, Dial>();
   readonly #resolver: Resolver;
   readonly alarms: Alarms;
 
-  /** @param timers the process's own unless stated */
+  /** @param timers default: the timers of the process */
   constructor(resolver = new Resolver(), timers: Timers = processTimers) {
     this.#resolver = resolver;
     this.alarms = new Alarms(timers);
   }
 
-  /** Returns a provider's dial; null without an http address. @param variable reads the environment, for proxies */
+  /** Returns the dial of a provider; null if its base URL is not an http address. @param variable reads the environment, for proxies */
   dial(options: DialOptions, variable: ReadVariable): Dial | null {
     const { provider, baseUrl, allowPrivate } = options;
     if (!URL.canParse(baseUrl) || !/^https?:/i.test(baseUrl)) return null;
@@ -43,8 +43,8 @@ export class UpstreamNetwork {
 type ReadVariable = (name: string) => string | undefined;
 
 /**
- * Returns the proxy that the environment sets for a URL; null for none. Reads the same variables as fetch:
- * `https_proxy` or `http_proxy`, then `all_proxy`, and `no_proxy`; lower case wins over upper case.
+ * Returns the proxy that the environment sets for a URL; null for none. It reads the same variables as fetch: `https_proxy` or
+ * `http_proxy`, then `all_proxy`, and `no_proxy`. Lower case takes precedence over upper case.
  */
 export function proxyFor(url: URL, variable: ReadVariable): string | null {
   const read = (name: string) => nonEmpty(variable(name)) ?? nonEmpty(variable(name.toUpperCase()));
@@ -53,15 +53,15 @@ export function proxyFor(url: URL, variable: ReadVariable): string | null {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(proxy) ? proxy : `http://${proxy}`;
 }
 
-/** A variable's value; null for an empty one, which some write as a pair of quotes. */
+/** Returns a variable's value; null for an empty value, which some people write as a pair of quotes. */
 function nonEmpty(text: string | undefined): string | null {
   const trimmed = text?.trim() ?? '';
   return trimmed === '' || trimmed === '""' || trimmed === "''" ? null : trimmed;
 }
 
 /**
- * Whether `no_proxy` lists the host: a name covers its subdomains, `10.0.0.0/8` a range, `*` everything; a port may
- * follow. Must agree with fetch, which would otherwise connect to an unchecked address.
+ * Returns whether `no_proxy` lists the host. A name covers its subdomains, `10.0.0.0/8` a range and `*` everything; a port may follow. The
+ * result must agree with fetch, which would otherwise connect to an unchecked address.
  */
 function isExempt({ hostname, port, protocol }: URL, list: string): boolean {
   const host = hostname.replace(/\.$/, '');

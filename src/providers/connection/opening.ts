@@ -5,7 +5,7 @@ import { UpstreamError } from '../failures.ts';
 import type { PendingReply, Post, UpstreamReply } from '../reply.ts';
 import type { Dial, PeerList } from './dial.ts';
 
-/** A request except its body, and its deadlines: ms on performance.now's clock. */
+/** A request without its body, and its deadlines in ms of performance.now. */
 interface OpeningOptions {
   readonly dial: Dial;
   readonly path: string;
@@ -13,38 +13,38 @@ interface OpeningOptions {
   /** Whether the answer is streamed. */
   readonly stream: boolean;
   readonly startedAt: number;
-  /** Deadline for a connection, over all addresses. */
+  /** The deadline for a connection, shared by all addresses. */
   readonly connectBy: number;
-  /** Deadline for the head of the answer. */
+  /** The deadline for the head of the answer. */
   readonly headBy: number;
 }
 
 const NONE: PeerList = [];
 
-/** Sends one request to the addresses of its host in turn, until one accepts the connection. */
+/** Sends one request: it tries the addresses of the host in turn until one accepts the connection. */
 export class Opening implements Post {
-  /** False while it is certain that no byte of the request was sent. */
+  /** False as long as it is certain that no byte of the request was sent. */
   sent = false;
   readonly headers: Headers;
-  /** Empty once no other address will get it: it may be large. */
+  /** The body; empty once no other address will receive it, because it may be large. */
   body: string;
   readonly #options: OpeningOptions;
   readonly #alarm: DeadlineAlarm;
-  /** Addresses that are being looked up. */
+  /** The lookup of the addresses, while it runs. */
   #lookup: Arrival<PeerList> | null = null;
   #peers: PeerList = NONE;
-  /** Index of the address that is tried. */
+  /** The index of the address that is being tried. */
   #at = 0;
   #pending: PendingReply | null = null;
   #reply: UpstreamReply | null = null;
-  /** Ends the wait for an address; null when there is none. */
+  /** Ends the wait for an address; null if nothing waits. */
   #stopWaiting: ((error: UpstreamError) => void) | null = null;
   #isConnecting = false;
-  /** The deadline has ended the connection attempt. */
+  /** Whether the deadline has ended the connection attempt. */
   #isLate = false;
   #over = false;
 
-  /** @throws (as `reply` does) where no address is allowed */
+  /** @throws like `reply` if no address is allowed */
   constructor(options: OpeningOptions, body: string, alarm: DeadlineAlarm) {
     this.#options = options;
     this.#alarm = alarm;
@@ -56,7 +56,7 @@ export class Opening implements Post {
   }
 
   /**
-   * Returns the answer, decompressed; a promise while its head has not arrived: ask again then.
+   * Returns the answer, decompressed. Until its head has arrived, returns a promise; call `reply` again when it resolves.
    *
    * @throws the error of the last address
    */
@@ -87,7 +87,7 @@ export class Opening implements Post {
     }
   }
 
-  /** Handles the alarm if it was for a lookup or a connection; otherwise returns false. */
+  /** Handles the alarm if it was set for a lookup or a connection; otherwise returns false. */
   ring(): boolean {
     if (this.#stopWaiting) this.#stopWaiting(this.#lateFailure(`no address for \`${this.#options.dial.host}\``));
     else if (this.#isConnecting) {
@@ -97,7 +97,7 @@ export class Opening implements Post {
     return true;
   }
 
-  /** Ends the request and its connection, in any state. */
+  /** Ends the request and its connection in any state. */
   abort(): void {
     this.#over = true;
     this.body = '';
@@ -121,7 +121,7 @@ export class Opening implements Post {
     this.#try();
   }
 
-  /** Sends the request to the present address. Those that are left share the time to connect. */
+  /** Sends the request to the current address. The remaining addresses share the time that is left to connect. */
   #try(): void {
     const { dial, path, stream, connectBy } = this.#options;
     this.#isConnecting = true;

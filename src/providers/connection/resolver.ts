@@ -2,33 +2,33 @@ import { lookup } from 'node:dns/promises';
 
 /** How long an answer is fresh, in ms. Later requests still use it while a new lookup runs in the background. */
 const FRESH_MS = 30_000;
-/** While lookups fail, the last good answer is used for this long, in ms. */
+/** How long the last good answer is used while lookups fail, in ms. */
 const USABLE_MS = 600_000;
 /** The pause after a failed lookup of a name, in ms. */
 const FAILED_MS = 1_000;
-/** The most names that are remembered. */
+/** The maximum number of names that are cached. */
 const NAMES_MAX = 1_000;
 
-/** Returns the addresses of a name, in the order in which to try them. Rejects when there are none. */
+/** Returns the addresses of a name, in the order in which to try them. Rejects if the name has none. */
 type Lookup = (host: string) => Promise<readonly string[]>;
 
 interface Entry {
-  /** The last good answer, the same array while its content is the same; null before the first. */
+  /** The last good answer, or null before the first. The array stays the same object while its content is the same. */
   addresses: readonly string[] | null;
-  /** When that answer came, and when a lookup last failed, in ms on performance.now's clock. */
+  /** The times of the last good answer and of the last failed lookup, in ms of performance.now. */
   answeredAt: number;
   failedAt: number;
   failure: unknown;
-  /** The lookup in progress. */
+  /** The lookup that is running; null for none. */
   pending: Promise<readonly string[]> | null;
 }
 
-/** The operating system's lookup, with `/etc/hosts`. */
+/** The operating system's lookup, which includes `/etc/hosts`. */
 const bySystem: Lookup = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
 
 /**
- * Looks up names and caches the answers. Runs one lookup of a name at a time, and no request waits for it while a
- * usable answer is cached. Outlives reloads.
+ * Looks up names and caches the answers. It runs one lookup per name at a time. No request waits for a lookup while a usable answer is
+ * cached. The cache survives reloads.
  */
 export class Resolver {
   readonly #lookup: Lookup;
@@ -39,10 +39,9 @@ export class Resolver {
   }
 
   /**
-   * Returns the addresses of a name, at least one; synchronously where they are cached. Throws or rejects as the lookup
-   * did.
+   * Returns the addresses of a name, at least one, synchronously if they are cached. Throws or rejects if the lookup fails.
    *
-   * @param now ms on performance.now's clock
+   * @param now ms of performance.now
    */
   resolve(host: string, now: number): readonly string[] | Promise<readonly string[]> {
     const entry = this.#entries.get(host) ?? this.#add(host);
@@ -50,7 +49,7 @@ export class Resolver {
     if (addresses !== null && now - answeredAt < FRESH_MS) return addresses;
     const hasJustFailed = now - entry.failedAt < FAILED_MS;
     if (addresses !== null && now - answeredAt < USABLE_MS) {
-      // A failure is reported only once the answer is too old to use.
+      // A failed lookup is reported only when the cached answer is too old to use.
       if (!hasJustFailed && entry.pending === null) this.#start(host, entry).catch(() => {});
       return addresses;
     }

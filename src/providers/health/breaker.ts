@@ -2,53 +2,53 @@ import { backoffMs } from './backoff.ts';
 import { Lockout, type LockPass } from './lockout.ts';
 import { OutcomeWindow } from './outcome-window.ts';
 
-/** Consecutive faults that open the breaker. */
+/** The number of consecutive faults that open the breaker. */
 const FAULTS_IN_A_ROW = 5;
-/** This share of faults in the window opens it too, given enough outcomes. */
+/** The share of faults in the window that also opens the breaker if there are enough outcomes. */
 const FAULT_SHARE = 0.5;
 const OUTCOMES_MIN = 20;
-/** An ejection is up to this share longer or shorter, so that gateways do not probe in step. */
+/** The share by which an ejection is randomly longer or shorter, so that several gateways do not probe at the same time. */
 export const JITTER = 0.2;
-/** After this many complete answers, or this time, without a fault, ejections start at the shortest again. */
+/** After this many complete answers, or this time, without a fault, the next ejection is as short as the first. */
 const GOOD_RUN = 10;
 const GOOD_MS = 60_000;
 
-/** When a breaker opens, and how near it is. */
+/** The conditions under which a breaker opens, and the current counts. */
 export interface BreakerTerms {
   readonly faultsInARow: number;
   readonly faultsInARowMax: number;
-  /** Of the last 10 s. */
+  /** The number of faults in the last 10 s. */
   readonly faults: number;
   readonly answers: number;
   readonly faultShareMax: number;
   readonly answersMin: number;
-  /** Open or half-open: it closes with the first answer. */
+  /** Whether the breaker is open or half-open; it closes with the first answer. */
   readonly isOpen: boolean;
 }
 
-/** Why and for how long the breaker opened. */
+/** The reason for an ejection and its duration. */
 interface Ejection {
   readonly why: string;
-  /** Time before a probe may begin. */
+  /** The time before a probe may begin, in ms. */
   readonly ms: number;
 }
 
 /**
- * A circuit breaker: closed, open, or half-open, when its time is up and one attempt may probe. It counts complete
- * answers and faults: a first part alone proves that the endpoint is up, not that it works.
+ * A circuit breaker: closed, open, or half-open, when its time is over and one attempt may probe. It counts complete answers and faults.
+ * The first part of an answer only proves that the endpoint is up, not that it works.
  */
 export class Breaker {
-  /** Locked means open or half-open. Its epoch separates attempts from before an ejection from later ones. */
+  /** Locked means open or half-open. The epoch distinguishes attempts that began before an ejection from later ones. */
   readonly lock = new Lockout();
   readonly #random: () => number;
   readonly #window = new OutcomeWindow();
-  /** Ejections since it last recovered: the next ejection's level. */
+  /** The number of ejections since the last recovery, which determines the length of the next ejection. */
   #level = 0;
   #consecutiveFaults = 0;
   #goodRun = 0;
-  /** Closed by first content; no complete answer yet. */
+  /** Whether the first content closed the breaker but no complete answer has followed. */
   #isUnproven = false;
-  /** Time of the last fault, or of the closing after it. */
+  /** The time of the last fault, or of the closing after it. */
   #quietSince = 0;
 
   constructor(random: () => number) {
@@ -68,14 +68,14 @@ export class Breaker {
     };
   }
 
-  /** Records the first content of an attempt. Returns true if that closed the breaker. */
+  /** Records the first content of an attempt. Returns true if it closed the breaker. */
   answered(pass: LockPass, now: number): boolean {
-    // Attempts from before the ejection are out of date: the endpoint has failed since.
+    // An attempt that began before the ejection is out of date, because the endpoint has failed since.
     if (!this.lock.locked || !this.lock.isCurrent(pass)) return false;
-    // Attempts forced through while it was open are out of date from now on.
+    // Attempts that were forced through while the breaker was open no longer count.
     this.lock.forget();
     this.#window.clear();
-    // Before the first complete answer, one fault opens it again.
+    // Until the first complete answer, a single fault opens the breaker again.
     this.#isUnproven = true;
     this.#consecutiveFaults = 0;
     this.#goodRun = 0;
@@ -83,7 +83,7 @@ export class Breaker {
     return true;
   }
 
-  /** Records the complete answer of an attempt that `answered`. */
+  /** Records the complete answer of an attempt for which `answered` was called. */
   completed(pass: LockPass, now: number): void {
     if (this.lock.locked || !this.lock.isCurrent(pass)) return;
     this.#isUnproven = false;
@@ -94,7 +94,7 @@ export class Breaker {
 
   /** Records a fault. Returns the ejection that it causes, or null. */
   failed(pass: LockPass, now: number): Ejection | null {
-    // While it is open only the probe counts: forced attempts would keep it open for ever.
+    // While the breaker is open, only the probe counts. Failures of forced attempts would otherwise keep it open forever.
     if (this.lock.locked) return this.lock.isProbe(pass) ? this.#open(now, 'the probe failed') : null;
     if (!this.lock.isCurrent(pass)) return null;
     if (now - this.#quietSince >= GOOD_MS) this.#level = 0;

@@ -1,25 +1,25 @@
 import { HOUR_MS } from '../../core/clock.ts';
 import { backoffMs } from './backoff.ts';
 
-/** A longer wait is cut to an hour: one call then does no harm. */
+/** A longer wait is shortened to an hour, because one call per hour does no harm. */
 const COOL_DOWN_MAX_MS = HOUR_MS;
 
 /**
- * The pause after a 429: as long as the provider requests, otherwise 1 s, doubled with each consecutive one up to 30 s.
- * Not a fault. Never bypassed: an earlier attempt would be refused, and may lengthen the pause.
+ * The pause after a 429: as long as the provider requests, otherwise 1 s, doubled with each consecutive 429 up to 30 s. A 429 is not a
+ * fault. The pause is never bypassed, because an earlier attempt would be rejected and might lengthen the pause.
  */
 export class CoolDown {
-  /** End of the pause, ms on the clock. */
+  /** The end of the pause, in ms of the clock. */
   until = 0;
-  /** Counts pauses: a 429 for an attempt from before the last one is out of date. */
+  /** The number of pauses so far. A 429 for an attempt that began before the last pause is out of date. */
   epoch = 0;
   #consecutive = 0;
 
-  /** Records a 429. Returns the new pause from now, in ms; null when the pause does not change. */
+  /** Records a 429. Returns the new pause from now in ms; null if the pause does not change. */
   limited(epoch: number, now: number, retryAfterMs: number | undefined): number | null {
     const isCurrent = epoch === this.epoch;
     const isRequested = retryAfterMs !== undefined && retryAfterMs > 0;
-    // Without a requested wait, a burst of 429s counts once.
+    // If the provider requests no wait, a burst of 429s counts once.
     if (!isRequested && !isCurrent) return null;
     const ms = isRequested ? Math.min(retryAfterMs, COOL_DOWN_MAX_MS) : backoffMs(this.#consecutive);
     if (isCurrent) this.#consecutive++;
@@ -29,7 +29,7 @@ export class CoolDown {
     return ms;
   }
 
-  /** Records content. */
+  /** Records that content arrived. */
   succeeded(epoch: number): void {
     if (epoch !== this.epoch || this.#consecutive === 0) return;
     this.#consecutive = 0;

@@ -3,9 +3,9 @@ import type { Microcredits } from '../../core/credits.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import type { BrokenDeclaration, EndpointName } from '../../store/endpoints.ts';
 
-/** Hears of changes, within the call that caused them. Must not throw. */
+/** Receives changes, within the call that causes them. Must not throw. */
 interface DeclarationsListener {
-  /** @param isFirst false where more was billed by an answer that had begun before */
+  /** @param isFirst false if an answer that had begun before was billed for even more */
   broken(declaration: BrokenDeclaration, isFirst: boolean): void;
   lifted(declaration: BrokenDeclaration): void;
 }
@@ -18,29 +18,31 @@ const isSame = (one: Pick<StoppedBilling, 'marginTokens' | 'marginMs'>, other: t
   one.marginTokens === other.marginTokens && one.marginMs === other.marginMs;
 
 /**
- * The declarations of what endpoints bill after an abort that they have not kept. One counts as broken until the policy
- * declares something else, for this is what must be mended: neither time, a restart nor another key mends it.
- * State: broken declarations.
+ * The endpoints that billed more after an aborted request than their `after_abort` declaration says. A declaration counts as broken until
+ * the policy declares something else; time, a restart or another key does not change that. State: broken declarations.
  */
 export class Declarations {
   readonly #broken = new Map<string, BrokenDeclaration>();
   #listener = SILENT;
-  /** The declarations of endpoints under the policy in force, if holds may grow by it; null where they may not. */
+  /** The active policy's declaration of each endpoint whose holds may grow; null for other endpoints. */
   #declared = new Map<string, StoppedBilling | null>();
 
-  /** Takes over what an earlier process knew. Called once, before the first request. */
+  /** Loads the broken declarations that an earlier process recorded. Call it once, before the first request. */
   restore(known: readonly BrokenDeclaration[], listener: DeclarationsListener): void {
     this.follow(known);
     this.#listener = listener;
   }
 
-  /** Takes over what the store has: another instance may have found out or lifted some. Reports nothing. */
+  /** Loads the broken declarations of the store, because another instance may have added or removed some. Reports nothing. */
   follow(known: readonly BrokenDeclaration[]): void {
     this.#broken.clear();
     for (const one of known) this.#broken.set(keyOf(one), one);
   }
 
-  /** Call when a policy comes into force: lifts what it declares otherwise. Endpoints that it does not name keep theirs. */
+  /**
+   * Call this when a policy becomes active. It removes broken declarations that the policy has changed. Endpoints that the policy does not
+   * name keep theirs.
+   */
   review({ models, providers }: Pick<PolicySnapshot, 'models' | 'providers'>): void {
     this.#declared = new Map();
     for (const { id, endpoints } of models) {
@@ -58,7 +60,7 @@ export class Declarations {
     }
   }
 
-  /** The broken declaration of an endpoint; null for none. */
+  /** Returns the broken declaration of an endpoint; null for none. */
   of(endpoint: EndpointName): BrokenDeclaration | null {
     return (this.#broken.size > 0 && this.#broken.get(keyOf(endpoint))) || null;
   }
@@ -68,10 +70,10 @@ export class Declarations {
     return broken !== null && isSame(broken, declared);
   }
 
-  /** @param now ms since 1970 */
+  /** Records a broken declaration. @param now ms since 1970 */
   record(name: EndpointName, declared: StoppedBilling, excess: Microcredits, now: number): void {
     const key = keyOf(name);
-    // An answer may end under a policy that declares otherwise by now.
+    // An answer may end after the policy has changed the declaration.
     const inForce = this.#declared.get(key);
     if (inForce === null || (inForce && !isSame(inForce, declared))) return;
     const found = this.#broken.get(key);

@@ -5,7 +5,7 @@ import type { EndpointSpeed } from './endpoint-speed.ts';
 import type { Lockout, LockPass } from './lockout.ts';
 import type { AttemptOutcome, AttemptReporter } from './types.ts';
 
-/** The endpoint of an attempt, as far as the attempt reads and reports to it. */
+/** The part of an endpoint that an attempt reads and reports to. */
 interface AttemptedEndpoint {
   readonly breaker: Breaker;
   readonly key: Lockout;
@@ -18,17 +18,17 @@ interface AttemptedEndpoint {
   ended(attempt: EndpointAttempt, outcome: AttemptOutcome, now: number): void;
 }
 
-/** One running attempt, with the epochs of its beginning. Becomes the probe of each lockout that awaits one. */
+/** A running attempt, with the epochs in which it began. It becomes the probe of each lockout that waits for one. */
 export class EndpointAttempt implements AttemptReporter {
   readonly isRetry: boolean;
   readonly isProbe: boolean;
-  /** Another one once this attempt has closed the breaker. */
+  /** A new pass replaces it once this attempt has closed the breaker. */
   breaker: LockPass;
   readonly key: LockPass;
   readonly provider: LockPass;
   readonly coolDownEpoch: number;
   hasAnswered = false;
-  /** A stream's TTFT, kept until its end shows whether the prompt was cached. */
+  /** The time to the first content of a stream. It is kept until the stream's end shows whether the prompt was cached. */
   #ttftMs: number | null = null;
   readonly #endpoint: AttemptedEndpoint;
   #hasEnded = false;
@@ -42,7 +42,7 @@ export class EndpointAttempt implements AttemptReporter {
     this.provider = provider.key.enter(now);
     this.coolDownEpoch = coolDown.epoch;
     this.isProbe = this.breaker.turn !== 0 || this.key.turn !== 0 || this.provider.turn !== 0;
-    // Others are blocked until the probe has a result.
+    // Other attempts are blocked until the probe has a result, so the readings change.
     if (this.isProbe) endpoint.hub.version++;
   }
 
@@ -77,7 +77,7 @@ export class EndpointAttempt implements AttemptReporter {
     this.#endpoint.ended(this, 'dropped', now);
   }
 
-  /** An incomplete answer counts as cold: it did not report cached tokens. */
+  /** An incomplete answer counts as not cached, because it did not report cached tokens. */
   #end(isWarm: boolean, now: number): void {
     this.#hasEnded = true;
     if (this.#ttftMs !== null) this.#endpoint.speed.observeTtft(this.#ttftMs, isWarm, now);

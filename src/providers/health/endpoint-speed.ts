@@ -1,9 +1,9 @@
 import { LearnedMedian, type MedianOptions } from './learned-median.ts';
 import { HALF_LIFE_MS } from './quantile.ts';
 
-/** The weight of the catalog's figure, in answers, by its source: a guess gives way sooner. */
+/** The weight of the catalog's figure in answers, by its source. A guess has less weight, so measurements replace it sooner. */
 export const PRIOR_ANSWERS = { stated: 3, estimated: 1, neutral: 1 } as const;
-/** Shorter answers measure packets rather than a rate. */
+/** Shorter answers measure network packets rather than a rate. */
 const TOKENS_MIN = 16;
 const OUTPUT_MS_MIN = 50;
 
@@ -11,20 +11,20 @@ const OF_ENDPOINTS = { halfLifeMs: HALF_LIFE_MS, priorAnswers: PRIOR_ANSWERS.sta
 const TTFT_MS: MedianOptions = { range: [1, 3_600_000], ...OF_ENDPOINTS };
 const RATE: MedianOptions = { range: [0.1, 100_000], ...OF_ENDPOINTS };
 
-/** The measured speed of an endpoint. Ignores absurd values (0, negative, NaN, infinite). */
+/** The measured speed of an endpoint. It ignores absurd values (0, negative, NaN, infinite). */
 export class EndpointSpeed {
   readonly ttft = new LearnedMedian(TTFT_MS);
-  /** TTFT with most of the prompt in the provider's cache. */
+  /** The time to the first content if most of the prompt is in the provider's cache. */
   readonly warmTtft = new LearnedMedian(TTFT_MS);
   readonly rate = new LearnedMedian(RATE);
-  /** TTFT in the catalog of the latest snapshot that names the endpoint, ms. */
+  /** The time to the first content in the catalog of the latest snapshot that names the endpoint, in ms. */
   assumedTtftMs = Number.NaN;
 
   observeTtft(ms: number, isWarm: boolean, now: number): void {
     if (ms > 0 && ms <= TTFT_MS.range[1]) (isWarm ? this.warmTtft : this.ttft).observe(ms, now);
   }
 
-  /** Times in ms. @param totalMs the time of an unstreamed answer; null for a stream */
+  /** Records a measured output rate; all times are in ms. @param totalMs the time of an unstreamed answer; null for a stream */
   observeOutput(tokens: number, outputMs: number, totalMs: number | null, now: number): void {
     if (!(tokens >= TOKENS_MIN)) return;
     const ms = totalMs === null ? outputMs : this.#outputOf(totalMs);
@@ -41,7 +41,7 @@ export class EndpointSpeed {
     return ttft || warmTtft || rate;
   }
 
-  /** The output's share of an answer's time. NaN when the first token may have taken most of it. */
+  /** Returns the output's part of an answer's time in ms; NaN if the first token may have taken most of it. */
   #outputOf(totalMs: number): number {
     const { ttft, assumedTtftMs } = this;
     const ttftMs = ttft.published === null ? assumedTtftMs : ttft.blendedWith(assumedTtftMs);

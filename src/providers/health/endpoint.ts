@@ -15,42 +15,42 @@ import { OutcomeWindow } from './outcome-window.ts';
 import { RetryBudget } from './retry-budget.ts';
 import type { AttemptOutcome, CountPause, EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
 
-/** Time in ms after which one attempt tries a refused key, or an account without credit, again. */
+/** The time in ms after which one attempt tries a rejected key, or an account without credit, again. */
 const REFUSED_MS = 60_000;
-/** Consecutive doubtful refusals that lock the key of an endpoint that has worked. */
+/** The number of consecutive doubtful rejections that lock the key of an endpoint that has worked before. */
 const DOUBTFUL_IN_A_ROW = 5;
 
-/** Minutes of recent attempts, including the current one. */
+/** The number of minutes that count as recent, including the current one. */
 const RECENT_MINUTES = 15;
 
-/** State that the endpoints of one process share. */
+/** State that all endpoints of one process share. */
 export interface Hub extends HealthOptions {
-  /** Incremented by changes that readings must show at once. */
+  /** Incremented by every change that readings must show at once. */
   version: number;
-  /** Whether a policy is in force; without one all endpoints count as named. */
+  /** Whether a policy is active. Without one, all endpoints count as named by the policy. */
   hasPolicy: boolean;
   readonly declarations: Declarations;
 }
 
-/** Why no attempt may use a key: the provider refuses it, or its account has no credit. */
+/** The reason why no attempt may use a key: the provider rejects it, or its account has no credit. */
 interface KeyRefusal {
   readonly state: 'misconfigured' | 'out_of_credit';
-  /** For the log. */
+  /** The reason for the log. */
   readonly why: string;
 }
 
 const NO_REFUSAL: KeyRefusal = { state: 'misconfigured', why: '' };
 
-/** State of a whole provider. */
+/** The state of a whole provider. */
 export class TrackedProvider {
   readonly id: string;
   readonly endpoints = new Set<TrackedEndpoint>();
   readonly budget = new RetryBudget();
-  /** Locked while the provider refuses our key, or our account has no credit. */
+  /** Locked while the provider rejects our key, or our account has no credit. */
   readonly key = new Lockout();
   /** Whether the provider has ever accepted the key. */
   hasWorked = false;
-  /** Why the key is locked. */
+  /** The reason why the key is locked. */
   refusal = NO_REFUSAL;
 
   /** @param id its key in the registry */
@@ -59,21 +59,21 @@ export class TrackedProvider {
   }
 }
 
-/** Health of one model at one provider. */
+/** The health of one model at one provider. */
 export class TrackedEndpoint implements EndpointHealth {
   readonly provider: TrackedProvider;
   readonly name: EndpointName;
   readonly hub: Hub;
   readonly breaker: Breaker;
   readonly coolDown = new CoolDown();
-  /** Locked while the provider refuses our key, or has too little credit, for this endpoint only. */
+  /** Locked while the provider rejects our key, or reports too little credit, for this endpoint only. */
   readonly key = new Lockout();
   readonly speed: EndpointSpeed;
   countPause: CountPause | null = null;
-  /** Whether the policy in force names it, and when one last did, in ms. */
+  /** Whether the active policy names the endpoint, and when a policy last did, in ms. */
   isNamed = false;
   namedAt: number;
-  /** The speed that the policy in force declares. */
+  /** The speed that the active policy declares. */
   declared: DeclaredLatency | null = null;
   readonly #recent = new OutcomeWindow(RECENT_MINUTES, 60_000);
   readonly #attempts = new Map<AttemptOutcome, number>();
@@ -82,14 +82,14 @@ export class TrackedEndpoint implements EndpointHealth {
   #ejections = 0;
   #hasWorked = false;
   #doubts = 0;
-  /** The last reported state. */
+  /** The last state that was reported. */
   #reported: HealthState = 'healthy';
-  /** When that became another one, Unix ms; 0 for never. */
+  /** The time at which the reported state last changed, in Unix ms; 0 if it never did. */
   #reportedAt = 0;
-  /** Why the key is locked for this endpoint only. */
+  /** The reason why the key is locked for this endpoint only. */
   #refusal = NO_REFUSAL;
   readonly #why = { ejected: '', cooling: '' };
-  /** All that an answer unlocks. */
+  /** The locks that an answer releases. */
   readonly #locks: readonly Lockout[];
 
   constructor(provider: TrackedProvider, name: EndpointName, hub: Hub, speed = new EndpointSpeed()) {
@@ -140,19 +140,19 @@ export class TrackedEndpoint implements EndpointHealth {
     return now < this.breaker.lock.until ? HEALTH.ejected : HEALTH.healthy;
   }
 
-  /** Unix ms from which attempts are allowed; 0 if they are now. */
+  /** Returns the time from which attempts are allowed, in Unix ms; 0 if they are allowed now. */
   retryAtUnix(now: number): number {
     const until = Math.max(this.coolDown.until, ...this.#locks.map((lock) => lock.until));
     return until > now ? Math.ceil(this.hub.now() + until - now) : 0;
   }
 
-  /** When `healthAt` next changes by itself; infinite for never. */
+  /** Returns the time at which `healthAt` next changes without an event; Infinity if it never does. */
   nextChange(now: number): number {
     const ends = [this.coolDown.until, ...this.#locks.map((lock) => lock.until)];
     return Math.min(...ends.filter((until) => now < until));
   }
 
-  /** Records first content: the key works, the budget refills, and an open breaker closes. */
+  /** Records the first content: the key works, the retry budget is refilled, and an open breaker closes. */
   answered(attempt: EndpointAttempt, now: number): void {
     const { provider } = this;
     provider.budget.succeeded(attempt.isRetry);
@@ -161,12 +161,12 @@ export class TrackedEndpoint implements EndpointHealth {
     this.#doubts = 0;
     if (this.coolDown.until > 0) this.coolDown.succeeded(attempt.coolDownEpoch);
     const closed = this.breaker.answered(attempt.breaker, now);
-    // Of the attempts from before the closing, only this one still counts.
+    // Of the attempts that began before the breaker closed, only this one still counts.
     if (closed) attempt.breaker = this.breaker.lock.pass;
-    // An answer to an attempt from before the refusal says nothing about the key.
+    // An answer to an attempt that began before the rejection does not prove that the key works now.
     const isWide = provider.key.locked && provider.key.isCurrent(attempt.provider);
     const isOwn = this.key.locked && this.key.isCurrent(attempt.key);
-    // A reload unlocked the key; that it works is reported only now.
+    // A reload unlocked the key. The endpoint is reported as healthy only now that the key has worked.
     const wasRefused = this.#reported === 'misconfigured' || this.#reported === 'out_of_credit';
     const hasRecovered = wasRefused && !provider.key.locked && !this.key.locked;
     if (!closed && !isWide && !isOwn && !hasRecovered) return;
@@ -190,7 +190,7 @@ export class TrackedEndpoint implements EndpointHealth {
     this.ended(attempt, failure.kind, now);
   }
 
-  /** Records the end of an attempt. An undecided probe makes room for the next. */
+  /** Records the end of an attempt. A probe without a result makes room for the next. */
   ended(attempt: EndpointAttempt, outcome: AttemptOutcome, now: number): void {
     this.#attempts.set(outcome, (this.#attempts.get(outcome) ?? 0) + 1);
     this.#recent.add(now, outcome !== 'ok' && outcome !== 'dropped');
@@ -202,7 +202,7 @@ export class TrackedEndpoint implements EndpointHealth {
     this.hub.version++;
   }
 
-  /** Reports a cool-down that has run out. */
+  /** Reports that a cool-down is over. */
   reportExpiry(now: number): void {
     if (this.#reported === 'cooling') this.#report(now);
   }
@@ -244,10 +244,12 @@ export class TrackedEndpoint implements EndpointHealth {
   }
 
   /**
-   * Records a refused key, or an account without credit. A 401 concerns the whole provider, unless other endpoints there
-   * have worked and this one never has: then the key lacks a right for this one. An account without credit always does. Any
-   * other refusal is doubtful: it may concern the caller's content (a 403 from moderation, a 402 for a long answer, a 400
-   * that quotes a prompt about keys), and one caller's request must not lock out others.
+   * Records a rejected key, or an account without credit. A 401 concerns the whole provider, unless other endpoints of the provider have
+   * worked and this one never has: the key then lacks a permission for this endpoint. A missing credit of the account always concerns the
+   * whole provider.
+   *
+   * All other rejections are doubtful, because they may concern the caller's content: a 403 from moderation, a 402 for a long answer, a 400
+   * that quotes a prompt about keys. A single caller's request must not lock out others.
    */
   #recordRefusal(attempt: EndpointAttempt, failure: ProviderFailure, now: number): void {
     const { provider } = this;
@@ -256,13 +258,13 @@ export class TrackedEndpoint implements EndpointHealth {
     const isAlone = provider.hasWorked && !this.#hasWorked && !provider.key.isProbe(attempt.provider);
     const isOwn = isDoubtful || (isAlone && !isUnpaid);
     const lock = isOwn ? this.key : provider.key;
-    // Attempts from before the last refusal, or under an earlier policy, used a key that is already known to be bad.
+    // An attempt that began before the last rejection, or under an earlier policy, used a key that is already known to be bad.
     if (!lock.isCurrent(isOwn ? attempt.key : attempt.provider)) return;
     if (isDoubtful && this.#hasWorked && ++this.#doubts < DOUBTFUL_IN_A_ROW) return;
-    // The key itself is good without credit, and after a doubtful refusal the next one alone must not lock the endpoint.
+    // Missing credit does not make the key bad, and after a doubtful rejection the next one alone must not lock the endpoint.
     if (!isDoubtful && !isUnpaid) {
       this.#hasWorked = false;
-      // Past successes used the key that is refused now.
+      // Past successes were with the key that is rejected now.
       if (!isOwn) provider.hasWorked = false;
     }
     this.#doubts = 0;
@@ -273,7 +275,7 @@ export class TrackedEndpoint implements EndpointHealth {
     this.#changed(now, !isOwn, refusal.state);
   }
 
-  /** Updates the readings and reports the change. @param again a state that is reported even if it was the last */
+  /** Updates the readings and reports the change. @param again a state to report even if it was the last one */
   #changed(now: number, isWide: boolean, again?: HealthState): void {
     this.hub.version++;
     this.#report(now, again);
@@ -286,7 +288,7 @@ export class TrackedEndpoint implements EndpointHealth {
     if (to === from && to !== again) return;
     this.#reported = to;
     if (to !== from) this.#reportedAt = this.hub.now();
-    // No report for endpoints outside the policy in force: a removed model, or one of a refused policy.
+    // Endpoints outside of the active policy are not reported: their model was removed, or a rejected policy named them.
     if (this.hub.hasPolicy && !this.isNamed) return;
     const { name } = this;
     if (to === 'healthy') {
@@ -298,7 +300,7 @@ export class TrackedEndpoint implements EndpointHealth {
     this.hub.onChange({ ...name, from, to, why, forMs });
   }
 
-  /** As `healthAt`, but an ejection and a refused key last until an answer. */
+  /** Returns the same as `healthAt`, except that an ejection and a rejected key last until an answer. */
   #lastingState(now: number): HealthState {
     if (this.provider.key.locked) return this.provider.refusal.state;
     if (this.key.locked) return this.#refusal.state;
@@ -320,5 +322,5 @@ export class TrackedEndpoint implements EndpointHealth {
 
 const NAMES = Object.keys(HEALTH) as readonly HealthState[];
 
-/** Omits the upstream's message, which may quote the prompt. */
+/** Describes a failure without the upstream's message, which may quote the prompt. */
 const failureText = ({ kind, status }: ProviderFailure): string => (status === undefined ? kind : `${kind} ${status}`);

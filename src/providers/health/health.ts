@@ -6,17 +6,17 @@ import type { EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
 import { UnknownNames } from './unknown-names.ts';
 import { endpointsBySlot, watchReadings } from './watch.ts';
 
-/** Time in ms after which an endpoint that no policy names is forgotten. */
+/** The time in ms after which an endpoint that no policy names is forgotten. */
 const FORGET_MS = 900_000;
 /**
- * The interval between readings with new figures, in ms per endpoint. Stored ones take some 36 bytes per endpoint, so
- * they take at most a kilobyte per second.
+ * The interval between readings with new figures, in ms per endpoint. Stored readings take about 36 bytes per endpoint, so they take at
+ * most a kilobyte per second.
  */
 const PUBLISH_EVERY_MS = 40;
 
 /**
- * Returns the identity of a provider's address and key under a policy. The same name with another address or key is
- * another provider: health learned under an earlier policy does not apply to it.
+ * Returns the identity of a provider's address and key under a policy. The same name with another address or key counts as another
+ * provider: its earlier health does not apply.
  */
 export type OriginOf = (provider: string) => string;
 const nowhere: OriginOf = () => '';
@@ -27,8 +27,8 @@ const twinKey = ({ provider, model, upstream }: TrackedEndpoint['name']): string
 type CatalogNames = Pick<MeasuredCatalog, 'models' | 'wildcards'>;
 
 /**
- * The health of every endpoint: breaker, cool-down, key and speed. Keyed by name, so that it outlives reloads.
- * Decisions see it as immutable readings. State: health.
+ * The health of every endpoint: breaker, cool-down, key and speed. It is keyed by name, so that it survives reloads. Decisions see it as
+ * immutable readings. State: health.
  */
 export class Health {
   readonly outputs: OutputLengths;
@@ -37,7 +37,7 @@ export class Health {
   readonly #hub: Hub;
   readonly #providers = new Map<string, TrackedProvider>();
   readonly #endpoints = new Map<string, TrackedEndpoint>();
-  /** Those of one name, behind different keys or addresses. */
+  /** Endpoints with the same name but different keys or addresses. */
   readonly #twins = new Map<string, Set<TrackedEndpoint>>();
   #readings = 0;
   #publishedAt = Number.NEGATIVE_INFINITY;
@@ -48,14 +48,14 @@ export class Health {
     this.unknownNames = new UnknownNames(options.clock);
   }
 
-  /** Returns the endpoint's health: the same object for the same names, until it is forgotten. */
+  /** Returns the health of an endpoint: the same object for the same names, until it is forgotten. */
   endpoint(provider: string, upstream: string, model: string, origin = ''): EndpointHealth {
     return this.#find(provider, upstream, model, origin);
   }
 
   /**
-   * Returns a function that gives the current readings for a snapshot's slots: the same object until something changes,
-   * which then costs a pass over all endpoints.
+   * Returns a function that returns the current readings for a snapshot's slots. The readings stay the same object until something changes;
+   * a change costs a pass over all endpoints.
    */
   watch(snapshot: MeasuredCatalog, originOf: OriginOf = nowhere): () => Readings {
     if (!this.#hub.hasPolicy) this.#name(snapshot, originOf);
@@ -63,7 +63,7 @@ export class Health {
     return watchReadings({ watched: snapshot, endpoints, outputs: this.outputs }, this.#hub, () => ++this.#readings);
   }
 
-  /** Call once a second: publishes new measurements, less often with many endpoints, and forgets unnamed endpoints. */
+  /** Publishes new measurements, less often with many endpoints, and forgets endpoints that no policy names. Call it once a second. */
   publish(): void {
     const now = this.#hub.clock();
     const isDue = now - this.#publishedAt >= PUBLISH_EVERY_MS * this.#endpoints.size;
@@ -78,7 +78,7 @@ export class Health {
     if (isNew) this.#hub.version++;
   }
 
-  /** Records a reload: refused keys may be good now. */
+  /** Records a reload, after which rejected keys may be valid. */
   reloaded(snapshot: CatalogNames, originOf: OriginOf = nowhere): void {
     this.#name(snapshot, originOf);
     for (const provider of this.#providers.values()) provider.key.forget();
@@ -86,7 +86,7 @@ export class Health {
     this.#hub.version++;
   }
 
-  /** The endpoints of the policy in force. */
+  /** Yields the metrics of the endpoints in the active policy. */
   *samples(): Iterable<EndpointSample> {
     for (const endpoint of this.#endpoints.values()) if (endpoint.isNamed) yield endpoint.sample();
   }
@@ -110,13 +110,13 @@ export class Health {
     const key = JSON.stringify([provider, upstream, model, origin]);
     const existing = this.#endpoints.get(key);
     if (existing) {
-      // A policy that is about to come into force needs it.
+      // A policy that is about to become active needs this endpoint.
       existing.namedAt = this.#hub.clock();
       return existing;
     }
     const ownerKey = JSON.stringify([provider, origin]);
     const owner = this.#providers.getOrInsertComputed(ownerKey, () => new TrackedProvider(ownerKey));
-    // Behind another key or address it is assumed to be as fast, until measured.
+    // With another key or address, the endpoint is assumed to be as fast until it is measured.
     const name = { provider, model, upstream };
     const twins = this.#twins.getOrInsertComputed(twinKey(name), () => new Set());
     const [twin] = twins;

@@ -1,14 +1,14 @@
 import { DecayedQuantiles } from './quantile.ts';
 import type { Quantiles } from './types.ts';
 
-/** Evidence below this weight, in answers of now, is forgotten. */
+/** Evidence with less weight than this, measured in current answers, is forgotten. */
 const WEIGHT_MIN = 0.05;
-/** Relative decay of the evidence after which the median is published again. */
+/** The relative decay of the evidence after which the median is published again. */
 const DRIFT = 0.02;
 
-/** How a median is learned. */
+/** The settings for learning a median. */
 export interface MedianOptions {
-  /** Plausible values. */
+  /** The range of plausible values. */
   readonly range: readonly [lowest: number, highest: number];
   readonly halfLifeMs: number;
   /** The weight of the declared value, in answers. */
@@ -50,7 +50,7 @@ export class LearnedMedian {
       this.published = null;
       return before !== null;
     }
-    // Decay alone does not move a quantile.
+    // Decay alone does not change a quantile.
     const median = this.#isNew || before === null ? observed.quantile(0.5) : before.median;
     this.#isNew = false;
     if (before !== null && median === before.median && this.#isNear(weight, before.weight)) return false;
@@ -63,12 +63,12 @@ export class LearnedMedian {
     return observed && { p50: observed.quantile(0.5), p90: observed.quantile(0.9) };
   }
 
-  /** Returns the geometric mean of the declared and published values, weighted by `priorAnswers` and evidence. */
+  /** Returns the geometric mean of the declared and published values, weighted by `priorAnswers` and the evidence. */
   blendedWith(declared: number, priorAnswers = this.#learning.priorAnswers): number {
     if (this.published === null || Number.isNaN(declared)) return declared;
     const { range } = this.#learning;
     const { median, weight } = this.published;
-    // A geometric mean with 0 would stay 0.
+    // A geometric mean with 0 would always be 0.
     const prior = Math.max(declared, range[0]);
     return prior * (median / prior) ** (weight / (priorAnswers + weight));
   }

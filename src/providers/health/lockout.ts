@@ -1,29 +1,32 @@
-/** Time in ms after which an undecided probe no longer blocks the next. */
+/** The time in ms after which a probe without a result no longer blocks the next probe. */
 export const PROBE_MS = 30_000;
 
-/** An attempt, as a lockout knows it. */
+/** The data by which a lockout recognizes an attempt. */
 export interface LockPass {
-  /** Those of an earlier epoch are stale: their end no longer counts. */
+  /** The epoch in which the attempt began. Results of attempts from an earlier epoch no longer count. */
   readonly epoch: number;
-  /** The number of the probe that it is; 0 for an ordinary attempt. */
+  /** The number of the probe; 0 for an ordinary attempt. */
   readonly turn: number;
 }
 
-/** Blocks attempts for a time, then admits one at a time as a probe until it is unlocked. Times are monotonic ms. */
+/** Blocks attempts for a time, then admits one attempt at a time as a probe until it is unlocked. Times are in monotonic ms. */
 export class Lockout {
-  /** That of ordinary attempts which begin now. */
+  /** The pass of ordinary attempts that begin now. */
   pass: LockPass = { epoch: 0, turn: 0 };
   locked = false;
-  /** Attempts are blocked until then; the next one may probe. 0 while unlocked. */
+  /** The time until which attempts are blocked; the next attempt after it may probe. 0 while unlocked. */
   until = 0;
-  /** The number of the current or last probe: each lock, unlock and probe takes the next. */
+  /** The number of the current or last probe. Each lock, unlock and probe increments it. */
   #turn = 0;
-  /** The least time between the starts of two probes, ms. */
+  /** The minimum time between the starts of two probes, in ms. */
   #spacingMs = 0;
-  /** When the last probe began. */
+  /** The time at which the last probe began. */
   #probedAt = 0;
 
-  /** @param spacingMs the least time between the starts of two probes; 0: a probe without a result makes room for the next at once */
+  /**
+   * @param spacingMs the minimum time between the starts of two probes. With 0, the next probe may begin as soon as a probe ends without a
+   * result.
+   */
   lock(now: number, ms: number, spacingMs = 0): void {
     this.locked = true;
     this.#spacingMs = spacingMs;
@@ -38,13 +41,13 @@ export class Lockout {
     this.#turn++;
   }
 
-  /** Unlocks, and makes earlier attempts stale. */
+  /** Unlocks, and makes earlier attempts out of date. */
   forget(): void {
     this.unlock();
     this.#beginEpoch();
   }
 
-  /** Lets an attempt in. Makes it the probe if none is running. */
+  /** Admits an attempt. The attempt becomes the probe if none is running. */
   enter(now: number): LockPass {
     if (!this.locked || now < this.until) return this.pass;
     this.#probedAt = now;
@@ -56,7 +59,7 @@ export class Lockout {
     return epoch === this.pass.epoch;
   }
 
-  /** Whether an attempt is the running probe. */
+  /** Returns whether an attempt is the running probe. */
   isProbe({ turn }: LockPass): boolean {
     return turn !== 0 && turn === this.#turn && this.locked;
   }

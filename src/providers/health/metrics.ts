@@ -9,7 +9,7 @@ const ENDPOINT = ['provider', 'model', 'upstream'];
 
 type SamplesOf = (one: EndpointSample, labels: Labels) => readonly FamilySample[];
 
-/** Makes families from their samples of one endpoint. `more`: labels beside the endpoint's. */
+/** Creates metric families from the samples of endpoints. `more` contains labels in addition to the endpoint's. */
 const familiesOf =
   (all: () => readonly EndpointSample[]) =>
   (type: Family['type'], name: string, help: string, more: readonly string[], samplesOf: SamplesOf): Family => ({
@@ -24,7 +24,7 @@ const familiesOf =
       }),
   });
 
-/** Metrics on the endpoints of the policy in force. Labels are the policy's names of providers and models, never an address. */
+/** Returns the metrics of the endpoints in the active policy. Labels are the policy's names of providers and models, never an address. */
 export function endpointFamilies(samples: () => Iterable<EndpointSample>): readonly Family[] {
   const of = familiesOf(oncePerTurn(() => [...samples()]));
   const plain = (type: Family['type']) => (name: string, help: string, figure: (one: EndpointSample) => number) =>
@@ -64,7 +64,7 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
 const attemptsOf: SamplesOf = ({ attempts }, labels) =>
   [...attempts].map(([outcome, n]) => [{ ...labels, outcome }, n]);
 
-/** Figures divided by `per`. */
+/** Returns samples of the quantiles, divided by `per`. */
 const quantiles = (labels: Labels, figures: Quantiles | null, per: number): FamilySample[] =>
   figures === null
     ? []
@@ -73,5 +73,5 @@ const quantiles = (labels: Labels, figures: Quantiles | null, per: number): Fami
         [{ ...labels, percentile: '90' }, rounded(figures.p90 / per)],
       ];
 
-/** Rounds a measured figure to 3 digits: more would claim more than is known. */
+/** Rounds a measured figure to 3 digits, because more digits would suggest a precision that the measurement lacks. */
 export const rounded = (value: number): number => Number(value.toPrecision(3));

@@ -1,14 +1,14 @@
 const emptySlots = (length: number) => Array.from({ length }, () => ({ slot: 0, total: 0, faults: 0 }));
 
-/** Counts the ended attempts of the last seconds or minutes, and the faults among them. */
+/** Counts the attempts that ended in the last seconds or minutes, and the faults among them. */
 export class OutcomeWindow {
   readonly #slotMs: number;
-  /** Each takes the place of the one that has left the window. */
+  /** The slots of the window. Each new slot replaces the slot that has left the window. */
   #slots: ReturnType<typeof emptySlots>;
 
   /**
-   * @param length slots in the window, including the current one
-   * @param slotMs the length of each
+   * @param length the number of slots in the window, including the current one
+   * @param slotMs the length of a slot in ms
    */
   constructor(length = 10, slotMs = 1_000) {
     this.#slotMs = slotMs;

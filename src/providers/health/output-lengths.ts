@@ -3,30 +3,30 @@ import { declaredTokens, type MeasuredCatalog, type Readings } from '../../core/
 import { LearnedMedian, type MedianOptions } from './learned-median.ts';
 
 /**
- * Lengths change with the callers, over hours, and vary by a factor of about e: 20 answers give the median to within a
- * third, which is as good as a declared value, mostly a guess.
+ * Answer lengths change with the callers over hours and vary by a factor of about e. With 20 answers the median is accurate to within a
+ * third, which is as good as a declared value, because declared values are mostly guesses.
  */
 const TOKENS: MedianOptions = { range: [1, 1_000_000], halfLifeMs: 6 * HOUR_MS, priorAnswers: 20 };
 
 /**
- * Evidence, in answers of now, from which a measured length counts alone, and below which it no longer does. The gap keeps a
- * task with little traffic from switching back and forth.
+ * A measured length replaces the declared one when its evidence reaches `from`, and stops doing so when the evidence falls below `below`,
+ * both in current answers. The gap keeps a task with little traffic from switching back and forth.
  */
 const ENOUGH_ANSWERS = { from: TOKENS.priorAnswers, below: TOKENS.priorAnswers / 2 };
 
-/** Per task, one answer of each caller counts in this time, ms, so that the busiest caller does not dominate. */
+/** For each task, one answer of each caller counts in this time (ms), so that the busiest caller does not dominate. */
 const PERIOD_MS = 10_000;
 
 type LengthCatalog = Pick<MeasuredCatalog, 'tasks' | 'answerLength'>;
 
-/** Learned answer lengths by task name, in visible output tokens of one choice. Outlives reloads. State: answer lengths. */
+/** The learned answer lengths by task name, in visible output tokens of one choice. They survive reloads. State: answer lengths. */
 export class OutputLengths {
   readonly #clock: () => number;
   readonly #byTask = new Map<string, LearnedMedian>();
-  /** Callers and tasks already counted in this period. */
+  /** The callers and tasks that were already counted in this period. */
   readonly #counted = new Set<string>();
   #periodEndsAt = 0;
-  /** Tasks with enough evidence, and their measured lengths in whole tokens, as a policy could declare them. */
+  /** The tasks with enough evidence and their measured lengths in whole tokens, in the form in which a policy could declare them. */
   readonly #measured = new Map<string, number>();
 
   /** @param clock monotonic ms */
@@ -34,7 +34,7 @@ export class OutputLengths {
     this.#clock = clock;
   }
 
-  /** Records an answer whose length nothing fixed. Ignores absurd values. @param keyId the caller's key */
+  /** Records an answer whose length was not fixed by the request. Ignores absurd values. @param keyId the caller's key */
   observe(task: string, tokens: number, keyId: string): void {
     if (!(tokens > 0 && tokens <= TOKENS.range[1]) || !this.#isFirstOf(`${keyId} ${task}`)) return;
     const median = this.#byTask.getOrInsertComputed(task, () => new LearnedMedian(TOKENS));
@@ -60,14 +60,14 @@ export class OutputLengths {
       const { published } = median;
       if (published === null) this.#byTask.delete(task);
       const least = this.#measured.has(task) ? ENOUGH_ANSWERS.below : ENOUGH_ANSWERS.from;
-      // Weights decay from the first moment on, so that 20 answers of the last minutes weigh a little less.
+      // Weights decay from the first moment on, so 20 answers of the last minutes weigh slightly less than 20.
       if (published === null || Math.round(published.weight) < least) this.#measured.delete(task);
       else this.#measured.set(task, Math.max(1, Math.round(published.median)));
     }
     return isNew;
   }
 
-  /** The lengths that decisions under a policy use now. */
+  /** Returns the lengths that decisions under a policy use now. */
   lengthsFor({ tasks, answerLength }: LengthCatalog): Pick<Readings, 'outputTokens' | 'referenceTokens'> {
     const declared = declaredTokens(tasks);
     if (answerLength === 'blended') {
@@ -80,7 +80,7 @@ export class OutputLengths {
     return { outputTokens, referenceTokens: outputTokens };
   }
 
-  /** The published median's weight, in answers of now. */
+  /** Returns the weight of the published median, in current answers. */
   weight(task: string): number {
     return this.#byTask.get(task)?.published?.weight ?? 0;
   }

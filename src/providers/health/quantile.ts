@@ -1,25 +1,25 @@
-/** The ratio between a bucket's bounds. */
+/** The ratio between the upper and lower bound of a bucket. */
 export const BUCKET = 1.07;
 /** The default half-life of an observation's weight, in ms. */
 export const HALF_LIFE_MS = 300_000;
 
 const LOG_BUCKET = Math.log(BUCKET);
-/** Half-lives after which weights are rescaled, before they overflow. */
+/** The number of half-lives after which weights are rescaled, before they overflow. */
 const RENEW_AFTER = 64;
 
 /**
- * Quantiles of recent observations in fixed memory: logarithmic buckets, and weights that halve with every half-life.
- * Decay is forward: new observations weigh more and old weights stay, so that the passing of time costs nothing.
+ * Computes quantiles of recent observations in fixed memory, with logarithmic buckets and weights that halve with every half-life. The
+ * decay is applied forward: new observations weigh more and old weights stay, so that the passing of time costs nothing.
  */
 export class DecayedQuantiles {
   readonly #lowest: number;
   readonly #halfLifeMs: number;
   readonly #weights: Float64Array;
   #total = 0;
-  /** The time at which an observation weighs 1, ms. */
+  /** The time at which an observation has weight 1, in ms. */
   #landmark = 0;
 
-  /** Values outside the range count as its nearest bound. Both bounds are above 0. */
+  /** Values outside of the range count as its nearest bound. Both bounds must be above 0. */
   constructor(lowest: number, highest: number, halfLifeMs = HALF_LIFE_MS) {
     this.#lowest = lowest;
     this.#halfLifeMs = halfLifeMs;
@@ -40,12 +40,12 @@ export class DecayedQuantiles {
     this.#total += weight;
   }
 
-  /** The total weight, in observations of now. */
+  /** Returns the total weight, in current observations. */
   weight(now: number): number {
     return this.#total * 2 ** ((this.#landmark - now) / this.#halfLifeMs);
   }
 
-  /** The quantile at `share`: the middle of its bucket. NaN without observations. */
+  /** Returns the quantile at `share`, which is the middle of its bucket; NaN without observations. */
   quantile(share: number): number {
     if (this.#total === 0) return Number.NaN;
     const weights = this.#weights;

@@ -7,77 +7,77 @@ import type { BrokenDeclaration, EndpointName } from '../../store/endpoints.ts';
 import type { BreakerTerms } from './breaker.ts';
 
 export interface HealthOptions {
-  /** Monotonic ms, from 0 up. */
+  /** Returns monotonic ms, starting at 0 or more. */
   readonly clock: () => number;
-  /** Unix time, ms. */
+  /** Returns the Unix time in ms. */
   readonly now: () => number;
-  /** As `Math.random`. */
+  /** Returns random numbers like `Math.random`. */
   readonly random: () => number;
-  /** Called once for every change, within the call that caused it. Must not throw. */
+  /** Called once for every change, within the call that caused it. It must not throw. */
   readonly onChange: (change: HealthChange) => void;
 }
 
 /**
- * A change of an endpoint's state. An ejection lasts until an answer, even if its time is up before. From `ejected` to
- * `ejected` when a probe failed.
+ * A change of an endpoint's state. An ejection lasts until an answer, even if its time is over before. A change from `ejected` to `ejected`
+ * means that a probe failed.
  */
 export interface HealthChange extends EndpointName {
   readonly from: HealthState;
   readonly to: HealthState;
-  /** One line for the log; null for a change to healthy. */
+  /** The reason as one line for the log; null for a change to healthy. */
   readonly why: string | null;
-  /** Time without attempts, ms; null for a change to healthy. */
+  /** The time without attempts, in ms; null for a change to healthy. */
   readonly forMs: number | null;
 }
 
-/** A time in which an endpoint is not asked for counts. */
+/** A time in which Signalbox does not request token counts from an endpoint. */
 export interface CountPause {
-  /** Its length without the wish of the service, ms. */
+  /** Its length in ms, without the wait that the provider requested. */
   readonly ms: number;
-  /** Its end, ms of performance.now. */
+  /** Its end, in ms of performance.now. */
   readonly until: number;
 }
 
 /** The health of one upstream model at one provider. */
 export interface EndpointHealth {
   /**
-   * Begins an attempt, whose end must be reported. Returns `shut` where it would fail, or `no-budget` where the
-   * provider has had its share of retries.
+   * Begins an attempt, whose end must be reported. Returns `shut` if the attempt would fail, or `no-budget` if the provider has used its
+   * share of retries.
    *
-   * `retry`: the request has tried this provider before. `force`: ignore an ejection, because no other endpoint is
-   * left; cool-downs and refused keys still apply.
+   * `retry`: the request has tried this provider before. `force`: ignores an ejection, because no other endpoint is left; cool-downs and
+   * rejected keys still apply.
    */
   begin(how: { readonly retry: boolean; readonly force: boolean }): AttemptReporter | 'shut' | 'no-budget';
-  /** The current state; `healthy` once the time of an ejection is up, until an attempt. */
+  /** The current state. After the time of an ejection it is `healthy` until an attempt shows otherwise. */
   readonly state: HealthState;
-  /** Unix ms from which attempts are allowed; 0 if they are now. */
+  /** The time from which attempts are allowed, in Unix ms; 0 if they are allowed now. */
   readonly retryAt: number;
-  /** The last pause between counts of prompts since the endpoint counted one; null for none. */
+  /** The last pause between token counts since the endpoint last counted a prompt; null for none. */
   countPause: CountPause | null;
-  /** Whether it was found to bill more of an aborted answer than it declares. */
+  /** Returns whether the endpoint billed more for an aborted answer than it declares. */
   hasBroken(declared: StoppedBilling): boolean;
   /**
-   * Records that: until the policy states another declaration, it counts as billing the whole.
+   * Records a broken declaration. Until the policy declares something else, the endpoint is assumed to bill the whole answer.
    * @param excess microcredits billed beyond what was held
    */
   recordBroken(declared: StoppedBilling, excess: Microcredits): void;
 }
 
-/** Reports the outcome of one attempt. Only the first of `completed`, `failed` and `dropped` counts. */
+/** Reports the outcome of one attempt. Only the first call of `completed`, `failed` and `dropped` counts. */
 export interface AttemptReporter {
-  /** First content arrived. @param ttftMs null for an unstreamed answer */
+  /** Reports that the first content arrived. @param ttftMs null for an unstreamed answer */
   answered(ttftMs: number | null): void;
   /**
-   * The answer is complete.
+   * Reports that the answer is complete.
    *
-   * @param outputMs of a stream: from the first content to the end
-   * @param totalMs of an unstreamed answer: from sending to the end; null for a stream
-   * @param isWarm most of the prompt was in the provider's cache
+   * @param outputMs for a stream: the time from the first content to the end
+   * @param totalMs for an unstreamed answer: the time from sending to the end; null for a stream
+   * @param isWarm whether most of the prompt was in the provider's cache
    */
   completed(outputTokens: number, outputMs: number, totalMs: number | null, isWarm?: boolean): void;
-  /** @param blame false if it had less time than its own deadline, so that a timeout proves nothing */
+  /** @param blame false if the attempt had less time than its own deadline, so that a timeout proves nothing */
   failed(failure: ProviderFailure, blame: boolean): void;
-  /** Abandoned for reasons that do not concern the endpoint. */
+  /** Reports that the attempt was abandoned for reasons that do not concern the endpoint. */
   dropped(): void;
 }
 
@@ -89,33 +89,33 @@ export interface Quantiles {
 /** The outcome of an attempt, as metrics count it. */
 export type AttemptOutcome = 'ok' | 'dropped' | ProviderFailure['kind'];
 
-/** The metrics of an endpoint in the policy in force; counters since the start. */
+/** The metrics of an endpoint in the active policy. Counters begin at the start of the process. */
 export interface EndpointSample extends EndpointName {
-  /** The last state reported to `onChange`. */
+  /** The last state that was reported to `onChange`. */
   readonly state: HealthState;
-  /** Since when it is in that state, Unix ms; 0 while it was in no other. */
+  /** The time since which it is in that state, in Unix ms; 0 if it was never in another state. */
   readonly since: number;
-  /** Why it is not healthy; null where it is. */
+  /** The reason why it is not healthy; null if it is healthy. */
   readonly why: string | null;
-  /** Unix ms from which attempts are allowed; 0 if they are now. */
+  /** The time from which attempts are allowed, in Unix ms; 0 if they are allowed now. */
   readonly retryAt: number;
   readonly breaker: BreakerTerms;
-  /** The speed that the policy declares; null before one names it. */
+  /** The speed that the policy declares; null until a policy names the endpoint. */
   readonly declared: DeclaredLatency | null;
-  /** Attempts that ended in the last 15 minutes, and the faults among them. */
+  /** The attempts that ended in the last 15 minutes, and the faults among them. */
   readonly recent: { readonly total: number; readonly faults: number };
-  /** Measured ms; null without measurements. */
+  /** The measured time to the first content in ms; null without measurements. */
   readonly ttftMs: Quantiles | null;
-  /** The same for prompts in the provider's cache. */
+  /** The measured time to the first content in ms for prompts in the provider's cache; null without measurements. */
   readonly warmTtftMs: Quantiles | null;
-  /** Null without measurements. */
+  /** The measured output rate in tokens per second; null without measurements. */
   readonly tokensPerSecond: Quantiles | null;
-  /** By outcome, without those that never happened. */
+  /** The number of attempts by outcome. Outcomes that never happened are missing. */
   readonly attempts: ReadonlyMap<AttemptOutcome, number>;
   readonly retries: number;
-  /** Retries denied by the provider's budget. */
+  /** The number of retries that the provider's budget denied. */
   readonly retriesDenied: number;
   readonly ejections: number;
-  /** The declaration of what it bills after an abort that it has not kept; null for none. */
+  /** The endpoint's broken declaration about billing after an abort; null for none. */
   readonly broken: BrokenDeclaration | null;
 }

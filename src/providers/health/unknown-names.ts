@@ -1,11 +1,10 @@
-/** How long a service's word holds that it does not know a model, ms. */
+/** How long Signalbox remembers that a provider does not know a model, in ms. */
 const REMEMBER_MS = 60_000;
-/** The most names that are remembered, the newest. */
+/** The maximum number of names that are remembered. The oldest are forgotten first. */
 const NAMES_MAX = 1_000;
 
 /**
- * Names of models that services did not know a moment ago. A request for one is refused without another call.
- * State: unknown names.
+ * Names of models that providers recently did not know. A request for one of them is rejected without another call. State: unknown names.
  */
 export class UnknownNames {
   readonly #until = new Map<string, number>();
@@ -15,7 +14,7 @@ export class UnknownNames {
     this.#clock = clock;
   }
 
-  /** @param origin of the provider: behind another key or address the name may be known */
+  /** @param origin of the provider, because another key or address may know the name */
   note(origin: string, upstream: string): void {
     const key = JSON.stringify([origin, upstream]);
     this.#until.delete(key);

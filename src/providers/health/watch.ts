@@ -14,20 +14,20 @@ import type { OutputLengths } from './output-lengths.ts';
 /** The inputs of readings. */
 interface MomentSource {
   readonly watched: MeasuredCatalog;
-  /** By slot. */
+  /** The endpoints by slot. */
   readonly endpoints: readonly TrackedEndpoint[];
   readonly outputs: OutputLengths;
 }
 
-/** A snapshot's readings and when they expire by themselves, ms on the clock. */
+/** A snapshot's readings, and the time at which they expire without an event, in ms of the clock. */
 interface Moment {
   readonly readings: Readings;
   readonly until: number;
 }
 
 /**
- * Returns a function that gives the current readings: the same object until something changes. They have an expiry, so
- * that the end of an ejection needs no timer.
+ * Returns a function that returns the current readings: the same object until something changes. The readings have an expiry time, so that
+ * the end of an ejection needs no timer.
  */
 export function watchReadings(source: MomentSource, hub: Hub, nextNumber: () => number): () => Readings {
   const prior = priorReadings(source.watched);
@@ -57,7 +57,7 @@ function momentOf(prior: Readings, { watched, endpoints, outputs }: MomentSource
     const { ttft, warmTtft, rate } = endpoint.speed;
     const answers = priorAnswers[slot]!;
     const coldMs = ttft.blendedWith(ttftMs[slot]!, answers);
-    // Without a declared warm TTFT, only measurements count.
+    // If no warm time to the first content is declared, only measurements count.
     const declaredMs = warmTtftMs[slot]! < ttftMs[slot]! ? warmTtftMs[slot]! : coldMs;
     ttftMs[slot] = coldMs;
     warmTtftMs[slot] = Math.min(coldMs, warmTtft.blendedWith(declaredMs, answers));
@@ -76,7 +76,7 @@ function momentOf(prior: Readings, { watched, endpoints, outputs }: MomentSource
   };
 }
 
-/** The endpoints of all models by slot. */
+/** Returns the endpoints of all models by slot. */
 export function endpointsBySlot(
   models: readonly Model[],
   find: (provider: string, upstream: string, model: string) => TrackedEndpoint,

@@ -1,27 +1,27 @@
 import type { PendingReply, Post } from '../reply.ts';
 import { type ConnectionOwner, type ConnectionTarget, HttpConnection } from './http-connection.ts';
 
-/** The most idle connections to one destination. */
+/** The maximum number of idle connections to one destination. */
 const IDLE_MAX = 64;
-/** The most abandoned connections that still try to connect, which a system does for two minutes. */
+/** The maximum number of abandoned connections that still try to connect, which an operating system does for two minutes. */
 const STRAYS_MAX = 64;
 
-/** The connections to one destination. Sends requests on them, and reuses idle ones. Follows no redirects. */
+/** The connections to one destination. It sends requests on them and reuses idle connections. It follows no redirects. */
 export class ConnectionPool implements ConnectionOwner {
   readonly #base: string;
   readonly #target: ConnectionTarget;
   readonly #idle: HttpConnection[] = [];
   #strays = 0;
   readonly #host: string;
-  /** The path and the headers sent last, and their lines: most requests share both. */
+  /** The path and headers of the last request, and the lines made from them. Most requests share both. */
   #path: string | null = null;
   #requestLine = '';
   #headers: Headers | null = null;
   #headerLines = '';
 
   /**
-   * @param base the URL of the destination, by its address, without a trailing slash
-   * @param options.servername the name that the certificate must be for; null for plain HTTP
+   * @param base the URL of the destination with its IP address, without a trailing slash
+   * @param options.servername the name that the certificate must be valid for; null for plain HTTP
    * @param options.stream whether answers are streams
    */
   constructor(base: string, options: Pick<ConnectionTarget, 'servername' | 'stream'>) {
@@ -35,7 +35,7 @@ export class ConnectionPool implements ConnectionOwner {
     };
   }
 
-  /** True with so many abandoned connections that another would only cost a file descriptor. */
+  /** True if there are so many abandoned connections that another would only cost a file descriptor. */
   get isStuck(): boolean {
     return this.#strays >= STRAYS_MAX;
   }
@@ -65,7 +65,7 @@ export class ConnectionPool implements ConnectionOwner {
     this.#headers = headers;
   }
 
-  /** The idle connection used last, the least likely to have been closed; else a new one. */
+  /** Returns the idle connection that was used last, because it is the least likely to have been closed; otherwise a new connection. */
   #connection(): HttpConnection {
     for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
       if (idle.isUsable) return idle;

@@ -4,11 +4,14 @@ import { ReplyParser } from './reply-parser.ts';
 import { sendBytes, sendRequest } from './request-bytes.ts';
 import { boundReceiveWindow, hasArrived } from './socket-calls.ts';
 
-/** The most bytes handed on at once: processing them takes several times their size. */
+/** The maximum number of bytes handed on at once, because processing them takes several times as much memory. */
 const SLICE = 8_192;
-/** Unread bytes above which the socket is paused. */
+/** The number of unread bytes above which the socket is paused. */
 const UNREAD_MAX = 8_192;
-/** Seconds that an idle connection is kept: shorter than most servers' limit, so that few are dead when reused. */
+/**
+ * How many seconds an idle connection is kept. This is shorter than most servers keep it, so few connections are closed when they are
+ * reused.
+ */
 const IDLE_S = 45;
 
 /** The destination of a connection. */
@@ -16,44 +19,43 @@ export interface ConnectionTarget {
   /** An IP address without brackets. */
   readonly hostname: string;
   readonly port: number;
-  /** The name that the certificate must be for; null for plain HTTP. */
+  /** The name that the certificate must be valid for; null for plain HTTP. */
   readonly servername: string | null;
-  /** Whether its answers are streams, which wait in the kernel, in little memory, until their caller reads. */
+  /** Whether its answers are streams. The unread part of a stream waits in the kernel, which limits its memory. */
   readonly stream: boolean;
 }
 
-/** The owner of a connection, notified of its state. */
+/** The owner of a connection, which is notified of its state. */
 export interface ConnectionOwner {
-  /** The connection can carry another request. */
+  /** Called when the connection can carry another request. */
   free(connection: HttpConnection): void;
   gone(connection: HttpConnection): void;
-  /** One more, or one fewer, abandoned connection that still tries to connect: Bun cannot cancel that. */
+  /** Called when the number of abandoned connections that still try to connect changes by 1. Bun cannot cancel a connection attempt. */
   stray(change: 1 | -1): void;
 }
 
-/** An error with a code, as fetch throws them. */
+/** Creates an error with a code, as fetch throws it. */
 const connectionError = (code: string): Error => Object.assign(new Error('the connection failed'), { code });
 
 /**
- * One HTTP/1.1 connection. fetch costs more CPU, buffers up to 1.3 MB of an unread body and has no setting for it; this
- * class holds about ten KiB, so that a caller who stops reading costs little. It does not follow redirects, keep cookies
- * or decompress.
+ * One HTTP/1.1 connection. fetch takes more CPU time and buffers up to 1.3 MB of an unread body without a setting for it. This class holds
+ * about ten KiB, so a caller who stops reading costs little. It does not follow redirects, keep cookies or decompress.
  */
 export class HttpConnection {
   readonly #target: ConnectionTarget;
   readonly #owner: ConnectionOwner;
   #socket: Socket<HttpConnection> | null = null;
-  /** The socket's descriptor; -1 before there is one. */
+  /** The socket's file descriptor; -1 before there is a socket. */
   #fd = -1;
   #isConnecting = false;
   #isReady = false;
   #isPaused = false;
   #gone: Error | null = null;
   #exchange: HttpExchange | null = null;
-  /** The request until it is written: it may be large. */
+  /** The request until it is written; it may be large. */
   #request: Post | null = null;
   #requestStart = '';
-  /** The unwritten rest of a request. */
+  /** The rest of a request that is not yet written. */
   #unsent: Uint8Array | null = null;
 
   constructor(target: ConnectionTarget, owner: ConnectionOwner) {
@@ -61,12 +63,12 @@ export class HttpConnection {
     this.#owner = owner;
   }
 
-  /** Whether an idle connection may carry a request: it was not closed, not even by bytes that are still to be read. */
+  /** Whether an idle connection can carry a request: it is open, and has no unread bytes that would close it. */
   get isUsable(): boolean {
     return this.#gone === null && !hasArrived(this.#fd);
   }
 
-  /** Sends a request. Takes one at a time. @param start as in `sendRequest` */
+  /** Sends a request. The connection carries one request at a time. @param start as in `sendRequest` */
   send(request: Post, start: string): PendingReply {
     const exchange = new HttpExchange(this);
     this.#exchange = exchange;
@@ -102,7 +104,7 @@ export class HttpConnection {
     }
   }
 
-  /** The attempt to connect has ended, either way. */
+  /** Handles the end of the connection attempt, whether it succeeded or failed. */
   #connected(): void {
     if (this.#isConnecting && this.#gone) this.#owner.stray(-1);
     this.#isConnecting = false;
@@ -120,7 +122,7 @@ export class HttpConnection {
     if (this.#target.servername === null) this.#begin();
   }
 
-  /** Nothing was written before this: an invalid certificate never gets a request. */
+  /** Nothing is written before the handshake, so a server with an invalid certificate never receives a request. */
   handshaken(isGood: boolean, error: Error | null): void {
     if (!isGood || error || this.#socket?.authorized !== true) this.drop(error ?? connectionError('ERR_TLS_HANDSHAKE'));
     else this.#begin();
@@ -132,25 +134,25 @@ export class HttpConnection {
     this.#socket?.ref();
     const request = this.#request;
     this.#request = null;
-    // Abandoned while it connected.
+    // The request was abandoned while the connection was being established.
     if (!request) return;
     const { body } = request;
     request.onConnected();
     this.#unsent = this.#socket && sendRequest(this.#requestStart, body, this.#socket);
   }
 
-  /** Writes as much of the rest as the kernel takes. */
+  /** Writes as much of the rest as the kernel accepts. */
   write(): void {
     if (this.#unsent && this.#socket) this.#unsent = sendBytes(this.#unsent, this.#socket);
   }
 
   received(data: Buffer): void {
-    // Unsolicited bytes must not become the answer to the next request.
+    // If no request is open, the bytes are unsolicited and must not become the answer to the next request.
     if (this.#exchange) this.#exchange.take(data);
     else this.drop();
   }
 
-  /** The server has closed. */
+  /** Handles a connection that the server closed. */
   closed(error: Error = connectionError('ECONNRESET')): void {
     if (this.#gone) return;
     if (this.#exchange?.close()) this.#exchange = null;
@@ -167,7 +169,7 @@ export class HttpConnection {
     this.#isPaused = false;
   }
 
-  /** The answer is complete. */
+  /** Makes the connection available again after a complete answer. */
   free(): void {
     const isWhole = this.#unsent === null && this.#exchange?.keepAlive === true;
     this.#exchange = null;
@@ -195,7 +197,7 @@ const HANDLERS = {
   error: (socket: Socket<HttpConnection>, error: Error) => socket.data.closed(error),
 };
 
-/** The descriptor of a socket, which Bun's types lack; -1 for none. */
+/** Returns the file descriptor of a socket, which Bun's types lack; -1 for none. */
 const fdOf = (socket: Socket<HttpConnection>): number =>
   'fd' in socket && typeof socket.fd === 'number' ? socket.fd : -1;
 
@@ -206,7 +208,7 @@ class HttpExchange implements PendingReply, UpstreamReply {
   #unread: Buffer | null = null;
   #isOver = false;
   #error: Error | null = null;
-  /** The reader that waits for the head, more of the body or the end. */
+  /** The reader that waits for the head, for more of the body or for the end. */
   #waiting: PromiseWithResolvers<void> | null = null;
 
   constructor(connection: HttpConnection) {
@@ -230,7 +232,7 @@ class HttpExchange implements PendingReply, UpstreamReply {
   }
 
   reply(): UpstreamReply | Promise<void> {
-    // A body may be malformed behind a sound head: then the answer has begun.
+    // A malformed body may follow a valid head. The answer has then begun, and reading its body reports the error.
     if (this.#parser.head) return this;
     if (this.#error) throw this.#error;
     return this.#arrival();
@@ -259,9 +261,9 @@ class HttpExchange implements PendingReply, UpstreamReply {
       this.#connection.free();
       return;
     }
-    // A piece of a head is nothing to read yet.
+    // The reader is not woken for a part of a head.
     if (this.#unread || (!hadHead && this.#parser.head)) this.#wake();
-    // No read while the caller does not read: one more would be several times as much.
+    // The socket is paused while the caller does not read, because another read could bring several times the limit.
     if (!isAwaited || (this.#unread?.length ?? 0) > UNREAD_MAX) this.#connection.pause();
   }
 
@@ -299,7 +301,7 @@ class HttpExchange implements PendingReply, UpstreamReply {
       return unread;
     }
     const rest = unread.subarray(SLICE);
-    // A view keeps its whole buffer in memory.
+    // A view would keep its whole buffer in memory, so a small rest is copied.
     this.#unread = 2 * rest.length < rest.buffer.byteLength ? Buffer.copyBytesFrom(rest) : rest;
     return unread.subarray(0, SLICE);
   }

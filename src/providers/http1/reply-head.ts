@@ -1,17 +1,17 @@
-/** Header lines, each behind a CR LF: a token, a colon and text without a control character that could end it. */
+/** Matches header lines, each after a CR LF: a token, a colon, and text without a control character that could end the line. */
 const LINES = /^(?:\r\n[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\0\r\n]*)*$/;
 
-/** The most lines of a head that are made `Headers`. */
+/** The maximum number of header lines that are converted to `Headers`. */
 const FIELDS_MAX = 512;
 
-/** The head of an answer. Its fields are kept as text: of many, few are read. Accepts the same lines as `Headers`. */
+/** The head of an answer. Its fields are kept as text, because only a few of them are read. It accepts the same lines as `Headers`. */
 export class ReplyHead {
   status = 0;
   #text = '';
-  /** The same in lower case; null until a field is read. */
+  /** The fields in lower case; null until a field is read. */
   #lower: string | null = null;
 
-  /** Adds lines, each behind a CR LF. Returns false, and adds none, where one is empty, folded or otherwise malformed. */
+  /** Adds lines, each after a CR LF. If a line is empty, folded or otherwise malformed, it adds none and returns false. */
   add(lines: string): boolean {
     if (!LINES.test(lines)) return false;
     this.#text += lines;
@@ -19,7 +19,7 @@ export class ReplyHead {
     return true;
   }
 
-  /** Returns the value of a header, several joined by commas; null for none. @param name in lower case */
+  /** Returns the value of a header, with several values joined by commas; null for none. @param name in lower case */
   header(name: string): string | null {
     this.#lower ??= this.#text.toLowerCase();
     const lower = this.#lower;
@@ -34,7 +34,10 @@ export class ReplyHead {
     return value;
   }
 
-  /** Returns the first `FIELDS_MAX` lines: `Headers` look for each name among all before it. */
+  /**
+   * Returns the first `FIELDS_MAX` lines as `Headers`. The limit bounds the time, because `Headers` compare each name with all names before
+   * it.
+   */
   headers(): Headers {
     const headers = new Headers();
     for (const line of this.#text.split('\r\n', FIELDS_MAX + 1).slice(1)) {

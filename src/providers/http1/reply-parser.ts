@@ -1,10 +1,10 @@
 import { ReplyHead } from './reply-head.ts';
 
-/** The most bytes of a head, including the 1xx heads before it. */
+/** The maximum number of bytes of a head, including the 1xx heads before it. */
 const HEAD_MAX = 65_536;
-/** The most bytes of a head that is read at once. */
+/** The maximum number of bytes of a head that is read at once. */
 const WHOLE_HEAD_MAX = 4_096;
-/** The most bytes of a chunk's size line. */
+/** The maximum number of bytes of a chunk's size line. */
 const SIZE_MAX = 1_024;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: |$)/;
 const CHUNK_SIZE = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i;
@@ -13,9 +13,9 @@ const LENGTH = /^\d{1,15}$/;
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** Digits of a chunk's size that are read at once: the size of any chunk that is usual. */
+/** The number of digits of a chunk's size that are read at once, which is enough for any usual chunk. */
 const SIZE_DIGITS = 6;
-/** The value of a hexadecimal digit, by its code; -1 for any other byte. */
+/** The value of a hexadecimal digit by its code; -1 for any other byte. */
 const HEX = new Int8Array(256).fill(-1);
 for (let digit = 0; digit < 16; digit++) {
   for (const code of [digit.toString(16), digit.toString(16).toUpperCase()]) HEX[code.charCodeAt(0)] = digit;
@@ -29,21 +29,20 @@ export class BadReply extends Error {
 type State = 'status' | 'headers' | 'size' | 'chunk' | 'chunk-end' | 'trailers' | 'length' | 'close' | 'done';
 
 /**
- * Parses one HTTP/1.1 answer to a POST from bytes split anywhere. Skips interim answers (1xx) and refuses ambiguous
- * ones.
+ * Parses one HTTP/1.1 answer to a POST from bytes that may be split anywhere. It skips interim answers (1xx) and rejects ambiguous answers.
  */
 export class ReplyParser {
-  /** Null until it is complete. */
+  /** The head; null until it is complete. */
   head: ReplyHead | null = null;
-  /** Whether the connection may carry another request; valid at the end. */
+  /** Whether the connection may carry another request; valid at the end of the answer. */
   keepAlive = true;
   #state: State = 'status';
   /** The start of an unfinished line. */
   #line = '';
   #headBytes = 0;
-  /** The head until it is complete. */
+  /** The head while it is incomplete. */
   #unfinished = new ReplyHead();
-  /** Bytes of the body or chunk still to come. */
+  /** The number of bytes of the body or chunk that are still to come. */
   #left = 0;
 
   /** Whether the answer is complete. */
@@ -52,9 +51,9 @@ export class ReplyParser {
   }
 
   /**
-   * Returns the bytes of the body, a view of `bytes`; null for none.
-   * @param bytes are the parser's: it may move them
-   *
+   * Parses the next bytes.
+   * @param bytes the parser may move them within the buffer
+   * @returns the bytes of the body as a view of `bytes`; null for none
    * @throws BadReply, after which the parser is unusable
    */
   push(bytes: Buffer): Buffer | null {
@@ -63,12 +62,12 @@ export class ReplyParser {
     if (this.#state === 'close') return bytes.subarray(at);
     if (this.#state === 'length') return this.#pushBody(bytes, at);
     if (this.#state !== 'done') return this.#pushChunks(bytes, at);
-    // With unsolicited bytes, the next answer on this connection could not be trusted.
+    // The bytes are unsolicited, so the next answer on this connection could not be trusted.
     this.keepAlive = false;
     return null;
   }
 
-  /** Reads the head, as far as it is there. Returns where it ends. */
+  /** Reads the part of the head that has arrived. Returns where it ends. */
   #pushHead(bytes: Buffer): number {
     let at = 0;
     while (at < bytes.length && !this.head) {
@@ -105,7 +104,7 @@ export class ReplyParser {
     return body.taken();
   }
 
-  /** Reads the next line, or what is there of it. Returns where it ends. */
+  /** Reads the next line, or the part of it that has arrived. Returns where it ends. */
   #pushLine(bytes: Buffer, at: number): number {
     const lf = bytes.indexOf(LF, at);
     const end = lf < 0 ? bytes.length : lf;
@@ -118,7 +117,10 @@ export class ReplyParser {
     return end + 1;
   }
 
-  /** Reads a usual head that is all there; returns where it ends, or `at` for any other, which is read line by line. */
+  /**
+   * Reads a head of the usual form that has arrived completely, and returns where it ends. For any other head it returns `at`, and the head
+   * is read line by line.
+   */
   #skipHead(bytes: Buffer, at: number): number {
     if (this.#state !== 'status' || this.#line !== '') return at;
     const text = bytes.toString('latin1', at, Math.min(bytes.length, at + WHOLE_HEAD_MAX));
@@ -131,7 +133,7 @@ export class ReplyParser {
     return at + end + 4;
   }
 
-  /** Reads what is usual between chunks, as far as it is all there, and returns where it ends. The rest is read line by line. */
+  /** Reads the usual bytes between chunks if they have arrived completely, and returns where they end. The rest is read line by line. */
   #skipFrame(bytes: Buffer, at: number): number {
     if (this.#line !== '') return at;
     let start = at;
@@ -150,7 +152,7 @@ export class ReplyParser {
     return end + 2;
   }
 
-  /** Handles the end of the connection. It ends an answer without a length. Returns whether the answer is complete. */
+  /** Handles the end of the connection, which ends an answer without a length. Returns whether the answer is complete. */
   close(): boolean {
     this.keepAlive = false;
     if (this.#state === 'close') this.#state = 'done';
@@ -217,7 +219,7 @@ export class ReplyParser {
     if (head.status === 204 || head.status === 304) this.#state = 'done';
     else if (coding !== null) {
       if (coding.trim().toLowerCase() !== 'chunked') throw new BadReply('the transfer coding is unknown');
-      // An intermediary may have used the other of the two lengths.
+      // The answer has two lengths, and an intermediary may have used the other one.
       if (length !== null) this.keepAlive = false;
       this.#state = 'size';
     } else if (length !== null) {
@@ -227,7 +229,10 @@ export class ReplyParser {
   }
 }
 
-/** The bytes of chunks within those of a read. They move together there, behind the first, without a view or a buffer of their own. */
+/**
+ * The chunk contents within the bytes of one read. Later chunks are moved directly after the first, which needs no additional view or
+ * buffer.
+ */
 class BodyBytes {
   readonly #bytes: Buffer;
   #from = 0;
@@ -252,7 +257,7 @@ class BodyBytes {
 
 const lengthOf = (text: string): number => (LENGTH.test(text) ? Number(text) : repeatedLength(text));
 
-/** Accepts a repeated length if all values agree. */
+/** Returns the length if it is repeated with the same value. */
 function repeatedLength(text: string): number {
   const [first, ...others] = text.split(',').map((each) => each.trim());
   if (!LENGTH.test(first!) || others.some((other) => other !== first)) throw new BadReply('no length');

@@ -1,17 +1,20 @@
-/** Takes bytes to send. */
+/** A destination for bytes. */
 interface ByteSink {
-  /** Takes `length` bytes from `offset` on. Returns how many it took; below 0 once it is closed. It does not keep `bytes`. */
+  /**
+   * Accepts up to `length` bytes from `offset` on. Returns how many it accepted; a negative number if it is closed. It does not keep
+   * `bytes`.
+   */
   write(bytes: Uint8Array, offset?: number, length?: number): number;
 }
 
 /** Larger requests get a buffer of their own. */
 const SHARED_BYTES = 262_144;
-/** The kernel takes most requests at once, so that their bytes are needed no longer. A buffer for each would cost page faults. */
+/** The kernel accepts most requests at once, so this buffer can be reused immediately. A buffer for each request would cost page faults. */
 const shared = Buffer.allocUnsafeSlow(SHARED_BYTES);
 
 /**
- * Begins to send a request. Returns the bytes that the sink has not taken; null for none.
- * @param start request line and headers, each with its line end, but for the length of the body
+ * Begins to send a request. Returns the bytes that the sink has not accepted; null for none.
+ * @param start the request line and headers, each with its line end, without the header for the length of the body
  */
 export function sendRequest(start: string, body: string, sink: ByteSink): Uint8Array | null {
   const length = Buffer.byteLength(body);
@@ -23,11 +26,11 @@ export function sendRequest(start: string, body: string, sink: ByteSink): Uint8A
   const taken = Math.max(0, sink.write(buffer, 0, bytes));
   if (taken === bytes) return null;
   const rest = buffer.subarray(taken, bytes);
-  // The next request overwrites the shared buffer.
+  // The next request overwrites the shared buffer, so the rest is copied.
   return buffer === shared ? Buffer.copyBytesFrom(rest) : rest;
 }
 
-/** Goes on to send. Returns the bytes that the sink has not taken; null for none. */
+/** Continues to send. Returns the bytes that the sink has not accepted; null for none. */
 export function sendBytes(bytes: Uint8Array, sink: ByteSink): Uint8Array | null {
   const taken = Math.max(0, sink.write(bytes));
   return taken < bytes.length ? bytes.subarray(taken) : null;

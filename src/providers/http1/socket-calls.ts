@@ -2,8 +2,8 @@ import { dlopen, type FFIFunction, type Library, type Pointer, ptr } from 'bun:f
 import { lazy } from '../../core/lazy.ts';
 
 /**
- * Requested bytes. The kernel doubles them, which bounds one read. At a round trip of 150 ms a stream still gets about
- * 200 kB/s; with less, the loopback's packets of 64 KiB would stall.
+ * The size of the receive buffer in bytes. The kernel doubles it, and it limits a single read. At a round trip of 150 ms a stream still
+ * reaches about 200 kB/s. A smaller buffer would stall the loopback's packets of 64 KiB.
  */
 const WINDOW = 24_576;
 const POLLIN = 1;
@@ -14,20 +14,19 @@ interface SocketCalls {
 }
 
 const MUSL = `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`;
-/** SOL_SOCKET, SO_RCVBUF and the C library's names. */
+/** The names of the C library, and the values of SOL_SOCKET and SO_RCVBUF, by operating system. */
 const SYSTEMS: Partial<Record<NodeJS.Platform, { libraries: string[]; level: number; option: number }>> = {
   linux: { libraries: ['libc.so.6', MUSL, 'libc.so'], level: 1, option: 8 },
   darwin: { libraries: ['libSystem.B.dylib'], level: 0xffff, option: 0x1002 },
 };
 const system = SYSTEMS[process.platform];
 const window = new Int32Array([WINDOW]);
-/** One `struct pollfd`: the descriptor, then two shorts, the events wanted and those found. */
+/** One `struct pollfd`: the descriptor, then two shorts for the requested and the returned events. */
 const descriptor = new Int32Array(2);
 
 /**
- * Bounds a socket's receive buffer in the kernel. By default the kernel buffers several megabytes from a fast sender
- * and Bun reads up to 512 KiB at once, so each caller who stops reading would cost half a megabyte. Does nothing on
- * systems without the call.
+ * Limits a socket's receive buffer in the kernel. By default the kernel buffers several megabytes from a fast sender and Bun reads up to
+ * 512 KiB at once, so each caller who stops reading would cost half a megabyte. Does nothing on systems without this call.
  */
 export function boundReceiveWindow(fd: number): void {
   const calls = socketCalls();
@@ -35,8 +34,8 @@ export function boundReceiveWindow(fd: number): void {
 }
 
 /**
- * Whether something has arrived at a socket that has not been read: bytes, or its end. The event loop would say so only
- * in its next turns. Returns false on systems without the call.
+ * Returns whether unread bytes, or the end of the connection, have arrived at a socket. The event loop would report it only in one of its
+ * next turns. Returns false on systems without this call.
  */
 export function hasArrived(fd: number): boolean {
   const calls = socketCalls();
@@ -53,7 +52,7 @@ const socketCalls = lazy((): SocketCalls | null =>
   }),
 );
 
-/** Opens functions of the C library; null where there is none of a known name. */
+/** Opens functions of the C library; returns null if no library with a known name exists. */
 export function openLibc<Functions extends Record<string, FFIFunction>>(
   functions: Functions,
 ): Library<Functions>['symbols'] | null {

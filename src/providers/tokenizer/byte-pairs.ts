@@ -1,13 +1,13 @@
-/** The ranks of a vocabulary's tokens. A key's characters are the token's bytes. */
+/** The ranks of a vocabulary's tokens. The characters of a key are the bytes of the token. */
 export type Ranks = ReadonlyMap<string, number>;
 
 export interface TokenVocabulary {
   readonly ranks: Ranks;
-  /** Matches the pieces of a text that no token crosses; global. */
+  /** Matches the pieces of a text that no token crosses. The expression must have the flag `g`. */
   readonly pieces: RegExp;
 }
 
-/** Reads tiktoken's format: a token in base64 and its rank on each line. */
+/** Reads tiktoken's format, which has a token in base64 and its rank on each line. */
 export function readRanks(text: string): Ranks {
   const ranks = new Map<string, number>();
   for (const line of text.split('\n')) {
@@ -17,14 +17,14 @@ export function readRanks(text: string): Ranks {
   return ranks;
 }
 
-/** Longer pieces are merged in parts of this many bytes: the time grows with the square. Words are shorter. */
+/** Longer pieces are merged in parts of this many bytes, because the time grows with the square of the length. Words are shorter. */
 const PIECE_MAX = 512;
-/** The most tokens that joining two texts may add: twice the highest number ever found. */
+/** The maximum number of tokens that joining two texts may add: twice the highest number ever found. */
 const SEAM = 8;
 
 /**
- * Counts a text's tokens plus SEAM, an upper bound wherever the text stands. Special tokens count as plain text. Yields
- * after every piece, so that other counts can go on.
+ * Counts a text's tokens plus SEAM, which is an upper bound wherever the text is used. Special tokens count as plain text. Yields after
+ * every piece, so that other counts can run.
  */
 export function* countTokens(text: string, { ranks, pieces }: TokenVocabulary): Generator<void, number> {
   let tokens = SEAM;
@@ -43,7 +43,7 @@ export function* countTokens(text: string, { ranks, pieces }: TokenVocabulary): 
   return tokens;
 }
 
-/** Counts the tokens that remain after merging, again and again, the neighbours of the lowest rank. */
+/** Counts the tokens that remain after merging the neighbours with the lowest rank until no more can be merged. */
 function countMerged(bytes: string, ranks: Ranks): number {
   const starts = Array.from({ length: bytes.length + 1 }, (_, at) => at);
   const rankOf = (pair: number): number => {

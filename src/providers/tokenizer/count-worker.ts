@@ -9,24 +9,27 @@ export interface CountRequest {
   readonly id: number;
   readonly name: Tokenizer;
   readonly texts: readonly string[];
-  /** The deadline, ms since 1970. */
+  /** The deadline, in ms since 1970. */
   readonly until: number;
 }
 
 export interface CountAnswer {
   readonly id: number;
-  /** Null after the deadline. */
+  /** The count; null after the deadline. */
   readonly tokens: number | null;
   readonly error?: string;
 }
 
-/** Counts outside the event loop's thread: a vocabulary takes 200 ms and 40 MB. One answer for each request. */
+/**
+ * Counts outside of the event loop's thread, because loading a vocabulary takes 200 ms and 40 MB. The worker sends one answer for each
+ * request.
+ */
 declare const self: {
   onmessage: ((event: { readonly data: CountRequest }) => void) | null;
   postMessage(answer: CountAnswer): void;
 };
 
-/** The files of the ranks, and the patterns of the pieces. */
+/** For each tokenizer, the file with its ranks and the pattern of its pieces. */
 const TABLES: Readonly<Record<Tokenizer, { readonly file: string; readonly pieces: RegExp }>> = {
   o200k_base: { file: o200k, pieces: O200K_TOKEN_SPLIT_REGEX },
   cl100k_base: { file: cl100k, pieces: CL100K_TOKEN_SPLIT_REGEX },
@@ -34,7 +37,7 @@ const TABLES: Readonly<Record<Tokenizer, { readonly file: string; readonly piece
 
 const vocabularies = new Map<Tokenizer, Promise<TokenVocabulary>>();
 
-/** The time slice of a job, ms. Smaller jobs go first, and equal ones take turns. */
+/** The time slice of a job in ms. Smaller jobs run first, and jobs of equal size take turns. */
 const SLICE_MS = 5;
 
 interface Job extends CountRequest {
@@ -67,11 +70,11 @@ function runSlices(): void {
     jobs.delete(job);
     postError(job.id, error);
   }
-  // Lets new requests in first.
+  // Lets new requests in before the next slices.
   if (jobs.size > 0) setImmediate(runSlices);
 }
 
-/** Returns the tokens; null after the deadline, undefined when another slice is needed. */
+/** Runs a slice. Returns the tokens, null after the deadline, or undefined if another slice is needed. */
 function runSlice({ counting, until }: Job): number | null | undefined {
   const end = Date.now() + SLICE_MS;
   for (let now = Date.now(); now < end; now = Date.now()) {

@@ -1,23 +1,23 @@
 import type { Tokenizer } from '../../core/tokenizer.ts';
 import type { CountAnswer, CountRequest } from './count-worker.ts';
 
-/** The longest time of a count that a request waits for, loading the vocabulary included, ms. */
+/** The maximum time of a count that a request waits for, including the time to load the vocabulary, in ms. */
 const DEADLINE_MS = 1_000;
-/** The longest time of a count that nobody's request waits for, ms. */
+/** The maximum time of a count that no request waits for, in ms. */
 export const PATIENT_COUNT_MS = 30_000;
-/** The most characters of a count, all texts together, so that it does not delay others. */
+/** The maximum number of characters of a count, all texts together, so that it does not delay others. */
 const CHARACTERS_MAX = 1_000_000;
-/** After this long an idle worker is ended to free its memory, ms. */
+/** After this idle time, in ms, the worker is ended to free its memory. */
 const IDLE_MS = 60_000;
 
 export interface TokenCounter {
-  /** Returns the most tokens that these texts make wherever they stand; null if the deadline passes. Never rejects. */
+  /** Returns the maximum number of tokens that these texts can take wherever they are used; null if the deadline passes. Never rejects. */
   count(name: Tokenizer, texts: readonly string[]): Promise<number | null>;
 }
 
 /**
- * Counts in one worker, started when needed. Neither keeps the process alive. State: token counter.
- * @param deadlineMs the longest time of a count
+ * Creates a counter with one worker, which starts when it is needed. Neither keeps the process alive. State: token counter.
+ * @param deadlineMs the maximum time of a count
  */
 export function createTokenCounter(onError: (message: string) => void, deadlineMs = DEADLINE_MS): TokenCounter {
   let worker: Worker | null = null;

@@ -26,7 +26,7 @@ export class Expressions {
   /** @param wordingOf called only if an expression may match */
   constructor(all: readonly RegExp[], wordingOf: WordingOf) {
     const foreign = all.find(({ ignoreCase }) => ignoreCase);
-    if (foreign) throw new Error(`an expression for lower-case texts has capital letters: ${foreign.source}`);
+    if (foreign) throw new Error(`an expression for lower-case texts must not have the flag i: ${foreign.source}`);
     this.all = all;
     this.wordingOf = wordingOf;
   }

@@ -125,7 +125,9 @@ describe('a text that is searched', () => {
   });
 
   test('is read for at most 32 expressions, each for lower case', () => {
-    expect(() => new Expressions([/a/i], wordingOf)).toThrow('texts are in lower case: a');
+    expect(() => new Expressions([/a/i], wordingOf)).toThrow(
+      'an expression for lower-case texts must not have the flag i: a',
+    );
     const many = new Expressions(Array(33).fill(/a/), wordingOf);
     for (let at = 0; at < 16; at++) readBy(many, '');
     expect(() => readBy(many, '')).toThrow(RangeError);
