@@ -1,21 +1,21 @@
 import type { Members } from '../core/original.ts';
 import { unwrapState } from '../core/wrapped-state.ts';
 
-/** The reasoning of an earlier answer, gathered from what bore it, in the neutral form. */
+/** The reasoning of an earlier answer in the neutral form, collected from the items or blocks that contained it. */
 export class EarlierReasoning {
-  /** The text that any model can read. */
+  /** The reasoning as text, which any model can read. */
   text = '';
   readonly details: Members[] = [];
-  /** State of its tool calls, by their IDs. */
+  /** The provider's state of its tool calls, by call ID. */
   readonly calls = new Map<string, Members>();
   #extra: Members | null = null;
 
-  /** Whether there is state that only a model can read. */
+  /** Whether there is state that only the model that wrote it can read. */
   get hasState(): boolean {
     return this.details.length > 0 || this.#extra !== null;
   }
 
-  /** Adds the state of another dialect in a text; returns false for a text of another kind. */
+  /** Adds the state of another dialect that a text contains. Returns false if the text contains no such state. */
   unwrap(text: string): boolean {
     const state = unwrapState(text);
     if (!state) return false;
@@ -25,7 +25,7 @@ export class EarlierReasoning {
     return true;
   }
 
-  /** Returns the extras of its turn. @param own those of its message */
+  /** Returns the extra members of the turn. @param own the extra members of its message */
   extrasBeside(own: Members): Members {
     if (this.text === '' && !this.hasState) return own;
     return {

@@ -6,7 +6,7 @@ import type { AnswerIdentity } from '../gateway/exchange/answer-source.ts';
 import type { Receipt } from '../gateway/money/receipt.ts';
 import type { EventForm, Surface } from './surface.ts';
 
-/** The answer that the documentation shows, in every dialect by the dialect's own writers. */
+/** The identity of the example answer in the documentation. The writers of each dialect write it. */
 const IDENTITY: AnswerIdentity = {
   decision: parseId('dec_', platform.decision_id)!,
   created: 1_795_161_464,
@@ -19,13 +19,13 @@ const partsOfTexts = (texts: readonly string[]): readonly StreamPart[] => [
   { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' },
 ];
 
-/** Returns the example as one JSON body. */
+/** Returns the example answer as one JSON body. */
 export function exampleBody(json: Surface['json'], ...texts: readonly string[]): object {
   const writer = json(IDENTITY);
   return JSON.parse(writer.write(partsOfTexts(texts)) + writer.end(RECEIPT));
 }
 
-/** Returns the example as a stream of events. */
+/** Returns the example answer as a stream of events. */
 export function exampleStream(form: EventForm, ...texts: readonly string[]): string {
   const writer = form.writer(IDENTITY);
   return writer.write(partsOfTexts(texts)) + writer.end(RECEIPT);

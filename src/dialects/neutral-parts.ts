@@ -2,7 +2,7 @@ import { NO_EXTRAS } from '../core/api/extras.ts';
 import type { ContentPart, TextPart } from '../core/conversation.ts';
 import type { OriginalPath } from '../core/original.ts';
 
-/** The text of a content that is a bare string. */
+/** Returns the text part for content that is a plain string. */
 export const textPart = (text: string, at: OriginalPath): TextPart => ({
   type: 'text',
   text,
@@ -11,7 +11,7 @@ export const textPart = (text: string, at: OriginalPath): TextPart => ({
   extras: NO_EXTRAS,
 });
 
-/** A part that only its own dialect can say. */
+/** Returns a part that only its own dialect can express. */
 export const nativePart = (kind: string, at: OriginalPath): ContentPart => ({
   type: 'native',
   kind,

@@ -1,5 +1,5 @@
 /**
- * The arguments of a call without any, as OpenAI's models write them: an empty text is no JSON, and clients fail
- * on it. A call that was cut off by the token limit stays as it is.
+ * The arguments of a call without arguments, as OpenAI's models write them. An empty text is invalid JSON, and clients fail to parse it. A
+ * call that the token limit cut off is not changed.
  */
 export const NO_ARGUMENTS = '{}';

@@ -7,25 +7,25 @@ export const missing = (param: string, message: string) => new SignalboxError('m
 export const unsupported = (param: string, message: string) =>
   new SignalboxError('unsupported_parameter', message, { param });
 
-/** Refuses fields that would be billed as no price of a catalog says: no hold could cover them. @param why by field */
+/** Rejects fields with charges that no price of a catalog covers, because no hold could cover them. @param why the reason for each field */
 export function refuseBilled(body: Members, why: ReadonlyMap<string, string>): void {
   for (const [field, message] of why) if (body[field] != null) throw unsupported(field, message);
 }
 
-/** The refusal of a choice of tools without any. */
+/** Returns the error for a tool choice without tools. */
 export const withoutTools = () => invalid('tool_choice', '`tool_choice` requires `tools`.');
 
-/** Refuses a choice of a tool that is not offered. */
+/** Rejects a choice of a tool that the request does not offer. */
 export function checkOffered(name: string, offered: ReadonlySet<unknown>, param: string): void {
   if (!offered.has(name)) throw invalid(param, `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
 }
 
 /**
- * Refuses a body that has its conversation in a field of another API.
- * @param send the member to send in its place
+ * Rejects a body that contains its conversation in a field of another API.
+ * @param send the member to send instead
  */
 export function refuseForeign(body: Members, fields: readonly string[], field: string, send: string): void {
   const foreign = fields.find((name) => body[name] != null);
   if (foreign === undefined) return;
-  throw missing(field, `\`${field}\` is required. \`${foreign}\` is a field of another API: send ${send}.`);
+  throw missing(field, `\`${field}\` is required. \`${foreign}\` is a field of another API. Send ${send} instead.`);
 }

@@ -9,22 +9,22 @@ import { openaiChat } from './openai-chat/surface.ts';
 import { openaiResponses } from './openai-responses/surface.ts';
 import { SURFACES } from './surfaces.ts';
 
-/** Names a body's dialect where its shape would not tell. */
+/** The field that names the dialect of a body if its form is ambiguous. */
 const DIALECT = 'dialect';
 const CHATS = SURFACES.filter(({ operation }) => operation === 'chat');
-/** The dialects of bodies that a model can be recommended for. */
+/** The dialects of bodies that `/v1/route` can recommend a model for. */
 export const ROUTE_DIALECTS: readonly string[] = CHATS.map(({ name }) => name);
 
-/** Members that Anthropic's Messages have and OpenAI's chats have not. */
+/** Members that exist in Anthropic's Messages but not in OpenAI's chat completions. */
 const OF_MESSAGES = ['system', 'stop_sequences', 'thinking', 'output_config', 'context_management', 'thread'] as const;
 
-/** Fields of a route query alone. */
+/** Fields that only a `/v1/route` request has. */
 const HINTS = ['task_type', 'estimated_input_tokens', 'estimated_output_tokens'] as const;
 
 const NO_HEADERS = new Headers();
 
 /**
- * Reads what a model is to be recommended for: a route query, or a whole body of any dialect, with or without a `model`.
+ * Reads the body of `/v1/route`: a route query, or a whole body of any dialect, with or without a `model`.
  * @throws SignalboxError for the field at fault
  */
 export function readRouteBody(body: unknown, headers: Headers = NO_HEADERS): ModelRequest {
@@ -40,7 +40,7 @@ export function readRouteBody(body: unknown, headers: Headers = NO_HEADERS): Mod
   }
   const hint = HINTS.find((name) => fields[name] != null);
   if (hint !== undefined) {
-    const message = `\`${hint}\` stands beside a body of OpenAI’s chat completions, or without one, and not in one of ${surface.path}.`;
+    const message = `\`${hint}\` can only be sent without a body, or with a body of OpenAI’s chat completions, not with a body of ${surface.path}.`;
     throw new SignalboxError('unknown_field', message, { param: hint });
   }
   return surface.read({ ...fields, model: fields.model ?? 'auto' }, headers).request;
@@ -50,7 +50,7 @@ function withoutDialect({ [DIALECT]: _, ...fields }: Members): Members {
   return fields;
 }
 
-/** The dialect that a body has by its shape. A query without a conversation is of OpenAI's chat. */
+/** Returns the dialect of a body according to its form. A query without a conversation counts as OpenAI's chat completions. */
 function dialectOf(body: Members): string {
   if (body.messages == null) {
     return body.input != null && body.operation == null ? openaiResponses.name : openaiChat.name;
@@ -59,7 +59,7 @@ function dialectOf(body: Members): string {
   return isMessages ? anthropicMessages.name : openaiChat.name;
 }
 
-/** Whether tools are stated as Anthropic has them. */
+/** Whether the tools have Anthropic's form. */
 const hasTools = (tools: unknown): boolean =>
   Array.isArray(tools) && tools.some((tool) => isObject(tool) && tool.input_schema != null);
 
@@ -67,7 +67,7 @@ const BLOCKS: ReadonlySet<unknown> = new Set([
   ...['tool_use', 'tool_result', 'thinking', 'redacted_thinking', 'image', 'document', 'search_result'],
 ]);
 
-/** Whether a turn has a block of a type that only Anthropic's Messages know. */
+/** Whether a turn has a block of a type that exists only in Anthropic's Messages. */
 const hasBlocks = (turns: unknown): boolean =>
   Array.isArray(turns) &&
   turns.some(

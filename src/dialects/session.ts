@@ -1,11 +1,12 @@
 import { NO_RUN, type RunNames } from '../core/run-names.ts';
 
-/** Headers by which agents name their session, in the order in which they count: Claude Code's, then Codex's old and new. */
+/** Headers in which agents name their session, by precedence: Claude Code's header, then Codex's old and new header. */
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id'] as const;
 
 /**
- * Returns the caller's names of the run that a request belongs to; `NO_RUN` for none. They are claims, which `gateway/prompt/sessions.ts` bounds.
- * @param stated the fields of the body that may name the session, the first one first: `metadata.session_id`, `prompt_cache_key`
+ * Returns the caller's names for the run that a request belongs to; `NO_RUN` if there are none. The names are unverified claims, which
+ * `gateway/prompt/sessions.ts` limits.
+ * @param stated the values of the body's fields that may name the session, by precedence: `metadata.session_id`, `prompt_cache_key`
  */
 export function runIn(headers: Headers, ...stated: readonly (string | null | undefined)[]): RunNames {
   const session = sessionIn(headers, stated);

@@ -211,5 +211,5 @@ test('fields of other APIs do not break a request: the log says once what to sen
   ]);
   const { error } = await answerOf(await send(JSON.stringify({ model: 'auto', prompt: 'hi' }), headers));
   expect(error).toMatchObject({ code: 'missing_field', param: 'messages' });
-  expect(error.message).toStartWith('`messages` is required. `prompt` is a field of another API: send "messages":');
+  expect(error.message).toStartWith('`messages` is required. `prompt` is a field of another API. Send "messages":');
 });

@@ -3,19 +3,19 @@ import { JsonEnd } from '../../core/json-end.ts';
 import type { Members } from '../../core/original.ts';
 import { type ReasoningState, wrapState } from '../../core/wrapped-state.ts';
 
-/** A content block as it begins. */
+/** The beginning of a content block. */
 export type BlockStart =
   | { readonly type: 'text' }
   | { readonly type: 'thinking' }
   | { readonly type: 'redacted_thinking'; readonly data: string }
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string };
 
-/** A step of an answer: blocks begin and end one after the other. */
+/** A step of an answer. Blocks begin and end one after the other. */
 export type BlockStep =
   | { readonly type: 'start'; readonly block: BlockStart }
-  /** The next piece of a text, a thought, or the JSON text of a call's arguments, by the block's type. */
+  /** The next piece of a text, of thinking, or of the JSON text of a call's arguments, depending on the block's type. */
   | { readonly type: 'add'; readonly piece: string }
-  /** Ends a thought. */
+  /** Ends a thinking block. */
   | { readonly type: 'sign'; readonly signature: string }
   | { readonly type: 'stop' };
 
@@ -34,35 +34,35 @@ const NO_CONTENT: ReadonlySet<StreamPart['type']> = new Set([
   'embedding',
   'unread',
 ]);
-/** Whether a part becomes content. */
+/** Whether a part becomes content of the message. */
 export const isBlockPart = (part: StreamPart): part is ContentPart => !NO_CONTENT.has(part.type);
 
 interface OpenCall {
   readonly type: 'tool_use';
   readonly index: number;
   readonly id: string;
-  /** The end of its arguments. */
+  /** Tracks where the arguments end. */
   readonly end: JsonEnd;
-  /** State that came after its start. */
+  /** The provider's state that arrived after the start of the call. */
   late: Members | null;
 }
 type OpenBlock = { readonly type: 'text' } | { readonly type: 'thinking' } | OpenCall;
 
 /**
- * Puts the parts of an answer into blocks. The dialect has one block open at a time and no way back: whatever comes amid
- * the arguments of a call waits until they are complete. State behind words waits for a further block: an answer that ends in words
- * ends with their block, which agents take for its result.
+ * Arranges the parts of an answer into blocks. The dialect has one open block at a time, and a closed block cannot be reopened. Parts that
+ * arrive within the arguments of a call therefore wait until the arguments are complete. State that follows text waits for a further block:
+ * an answer that ends in text then ends with a text block, which agents use as its result.
  */
 export class AnswerBlocks {
   #open: OpenBlock | null = null;
-  /** What waits, in order: a part, and for a call its further pieces. */
+  /** The waiting parts, in order. The list of a call also contains its further pieces. */
   #waiting: [ContentPart, ...ToolCall[]][] = [];
-  /** How much of it has gone on. */
+  /** The number of waiting parts that have been processed. */
   #resumed = 0;
-  /** The calls among it, by their index. */
+  /** The waiting calls, by their index. */
   readonly #waitingCalls = new Map<number, [ContentPart, ...ToolCall[]]>();
   readonly #calls = new Set<number>();
-  /** State behind words. */
+  /** State that followed text and waits for a further block. */
   #waitingState: ReasoningState[] = [];
   #hasText = false;
   /** Whether the model refused to answer. */
@@ -73,7 +73,7 @@ export class AnswerBlocks {
   }
 
   add(part: ContentPart, steps: BlockStep[]): void {
-    // The dialect has one answer.
+    // The dialect has only one choice per answer.
     if (part.choice !== 0) return;
     const open = this.#open;
     if (open?.type !== 'tool_use') this.#put(part, steps);
@@ -84,7 +84,7 @@ export class AnswerBlocks {
     else this.#put(part, steps);
   }
 
-  /** Ends the last block, and those that waited. */
+  /** Ends the last block and the waiting blocks. */
   end(steps: BlockStep[]): void {
     this.#close(steps);
     while (this.#waiting.length > 0) {
@@ -104,7 +104,7 @@ export class AnswerBlocks {
     if (part.type === 'tool-call') this.#waitingCalls.set(part.index, waiting);
   }
 
-  /** Goes on with what waits, up to the next call whose arguments are not whole. */
+  /** Processes the waiting parts, up to the next call whose arguments are incomplete. */
   #resume(steps: BlockStep[]): void {
     while (this.#resumed < this.#waiting.length) {
       if (this.#open?.type === 'tool_use' && !this.#open.end.isReached) return;
@@ -137,7 +137,7 @@ export class AnswerBlocks {
     if (piece !== '') steps.push({ type: 'add', piece });
   }
 
-  /** Writes state: it goes into the signature of the thought that it ends, else into a block of its own. */
+  /** Writes state into the signature of the thinking block that it ends, or otherwise into a block of its own. */
   #state(state: ReasoningState, steps: BlockStep[]): void {
     const isThought = this.#open?.type === 'thinking';
     if (!isThought && this.#hasText && !this.hasCalls) {
@@ -155,7 +155,7 @@ export class AnswerBlocks {
 
   #call(part: ToolCall, steps: BlockStep[]): void {
     const { index, name = '', arguments: args, extra } = part;
-    // Behind complete arguments there is nothing but blanks.
+    // Only blanks can follow complete arguments.
     if (this.#calls.has(index)) return;
     this.#calls.add(index);
     const id = plainId(part.id ?? `call_${index}`);
@@ -182,7 +182,7 @@ export class AnswerBlocks {
     const open = this.#open;
     if (open === null) return;
     this.#open = null;
-    // Clients want every thought to end with a signature.
+    // Clients expect every thinking block to end with a signature.
     if (open.type === 'thinking') steps.push({ type: 'sign', signature: wrapState(state) });
     steps.push({ type: 'stop' });
     if (open.type === 'tool_use' && open.late) this.#state({ calls: { [open.id]: open.late } }, steps);
@@ -194,6 +194,6 @@ const ofState = (state: ReasoningState): BlockStep[] => [
   { type: 'stop' },
 ];
 
-/** The ID in letters, digits, underscores and hyphens, as Anthropic's models want it back. */
+/** Returns the ID with only letters, digits, underscores and hyphens, because Anthropic's models require that form. */
 const plainId = (id: string): string =>
   id.replace(/[^a-zA-Z0-9_-]/gu, (char) => `_${char.codePointAt(0)?.toString(16)}_`) || 'call';

@@ -3,12 +3,12 @@ import type { NativeTool } from '../../core/conversation.ts';
 import { isObject, listOf, objectOf } from '../../core/object.ts';
 import { type Members, type OriginalPath, pathText } from '../../core/original.ts';
 
-/** Tools that the client runs: they cost their tokens alone. */
+/** Tools that the client runs, which cost only their tokens. */
 const CLIENT_TOOL = /^(?:bash|text_editor|memory|computer)_\d{8}$/;
-/** Tools that Anthropic runs, and bills by the use. */
+/** Tools that Anthropic runs and bills per use. */
 const BILLED_TOOL = /^(web_search|web_fetch)_\d{8}$/;
 
-/** Returns what Anthropic bills for a tool that only its dialect can say. */
+/** Returns what Anthropic bills for a tool that only its dialect can express. */
 export function billingOf(tool: Members & { readonly type: string }, at: OriginalPath): NativeTool['billing'] {
   if (CLIENT_TOOL.test(tool.type)) return 'tokens';
   const [, name] = BILLED_TOOL.exec(tool.type) ?? [];
@@ -17,10 +17,10 @@ export function billingOf(tool: Members & { readonly type: string }, at: Origina
   return { name, most: isUseLimit(most) ? most : null, mostAt: [...at, 'max_uses'] };
 }
 
-/** Returns the tools that a block adds to those of the request, but for the caller's own. */
+/** Returns the tools that a block adds to the tools of the request, except the caller's own. */
 export function toolsAddedBy(block: unknown, at: OriginalPath): readonly NativeTool[] {
   if (!isObject(block)) return [];
-  // A summary of earlier turns repeats the changes of tools in them.
+  // A summary of earlier turns repeats the changes of tools from these turns.
   if (block.type === 'compaction' && Array.isArray(block.tool_changes))
     return block.tool_changes.flatMap((change, i) => toolsAddedBy(change, [...at, 'tool_changes', i]));
   const { definition } = objectOf(block.tool);
@@ -31,10 +31,10 @@ export function toolsAddedBy(block: unknown, at: OriginalPath): readonly NativeT
   return [{ kind: type, at: place, billing: billingOf({ ...definition, type }, place) }];
 }
 
-/** Fields that let Anthropic run code or tools. No other service has them. */
+/** Fields that let Anthropic run code or tools. No other provider has them. */
 const RUNNERS = ['container', 'mcp_servers'] as const;
 
-/** Returns the fields of a request that stand for tools, though they are not among its `tools`. */
+/** Returns the fields of a request that act as tools although they are not in `tools`. */
 export const runnersIn = (body: Members): readonly NativeTool[] =>
   RUNNERS.flatMap((field) => {
     const value = body[field];
@@ -48,7 +48,7 @@ const otherThan =
   (value: unknown): boolean =>
     !values.includes(value);
 
-/** Fields that change Anthropic's bill by no price of the catalog, and the values that do. */
+/** Fields that change Anthropic's bill without a price in the catalog, with a test for the values that do so. */
 const UNPRICED: readonly (readonly [field: string, isBilled: (value: unknown) => boolean])[] = [
   ['service_tier', otherThan('auto', 'standard_only')],
   ['speed', otherThan('standard')],
@@ -59,11 +59,11 @@ const UNPRICED: readonly (readonly [field: string, isBilled: (value: unknown) =>
   ['billing_policy', always],
 ];
 
-/** Returns the paths of such fields as a request has them. */
+/** Returns the paths of fields in a request that change Anthropic's bill without a price in the catalog. */
 export function unpricedIn(body: Members): readonly string[] {
   const fields = UNPRICED.flatMap(([field, isBilled]) => (body[field] != null && isBilled(body[field]) ? [field] : []));
   const edits = listOf(objectOf(body.context_management).edits);
-  // Edits that clear something cost nothing; others have the model write.
+  // Edits that clear content are free; for other edits the model writes text.
   const billed = edits.flatMap((edit, i) =>
     isObject(edit) && typeof edit.type === 'string' && edit.type.startsWith('clear_')
       ? []

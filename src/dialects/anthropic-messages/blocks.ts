@@ -12,11 +12,11 @@ const OF_TEXT: readonly string[] = ['type', 'text'];
 const OF_CALL: readonly string[] = ['type', 'id', 'name', 'input'];
 const OF_IMAGE: readonly string[] = ['type', 'source'];
 const OF_DOCUMENT: readonly string[] = ['type', 'source', 'title'];
-/** Of a document whose text becomes a part without a title. */
+/** The known members of a document whose text becomes a part without a title. */
 const OF_TEXTS: readonly string[] = ['type', 'source'];
 
 /**
- * Reads a block of a message or of a tool's result; none for thoughts, which are state of the turn.
+ * Reads a block of a message or of a tool result. Returns no part for thinking blocks, because thinking is state of the turn.
  * @param calls `extra_content` of the message's tool calls, by ID
  */
 export function blockParts(block: Block, at: OriginalPath, calls?: ReadonlyMap<string, Members>): ContentPart[] {
@@ -100,14 +100,14 @@ function documentParts(block: Of<'document'>, at: OriginalPath): ContentPart[] {
   }
 }
 
-/** Gives the first of the parts what stands beside them in their document. */
+/** Adds the other members of a document to the first of its parts. */
 function withExtras([first, ...rest]: readonly ContentPart[], extras: Members, at: OriginalPath): ContentPart[] {
   return first === undefined
     ? [nativePart('document', at)]
     : [{ ...first, at, extras: { ...first.extras, ...extras } }, ...rest];
 }
 
-/** The members without a neutral name that say something: answers come back with some that say nothing. */
+/** Returns the members without a neutral name, except empty ones, which answers often contain. */
 function extrasOfBlock(block: object, known: readonly string[]): Members {
   let extras: Record<string, unknown> | null = null;
   for (const name in block) {
@@ -115,7 +115,7 @@ function extrasOfBlock(block: object, known: readonly string[]): Members {
     const value: unknown = Reflect.get(block, name);
     if (value == null || (name === 'caller' && isObject(value) && value.type === 'direct')) continue;
     extras ??= {};
-    // An assignment to `__proto__` would change the prototype.
+    // An assignment to `__proto__` would change the prototype instead of adding a member.
     Object.defineProperty(extras, name, { value, enumerable: true, configurable: true });
   }
   return extras ?? NO_EXTRAS;

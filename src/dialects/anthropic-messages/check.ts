@@ -4,12 +4,12 @@ import { type OriginalPath, pathText } from '../../core/original.ts';
 import { checkOffered, invalid, unsupported, withoutTools } from '../refusals.ts';
 import type { MessagesRequest } from './request.ts';
 
-/** The fields of a body that are checked beyond its schema: those of a request and of a count. */
+/** The fields of a message request or a token count that are checked in addition to the schema. */
 type CheckedFields = Pick<MessagesRequest, 'messages' | 'system' | 'tools' | 'tool_choice' | 'cache_control'> &
   Partial<Pick<MessagesRequest, 'thread'>>;
 
 /**
- * Checks what the schema cannot state: fields that contradict each other, and what no gateway could price or pass on.
+ * Checks rules that the schema cannot express: fields that contradict each other, and content that no gateway could price or pass on.
  * @throws SignalboxError for the field at fault.
  */
 export function checkMessages(body: CheckedFields): void {
@@ -29,7 +29,7 @@ function checkTools({ tools, tool_choice: choice, thread }: CheckedFields): void
     checkMark(tool, ['tools', i]);
     checkUses(tool, i);
   });
-  // The tools of a thread are where its history is.
+  // The tools of a thread are stored with its history at the provider, so the request need not contain them.
   if (choice == null || choice.type === 'auto' || choice.type === 'none' || thread?.type === 'continue') return;
   if (!tools?.length) throw withoutTools();
   if (choice.type !== 'tool') return;
@@ -44,7 +44,7 @@ function checkUses(tool: object, index: number): void {
   throw new SignalboxError('out_of_range', `\`${param}\` must be a whole number from 1 to ${USES_MAX}.`, { param });
 }
 
-/** A block of a message or of a tool's result, by what is checked here. */
+/** The members of a message block or tool result block that are checked here. */
 interface CheckedBlock {
   readonly type: string;
   readonly source?: unknown;
@@ -66,10 +66,10 @@ function checkBlocks(blocks: readonly CheckedBlock[], at: OriginalPath): void {
   }
 }
 
-/** A path is made only for a block that has one. */
+/** A path is created only for a block that has a cache mark, to save time. */
 const hasMark = (owner: object): boolean => Reflect.get(owner, 'cache_control') != null;
 
-/** Refuses cache marks for other times than those that have prices. */
+/** Rejects cache marks with a lifetime that has no price. */
 function checkMark(owner: object, at: OriginalPath): void {
   const mark: unknown = Reflect.get(owner, 'cache_control');
   if (mark == null) return;

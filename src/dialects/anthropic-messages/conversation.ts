@@ -24,7 +24,7 @@ type Dialogue = Pick<
   'messages' | 'system' | 'tools' | 'tool_choice' | 'thread' | 'max_tokens' | 'thinking' | 'output_config'
 >;
 
-/** Reads the system prompt, the messages, the tools and the choice of tools. */
+/** Reads the system prompt, the messages, the tools and the tool choice. */
 export function conversationOf(body: Dialogue): Conversation {
   const { messages, system, tools, tool_choice: choice, thread } = body;
   const turns: Turn[] = [];
@@ -52,7 +52,7 @@ function nativeTool(tool: Tool, index: number): NativeTool[] {
   return [{ kind: tool.type, at, billing: billingOf(tool, at) }];
 }
 
-/** Tools that blocks of the conversation add. */
+/** Returns the tools that blocks of the conversation add. */
 function addedTools(turns: readonly Turn[], body: Dialogue): readonly NativeTool[] {
   const added: NativeTool[] = [];
   for (const { parts } of turns) {
@@ -70,7 +70,7 @@ function systemTurn(system: NonNullable<MessagesRequest['system']>): Turn {
   return { role: 'system', parts, extras: NO_EXTRAS, at };
 }
 
-/** A user's message is several turns where it has results of tools: each is a turn of its own. */
+/** Adds the turns of a message. Each tool result in a user's message becomes a turn of its own. */
 function addTurns(message: Message, index: number, turns: Turn[]): void {
   const at = ['messages', index];
   const place = ['messages', index, 'content'];
@@ -83,9 +83,9 @@ function addTurns(message: Message, index: number, turns: Turn[]): void {
 
 function addUserTurns(content: readonly MessageBlock[], turn: Omit<Turn, 'parts'>, turns: Turn[]): void {
   let parts: ContentPart[] = [];
-  /** Whether all parts are media of results. */
+  /** Whether all parts so far are media of tool results. */
   let ofResults = true;
-  /** What the message says beside its content is said once. */
+  /** Extra members of the message belong only to its first turn. */
   let { extras } = turn;
   const flush = () => {
     if (parts.length === 0) return;
@@ -105,7 +105,7 @@ function addUserTurns(content: readonly MessageBlock[], turn: Omit<Turn, 'parts'
       continue;
     }
     const { result, media } = resultTurn(block, place);
-    // Media behind the results: few services take them within one.
+    // Media follow the tool results in a turn of their own, because few providers accept media within a result.
     if (!ofResults) flush();
     turns.push(result);
     for (const part of media) parts.push(part);
@@ -141,7 +141,7 @@ function assistantTurn(content: readonly MessageBlock[], index: number, own: Mem
 }
 
 const isResult = (block: MessageBlock): block is ToolResultBlock => block.type === 'tool_result';
-/** A tool of the caller's; Anthropic's own have another type. */
+/** Whether a tool is the caller's own; Anthropic's tools have another type. */
 const isOwn = (tool: Tool): tool is OwnTool => tool.type == null || tool.type === 'custom';
 
 function toolOf(tool: OwnTool, index: number): ToolDefinition {
@@ -164,10 +164,10 @@ function choiceOf(choice: MessagesRequest['tool_choice']): ToolChoice | undefine
   return choice.type === 'any' ? 'required' : choice.type;
 }
 
-/** The `format` of Anthropic's signed thoughts in `reasoning_details`. */
+/** The `format` of Anthropic's signed thinking in `reasoning_details`. */
 const FORMAT = 'anthropic-claude-v1';
 
-/** Reads the blocks of thoughts: other models' state in them is unwrapped, Anthropic's own becomes details. */
+/** Reads thinking blocks. State of other models is unwrapped from them; Anthropic's own thinking becomes details. */
 function earlierReasoning(content: readonly MessageBlock[]): EarlierReasoning {
   const earlier = new EarlierReasoning();
   let chars = 0;
@@ -180,7 +180,7 @@ function earlierReasoning(content: readonly MessageBlock[]): EarlierReasoning {
     if (block.type === 'thinking') earlier.text += block.thinking;
     if (earlier.unwrap(opaque) || opaque === '' || isWrappedState(opaque)) continue;
     const index = earlier.details.length;
-    // The adapters' mark of its place: Anthropic refuses a thought that was moved.
+    // The ID encodes the position of the thinking block for the adapters, because Anthropic rejects thinking that was moved.
     earlier.details.push(detailOf(block, { format: FORMAT, index, id: `thought-${index}-${chars}-${callsBefore}` }));
   }
   return earlier;

@@ -16,7 +16,7 @@ export const ERROR_TYPES = [
 ] as const;
 type AnthropicErrorType = (typeof ERROR_TYPES)[number];
 
-/** The types of the statuses that have one; the others below 500 are the request's fault. */
+/** The error types of statuses that have their own type. Other statuses below 500 mean that the request is invalid. */
 const BY_STATUS: Readonly<Record<number, AnthropicErrorType>> = {
   401: 'authentication_error',
   402: 'billing_error',
@@ -29,12 +29,12 @@ const BY_STATUS: Readonly<Record<number, AnthropicErrorType>> = {
   503: 'overloaded_error',
   504: 'timeout_error',
 };
-/** Codes whose status would mislead. */
+/** Codes whose status would suggest the wrong error type. */
 const BY_CODE: Partial<Record<ErrorCode, AnthropicErrorType>> = {
   headers_too_large: 'request_too_large',
   payment_unavailable: 'api_error',
   payment_unsettled: 'api_error',
-  // An overload would make clients try again.
+  // As an overload error, it would make clients retry.
   upstream_out_of_credit: 'api_error',
 };
 
@@ -44,12 +44,12 @@ export function errorType(code: ErrorCode): AnthropicErrorType {
   return BY_CODE[code] ?? BY_STATUS[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
 }
 
-/** Clients make a prompt shorter by themselves where the message begins like this. */
+/** Clients shorten a prompt automatically if the message begins with this text. */
 const TOO_LONG = 'prompt is too long: ';
 
 /**
- * Returns the body of an error. `details` has the code of Signalbox's own catalogue, the field at fault and its figures.
- * An upstream's own body of a request that went out as it came is answered as it is.
+ * Returns the body of an error. `details` contains Signalbox's error code, the field at fault and the error's figures. For a request that
+ * was passed on unchanged, it returns the provider's error body unchanged.
  */
 export function errorBody(error: SignalboxError, requestId?: string): object {
   const { code, message, info } = error;

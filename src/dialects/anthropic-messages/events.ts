@@ -12,18 +12,21 @@ import { PassedEvents } from './passed-events.ts';
 
 const STOP = serverSentEvent('message_stop', '{"type":"message_stop"}');
 
-/** Parts → server-sent events, as text. The reason of the end is held back for the receipt, which goes with it. */
+/** Converts parts to server-sent events, as text. The event with the end reason waits for the receipt, which it contains. */
 export class MessageEvents implements EventWriter {
   readonly #identity: AnswerIdentity;
   readonly #blocks = new AnswerBlocks();
   #finish: FinishReport = { reason: 'stop' };
-  /** Input as it was last reported before the first content; until then, as it is expected. The end tells the whole usage. */
+  /**
+   * The input tokens that were last reported before the first content, or the expected input tokens until then. The end contains the whole
+   * usage.
+   */
   #usage: Usage;
   #hasBegun = false;
-  /** Index of the block that began last. */
+  /** The index of the block that began last. */
   #index = -1;
   #open: BlockStart['type'] = 'text';
-  /** The events of the answer's own service; null where they are made here. */
+  /** The events from the answer's own provider; null if this class creates the events. */
   #passed: PassedEvents | null = null;
 
   constructor(identity: AnswerIdentity) {
@@ -39,7 +42,7 @@ export class MessageEvents implements EventWriter {
         this.#passed ??= new PassedEvents(this.#identity.inputTokens ?? 0);
         out += this.#passed.add(part);
       } else if (part.type === 'usage') {
-        // Some clients add the output of the end to that of the start.
+        // Some clients add the output tokens at the end to those at the start.
         if (!this.#hasBegun && isPlausible(part.usage))
           this.#usage = { ...part.usage, outputTokens: 0, reasoningTokens: 0 };
       } else if (part.type === 'finish') {
@@ -66,7 +69,7 @@ export class MessageEvents implements EventWriter {
     return began + this.#text(steps) + serverSentEvent('message_delta', JSON.stringify(delta)) + STOP;
   }
 
-  /** Nothing follows: the message stays open. */
+  /** No further event follows, so the message stays open. */
   error(error: SignalboxError, platform: Receipt['platform'] | null): string {
     return serverSentEvent('error', JSON.stringify({ ...errorBody(error), ...(platform && { platform }) }));
   }
@@ -121,7 +124,7 @@ const DELTAS: Readonly<Record<BlockStart['type'], string>> = {
   text: '{"type":"text_delta","text":',
   thinking: '{"type":"thinking_delta","thinking":',
   tool_use: '{"type":"input_json_delta","partial_json":',
-  // Nothing is added to one.
+  // A redacted thinking block has no deltas.
   redacted_thinking: '',
 };
 
@@ -138,7 +141,7 @@ function startText(block: BlockStart): string {
   }
 }
 
-/** Server-sent events with names. The heartbeat is a `ping`. */
+/** Named server-sent events. The heartbeat is a `ping`. */
 export const MESSAGE_EVENTS = serverSentEvents(
   (identity) => new MessageEvents(identity),
   serverSentEvent('ping', '{"type":"ping"}'),

@@ -1,9 +1,9 @@
 import type { RequestHeaders } from '../../core/model-request.ts';
 import { runIn } from '../session.ts';
 
-/** Headers of Anthropic's that travel with a body: a beta and its field are a pair. */
+/** Anthropic headers that are sent to the provider together with the body, because a beta header and its field belong together. */
 const PASSED = /^anthropic-/;
-/** The browser's wish to call the API directly is none of the provider's. */
+/** The header with which a browser requests direct access to the API does not concern the provider. */
 const KEPT_HERE: ReadonlySet<string> = new Set(['anthropic-dangerous-direct-browser-access']);
 const PASSED_MAX = 32;
 

@@ -4,7 +4,7 @@ import type { Usage } from '../../core/usage.ts';
 import type { AnswerIdentity } from '../../gateway/exchange/answer-source.ts';
 import type { AnswerBlocks } from './answer-blocks.ts';
 
-/** A message without its content, its end and its usage: the members that are the same at its start and its end. */
+/** Returns the members of a message that are the same at its start and its end: all except content, end reason and usage. */
 export const messageHead = ({ decision, model }: AnswerIdentity) =>
   ({
     id: idText('msg_', decision),
@@ -22,15 +22,15 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   content_filter: 'refusal',
 };
 
-/** Why an answer ended: its reason, and the stop sequence where one is known to have ended it. */
+/** The reason why an answer ended, and the stop sequence that ended it, if known. */
 export type FinishReport = Pick<Extract<StreamPart, { type: 'finish' }>, 'reason' | 'stop'>;
 
-/** The members that tell why an answer ended. */
+/** Returns the members that state why an answer ended. */
 export function stopMembers(
   { reason: finish, stop }: FinishReport,
   { hasCalls, isRefusal }: Pick<AnswerBlocks, 'hasCalls' | 'isRefusal'>,
 ) {
-  // Clients run tools by the reason alone.
+  // Clients run tools only if the end reason is `tool_use`.
   const reason = finish === 'stop' && hasCalls ? 'tool_calls' : isRefusal ? 'content_filter' : finish;
   if (reason === 'stop' && stop !== undefined) {
     return { stop_reason: 'stop_sequence', stop_sequence: stop, stop_details: null };
@@ -40,7 +40,7 @@ export function stopMembers(
   return { stop_reason, stop_sequence: null, stop_details };
 }
 
-/** Usage in Anthropic's shape: input that was neither read from a cache nor written to one stands apart. */
+/** Returns the usage in Anthropic's form, where `input_tokens` excludes input that was read from a cache or written to one. */
 export function usageMembers(usage: Usage, estimated: boolean) {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   return {
@@ -54,7 +54,7 @@ export function usageMembers(usage: Usage, estimated: boolean) {
   };
 }
 
-/** The usage of a whole message. */
+/** Returns the usage of a complete message. */
 export const wholeUsage = (usage: Usage, estimated: boolean) => ({
   ...usageMembers(usage, estimated),
   service_tier: null,
@@ -62,5 +62,5 @@ export const wholeUsage = (usage: Usage, estimated: boolean) => ({
   speed: null,
 });
 
-/** The end of an answer that was cut at what is paid for. */
+/** The end of an answer that Signalbox cut because the money for more output was missing. */
 export const CUT = { stop_reason: 'max_tokens', stop_sequence: null, stop_details: null } as const;

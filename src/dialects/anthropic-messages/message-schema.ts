@@ -7,31 +7,31 @@ const counts = {
   input_tokens: tokens('Input tokens that were neither read from the provider’s cache nor written to it.', 12),
   cache_creation_input_tokens: tokens('Input tokens that were written to the cache.', 0),
   cache_read_input_tokens: tokens('Input tokens that were read from the cache.', 0),
-  output_tokens: tokens('Output tokens, thinking included.', 34),
+  output_tokens: tokens('Output tokens, including thinking.', 34),
 };
 
 const usage = shape(
-  'Tokens of the answer. The members that are not named here come from Anthropic’s own models.',
+  'The tokens of the answer. Members that are not listed here come from Anthropic’s own models.',
   counts,
 );
 
 const textBlock = { type: always('text'), text: text('The text.') };
 const thinkingBlock = {
   type: always('thinking'),
-  thinking: text('The thoughts, where the model shows them.'),
-  signature: text('Only the model that wrote it can read it: send it back unchanged.'),
+  thinking: text('The thinking, if the model shows it.'),
+  signature: text('State that only the model that wrote it can read. Send it back unchanged.'),
 };
 const redactedBlock = {
   type: always('redacted_thinking'),
-  data: text('Only the model that wrote it can read it: send it back unchanged.'),
+  data: text('State that only the model that wrote it can read. Send it back unchanged.'),
 };
 const callBlock = {
   type: always('tool_use'),
-  id: text('Names the call in its `tool_result`.', 'toolu_01A09q90qw90lq917835lq9'),
+  id: text('The ID of the call. The `tool_result` refers to it.', 'toolu_01A09q90qw90lq917835lq9'),
   name: text('The tool.', 'weather'),
-  input: shape('The arguments. `{"INVALID_JSON": "…"}` for a text that is no object.', {}),
+  input: shape('The arguments. If the model wrote no JSON object: `{"INVALID_JSON": "…"}`.', {}),
 };
-const other = Type.Object({ type: text('A type of Anthropic’s own models.') });
+const other = Type.Object({ type: text('A type that only Anthropic’s own models use.') });
 const blocks = [textBlock, thinkingBlock, redactedBlock, callBlock].map((members: TProperties) => Type.Object(members));
 const Block = Type.Union([...blocks, other], { description: 'A block of content.' });
 
@@ -39,14 +39,14 @@ const STOPS = ['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'pause_tur
 const stopReason = Type.Union([word(STOPS, 'Why the answer ended.'), Type.String()]);
 const ending = {
   stop_reason: orNull(stopReason, 'Null before the end.'),
-  stop_sequence: textOrNull('The stop sequence that ended it, from Anthropic’s own models.'),
+  stop_sequence: textOrNull('The stop sequence that ended the answer. Only Anthropic’s own models report it.'),
 };
 
 const members = {
-  id: text('The answer; with Anthropic’s own models their ID.', 'msg_0a4x1wm3zk0'),
+  id: text('The ID of the answer. For Anthropic’s own models it is their ID.', 'msg_0a4x1wm3zk0'),
   type: always('message'),
   role: always('assistant'),
-  model: modelId('The model that answered; with Anthropic’s own models their name of it.'),
+  model: modelId('The model that answered. For Anthropic’s own models it is their name of the model.'),
   content: Type.Array(Block),
   ...ending,
   usage,
@@ -56,7 +56,7 @@ export const MessagesAnswer = named('MessagesAnswer', 'A whole answer.', { ...me
 
 const event = <Members extends TProperties>(type: string, fields: Members) =>
   Type.Object({ type: always(type), ...fields });
-const index = count('Index of the block, without gaps and in order.', 0);
+const index = count('The index of the block. Indexes are in order and without gaps.', 0);
 const Delta = Type.Union([
   Type.Object({ type: always('text_delta'), text: text('The next piece.') }),
   Type.Object({ type: always('thinking_delta'), thinking: text('The next piece.') }),
@@ -76,5 +76,5 @@ export const MessagesEvent = Type.Union(
     event('ping', {}),
     Type.Intersect([MessagesError, Type.Object({ platform: Type.Optional(Platform) })]),
   ],
-  { title: 'MessagesEvent', description: 'The `data` of one event. Clients skip types that they do not know.' },
+  { title: 'MessagesEvent', description: 'The `data` of one event. Clients must ignore unknown types.' },
 );

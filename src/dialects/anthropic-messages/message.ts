@@ -7,13 +7,13 @@ import { AnswerBlocks, type BlockStart, type BlockStep, isBlockPart } from './an
 import { type FinishReport, messageHead, stopMembers, wholeUsage } from './members.ts';
 import { PassedMessage } from './passed-message.ts';
 
-/** Gathers the parts of an answer into one `message`. */
+/** Combines the parts of an answer into one `message`. */
 export class MessageWriter implements AnswerWriter {
   readonly #identity: AnswerIdentity;
   readonly #blocks = new AnswerBlocks();
   readonly #content: { readonly start: BlockStart; text: string; signature: string }[] = [];
   #finish: FinishReport = { reason: 'stop' };
-  /** The answer as its service sent it; null where it is written here. */
+  /** The answer as its provider sent it; null if this class writes it. */
   #passed: PassedMessage | null = null;
 
   constructor(identity: AnswerIdentity) {

@@ -7,21 +7,21 @@ import type { Receipt } from '../../gateway/money/receipt.ts';
 import { serverSentEvent } from '../server-sent-events.ts';
 import { CUT, usageMembers, wholeUsage } from './members.ts';
 
-/** @param json the event as its service wrote it */
+/** @param json the event as its provider wrote it */
 const text = (type: unknown, event: object, json = JSON.stringify(event)): string =>
   serverSentEvent(String(type), json);
 
 /**
- * Writes the events of an answer in this dialect as they came, but for a usage that cannot be true. The event with the reason of the
- * end waits for the receipt.
+ * Passes on the events of an answer in this dialect unchanged, except for a usage that cannot be true. The event with the end reason waits
+ * for the receipt.
  */
 export class PassedEvents {
   readonly #usage: PassedUsage;
   #end: Members | null = null;
-  /** The open block, and whether it waits for its signature. */
+  /** The open block, and whether its signature is still missing. */
   #open: { readonly index: unknown; isUnsigned: boolean } | null = null;
 
-  /** @param inputTokens expected */
+  /** @param inputTokens expected input tokens */
   constructor(inputTokens: number) {
     this.#usage = new PassedUsage(inputTokens);
   }
@@ -31,13 +31,13 @@ export class PassedEvents {
     return this.#add(this.#usage.correct(part.event));
   }
 
-  /** @param json the event as its service wrote it, in one line */
+  /** @param json the event as its provider wrote it, on one line */
   #add(event: Members, json?: string): string {
     switch (event.type) {
       case 'message':
         return this.#whole(event);
       case 'message_delta': {
-        // Usage so far: the answer goes on.
+        // The usage is interim and the answer continues.
         if (Object(event.delta).stop_reason == null) break;
         const before = this.#end;
         this.#end = event;
@@ -57,7 +57,10 @@ export class PassedEvents {
     return text(event.type, event, json);
   }
 
-  /** Returns the end, without `message_stop`. An answer that the gateway cut at what is paid for gets an end made here. */
+  /**
+   * Returns the end without `message_stop`. If Signalbox cut the answer because the money for more output was missing, this class creates
+   * the end.
+   */
   end(usage: Usage, platform: Receipt['platform']): string {
     if (this.#end) {
       const counted = this.#usage.isReplaced && { usage: usageMembers(usage, platform.estimated) };
@@ -82,7 +85,7 @@ export class PassedEvents {
     return signed + text('content_block_stop', { type: 'content_block_stop', index });
   }
 
-  /** The events of a message that came whole though a stream was asked for. */
+  /** Returns the events of a message that the provider sent as one body although the request wanted a stream. */
   #whole(message: Members): string {
     const { content, stop_reason, stop_sequence, stop_details, usage } = message;
     const delta = { stop_reason, stop_sequence, stop_details };
@@ -127,19 +130,19 @@ function eventsOfBlock(block: Members, index: number): Members[] {
   }
 }
 
-/** The usage of an answer that goes out as it came, as its caller sees it. */
+/** The usage that the caller sees for an answer that is passed on unchanged. */
 class PassedUsage {
-  /** Whether a usage that cannot be true was left out: then the end states the whole of what was charged. */
+  /** Whether a usage that cannot be true was left out. The end then states the whole usage that was charged. */
   isReplaced = false;
-  /** The last usage that can be true. */
+  /** The last plausible usage. */
   #soFar: Usage;
 
-  /** @param inputTokens expected */
+  /** @param inputTokens expected input tokens */
   constructor(inputTokens: number) {
     this.#soFar = plainUsage(inputTokens, 0);
   }
 
-  /** Notes the usage of an event. Returns whether it can be true, or there is none. */
+  /** Records the usage of an event. Returns whether the usage is plausible or missing. */
   accepts({ usage }: PassedPart): boolean {
     const isOdd = isImpossible(usage);
     this.isReplaced ||= isOdd;
@@ -147,7 +150,7 @@ class PassedUsage {
     return !isOdd;
   }
 
-  /** Returns an event with the usage so far in place of its own. */
+  /** Returns the event with the last plausible usage instead of its own. */
   correct(event: Members): Members {
     if (event.type === 'message_start')
       return { ...event, message: { ...Object(event.message), usage: wholeUsage(this.#soFar, true) } };

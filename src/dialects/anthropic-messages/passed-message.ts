@@ -7,16 +7,16 @@ import { CUT, usageMembers, wholeUsage } from './members.ts';
 
 type Draft = Record<string, unknown>;
 
-/** Puts the events of an answer in this dialect together again; a whole message counts as one event. */
+/** Combines the events of an answer in this dialect into one message. A complete message counts as one event. */
 export class PassedMessage {
   #message: Draft = {};
   #usage: Draft = {};
   readonly #content: Draft[] = [];
-  /** The JSON texts of inputs that came in pieces. */
+  /** The JSON texts of tool inputs that arrived in pieces. */
   readonly #inputs = new Map<Draft, string>();
   readonly #citations = new Map<Draft, unknown[]>();
   #isWhole = false;
-  /** Whether its service stated a usage that cannot be true. */
+  /** Whether the provider reported a usage that cannot be true. */
   #isMiscounted = false;
 
   add({ event, usage }: PassedPart): void {
@@ -43,7 +43,10 @@ export class PassedMessage {
     }
   }
 
-  /** Returns the message. One that the gateway cut gets the usage that was charged, and so does one whose own cannot be true. */
+  /**
+   * Returns the message. If Signalbox cut the answer, or the provider's usage cannot be true, the message states the usage that was
+   * charged.
+   */
   end(usage: Usage, estimated: boolean): Members {
     const message = this.#ended(usage);
     return this.#isMiscounted ? { ...message, usage: wholeUsage(usage, estimated) } : message;
@@ -60,7 +63,7 @@ export class PassedMessage {
     return { ...message, ...CUT, usage: { ...objectOf(message.usage), ...usageMembers(usage, true) } };
   }
 
-  /** Adds a piece to a block: texts are continued, a signature is whole. */
+  /** Adds a piece to a block. Texts grow by the piece, and a signature arrives as a whole. */
   #grow(block: Draft, delta: Members): void {
     for (const [name, value] of Object.entries(delta)) {
       if (name === 'type') continue;

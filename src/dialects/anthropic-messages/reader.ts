@@ -7,7 +7,7 @@ import { unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';
 import { KNOWN_FIELDS, type MessagesRequest } from './request.ts';
 
-/** The dialect of Anthropic's Messages, in `original.dialect`. */
+/** The name of Anthropic's Messages dialect in `original.dialect`. */
 export const ANTHROPIC_MESSAGES = 'anthropic-messages';
 
 const NAMES: FieldNames = {
@@ -20,7 +20,7 @@ const NAMES: FieldNames = {
 };
 const BY_THINKING: FieldNames = { ...NAMES, reasoningEffort: 'thinking' };
 
-/** Reads a body that was checked. */
+/** Reads a body that has already been checked. */
 export const MESSAGES_READER: RequestReader<MessagesRequest> = {
   dialect: ANTHROPIC_MESSAGES,
   operation: 'chat',
@@ -36,7 +36,7 @@ export const MESSAGES_READER: RequestReader<MessagesRequest> = {
 
 function settingsOf(body: MessagesRequest): ModelSettings {
   return {
-    // A warm-up is decided and held as the shortest answer.
+    // A warm-up request has `max_tokens: 0`. It is decided, and its hold made, as if its answer had one token.
     outputTokensMax: Math.max(1, body.max_tokens),
     temperature: body.temperature ?? undefined,
     topP: body.top_p ?? undefined,
@@ -48,7 +48,10 @@ function settingsOf(body: MessagesRequest): ModelSettings {
   };
 }
 
-/** Of the one tool that must be called there is one call, whether a service has such a switch or not: so the AI SDK asks for objects. */
+/**
+ * Whether only one call is allowed: if one tool must be called, it is called once, even if the provider has no switch for it. The AI SDK
+ * requests objects in this way.
+ */
 function isSingle({ tool_choice: choice, tools }: MessagesRequest): boolean {
   if (choice == null || choice.type === 'none' || choice.type === 'tool') return false;
   return choice.disable_parallel_tool_use === true && (choice.type === 'auto' || tools?.length !== 1);
@@ -65,13 +68,13 @@ function formatOf({ output_config: output, output_format: older }: MessagesReque
   return { type: 'json-schema', schema: format.schema, at, valueAt: at };
 }
 
-/** Shares of the output cap that a budget of thinking may take, up to which an effort stands for it. */
+/** The efforts, each with the maximum share of the output cap that its thinking budget takes. */
 const EFFORTS = [
   [0.3, 'low'],
   [0.65, 'medium'],
 ] as const;
 
-/** The effort of a request. A budget becomes the effort that other models spend such a share with. */
+/** Returns the effort of a request. A thinking budget becomes the effort with which other models spend the same share of the output. */
 function effortOf({ output_config: output, thinking, max_tokens: cap }: MessagesRequest): string | undefined {
   if (thinking?.type === 'disabled') return 'none';
   if (output?.effort != null) return output.effort;
@@ -93,7 +96,7 @@ function unnamedIn({ output_config: output, thinking }: MessagesRequest): readon
   ];
 }
 
-/** The metadata without nulls: the caller's words for the policy's rules. */
+/** Returns the metadata without nulls, for use in the policy's rules. */
 function metadataOf({ metadata }: MessagesRequest): Readonly<Record<string, string>> | undefined {
   if (metadata == null) return undefined;
   return Object.fromEntries(Object.entries(metadata).filter((entry): entry is [string, string] => entry[1] !== null));

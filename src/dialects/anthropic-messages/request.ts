@@ -4,8 +4,8 @@ import { AgentWallet, BudgetLimit, RouteConstraints, RouteStrategy } from '../..
 import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/stop-search.ts';
 
 /**
- * The Messages request: Anthropic's, with Signalbox's additions. It is open: a field or a type of block that it does not
- * know goes on to Anthropic's own models as it came. Nulls are kept, because the body may travel unchanged.
+ * The request of Anthropic's Messages, with Signalbox's additions. Unknown fields and block types are allowed, and are passed on unchanged
+ * to Anthropic's own models. Nulls are kept, because the body may be passed on unchanged.
  */
 
 const CacheControl = openShape(
@@ -14,9 +14,9 @@ const CacheControl = openShape(
 );
 const cache_control = optional(CacheControl);
 
-/** Matches every type but these: a block of a known type must have the members of it. */
+/** Matches every type except these, because a block of a known type must have the members of that type. */
 const unnamed = (types: readonly string[], description: string) =>
-  otherThan(types, { maxLength: 128, description }, { description: 'What only Anthropic’s own models know.' });
+  otherThan(types, { maxLength: 128, description }, { description: 'A form that only Anthropic’s own models know.' });
 
 const TextBlock = tagged('text', { text: Type.String(), cache_control });
 
@@ -44,7 +44,7 @@ const RedactedBlock = tagged('redacted_thinking', { data: Type.String() });
 const ToolUseBlock = tagged('tool_use', {
   id: Type.String({ minLength: 1 }),
   name: Type.String({ minLength: 1 }),
-  input: Type.Unknown({ description: 'The arguments, an object.' }),
+  input: Type.Unknown({ description: 'The arguments, as an object.' }),
   cache_control,
 });
 
@@ -56,7 +56,7 @@ const ResultBlock = Type.Union([
 ]);
 export type ResultBlock = Static<typeof ResultBlock>;
 const ToolResultBlock = tagged('tool_result', {
-  tool_use_id: Type.String({ minLength: 1, description: 'The call that it answers.' }),
+  tool_use_id: Type.String({ minLength: 1, description: 'The ID of the call that this result answers.' }),
   content: optional(Type.Union([Type.String(), Type.Array(ResultBlock)])),
   is_error: optional(Type.Boolean()),
   cache_control,
@@ -72,7 +72,7 @@ const MessageBlock = Type.Union([
   RedactedBlock,
   ImageBlock,
   DocumentBlock,
-  unnamed(TAGS, 'Such as `search_result` or `server_tool_use`.'),
+  unnamed(TAGS, 'A type such as `search_result` or `server_tool_use`.'),
 ]);
 export type MessageBlock = Static<typeof MessageBlock>;
 
@@ -104,7 +104,7 @@ const ToolChoice = Type.Union(
     tagged('tool', { name: Type.String(), disable_parallel_tool_use }),
     tagged('none', {}),
   ],
-  { description: 'Whether, and which, tools are called.' },
+  { description: 'Whether tools are called, and which.' },
 );
 
 const Thinking = Type.Union(
@@ -114,12 +114,12 @@ const Thinking = Type.Union(
     tagged('disabled', {}),
     unnamed(['enabled', 'adaptive', 'disabled'], 'Such as `between_tools`.'),
   ],
-  { description: 'Whether the model thinks. For other models than Anthropic’s it becomes their effort.' },
+  { description: 'Whether the model thinks. For models of other providers it is converted to an effort.' },
 );
 
 const Thread = Type.Union(
   [tagged('create', {}), tagged('continue', { previous_message_id: Type.String({ minLength: 1, maxLength: 256 }) })],
-  { description: 'A history that Anthropic keeps. It needs a model of Anthropic’s.' },
+  { description: 'A history that Anthropic keeps. It requires one of Anthropic’s models.' },
 );
 
 const AnswerForm = tagged('json_schema', { schema: openShape({}) });
@@ -130,7 +130,7 @@ const OutputConfig = openShape({
 
 export const messageFields = {
   model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
-  messages: Type.Array(Message, { description: 'At least one, unless `thread` goes on.' }),
+  messages: Type.Array(Message, { description: 'At least one message, unless `thread` continues a history.' }),
   system: optional(Type.Union([Type.String(), Type.Array(TextBlock)])),
   tools: optional(Type.Array(Tool)),
   tool_choice: optional(ToolChoice),
@@ -147,7 +147,8 @@ export const MessagesRequest = openShape(
     max_tokens: Type.Integer({
       minimum: 0,
       maximum: 1_000_000_000,
-      description: 'Most output tokens. 0, for models of Anthropic’s alone, has the prompt cached without an answer.',
+      description:
+        'The maximum number of output tokens. 0 makes Anthropic’s models cache the prompt without an answer; other models do not support it.',
     }),
     stream: optional(Type.Boolean({ default: false })),
     temperature: optional(Type.Number({ minimum: 0, maximum: 1 })),
@@ -156,7 +157,7 @@ export const MessagesRequest = openShape(
     stop_sequences: optional(Type.Array(Type.String({ maxLength: STOP_CHARS_MAX }), { maxItems: STOPS_MAX })),
     metadata: optional(
       Type.Record(Type.String(), Type.Union([Type.String(), Type.Null()]), {
-        description: '`user_id` goes to Anthropic’s models; the other members are for the policy’s rules.',
+        description: '`user_id` is sent to Anthropic’s models. The policy’s rules can use the other members.',
       }),
     ),
     route_strategy: optional(RouteStrategy),
@@ -168,7 +169,7 @@ export const MessagesRequest = openShape(
 );
 export type MessagesRequest = Static<typeof MessagesRequest>;
 
-/** The fields with a neutral meaning. The others are extras: `top_k` too, which not every provider has. */
+/** The fields with a neutral meaning. All other fields are extras, even `top_k`, because not every provider has it. */
 export const KNOWN_FIELDS: readonly string[] = Object.keys(MessagesRequest.properties).filter(
   (name) => name !== 'top_k' && name !== 'cache_control',
 );

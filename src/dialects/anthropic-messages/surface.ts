@@ -16,7 +16,7 @@ import { MessagesRequest } from './request.ts';
 const checked = compileRead(MessagesRequest);
 
 /**
- * Reads the body of a request. Nulls stay where they are, except within `route_strategy` and `constraints`.
+ * Reads the body of a request. It keeps nulls, except in `route_strategy` and `constraints`.
  * @throws SignalboxError for the field at fault.
  */
 function readMessages(body: unknown): MessagesRequest {
@@ -30,11 +30,11 @@ const json: Surface['json'] = (identity) => new MessageWriter(identity);
 const docs: SurfaceDocs = {
   dialect: 'Anthropic Messages',
   summary: 'Create a message',
-  description: `Anthropic’s Messages, for Claude Code and other clients of that API, with every model of the policy. \`model\` is
-a model’s ID, or a selector that chooses one. A request for another service’s model is translated; fields without a
-counterpart are named in \`platform.dropped\`. \`budget_limit\`, \`route_strategy\`, \`constraints\` and \`Idempotency-Key\` work as
-in chat completions. Where a fund applies,
-fields that are billed beyond tokens without a price in the catalog get 400 \`unsupported_parameter\`.`,
+  description: `Anthropic’s Messages API, for Claude Code and other clients of that API, with every model of the policy. \`model\` is
+the ID of a model, or a selector, which chooses a model. Signalbox translates requests for models of other providers; the answer lists
+fields without a counterpart in \`platform.dropped\`. \`budget_limit\`, \`route_strategy\`, \`constraints\` and \`Idempotency-Key\` work as
+in chat completions. If a fund pays for the request, fields with extra charges that have no price in the catalog are rejected with
+400 \`unsupported_parameter\`.`,
   request: MessagesRequest,
   requests: MESSAGES_REQUESTS,
   answer: {
@@ -48,7 +48,7 @@ fields that are billed beyond tokens without a price in the catalog get 400 \`un
     schema: MessagesEvent,
     mediaType: 'text/event-stream',
     description:
-      'With `stream: true`, server-sent events in Anthropic’s order; `message_delta` carries `platform`. A stream that fails after its first part ends with the event `error`, and without `message_stop`.',
+      'With `stream: true`, server-sent events in Anthropic’s order. `message_delta` contains `platform`. A stream that fails after its first part ends with the event `error`, without `message_stop`.',
     get example() {
       return exampleStream(MESSAGE_EVENTS, 'Hello!');
     },
@@ -57,7 +57,7 @@ fields that are billed beyond tokens without a price in the catalog get 400 \`un
   errorField: 'messages[0].content',
 };
 
-/** Fields of OpenAI's dialect → what Messages have in their place. */
+/** Maps fields of OpenAI's dialect to the Messages fields to use instead. */
 const FOREIGN_FIELDS: ReadonlyMap<string, string> = new Map([
   ['max_completion_tokens', '`max_tokens`'],
   ['stop', '`stop_sequences`'],
@@ -67,7 +67,7 @@ const FOREIGN_FIELDS: ReadonlyMap<string, string> = new Map([
   ['user', '`metadata.user_id`'],
 ]);
 
-/** Anthropic's Messages. */
+/** The surface for Anthropic's Messages. */
 export const anthropicMessages: Surface = {
   name: ANTHROPIC_MESSAGES,
   operation: 'chat',

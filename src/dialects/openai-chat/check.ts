@@ -3,12 +3,12 @@ import { isObject, listOf, objectOf } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import { checkOffered, invalid, missing, refuseBilled, unsupported, withoutTools } from '../refusals.ts';
 
-/** A chat, or a route query with its messages, which may name no model. */
+/** A chat request, or a `/v1/route` request with messages, which need not name a model. */
 type AnyChat = Omit<ChatRequest, 'model'>;
 
 /**
- * Checks the rules of the dialect that its schema cannot state: fields that contradict each other, and fields that
- * would change the bill unseen.
+ * Checks the dialect's rules that the schema cannot express: fields that contradict each other, and fields that would increase the bill
+ * without notice.
  * @throws SignalboxError for the field at fault.
  */
 export function checkChat(request: AnyChat): void {
@@ -23,7 +23,7 @@ export function checkChat(request: AnyChat): void {
       'max_tokens and max_completion_tokens have different values. Send only one of them.',
     );
   }
-  // Nulls are gone: options that state nothing are none.
+  // Nulls have been removed already, so every option that is left has a value.
   if (!request.stream) {
     for (const _ in request.stream_options)
       throw invalid('stream_options', '`stream_options` requires `stream: true`.');
@@ -34,7 +34,7 @@ export function checkChat(request: AnyChat): void {
 }
 
 /**
- * Refuses by name the kinds of tools that OpenAI has and Signalbox does not: the schema would call them misspelt.
+ * Rejects tool types that OpenAI has but Signalbox does not support. Without this check, the schema would report them as misspelt.
  * @param body unchecked
  * @throws SignalboxError
  */
@@ -76,7 +76,7 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
   ['function_call', '`function_call` is not supported. Use `tool_choice`.'],
 ]);
 
-/** Refuses fields that would be billed beyond tokens, or by other prices: no hold could cover them. */
+/** Rejects fields with charges in addition to tokens or at other prices, because no hold could cover them. */
 function checkBill(request: Members): void {
   const { service_tier: tier, modalities, best_of: bestOf } = request;
   if (tier != null && tier !== 'auto' && tier !== 'default') {
@@ -90,7 +90,7 @@ function checkBill(request: Members): void {
   refuseBilled(request, REFUSED);
 }
 
-/** Checks what the role of a message requires. */
+/** Checks the requirements of a message's role. */
 function checkMessage(message: ChatMessage, index: number): void {
   const hasCalls =
     message.role === 'assistant' && (message.tool_calls?.length || 'function_call' in message || message.refusal);
@@ -103,12 +103,12 @@ function checkMessage(message: ChatMessage, index: number): void {
   }
   if (message.role === 'tool' && message.tool_call_id === undefined) {
     const param = `messages[${index}].tool_call_id`;
-    throw missing(param, `\`${param}\` is required: it names the call that this message answers.`);
+    throw missing(param, `\`${param}\` is required. It is the ID of the call that this message answers.`);
   }
 }
 
 const IMAGE_URL = /^(?:https?:\/\/|data:)/i;
-/** Members of a part that hold media: each belongs to parts of its own type. */
+/** Members of a part that contain media. Each is only allowed in parts of its own type. */
 const MEDIA: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file']);
 
 function checkPart(part: MessagePart, message: number, index: number): void {
@@ -117,11 +117,11 @@ function checkPart(part: MessagePart, message: number, index: number): void {
     throw invalid(`${at}.image_url.url`, 'An image must be an http or https address, or a data: URL.');
   }
   for (const name of MEDIA) {
-    // Some servers go by the member that is there, whatever the type says.
+    // Some servers use whichever member is present and ignore the type.
     if (name !== part.type && Reflect.get(part, name) != null) {
       throw invalid(
         `messages[${message}].content[${index}].${name}`,
-        `A part of the type \`${part.type}\` has no \`${name}\`.`,
+        `A part of the type \`${part.type}\` must not have the member \`${name}\`.`,
       );
     }
   }

@@ -8,25 +8,25 @@ import { serverSentEvents } from '../server-sent-events.ts';
 import type { EventForm, EventWriter } from '../surface.ts';
 import { completionId, logprobsBody, usageBody } from './completion.ts';
 
-/** The last event of a whole answer. */
+/** The last event of a complete answer. */
 export const DONE = 'data: [DONE]\n\n';
 
 type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
 
 /**
- * Parts → server-sent events, as text. Finish reasons are held back until the receipt is there,
- * for the last chunk with one carries `platform`.
+ * Converts parts to server-sent events, as text. Finish reasons wait for the receipt, because the last chunk with a finish reason contains
+ * `platform`.
  */
 export class ChunkWriter implements EventWriter {
-  /** Everything of a chunk up to its choices: the same for all of a stream. */
+  /** The text of a chunk up to its choices, which is the same for the whole stream. */
   readonly #head: string;
   readonly #includeUsage: boolean;
-  /** By choice, once it has begun: everything of its chunks up to the members of the delta. */
+  /** For each choice that has begun, the text of its chunks up to the members of the delta. */
   readonly #starts: string[] = [];
-  /** Choices with content or calls: the others end with an empty content, as in JSON. */
+  /** Whether each choice has content or calls. A choice without them ends with an empty content, as in JSON. */
   readonly #filled: boolean[] = [];
   readonly #finished = new Map<number, FinishReason>();
-  /** Tool calls that have no arguments so far. */
+  /** Tool calls without arguments so far. */
   readonly #bare = new Map<string, ToolCall>();
 
   constructor({ decision, created, model }: AnswerIdentity, includeUsage = false) {
@@ -35,7 +35,7 @@ export class ChunkWriter implements EventWriter {
     this.#head = `data: ${head.slice(0, -1)},"choices":[`;
   }
 
-  /** The events of one batch of parts; empty when it has nothing to show. */
+  /** Returns the events of one batch of parts; '' if the batch contains nothing to show. */
   write(parts: readonly StreamPart[]): string {
     let out = '';
     for (let at = 0; at < parts.length; at++) {
@@ -54,7 +54,7 @@ export class ChunkWriter implements EventWriter {
           out += this.#delta(part.choice, '', logprobsMember(part));
           break;
         default: {
-          // Probabilities go with the tokens that they are of, where the upstream sent both at once.
+          // Token probabilities go into the chunk of their tokens if the upstream sent both at the same time.
           const next = parts[at + 1];
           const its = next?.type === 'logprobs' && next.choice === part.choice ? next : null;
           if (its) at++;
@@ -67,7 +67,7 @@ export class ChunkWriter implements EventWriter {
     return out;
   }
 
-  /** The end of a good stream: finish chunks with the platform on the last, usage if asked, `[DONE]`. */
+  /** Returns the end of a successful stream: the finish chunks with the platform on the last one, the usage if requested, and `[DONE]`. */
   end(receipt: Receipt): string {
     let out = '';
     for (const { choice, index } of this.#bare.values()) {
@@ -86,7 +86,7 @@ export class ChunkWriter implements EventWriter {
     return out + DONE;
   }
 
-  /** No `[DONE]` follows. */
+  /** Returns the end of a failed stream, which has no `[DONE]`. */
   error(error: SignalboxError, platform: Receipt['platform'] | null): string {
     return `data: ${JSON.stringify({ ...errorBody(error), ...(platform && { platform }) })}\n\n`;
   }
@@ -110,7 +110,7 @@ export class ChunkWriter implements EventWriter {
 const chunksBy = (writer: EventForm['writer']): EventForm => ({ ...serverSentEvents(writer), hasNoFailedEnd: true });
 
 export const CHUNKS = chunksBy((identity) => new ChunkWriter(identity));
-/** With a last chunk that carries the usage. */
+/** A stream of chunks whose last chunk contains the usage. */
 export const CHUNKS_WITH_USAGE = chunksBy((identity) => new ChunkWriter(identity, true));
 
 /** Returns the members that a part adds to a chunk's `delta`. */

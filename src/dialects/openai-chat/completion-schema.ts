@@ -4,19 +4,19 @@ import * as field from '../../core/api/parts.ts';
 import { Platform } from '../../core/api/platform.ts';
 
 export const Usage = field.named('Usage', 'Tokens of one completion.', {
-  prompt_tokens: field.tokens('Input tokens, cached ones included.', 12),
-  completion_tokens: field.tokens('Output tokens, hidden reasoning included.', 34),
-  total_tokens: field.tokens('The sum of the two.', 46),
+  prompt_tokens: field.tokens('Input tokens, including cached ones.', 12),
+  completion_tokens: field.tokens('Output tokens, including hidden reasoning.', 34),
+  total_tokens: field.tokens('The sum of input and output tokens.', 46),
   prompt_tokens_details: Type.Optional(
-    field.shape('Absent when the tokens were counted here.', {
+    field.shape('Missing if Signalbox counted the tokens.', {
       cached_tokens: field.tokens('Part of `prompt_tokens` that was read from the provider’s cache.', 0),
       cache_write_tokens: Type.Optional(
-        field.tokens('Part of `prompt_tokens` that was written to the provider’s cache; absent for none.', 2_048),
+        field.tokens('Part of `prompt_tokens` that was written to the provider’s cache; missing if none was.', 2_048),
       ),
     }),
   ),
   completion_tokens_details: Type.Optional(
-    field.shape('Absent when the tokens were counted here.', {
+    field.shape('Missing if Signalbox counted the tokens.', {
       reasoning_tokens: field.tokens('Part of `completion_tokens` that went into hidden reasoning.', 0),
     }),
   ),
@@ -24,7 +24,7 @@ export const Usage = field.named('Usage', 'Tokens of one completion.', {
 
 const finishReason = field.word(
   ['stop', 'length', 'tool_calls', 'content_filter'],
-  'Why the output ended: at its natural end, at its token limit, for tool calls, or by the provider’s filter.',
+  'Why the output ended: naturally or at a stop sequence, at the token limit, for tool calls, or because of the provider’s filter.',
 );
 
 const TokenProbability = {
@@ -36,7 +36,7 @@ const tokenProbabilities = field.orNull(
   Type.Array(
     Type.Object({
       ...TokenProbability,
-      top_logprobs: field.arrayOf(Type.Object(TokenProbability), 'The likeliest tokens at this place.'),
+      top_logprobs: field.arrayOf(Type.Object(TokenProbability), 'The most likely tokens at this position.'),
     }),
   ),
   'One for each token.',
@@ -48,13 +48,13 @@ const Logprobs = field.shape('Token probabilities, as the provider reports them.
 
 const index = Type.Integer({ minimum: 0, description: 'Position of the choice.' });
 
-/** State that only the model that answered can read. */
+/** A schema for state that only the model that answered can read. */
 const opaque = (what: string) =>
   Type.Object({}, { additionalProperties: true, description: `${what} Send it back unchanged with the message.` });
 const state = {
   reasoning_details: Type.Optional(
     field.arrayOf(
-      opaque('Reasoning with its signature, or encrypted.'),
+      opaque('Reasoning with its signature, or encrypted reasoning.'),
       'Reasoning data that the provider needs in the next request. Send it back unchanged with the message.',
     ),
   ),
@@ -66,16 +66,16 @@ const ToolCall = Type.Object({
   type: field.always('function'),
   function: field.shape('The function to call.', {
     name: field.text('The tool.', 'weather'),
-    arguments: field.text('JSON text, as the model wrote it.', '{"city":"Bern"}'),
+    arguments: field.text('The arguments as JSON text, as the model wrote it.', '{"city":"Bern"}'),
   }),
-  extra_content: Type.Optional(opaque('What a provider wants back with the call.')),
+  extra_content: Type.Optional(opaque('Data that the provider needs back with the call.')),
 });
 
 const message = {
   role: field.always('assistant'),
-  content: field.textOrNull('The text; null with tool calls or a refusal alone.'),
+  content: field.textOrNull('The text; null if there are only tool calls or a refusal.'),
   refusal: field.textOrNull('Why the model refuses, if it does.'),
-  reasoning_content: Type.Optional(field.text('Reasoning, where the provider shows it.')),
+  reasoning_content: Type.Optional(field.text('The reasoning, if the provider shows it.')),
   ...state,
   tool_calls: Type.Optional(field.arrayOf(ToolCall, 'Tools that the model calls.')),
 };
@@ -83,7 +83,7 @@ const message = {
 const identity = {
   id: field.text('Names the completion.', 'chatcmpl-0a4x1wm3zk0'),
   created: field.unixTime('When the request was admitted.'),
-  model: field.modelId('The model that answered; equals `platform.routed_model`.'),
+  model: field.modelId('The model that answered; equal to `platform.routed_model`.'),
 };
 
 export const ChatCompletion = field.named('ChatCompletion', 'A whole answer.', {
@@ -93,28 +93,31 @@ export const ChatCompletion = field.named('ChatCompletion', 'A whole answer.', {
     Type.Object({
       index,
       message: field.shape('The message of the model.', message),
-      logprobs: field.orNull(Logprobs, 'Null unless requested and reported.'),
+      logprobs: field.orNull(
+        Logprobs,
+        'Null unless the request wants token probabilities and the provider reports them.',
+      ),
       finish_reason: finishReason,
     }),
-    'As many as `n` asks for.',
+    'The choices. Their number is `n`.',
   ),
   usage: Usage,
   platform: Platform,
 });
 
 const ToolCallDelta = Type.Object({
-  index: Type.Integer({ minimum: 0, description: 'Which call of the choice.' }),
-  id: Type.Optional(field.text('In the first delta of a call only.')),
-  type: Type.Optional(Type.Literal('function', { description: 'In the first delta of a call only.' })),
+  index: Type.Integer({ minimum: 0, description: 'The index of the call within the choice.' }),
+  id: Type.Optional(field.text('Only in the first delta of a call.')),
+  type: Type.Optional(Type.Literal('function', { description: 'Only in the first delta of a call.' })),
   function: field.shape('What is called.', {
-    name: Type.Optional(field.text('In the first delta of a call only.')),
+    name: Type.Optional(field.text('Only in the first delta of a call.')),
     arguments: field.text('The next piece of the arguments’ JSON text.'),
   }),
-  extra_content: Type.Optional(opaque('What a provider wants back with the call.')),
+  extra_content: Type.Optional(opaque('Data that the provider needs back with the call.')),
 });
 
 const Delta = field.shape('The new parts. Empty in the chunk with the finish reason.', {
-  role: Type.Optional(Type.Literal('assistant', { description: 'In the first delta of a choice only.' })),
+  role: Type.Optional(Type.Literal('assistant', { description: 'Only in the first delta of a choice.' })),
   content: Type.Optional(field.text('The next piece of text.')),
   reasoning_content: Type.Optional(field.text('The next piece of reasoning.')),
   ...state,
@@ -124,7 +127,7 @@ const Delta = field.shape('The new parts. Empty in the chunk with the finish rea
 
 export const ChatCompletionChunk = field.named(
   'ChatCompletionChunk',
-  'One event of a streamed answer. `id`, `created` and `model` are the same in all of a stream.',
+  'One event of a streamed answer. `id`, `created` and `model` are the same in the whole stream.',
   {
     ...identity,
     object: field.always('chat.completion.chunk'),
@@ -135,7 +138,7 @@ export const ChatCompletionChunk = field.named(
         logprobs: Type.Optional(Logprobs),
         finish_reason: Type.Optional(finishReason),
       }),
-      'Empty in the chunk that carries `usage`. `finish_reason` is in the last chunk of a choice only.',
+      'Empty in the chunk that contains `usage`. Only the last chunk of a choice has a `finish_reason`.',
     ),
     usage: Type.Optional(Usage),
     platform: Type.Optional(Platform),
@@ -144,6 +147,6 @@ export const ChatCompletionChunk = field.named(
 
 export const StreamError = field.named(
   'StreamError',
-  'The last event of a stream that failed after its headers were out. No `[DONE]` follows, and the connection breaks.',
+  'The last event of a stream that fails after its headers were sent. No `[DONE]` follows, and the server closes the connection.',
   { error: ErrorObject, platform: Type.Optional(Platform) },
 );

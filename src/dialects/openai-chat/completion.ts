@@ -7,7 +7,7 @@ import type { Receipt } from '../../gateway/money/receipt.ts';
 import { NO_ARGUMENTS } from '../no-arguments.ts';
 import type { AnswerWriter } from '../surface.ts';
 
-/** Returns OpenAI's name of an answer. */
+/** Returns the ID of an answer in OpenAI's form. */
 export const completionId = (decision: number): string => idText('chatcmpl-', decision);
 
 interface Choice {
@@ -15,7 +15,7 @@ interface Choice {
   reasoning: string;
   refusal: string | null;
   calls: { id: string; name: string; arguments: string; extra?: Members }[];
-  /** State that only the model can read: entries of `reasoning_details`, and `extra_content`. */
+  /** State that only the model that wrote it can read: entries of `reasoning_details`, and `extra_content`. */
   details: Members[];
   extra: Members | null;
   logprobs: { readonly content: unknown[]; readonly refusal: unknown[] } | null;
@@ -33,7 +33,7 @@ const emptyChoice = (): Choice => ({
   finish: 'stop',
 });
 
-/** Gathers the parts of an answer into one `chat.completion`. */
+/** Combines the parts of an answer into one `chat.completion`. */
 export class CompletionWriter implements AnswerWriter {
   readonly #identity: AnswerIdentity;
   readonly #choices: Choice[] = [];
@@ -95,7 +95,7 @@ function addTo(choice: Choice, part: Exclude<StreamPart, { type: 'usage' | 'fail
       return;
     case 'logprobs':
       choice.logprobs ??= { content: [], refusal: [] };
-      // One by one: a call takes no million arguments.
+      // The entries are added one by one, because a function call cannot have a million arguments.
       for (const one of part.content) choice.logprobs.content.push(one);
       for (const one of part.refusal) choice.logprobs.refusal.push(one);
       return;
@@ -117,7 +117,7 @@ function messageOf({ content, reasoning, refusal, calls, details, extra, finish 
   };
 }
 
-/** @param bare the arguments of a call without any */
+/** @param bare the text to write for a call without arguments */
 function callsOf(calls: Choice['calls'], bare: string): readonly object[] {
   return calls.map(({ id, name, arguments: args, extra }) => ({
     id,
@@ -132,19 +132,19 @@ interface Logprobs {
   readonly refusal: readonly unknown[];
 }
 
-/** Token probabilities in OpenAI's shape: null, not an empty list, where there are none. */
+/** Returns token probabilities in OpenAI's form, which has null instead of an empty list. */
 export function logprobsBody({ content, refusal }: Logprobs): object {
   return { content: content.length > 0 ? content : null, refusal: refusal.length > 0 ? refusal : null };
 }
 
-/** Usage in OpenAI's shape; details only where the upstream gave the figures. */
+/** Returns the usage in OpenAI's form. It contains details only if the upstream reported them. */
 export function usageBody(usage: Usage, estimated: boolean): object {
   const { inputTokens, outputTokens } = usage;
   return {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
-    // Left out of the text where they are undefined.
+    // `JSON.stringify` omits members that are undefined.
     prompt_tokens_details: estimated
       ? undefined
       : { cached_tokens: usage.cachedInputTokens, cache_write_tokens: usage.cacheWriteTokens || undefined },

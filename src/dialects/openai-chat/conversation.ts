@@ -23,7 +23,7 @@ const OF_MESSAGE: readonly string[] = [
   'tool_call_id',
   'function_call',
 ];
-/** A member of another kind of part is an extra: some servers read it. */
+/** The members of each kind of part. Other members are extras, because some servers read them. */
 const OF_PART: Readonly<Record<MessagePart['type'], readonly string[]>> = {
   text: ['type', 'text'],
   refusal: ['type', 'refusal'],
@@ -36,20 +36,23 @@ const OF_FUNCTION: readonly string[] = ['name', 'arguments'];
 const OF_IMAGE: readonly string[] = ['url', 'detail'];
 const OF_AUDIO: readonly string[] = ['data', 'format'];
 
-/** Messages of a body, calls of each, and tools, whose places are kept. */
+/** The number of messages, of calls per message and of tools whose paths are cached. */
 const KEPT = 1_024;
 const KEPT_CALLS = 8;
 const KEPT_TOOLS = 128;
 
-/** Makes a place of its own, or one that requests share: a plugin that wrote to it would change others. */
+/**
+ * Creates a path, or returns a path that requests share. Shared paths are frozen, because a plugin that changed one would change other
+ * requests.
+ */
 type PlaceMaker = (...path: OriginalPath) => OriginalPath;
 const ownPlace: PlaceMaker = (...path) => path;
 const sharedPlace: PlaceMaker = (...path) => Object.freeze(path);
 
-/** Keeps what `make` returns for each index below `most`: places are the same in every body. */
+/** Caches the result of `make` for each index below `most`, because paths are the same in every body. */
 function kept<Places>(most: number, make: (index: number, place: PlaceMaker) => Places): (index: number) => Places {
   const made: Places[] = [];
-  // To freeze a place takes five times as long as to read its message.
+  // Freezing a path takes five times as long as reading its message.
   return (index) => {
     if (index >= most) return make(index, ownPlace);
     made[index] ??= make(index, sharedPlace);
@@ -73,7 +76,7 @@ const placesOfTool = kept(KEPT_TOOLS, (tool, place) => ({
   valueAt: place('tools', tool, 'function'),
 }));
 
-/** Reads messages, tools and the choice of tools. */
+/** Reads messages, tools and the tool choice. */
 export function conversationOf({
   messages = [],
   tools,
@@ -83,7 +86,7 @@ export function conversationOf({
   return { turns: messages.map(turnOf), tools: allowedOf(choice, offered), toolChoice: choiceOf(choice) };
 }
 
-/** The tools that may be called. The others are not sent: not every service can be told to leave some alone. */
+/** Returns the tools that may be called. Other tools are not sent, because not every provider can be told to ignore some tools. */
 function allowedOf(choice: ChatRequest['tool_choice'], tools: readonly ToolDefinition[]): readonly ToolDefinition[] {
   if (typeof choice !== 'object' || choice.type === 'function') return tools;
   const allowed = new Set(choice.allowed_tools.tools.map((tool) => tool.function.name));
@@ -134,7 +137,7 @@ function callOf(call: ToolCall, { at, valueAt }: ReturnType<MessagePlaces['ofCal
   };
 }
 
-/** The older form of a call, which has no ID. */
+/** Reads the older form of a call, which has no ID. */
 function olderCall(call: unknown, message: number): ToolCallPart | null {
   if (!isObject(call)) return null;
   const name = textOf(call.name);
@@ -149,7 +152,7 @@ function olderCall(call: unknown, message: number): ToolCallPart | null {
   };
 }
 
-/** The function's name stands for the ID of an older call. */
+/** Returns an ID for an older call, made from the function's name. */
 const olderId = (name: string): string => `function_${name}`;
 
 function partOf(part: MessagePart, at: OriginalPath): ContentPart {

@@ -3,10 +3,10 @@ import { refuseForeign } from '../refusals.ts';
 
 const SYSTEM = 'a message with the role `system`';
 
-/** The fields in which other APIs have the conversation. */
+/** The fields that contain the conversation in other APIs. */
 const TURNS = ['prompt', 'contents'] as const;
 
-/** Fields of other APIs → what a chat completion has in their place. */
+/** Maps fields of other APIs to the fields of a chat completion to use instead. */
 export const FOREIGN_FIELDS: ReadonlyMap<string, string> = new Map([
   ...TURNS.map((field) => [field, '`messages`'] as const),
   ...['max_output_tokens', 'maxOutputTokens', 'maxTokens', 'max_new_tokens', 'num_predict'].map(
@@ -23,7 +23,7 @@ export const FOREIGN_FIELDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Refuses a body without messages that has the conversation as another API does.
+ * Rejects a body that has no messages but contains the conversation in the form of another API.
  * @throws SignalboxError
  */
 export function checkTurns(body: Members): void {

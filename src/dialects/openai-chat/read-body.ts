@@ -31,7 +31,7 @@ function checkNames(body: unknown, known: readonly string[]): void {
 }
 
 /**
- * Reads the body of `POST /v1/route`; with messages it is read as that of a chat.
+ * Reads the body of `POST /v1/route`. A body with messages is read like a chat request.
  * @throws SignalboxError for the field at fault.
  */
 export function readRoute(body: unknown): RouteRequest {

@@ -11,14 +11,14 @@ import type { RunNames } from '../../core/run-names.ts';
 import { runIn } from '../session.ts';
 import { conversationOf } from './conversation.ts';
 
-/** The dialect of OpenAI's chat completions, in `original.dialect`. */
+/** The name of OpenAI's chat completions dialect in `original.dialect`. */
 export const OPENAI_CHAT = 'openai-chat';
 
-/** A chat request, or a route query, which may leave out its model and messages. */
+/** A chat request, or a `/v1/route` request, which may omit its model and messages. */
 type ChatBody = Omit<ChatRequest, 'model' | 'messages'> & Partial<Pick<ChatRequest, 'model' | 'messages'>>;
 
 /**
- * Makes the neutral form of a chat request.
+ * Converts a chat request to the neutral form.
  * @param body checked, without nulls
  */
 export const readChatRequest = (body: ChatRequest, headers = NO_HEADERS): ModelRequest =>
@@ -26,20 +26,20 @@ export const readChatRequest = (body: ChatRequest, headers = NO_HEADERS): ModelR
 
 const NO_HEADERS = new Headers();
 
-/** `prompt_cache_key` goes on to its provider as an unknown field does. */
+/** `prompt_cache_key` also names the session. It is passed on to the provider like an unknown field. */
 function runOf(body: ChatBody & Members, headers: Headers): RunNames {
   const key = body.prompt_cache_key;
   return runIn(headers, body.metadata?.session_id, typeof key === 'string' ? key : null);
 }
 
 /**
- * Makes the neutral form of a route query. Without messages its conversation has no turns.
+ * Converts a `/v1/route` request to the neutral form. Without messages its conversation has no turns.
  * @param body checked, without nulls
  */
 export const readRouteRequest = (body: RouteRequest): ModelRequest =>
   isEmbeddingQuery(body) ? modelRequest(body, ROUTE_EMBEDDINGS) : modelRequest(body, ROUTE);
 
-/** The names for a caller who sends the newer name of `max_tokens`. */
+/** The field names for a caller who sends `max_completion_tokens` instead of `max_tokens`. */
 const NEWER_NAMES: FieldNames = { ...FIELD_NAMES, outputTokensMax: 'max_completion_tokens' };
 
 const CHAT: RequestReader<ChatBody> = {
@@ -61,10 +61,10 @@ const ROUTE: RequestReader<RouteRequest> = {
   routing: routeTermsOf,
 };
 
-/** The names for a route query without a prompt, which states the size of one. */
+/** The field names for a `/v1/route` request without a prompt, which states the size of the prompt instead. */
 const sized = (names: FieldNames): FieldNames => ({ ...names, turns: 'estimated_input_tokens' });
 
-/** Of a route query for embeddings. */
+/** Reads a `/v1/route` request for embeddings. */
 const ROUTE_EMBEDDINGS: RequestReader<RouteQuery> = {
   ...ROUTE,
   operation: 'embed',

@@ -19,13 +19,13 @@ const json: Surface['json'] = (identity) => new CompletionWriter(identity);
 const docs: SurfaceDocs = {
   dialect: 'OpenAI Chat Completions',
   summary: 'Create a chat completion',
-  description: `OpenAI’s chat completions. \`model\` is a model’s ID, or a selector that chooses one by the policy.
-\`budget_limit\` is hard; \`route_strategy\` and \`constraints\` steer the choice. Fields that Signalbox does not
-know are passed on where the policy says so, else named in \`platform.dropped\`; one letter off a known field is an error.
-With the header \`Idempotency-Key\` (1 to 255 printable ASCII characters) the same request gets the same answer for
-24 hours and is charged once; the header \`x-signalbox-replayed: true\` says so.
-Where the policy takes payments by x402, a request without an API key gets 402 with a quote, and is answered when it
-comes again with the header \`PAYMENT-SIGNATURE\`. A body with \`input\` in place of \`messages\` is read as one of Responses.`,
+  description: `OpenAI’s chat completions. \`model\` is the ID of a model, or a selector, which chooses a model according to the policy.
+\`budget_limit\` is a hard limit; \`route_strategy\` and \`constraints\` influence the choice. Fields that Signalbox does not
+know are passed on if the policy says so, and otherwise listed in \`platform.dropped\`. A field that differs from a known one in a single
+letter is an error. With the header \`Idempotency-Key\` (1 to 255 printable ASCII characters), a repeated request gets the same answer for
+24 hours and is charged once; the header \`x-signalbox-replayed: true\` marks the repeated answer.
+If the policy accepts x402 payments, a request without an API key gets 402 with a quote, and is answered when it is
+sent again with the header \`PAYMENT-SIGNATURE\`. A body with \`input\` instead of \`messages\` is read as a Responses request.`,
   request: ChatRequest,
   requests: CHAT_REQUESTS,
   answer: {
@@ -40,7 +40,7 @@ comes again with the header \`PAYMENT-SIGNATURE\`. A body with \`input\` in plac
     end: '[DONE]',
     mediaType: 'text/event-stream',
     description:
-      'With `stream: true`, server-sent events: each `data:` line is one chunk; the last chunk with a `finish_reason` carries `platform`; `data: [DONE]` ends a good stream. A stream that fails after its headers ends with `data: {"error": …, "platform": …}` and without `[DONE]`; 250 ms later the connection breaks, unless the policy has `failed_streams: end`.',
+      'With `stream: true`, server-sent events. Each `data:` line is one chunk, and the last chunk with a `finish_reason` contains `platform`. `data: [DONE]` ends a successful stream. A stream that fails after its headers were sent ends with `data: {"error": …, "platform": …}` and without `[DONE]`. The server closes its connection 250 ms later, unless the policy has `failed_streams: end`.',
     get example() {
       return exampleStream(CHUNKS_WITH_USAGE, 'Hel', 'lo!');
     },
@@ -54,7 +54,7 @@ function eventsFor({ stream, stream_options: options }: Pick<ChatRequest, 'strea
   return options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS;
 }
 
-/** OpenAI's chat completions. */
+/** The surface for OpenAI's chat completions. */
 export const openaiChat: Surface = {
   name: OPENAI_CHAT,
   operation: 'chat',
@@ -63,7 +63,7 @@ export const openaiChat: Surface = {
   docs,
   foreignFields: FOREIGN_FIELDS,
   read(body, headers) {
-    // Cursor sends bodies of Responses here for some models, and reads chat completions.
+    // For some models Cursor sends Responses bodies to this path, and reads chat completions.
     if (isObject(body) && body.messages == null && body.input != null) {
       const read = readResponses(body);
       return { request: readResponsesRequest(read, headers), events: eventsFor(read) };

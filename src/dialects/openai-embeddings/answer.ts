@@ -7,18 +7,19 @@ import type { Receipt } from '../../gateway/money/receipt.ts';
 import type { AnswerWriter } from '../surface.ts';
 
 /** The answer with all vectors. */
-export const EmbeddingList = named('EmbeddingList', 'The vectors of the inputs, in OpenAI’s shape.', {
+export const EmbeddingList = named('EmbeddingList', 'The vectors of the inputs, in OpenAI’s form.', {
   object: always('list'),
   data: arrayOf(
     Type.Object({
       object: always('embedding'),
-      index: count('Index of the input.', 0),
+      index: count('The index of the input.', 0),
       embedding: Type.Union([Type.Array(Type.Number()), Type.String()], {
-        description: 'The vector: a list of numbers, or with `encoding_format: base64` their bytes as a text.',
+        description:
+          'The vector as a list of numbers; with `encoding_format: base64`, the bytes of the numbers as base64 text.',
         examples: [[0.0123, -0.0456, 0.0789]],
       }),
     }),
-    'One for each input, in their order.',
+    'One vector for each input, in the same order.',
   ),
   model: modelId('The model that answered.', 'text-embedding-3-small'),
   usage: shape('The tokens that are charged.', {
@@ -28,13 +29,16 @@ export const EmbeddingList = named('EmbeddingList', 'The vectors of the inputs, 
   platform: Platform,
 });
 
-/** The answer up to its first vector. */
+/** The text of the answer up to its first vector. */
 const HEAD = '{"object":"list","data":[';
 
-/** How the numbers of a vector are written. */
+/** The format of the numbers in a vector. */
 export type EncodingFormat = 'float' | 'base64';
 
-/** Writes the vectors of an answer as one list, each as it comes: the whole is large. They come in their order. */
+/**
+ * Writes the vectors of an answer as one list. It writes each vector when it arrives, because the whole list is large. The vectors arrive
+ * in order.
+ */
 export class EmbeddingsWriter implements AnswerWriter {
   readonly #identity: AnswerIdentity;
   readonly #format: EncodingFormat;
@@ -70,7 +74,7 @@ export class EmbeddingsWriter implements AnswerWriter {
 
 const FLOAT_BYTES = 4;
 
-/** Returns the numbers as 32-bit floats, little-endian, in base64. */
+/** Returns the numbers as little-endian 32-bit floats in base64. */
 function base64Of(vector: readonly number[]): string {
   const bytes = new Uint8Array(vector.length * FLOAT_BYTES);
   const view = new DataView(bytes.buffer);

@@ -15,7 +15,7 @@ import type { Surface, SurfaceDocs } from '../surface.ts';
 import { EmbeddingList, EmbeddingsWriter, type EncodingFormat } from './answer.ts';
 import { EMBEDDINGS_ANSWER, EMBEDDINGS_REQUESTS } from './examples.ts';
 
-/** The request for embeddings: OpenAI's, with Signalbox's additions. Like that of chat, it is check, type and documentation. */
+/** The request of OpenAI's embeddings, with Signalbox's additions. The schema is the check, the static type and the documentation. */
 const EmbeddingsRequest = Type.Object(
   {
     model: Type.String({
@@ -27,7 +27,7 @@ const EmbeddingsRequest = Type.Object(
     dimensions: nullable(Dimensions),
     encoding_format: nullable(
       Type.Union([Type.Literal('float'), Type.Literal('base64')], {
-        description: '`float` (default), or `base64` of 32-bit floats, little-endian.',
+        description: '`float` (default), or `base64` for little-endian 32-bit floats.',
       }),
     ),
     user: nullable(Type.String()),
@@ -38,15 +38,15 @@ const EmbeddingsRequest = Type.Object(
 );
 type EmbeddingsRequest = Static<typeof EmbeddingsRequest>;
 
-/** The fields that the gateway itself understands. Anything else is an extra. */
+/** The fields that the gateway itself reads. All other fields are extras. */
 const KNOWN_FIELDS: readonly string[] = Object.keys(EmbeddingsRequest.properties);
 
 const docs: SurfaceDocs = {
   dialect: 'OpenAI Embeddings',
   summary: 'Create embeddings',
-  description: `OpenAI’s embeddings. \`model\` is the ID of an embedding model, or a selector that names a \`vector_space\`: all
-its models give vectors that can be compared, and only they answer. A request may have more texts than the provider takes at
-once; it is split and joined. \`budget_limit\` is hard. Repeats with an \`Idempotency-Key\` work as for chat completions.`,
+  description: `OpenAI’s embeddings. \`model\` is the ID of an embedding model, or a selector that names a \`vector_space\`. Only models
+of that vector space answer, so their vectors can be compared. A request may contain more texts than the provider accepts at
+once; Signalbox splits the request and combines the answers. \`budget_limit\` is a hard limit. Repeats with an \`Idempotency-Key\` work as in chat completions.`,
   request: EmbeddingsRequest,
   requests: EMBEDDINGS_REQUESTS,
   answer: {
@@ -58,10 +58,10 @@ once; it is split and joined. \`budget_limit\` is hard. Repeats with an \`Idempo
   errorField: 'input[0]',
 };
 
-/** The dialect of OpenAI's embeddings, in `original.dialect`. */
+/** The name of OpenAI's embeddings dialect in `original.dialect`. */
 const OPENAI_EMBEDDINGS = 'openai-embeddings';
 
-/** OpenAI's embeddings. */
+/** The surface for OpenAI's embeddings. */
 export const openaiEmbeddings: Surface = {
   name: OPENAI_EMBEDDINGS,
   operation: 'embed',
@@ -92,12 +92,14 @@ export function readEmbeddings(body: unknown): EmbeddingsRequest {
   const request = checked(body);
   if (request.constraints?.required_languages !== undefined) {
     const param = 'constraints.required_languages';
-    throw new SignalboxError('unsupported_parameter', `\`${param}\` has no meaning for embeddings.`, { param });
+    throw new SignalboxError('unsupported_parameter', `\`${param}\` does not apply to embeddings. Leave it out.`, {
+      param,
+    });
   }
   return request;
 }
 
-/** Makes its neutral form. @param body checked, without nulls */
+/** Converts a request for embeddings to the neutral form. @param body checked, without nulls */
 export const readEmbeddingsRequest = (body: EmbeddingsRequest): ModelRequest => modelRequest(body, EMBEDDINGS);
 
 const NO_CONVERSATION: Conversation = { turns: [], tools: [], toolChoice: undefined };

@@ -4,8 +4,7 @@ import { checkOffered, invalid, missing, refuseBilled, unsupported, withoutTools
 import { type AllowedTools, isAllowedTools, type ResponsesRequest } from './request.ts';
 
 /**
- * Checks the rules of the dialect that its schema cannot state: what would need a store of responses, and what
- * nobody could price.
+ * Checks the dialect's rules that the schema cannot express: requests that need stored responses, and requests that cannot be priced.
  * @throws SignalboxError for the field at fault.
  */
 export function checkResponses(request: ResponsesRequest): void {
@@ -20,19 +19,22 @@ export function checkResponses(request: ResponsesRequest): void {
 const SEND_ALL =
   'Signalbox stores no responses. Set `store: false` in your client, so that it sends the whole conversation in `input`.';
 
-/** Refuses references to what only a service that stores responses could find. */
+/** Rejects references to data that only a server that stores responses could find. */
 function checkStateless({ input, previous_response_id, conversation, background }: ResponsesRequest): void {
   if (previous_response_id != null) throw unsupported('previous_response_id', SEND_ALL);
   if (conversation != null) throw unsupported('conversation', SEND_ALL);
   if (background != null && background !== false) {
-    throw unsupported('background', `${SEND_ALL} So \`background\` must be false: read the answer as it comes.`);
+    throw unsupported(
+      'background',
+      `${SEND_ALL} Therefore \`background\` must be false: read the answer while it is sent.`,
+    );
   }
   if (typeof input === 'string') return;
   const at = input.findIndex(({ type }: Members) => type === 'item_reference');
-  if (at >= 0) throw unsupported(`input[${at}]`, `\`input[${at}]\` names a stored item. ${SEND_ALL}`);
+  if (at >= 0) throw unsupported(`input[${at}]`, `\`input[${at}]\` refers to a stored item. ${SEND_ALL}`);
 }
 
-/** Fields that no price of the catalog could cover, whoever pays. */
+/** Fields that no price of the catalog could cover, whichever fund pays. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ['prompt', 'A template of the provider has an unknown size. Send its text as `instructions` and `input`.'],
   ['image', 'Image output is not supported.'],
@@ -51,18 +53,18 @@ function checkChoice({ tools = [], input, tool_choice: choice }: ResponsesReques
   checkNamed(choice, namesOf(tools), 'tool_choice');
 }
 
-/** Tools that items of the input add. */
+/** Returns the tools that items of the input add. */
 const toolsOfInput = (input: ResponsesRequest['input']): readonly Members[] =>
   typeof input === 'string' ? [] : input.flatMap((item) => ('tools' in item ? objectsIn(item.tools) : []));
 
 const withinNamespace = (tool: Members): readonly Members[] =>
   Array.isArray(tool.tools) ? objectsIn(tool.tools) : [tool];
 
-/** The names of tools, those in namespaces included. */
+/** Returns the names of tools, including the tools in namespaces. */
 const namesOf = (tools: readonly Members[]): ReadonlySet<unknown> =>
   new Set(tools.flatMap(withinNamespace).map(({ name }) => name));
 
-/** @param offered the tools of the request */
+/** Checks that the allowed tools are offered. @param offered the tools of the request */
 function checkAllowed({ tools }: AllowedTools, offered: readonly Members[]): void {
   const names = namesOf(offered);
   const namespaces = new Set(offered.filter(({ type }) => type === 'namespace').map(({ name }) => name));
@@ -76,7 +78,7 @@ function checkAllowed({ tools }: AllowedTools, offered: readonly Members[]): voi
   }
 }
 
-/** Checks that a choice names a tool that is offered. */
+/** Checks that a tool choice names an offered tool. */
 function checkNamed({ name }: Members, offered: ReadonlySet<unknown>, path: string): void {
   if (typeof name !== 'string') throw missing(`${path}.name`, `\`${path}.name\` is required.`);
   checkOffered(name, offered, `${path}.name`);

@@ -59,12 +59,12 @@ function textTurn(role: 'system' | 'user', text: string, at: OriginalPath): Turn
   return { role, parts: [textPart(text, at)], extras: NO_EXTRAS, at };
 }
 
-/** The items of one answer, which are one turn: reasoning, messages and calls. */
+/** The items of one answer, which form one turn: reasoning, messages and calls. */
 class AnswerTurn {
   readonly #places: OriginalPath[] = [];
   readonly #parts: ContentPart[] = [];
   readonly #earlier = new EarlierReasoning();
-  /** Null before the first message with some. */
+  /** The extra members; null before the first message that has some. */
   #extras: Record<string, unknown> | null = null;
 
   get isEmpty(): boolean {
@@ -124,7 +124,7 @@ class AnswerTurn {
 const joinedText = (parts: readonly { readonly text?: string }[]): string =>
   parts.map(({ text = '' }) => text).join('');
 
-/** An item of OpenAI's as entries of `reasoning_details`. */
+/** Converts one of OpenAI's reasoning items to entries of `reasoning_details`. */
 function detailsOf({ id, summary }: ReasoningItem, data: string, index: number): readonly Members[] {
   const common = { format: OPENAI_FORMAT, index, ...(id != null && { id }) };
   const summaries = (summary ?? []).map(({ text = '' }) => ({ type: 'reasoning.summary', summary: text, ...common }));
@@ -152,14 +152,14 @@ function addItems(items: readonly InputItem[], table: ToolTable, turns: Turn[]):
 }
 
 /**
- * Readable reasoning that led to no word and no call is no turn: one at the end of the input would ask for a model that
- * continues an answer, though nothing is there to continue.
+ * Readable reasoning without a message or a call is not a turn. At the end of the input, it would require a model that can continue an
+ * answer although there is nothing to continue.
  */
 function endAnswer(answer: AnswerTurn | null, turns: Turn[]): void {
   if (answer && !answer.isEmpty) turns.push(answer.turn());
 }
 
-/** The turn of an item that is no part of an answer; null for one that is. */
+/** Returns the turn of an item that is not part of an answer; null for parts of an answer. */
 function otherTurn(item: InputItem, at: OriginalPath): Turn | null {
   if (isMessage(item)) {
     const { role, content } = item;
@@ -181,7 +181,7 @@ function otherTurn(item: InputItem, at: OriginalPath): Turn | null {
       at,
     };
   }
-  // Results of the caller's own runs: `local_shell_call_output`, `mcp_approval_response`.
+  // Results of tools that the caller runs: `local_shell_call_output`, `mcp_approval_response`.
   if (!/(?:_output|_response)$/.test(item.type)) return null;
   return { role: 'tool', parts: [nativePart(item.type, at)], extras: NO_EXTRAS, at };
 }
@@ -231,7 +231,7 @@ function partOf(part: InputPart, at: OriginalPath): ContentPart | readonly Conte
       };
     case 'input_image': {
       const { image_url: url, detail } = part;
-      // Without an address it names an upload at the provider.
+      // Without a URL the part refers to an upload at the provider.
       if (url == null) return nativePart(part.type, at);
       const extras = extrasOf(part, OF_IMAGE);
       return { type: 'image', url, ...(detail != null && { detail }), at, valueAt: [...at, 'image_url'], extras };

@@ -6,25 +6,25 @@ import type { SocketDialogue } from '../surface.ts';
 import { isFrame } from './read-body.ts';
 import { WHOLE_EVENTS, wholeResponse } from './whole-response.ts';
 
-/** Values of one frame, or of one event. */
+/** The maximum number of JSON values in one frame or one event. */
 const VALUES_MAX = 200_000;
 
-/** Lists of items as JSON in UTF-8, without their brackets. */
+/** Several items as JSON in UTF-8, without the brackets of the list. */
 type Items = Uint8Array;
 
-/** The last answer of a connection, with the conversation that it ends. */
+/** The last answer of a connection, with the conversation that led to it. */
 interface PastAnswer {
   readonly id: unknown;
   readonly items: Items;
 }
 
 /**
- * The requests of one WebSocket. The connection remembers its last conversation, so that the next request may go on from it by
- * `previous_response_id` with new items alone. The past is put before them as it is: it is neither parsed nor written again.
+ * The requests of one WebSocket. The connection remembers its last conversation, so the next request can send only new items and refer to
+ * the rest with `previous_response_id`. The earlier items are put before them as bytes, without parsing or writing them again.
  */
 export class ResponsesDialogue implements SocketDialogue {
   #last: PastAnswer | null = null;
-  /** The items of the request under way. */
+  /** The items of the current request. */
   #asked: readonly Items[] = [];
 
   get bytes(): number {
@@ -33,7 +33,7 @@ export class ResponsesDialogue implements SocketDialogue {
 
   read(frame: string): readonly Uint8Array[] {
     const request = parsed(frame);
-    // Its own error tells more than one on its type.
+    // The error about the whole frame is more helpful than an error about its `type`.
     if (!isObject(request)) return [Buffer.from(frame)];
     if (!isFrame(request)) {
       refuse('type', '`type` must be "response.create".');
@@ -44,13 +44,13 @@ export class ResponsesDialogue implements SocketDialogue {
     this.#asked = past === null ? [own ?? EMPTY] : [past, own ?? EMPTY];
     if (past === null) return [Buffer.from(frame)];
     if (own === null) return [Buffer.from(JSON.stringify({ ...rest, input }))];
-    // An empty list at the end, which the items are put into.
+    // The body ends with an empty list, into which the items are inserted.
     const head = Buffer.from(JSON.stringify({ ...rest, input: [] }).slice(0, -2));
     return [head, ...joined(this.#asked), Buffer.from(']}')];
   }
 
   sent(event: string): void {
-    // A service may write its type anywhere in an event; a text may hold the same words.
+    // This is only a fast first test: a provider may write the type anywhere in an event, and a text may contain the same words.
     if (!WHOLE_EVENTS.some((type) => event.includes(`"${type}"`))) return;
     const response = wholeResponse(Object(parsed(event)));
     if (!response) return;
@@ -59,7 +59,7 @@ export class ResponsesDialogue implements SocketDialogue {
   }
 
   end(): void {
-    // The last answer holds a copy of them.
+    // The last answer now contains a copy of these items.
     this.#asked = [];
   }
 
@@ -71,14 +71,14 @@ export class ResponsesDialogue implements SocketDialogue {
 const EMPTY: Items = new Uint8Array();
 const COMMA: Items = Buffer.from(',');
 
-/** The items of an input or output; null where it has the form of neither. */
+/** Returns the items of an input or output; null if it is neither a text nor a list. */
 function itemsOf(input: unknown): Items | null {
   if (input == null) return EMPTY;
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
   return Array.isArray(items) ? Buffer.from(JSON.stringify(items).slice(1, -1)) : null;
 }
 
-/** The pieces of one list of all items. */
+/** Returns the pieces that together form one list of all items. */
 const joined = (lists: readonly Items[]): readonly Items[] =>
   lists.filter(({ length }) => length > 0).flatMap((list, at) => (at === 0 ? [list] : [COMMA, list]));
 

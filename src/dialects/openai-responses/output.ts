@@ -8,16 +8,16 @@ import { type ReasoningState, wrapState } from '../../core/wrapped-state.ts';
 import { NO_ARGUMENTS } from '../no-arguments.ts';
 import { type CalledTool, CUSTOM_ARGUMENT } from './tools.ts';
 
-/** Takes one event: its type, and its other members as JSON without braces. */
+/** Receives one event: its type, and its other members as JSON without braces. */
 type Emit = (type: string, members: string) => void;
 
 type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
 
 interface Item {
   readonly id: string;
-  /** Its place in the output. */
+  /** The index of the item in the output. */
   readonly index: number;
-  /** Both as members of its events. */
+  /** The item's ID and index, as members of its events. */
   readonly place: string;
 }
 
@@ -28,7 +28,7 @@ interface MessageProgress extends Item {
 
 interface ContentProgress {
   readonly type: 'output_text' | 'refusal';
-  /** As a member of its events. */
+  /** The position of the part, as a member of its events. */
   readonly place: string;
   readonly text: GatheredText;
   readonly logprobs: unknown[];
@@ -46,7 +46,7 @@ interface CallProgress extends Item {
   readonly arguments: GatheredText;
 }
 
-/** A `ReasoningState` that is being gathered. */
+/** An incomplete `ReasoningState`. */
 interface StateDraft {
   details?: Members[];
   extra?: Members;
@@ -54,8 +54,8 @@ interface StateDraft {
 }
 
 /**
- * Parts → the output items of a response and the events that tell of them. Messages and reasoning end when another item
- * begins. Calls end with the answer, so that no client runs a call of an answer that breaks off.
+ * Converts parts to the output items of a response and their events. Messages and reasoning end when another item begins. Calls end with
+ * the answer, so that no client runs a call of an answer that breaks off.
  */
 export class OutputItems {
   readonly #decision: number;
@@ -63,15 +63,15 @@ export class OutputItems {
   #tools: ReadonlyMap<string, CalledTool> | null = null;
   readonly #emit: Emit;
   #open: MessageProgress | ReasoningProgress | null = null;
-  /** State that no item bears yet. */
+  /** State that does not belong to an item yet. */
   #state: StateDraft | null = null;
   readonly #calls = new Map<number, CallProgress>();
-  /** Finished items as JSON, by their place. */
+  /** Finished items as JSON, by index. */
   readonly #done: string[] = [];
   #count = 0;
   finish: FinishReason = 'stop';
 
-  /** @param readTools returns the caller's tools by their neutral names; called for an answer that calls one */
+  /** @param readTools returns the caller's tools by their neutral names; called only for an answer with a tool call */
   constructor(decision: number, readTools: () => ReadonlyMap<string, CalledTool>, emit: Emit) {
     this.#decision = decision;
     this.#readTools = readTools;
@@ -83,7 +83,7 @@ export class OutputItems {
     return this.#tools;
   }
 
-  /** The items so far, as JSON joined by commas; those that are not finished are left out. */
+  /** The finished items as JSON, joined by commas. */
   get text(): string {
     return this.#done.filter((item) => item !== undefined).join(',');
   }
@@ -93,7 +93,7 @@ export class OutputItems {
       const part = parts[at]!;
       switch (part.type) {
         case 'text': {
-          // Probabilities go with the tokens that they are of, where the upstream sent both at once.
+          // Token probabilities go with their tokens if the upstream sent both at the same time.
           const next = parts[at + 1];
           const its = next?.type === 'logprobs' ? next.content : [];
           if (next?.type === 'logprobs') at++;
@@ -134,7 +134,7 @@ export class OutputItems {
     const last = message.content.at(-1);
     const content = last?.type === type ? last : this.#openContent(message, type);
     content.text.add(text);
-    // One by one: a call takes no million arguments.
+    // The entries are added one by one, because a function call cannot have a million arguments.
     for (const one of logprobs) content.logprobs.push(one);
     this.#emit(
       `response.${type}.delta`,
@@ -150,7 +150,7 @@ export class OutputItems {
     this.#emit('response.reasoning_summary_text.delta', `${place},"delta":${JSON.stringify(text)}`);
   }
 
-  /** Keeps state in the reasoning that it came with, or in an item of its own once the open one has ended. */
+  /** Keeps state in the reasoning item that it arrived with, or in an item of its own after the open item has ended. */
   #keep({ details, extra, calls }: ReasoningState): void {
     this.#state ??= {};
     const state = this.#state;
@@ -172,7 +172,7 @@ export class OutputItems {
     const call = known ?? this.#openCall(part);
     if (part.arguments === '') return;
     call.arguments.add(part.arguments);
-    // The input of a custom tool is within the arguments: it is there once they are whole.
+    // The input of a custom tool is part of the arguments, so it is only available when the arguments are complete.
     if (call.tool.type === 'function') {
       const delta = JSON.stringify(part.arguments);
       this.#emit('response.function_call_arguments.delta', `${call.place},"delta":${delta}`);
@@ -212,7 +212,7 @@ export class OutputItems {
     return call;
   }
 
-  /** Ends the open item, and names the next one. */
+  /** Ends the open item and creates the ID and index of the next one. */
   #next(prefix: string): Item {
     this.#close('completed');
     return this.#named(prefix);
@@ -270,7 +270,7 @@ export class OutputItems {
   }
 
   #closeCall(call: CallProgress, isCut: boolean): void {
-    // An empty text is no JSON. A call that was cut off stays as it is.
+    // An empty text is invalid JSON. A call that was cut off is not changed.
     const isBare = call.arguments.isEmpty && !isCut;
     if (call.tool.type === 'custom') {
       const input = JSON.stringify(inputIn(call.arguments.value));
@@ -291,7 +291,7 @@ export class OutputItems {
 
 const summaryPlace = ({ place }: Item): string => `${place},"summary_index":0`;
 
-/** Refusals have none. */
+/** Returns the token probabilities as members of an event. Refusals have none. */
 function logprobsText(type: ContentProgress['type'], logprobs: readonly unknown[]): string {
   if (type === 'refusal') return '';
   return logprobs.length === 0 ? ',"logprobs":[]' : `,"logprobs":${JSON.stringify(logprobs)}`;
@@ -323,7 +323,9 @@ function callText({ id, callId, tool, arguments: text }: CallProgress, status: s
   );
 }
 
-/** The input of a custom tool; arguments of another form, such as those of a call that was cut off, as they are. */
+/**
+ * Returns the input of a custom tool. Arguments of another form, such as the arguments of a call that was cut off, are returned unchanged.
+ */
 function inputIn(text: string): string {
   const input = objectOf(parseJson(text))[CUSTOM_ARGUMENT];
   return typeof input === 'string' ? input : text;

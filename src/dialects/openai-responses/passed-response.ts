@@ -7,16 +7,16 @@ import type { Receipt } from '../../gateway/money/receipt.ts';
 import { usageBody } from './response.ts';
 import { WHOLE_EVENTS, wholeResponse } from './whole-response.ts';
 
-/** Takes one event: its type and the whole of it as JSON. */
+/** Receives one event: its type and the whole event as JSON. */
 type EmitEvent = (type: string, json: string) => void;
 
-/** A text of an item that is being written, such as one part of its content. */
+/** A text of an unfinished item, such as one part of its content. */
 interface PassedText {
-  /** The type of the events that continue it. */
+  /** The type of the events that continue the text. */
   readonly type: string;
-  /** The name of its events: `output_text`. */
+  /** The name that its events share, such as `output_text`. */
   readonly kind: string;
-  /** Which item and which part of it. */
+  /** The item and the part of the item that contain the text. */
   readonly place: Members;
   readonly text: GatheredText;
   hasEnded: boolean;
@@ -30,33 +30,33 @@ interface PassedItem {
 const ENDS: ReadonlySet<unknown> = new Set([...WHOLE_EVENTS, 'response.failed', 'error']);
 
 /**
- * The events of an answer as its service sent them. The last one is held back until its price is known. If the answer ends
- * before its service ended it, what is open is closed here. Events that repeat an edited text follow its pieces.
+ * Passes on the events of an answer as its provider sent them. It holds the last event back until the price is known. If the answer ends
+ * before the provider ended it, this class closes the open items. Events that repeat a text that Signalbox edited repeat the edited text.
  */
 export class PassedResponse {
   readonly #emit: EmitEvent;
   #response: Members = {};
   #end: Members | null = null;
-  /** Whether the usage of the last event cannot be true. */
+  /** Whether the usage in the last event cannot be true. */
   #isMiscounted = false;
   #sequence = 0;
   readonly #open = new Map<number, PassedItem>();
-  /** By place: a service may state any. */
+  /** The finished items by index. It is a map because a provider may send any index. */
   readonly #done = new Map<number, unknown>();
-  /** The text that an event continued last: most events continue the same. */
+  /** The text that the last event continued, because most events continue the same text. */
   #last: PassedText | null = null;
   readonly #editedTexts = new Set<PassedText>();
-  /** By place: items with an edited text. */
+  /** The indexes of items with an edited text. */
   readonly #editedItems = new Set<number>();
   readonly #mayBeCut: boolean;
 
-  /** @param mayBeCut whether the gateway may end or edit the answer: only then it keeps the texts of open items */
+  /** @param mayBeCut whether Signalbox may end or edit the answer; only then the texts of open items are kept */
   constructor(emit: EmitEvent, mayBeCut: boolean) {
     this.#emit = emit;
     this.#mayBeCut = mayBeCut;
   }
 
-  /** Takes an event. A usage that cannot be true is left out of it. */
+  /** Adds an event. A usage that cannot be true is removed from it. */
   add({ event, json, usage, isEdited }: PassedPart): void {
     const told = this.#editedItems.size === 0 ? event : withEdits(event, this.#repeatsIn(event));
     this.#isMiscounted = isImpossible(usage);
@@ -65,18 +65,20 @@ export class PassedResponse {
     if (isEdited) this.#noteEdit(event);
   }
 
-  /** The whole response as its service ended it; null before. */
+  /** The complete response as the provider ended it; null before its end. */
   get whole(): Members | null {
     return this.#end && wholeResponse(this.#end);
   }
 
-  /** Adds the platform of a receipt to the whole response; and its usage, where the service's own cannot be true. */
+  /**
+   * Adds the platform of a receipt to the complete response. If the provider's usage cannot be true, it also adds the usage of the receipt.
+   */
   priced(whole: Members, { platform, usage }: Pick<Receipt, 'platform' | 'usage'>): Members {
     const own = this.#isMiscounted ? usageBody(usage) : completeUsage(whole.usage);
     return { ...whole, ...(isObject(own) && { usage: own }), platform };
   }
 
-  /** @param json the event as its service wrote it, in one line */
+  /** @param json the event as its provider wrote it, on one line */
   #take(event: Members, json?: string): void {
     const type = String(event.type);
     if (this.#last?.type === type && isAt(this.#last.place, event)) this.#last.text.add(textOf(event.delta));
@@ -89,7 +91,7 @@ export class PassedResponse {
     this.#emit(type, json ?? JSON.stringify(event));
   }
 
-  /** Ends a good answer. */
+  /** Ends a successful answer. */
   end(receipt: Pick<Receipt, 'platform' | 'usage'>): void {
     const { whole } = this;
     if (whole) {
@@ -109,7 +111,7 @@ export class PassedResponse {
     this.#write('response.incomplete', { response: cut });
   }
 
-  /** Ends an answer that failed. Items that are not finished are left out. */
+  /** Ends a failed answer. Unfinished items are left out. */
   fail(
     error: { readonly code: string; readonly message: string; readonly param: unknown; readonly type: string },
     platform: object | null,
@@ -166,7 +168,7 @@ export class PassedResponse {
     if (last && last.type === type && isAt(last.place, event)) this.#editedTexts.add(last);
   }
 
-  /** The places in an event that repeat what was edited, with what they say from then on. */
+  /** Returns the edits for the places in an event that repeat an edited text. */
   #repeatsIn(event: Members): Edit[] {
     if (wholeResponse(event))
       return [...this.#editedItems].map((at) => ({ at: ['response', 'output', at], value: this.#done.get(at) }));
@@ -176,7 +178,7 @@ export class PassedResponse {
     });
   }
 
-  /** Closes an item that its service was still writing. */
+  /** Closes an item that the provider has not finished. */
   #cut(at: number, { item, texts }: PassedItem): void {
     const cut: Record<string, unknown> = { ...item, status: 'incomplete' };
     const lists = new Map<string, unknown[]>();
@@ -201,7 +203,7 @@ export class PassedResponse {
   }
 }
 
-/** Adds the count that strict clients require, where the service does not report it. */
+/** Adds the token count that strict clients require if the provider does not report it. */
 function completeUsage(usage: unknown): unknown {
   if (!isObject(usage)) return usage;
   const details = isObject(usage.input_tokens_details) ? usage.input_tokens_details : { cached_tokens: 0 };
@@ -209,7 +211,7 @@ function completeUsage(usage: unknown): unknown {
   return { ...usage, input_tokens_details: { ...details, cache_write_tokens: 0 } };
 }
 
-/** The texts of items: the member that holds one; for those in a list, the type of its entries and the list. */
+/** The texts of items: the member that contains the text, or the list that contains it and the type of the list's entries. */
 const MEMBERS: Readonly<
   Record<string, { readonly member: string; readonly part?: string; readonly list: 'content' | 'summary' }>
 > = {
@@ -221,7 +223,7 @@ const MEMBERS: Readonly<
   custom_tool_call_input: { member: 'input', list: 'content' },
 };
 
-/** The place in an event that repeats a text of an item; that of no text where it repeats none. */
+/** Returns the path in an event that repeats a text of an item; an empty path if the event repeats none. */
 function repeatIn(event: Members, { kind, place }: PassedText): OriginalPath {
   const { member, part, list } = MEMBERS[kind]!;
   if (event.type === 'response.output_item.done' && event.output_index === place.output_index) {
@@ -233,7 +235,7 @@ function repeatIn(event: Members, { kind, place }: PassedText): OriginalPath {
   return Object(event.part).type === part ? ['part', member] : [];
 }
 
-/** Which item and which part of it an event is of. */
+/** Returns the members that identify the item and part that an event belongs to. */
 const placeOf = ({ item_id, output_index, content_index, summary_index }: Members): Members => ({
   item_id,
   output_index,
@@ -241,7 +243,7 @@ const placeOf = ({ item_id, output_index, content_index, summary_index }: Member
   summary_index,
 });
 
-/** Whether an event has this place. */
+/** Returns whether an event belongs to this item and part. */
 const isAt = (place: Members, event: Members): boolean =>
   place.item_id === event.item_id &&
   place.output_index === event.output_index &&

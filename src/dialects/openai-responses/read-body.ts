@@ -20,17 +20,17 @@ export function readResponses(body: unknown): ResponsesRequest {
   return request;
 }
 
-/** Whether a body came as a frame of a WebSocket, which names its kind and always streams. */
+/** Returns whether a body arrived as a WebSocket frame, which has a type and always streams. */
 export const isFrame = (body: unknown): body is Members => isObject(body) && body.type === 'response.create';
 
 const ofFrame = ({ type: _, generate: __, ...body }: Members): Members => ({ ...body, stream: true });
 
-/** Fields in which other APIs have the conversation. */
+/** The fields that contain the conversation in other APIs. */
 const TURNS = ['messages', 'prompt', 'contents'] as const;
 
 function checkInput(body: unknown): void {
   if (!isObject(body) || body.input != null) return;
-  // Only these fields tell that a client counts on stored responses.
+  // With these fields the client relies on stored responses, which a later check reports.
   if (body.previous_response_id != null || body.conversation != null) return;
   refuseForeign(body, TURNS, 'input', '"input": "…", or use /v1/chat/completions');
 }

@@ -9,11 +9,11 @@ import { isDefaultTier, unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';
 import { KNOWN_FIELDS, type ResponsesRequest } from './request.ts';
 
-/** The dialect of OpenAI's Responses, in `original.dialect`. */
+/** The name of OpenAI's Responses dialect in `original.dialect`. */
 export const OPENAI_RESPONSES = 'openai-responses';
 
 /**
- * Makes the neutral form of a Responses request.
+ * Converts a Responses request to the neutral form.
  * @param body checked, without nulls
  */
 export function readResponsesRequest(body: ResponsesRequest, headers: Headers): ModelRequest {
@@ -90,7 +90,7 @@ function unnamedIn({ text, reasoning }: ResponsesRequest): readonly string[] | u
   return [...unnamedMembers('text', text, OF_TEXT), ...unnamedMembers('reasoning', reasoning, OF_REASONING)];
 }
 
-/** Fields of the dialect that other dialects have, too: they go to providers that take them. */
+/** Fields that other dialects have too. They are sent to all providers that accept them. */
 const SHARED: readonly string[] = ['prompt_cache_key', 'safety_identifier'];
 const OWN: readonly string[] = KNOWN_FIELDS.filter((name) => !SHARED.includes(name));
 
@@ -99,7 +99,7 @@ function otherFields(body: ResponsesRequest): Members {
   const fields: Record<string, unknown> = {};
   if (text?.verbosity !== undefined) fields.verbosity = text.verbosity;
   if (!isDefaultTier(tier)) fields.service_tier = tier;
-  // Where nobody shortens the conversation, a caller should see that.
+  // The field is listed in `platform.dropped` if no provider shortens the conversation, so that the caller notices it.
   if (truncation !== undefined && truncation !== 'disabled') fields.truncation = truncation;
   return extrasOf(body, OWN, fields);
 }

@@ -5,19 +5,19 @@ import { ROUTING_FIELDS } from '../../core/api/routing-fields.ts';
 import { nullable, nullableMembers } from '../../core/nullable.ts';
 
 /**
- * The request of OpenAI's Responses, with Signalbox's additions. One schema is the check, the static type and the
- * documentation. Fields, items, parts and tools that it does not know are kept as they came. Members of items that may be
- * null stay null: an item goes back to the model that wrote it unchanged.
+ * The request of OpenAI's Responses, with Signalbox's additions. The schema is the check, the static type and the documentation. Unknown
+ * fields, items, parts and tools are kept unchanged. Members of items that may be null stay null, because an item must return unchanged to
+ * the model that wrote it.
  */
 
-/** The types of objects that have forms of their own. */
+/** Returns the types of objects that have a schema of their own. */
 const typesOf = (known: readonly { readonly properties: { readonly type: { readonly const: string } } }[]) =>
   known.map((one) => one.properties.type.const);
 
 const text = { text: Type.String() };
 const InputText = tagged('input_text', text);
 const OutputText = tagged('output_text', text);
-/** The type of the older dialect, which clients mix in. */
+/** The type of text parts in the older chat dialect, which some clients send here. */
 const PlainText = tagged('text', text);
 const Refusal = tagged('refusal', { refusal: Type.String() });
 const InputImage = tagged('input_image', {
@@ -42,7 +42,10 @@ const Message = openShape({
   role: word(['user', 'assistant', 'system', 'developer'], 'Who speaks.'),
   content: Content,
 });
-const callId = Type.String({ minLength: 1, description: 'Names the call; its output has the same.' });
+const callId = Type.String({
+  minLength: 1,
+  description: 'The ID of the call. The output of the call has the same ID.',
+});
 const call = { call_id: callId, name: Type.String(), namespace: optional(Type.String()) };
 const FunctionCall = tagged('function_call', { ...call, arguments: Type.String() });
 const CustomCall = tagged('custom_tool_call', { ...call, input: Type.String() });
@@ -86,7 +89,7 @@ const AllowedTools = tagged('allowed_tools', {
   mode: optional(word(['auto', 'required', 'none'], '`auto` (default) or `required`.')),
   tools: Type.Array(openShape({ type: Type.String() }), {
     minItems: 1,
-    description: 'Those of `tools` that may be called: `{"type": "function", "name": …}`.',
+    description: 'The tools of `tools` that may be called: `{"type": "function", "name": …}`.',
   }),
 });
 export type AllowedTools = Static<typeof AllowedTools>;
@@ -99,7 +102,7 @@ const ToolChoice = Type.Union(
     AllowedTools,
     openShape(
       { type: Type.String({ pattern: '^(?!allowed_tools$)' }) },
-      { description: 'Such as the one function to call.' },
+      { description: 'A choice such as the one function to call.' },
     ),
   ],
   { description: '`none`, `auto`, `required`, the tool to call, or the tools that may be called.' },
@@ -121,7 +124,7 @@ const TextFormat = Type.Union([
 ]);
 
 const penalty = { minimum: -2, maximum: 2 } as const;
-/** A field whose only accepted values change nothing: `check.ts` refuses the others by name. */
+/** A field whose only accepted values have no effect. `check.ts` rejects other values with an error that names the field. */
 const inert = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 export const ResponsesRequest = openShape(
@@ -130,13 +133,17 @@ export const ResponsesRequest = openShape(
     input: Type.Union([Type.String(), Type.Array(InputItem, { minItems: 1 })], {
       description: 'The whole conversation: a text of the user, or items.',
     }),
-    instructions: nullable(Type.String({ description: 'Comes before the conversation.' })),
+    instructions: nullable(Type.String({ description: 'Instructions that come before the conversation.' })),
     stream: nullable(Type.Boolean({ default: false })),
     stream_options: nullable(
       openShape({ include_obfuscation: nullable(Type.Boolean()), include_usage: nullable(Type.Boolean()) }),
     ),
     max_output_tokens: nullable(
-      Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Most output tokens, reasoning included.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000_000,
+        description: 'The maximum number of output tokens, including reasoning.',
+      }),
     ),
     temperature: nullable(Type.Number({ minimum: 0, maximum: 2 })),
     top_p: nullable(Type.Number({ minimum: 0, maximum: 1 })),
@@ -147,7 +154,11 @@ export const ResponsesRequest = openShape(
     tool_choice: nullable(ToolChoice),
     parallel_tool_calls: nullable(Type.Boolean()),
     max_tool_calls: nullable(
-      Type.Integer({ minimum: 0, maximum: USES_MAX, description: 'Of tools that the provider runs.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: USES_MAX,
+        description: 'The maximum number of calls of tools that the provider runs.',
+      }),
     ),
     text: nullable(
       openShape({ format: nullable(TextFormat), verbosity: nullable(Type.String({ description: 'Such as `low`.' })) }),
@@ -159,17 +170,21 @@ export const ResponsesRequest = openShape(
       }),
     ),
     include: nullable(Type.Array(Type.String())),
-    truncation: nullable(Type.String({ description: '`disabled`, or `auto` where the provider has it.' })),
-    store: nullable(Type.Boolean({ description: 'Nothing is stored, and answers say `false`.' })),
+    truncation: nullable(Type.String({ description: '`disabled`, or `auto` if the provider supports it.' })),
+    store: nullable(
+      Type.Boolean({ description: 'Signalbox stores no responses, and answers always contain `false`.' }),
+    ),
     service_tier: nullable(Type.String({ description: '`auto` or `default`.' })),
-    prompt_cache_key: nullable(Type.String({ description: 'Names a session, and passes to providers that know it.' })),
+    prompt_cache_key: nullable(
+      Type.String({ description: 'Names a session. It is passed on to providers that know the field.' }),
+    ),
     safety_identifier: nullable(Type.String()),
     user: nullable(Type.String()),
     metadata: nullable(nullableMembers(Type.String())),
     background: inert('Only `false`.'),
-    previous_response_id: inert('Only null: no response is stored.'),
-    conversation: inert('Only null: no conversation is stored.'),
-    prompt: inert('Only null: templates of a provider are not supported.'),
+    previous_response_id: inert('Must be null, because responses are not stored.'),
+    conversation: inert('Must be null, because conversations are not stored.'),
+    prompt: inert('Must be null, because prompt templates of a provider are not supported.'),
     ...ROUTING_FIELDS,
   },
   { $id: 'ResponsesRequest' },

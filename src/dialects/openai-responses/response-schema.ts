@@ -3,13 +3,13 @@ import * as field from '../../core/api/parts.ts';
 import { Platform } from '../../core/api/platform.ts';
 
 const id = field.text('Names the item.', 'msg_0a4x1wm3zk0_0');
-const status = field.word(['in_progress', 'completed', 'incomplete'], 'Whether the item is whole.');
+const status = field.word(['in_progress', 'completed', 'incomplete'], 'Whether the item is complete.');
 
 const OutputText = field.shape('A text.', {
   type: field.always('output_text'),
   text: field.text('The text.'),
-  annotations: field.arrayOf(Type.Object({}, field.open), 'Citations, where a provider gives some.'),
-  logprobs: field.arrayOf(Type.Object({}, field.open), 'Token probabilities, where requested and reported.'),
+  annotations: field.arrayOf(Type.Object({}, field.open), 'Citations, if the provider returns any.'),
+  logprobs: field.arrayOf(Type.Object({}, field.open), 'Token probabilities, if requested and reported.'),
 });
 const Refusal = field.shape('A refusal of the model.', {
   type: field.always('refusal'),
@@ -28,29 +28,29 @@ const ReasoningItem = field.shape('Reasoning. Send it back unchanged with the ne
   id,
   summary: field.arrayOf(
     field.shape('A paragraph.', { type: field.always('summary_text'), text: field.text('The text.') }),
-    'The reasoning, as far as the provider shows it.',
+    'The reasoning, if the provider shows it.',
   ),
-  encrypted_content: Type.Optional(field.text('State that only the model which answered can read.')),
+  encrypted_content: Type.Optional(field.text('State that only the model that answered can read.')),
 });
 const FunctionCallItem = field.shape('A call of a function.', {
   type: field.always('function_call'),
   id,
   status,
-  call_id: field.text('Names the call; its output has the same.', 'call_1'),
+  call_id: field.text('The ID of the call. The output of the call has the same ID.', 'call_1'),
   name: field.text('The function.'),
   namespace: Type.Optional(field.text('The namespace of the function.')),
-  arguments: field.text('JSON, unless the call was cut off.'),
+  arguments: field.text('The arguments as JSON, unless the call was cut off.'),
 });
 const CustomCallItem = field.shape('A call of a custom tool.', {
   type: field.always('custom_tool_call'),
   id,
   status,
-  call_id: field.text('Names the call; its output has the same.', 'call_1'),
+  call_id: field.text('The ID of the call. The output of the call has the same ID.', 'call_1'),
   name: field.text('The tool.'),
   namespace: Type.Optional(field.text('The namespace of the tool.')),
   input: field.text('The input as plain text.'),
 });
-const OtherItem = field.shape('An item that only the provider knows, as it came.', {
+const OtherItem = field.shape('An item that only the provider knows, passed on unchanged.', {
   type: field.text('The kind of item.'),
 });
 const OutputItem = Type.Union([MessageItem, ReasoningItem, FunctionCallItem, CustomCallItem, OtherItem], {
@@ -58,40 +58,45 @@ const OutputItem = Type.Union([MessageItem, ReasoningItem, FunctionCallItem, Cus
 });
 
 export const ResponsesUsage = field.named('ResponsesUsage', 'Tokens of one answer.', {
-  input_tokens: field.tokens('Input tokens, cached ones included.', 12),
+  input_tokens: field.tokens('Input tokens, including cached ones.', 12),
   input_tokens_details: field.shape('Parts of the input.', {
-    cached_tokens: field.tokens('Read from the provider’s cache.', 0),
-    cache_write_tokens: field.tokens('Written to the provider’s cache, as the provider reports it; else 0.', 2_048),
+    cached_tokens: field.tokens('Input tokens that were read from the provider’s cache.', 0),
+    cache_write_tokens: field.tokens(
+      'Input tokens that were written to the provider’s cache, if the provider reports them; otherwise 0.',
+      2_048,
+    ),
   }),
-  output_tokens: field.tokens('Output tokens, hidden reasoning included.', 34),
+  output_tokens: field.tokens('Output tokens, including hidden reasoning.', 34),
   output_tokens_details: field.shape('Parts of the output.', {
-    reasoning_tokens: field.tokens('Went into hidden reasoning.', 0),
+    reasoning_tokens: field.tokens('Output tokens of hidden reasoning.', 0),
   }),
   total_tokens: field.tokens('The sum of input and output.', 46),
 });
 
 export const ResponseBody = field.named(
   'Response',
-  'A whole answer. The members after `platform` repeat the request.',
+  'A complete answer. The members after `platform` repeat the request.',
   {
     id: field.text('Names the answer.', 'resp_0a4x1wm3zk0'),
     object: field.always('response'),
     created_at: field.unixTime('When the request was admitted.'),
     model: field.modelId('The model that answered.'),
-    status: field.word(['in_progress', 'completed', 'incomplete', 'failed'], 'Whether the answer is whole.'),
-    completed_at: field.wholeOrNull('When it ended. Unix time in seconds; null for an answer that is not whole.'),
+    status: field.word(['in_progress', 'completed', 'incomplete', 'failed'], 'Whether the answer is complete.'),
+    completed_at: field.wholeOrNull(
+      'When the answer ended, as Unix time in seconds; null if the answer is incomplete.',
+    ),
     error: field.orNull(
       field.shape('Why a stream failed.', {
-        code: field.text('As in error bodies.'),
+        code: field.text('The error code, as in error bodies.'),
         message: field.text('For people.'),
       }),
       'Null for none.',
     ),
     incomplete_details: field.orNull(
-      field.shape('Why the answer is not whole.', {
+      field.shape('Why the answer is incomplete.', {
         reason: field.word(['max_output_tokens', 'content_filter'], 'The reason.'),
       }),
-      'Null for a whole answer.',
+      'Null for a complete answer.',
     ),
     usage: field.orNull(ResponsesUsage, 'Null before the end.'),
     output: field.arrayOf(OutputItem, 'The items of the answer.'),
@@ -122,22 +127,22 @@ export const ResponseBody = field.named(
     prompt_cache_key: field.textOrNull('As requested.'),
     safety_identifier: field.textOrNull('As requested.'),
     user: Type.Optional(Type.String({ description: 'As requested.' })),
-    service_tier: field.text('Always `default` where Signalbox writes the answer.', 'default'),
-    previous_response_id: Type.Null({ description: 'Always null: no response is stored.' }),
+    service_tier: field.text('Always `default` if Signalbox writes the answer.', 'default'),
+    previous_response_id: Type.Null({ description: 'Always null, because responses are not stored.' }),
     background: field.flag('Always false.', false),
-    store: field.flag('Always false: no response is stored.', false),
+    store: field.flag('Always false, because responses are not stored.', false),
   },
 );
 
 export const ResponseEvent = field.named(
   'ResponseEvent',
-  'One event of a streamed answer. Further members depend on its type, as in OpenAI’s Responses.',
+  'One event of a streamed answer. The other members depend on its type, as in OpenAI’s Responses.',
   {
     type: field.text('The kind of event.', 'response.output_text.delta'),
-    sequence_number: field.count('Counts the events of a stream from 0.', 3),
+    sequence_number: field.count('The number of the event in its stream, from 0.', 3),
     response: Type.Optional(ResponseBody),
-    output_index: Type.Optional(field.count('Which item of the output.', 0)),
-    item_id: Type.Optional(field.text('The ID of that item.')),
+    output_index: Type.Optional(field.count('The index of the output item.', 0)),
+    item_id: Type.Optional(field.text('The ID of the output item.')),
     item: Type.Optional(OutputItem),
     delta: Type.Optional(field.text('The next piece.')),
   },

@@ -5,13 +5,13 @@ import type { AnswerIdentity } from '../../gateway/exchange/answer-source.ts';
 import type { Receipt } from '../../gateway/money/receipt.ts';
 import { isAllowedTools, type ResponsesRequest } from './request.ts';
 
-/** The changing members of a `response` object; the others repeat the request. */
+/** The changing members of a `response` object. The other members repeat the request. */
 export interface ResponseState {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   readonly completedAt: number | null;
   readonly incompleteReason: string | null;
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** JSON of the output items, joined by commas. */
+  /** The output items as JSON, joined by commas. */
   readonly output: string;
   readonly usage: object | null;
   readonly platform: Receipt['platform'] | null;
@@ -27,7 +27,10 @@ export const IN_PROGRESS: ResponseState = {
   platform: null,
 };
 
-/** Writes the `response` object of one answer as JSON. The echo of the request, which may be long, is written once, where it is needed. */
+/**
+ * Writes the `response` object of one answer as JSON. The members that repeat the request can be long, so they are written once, and only
+ * if needed.
+ */
 export class ResponseText {
   readonly #identity: AnswerIdentity;
   readonly #body: ResponsesRequest;
@@ -56,7 +59,7 @@ export class ResponseText {
   }
 }
 
-/** The members that repeat the request, with the dialect's defaults for absent ones. Nothing is stored. */
+/** Returns the members that repeat the request, with the dialect's defaults for missing ones. Nothing is stored. */
 function echoOf(body: ResponsesRequest): object {
   return {
     instructions: body.instructions ?? null,
@@ -78,7 +81,7 @@ function echoOf(body: ResponsesRequest): object {
     metadata: body.metadata ?? {},
     prompt_cache_key: body.prompt_cache_key ?? null,
     safety_identifier: body.safety_identifier ?? null,
-    // Left out of the text where it is undefined.
+    // `JSON.stringify` omits the member if it is undefined.
     user: body.user ?? undefined,
     service_tier: 'default',
     previous_response_id: null,
@@ -112,7 +115,7 @@ export function usageBody(usage: Usage): object {
 
 const MS_PER_S = 1_000;
 
-/** When the answer ended, Unix seconds: its attempts took that long. */
+/** Returns when the answer ended, in Unix seconds, calculated from the duration of its attempts. */
 export function completedAt({ created }: AnswerIdentity, { platform }: Receipt): number {
   const ms = platform.attempts.reduce((sum, attempt) => sum + attempt.ms, 0);
   return created + Math.ceil(ms / MS_PER_S);

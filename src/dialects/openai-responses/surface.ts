@@ -14,17 +14,17 @@ import { IN_PROGRESS, ResponseText, usageBody } from './response.ts';
 import { ResponseBody, ResponseEvent } from './response-schema.ts';
 import { eventsFor, ResponseWriter } from './writers.ts';
 
-/** The request that the examples answer. */
+/** The request that the example answers belong to. */
 const simple = () => readResponses(RESPONSES_REQUESTS.simple.value);
 
 const docs: SurfaceDocs = {
   dialect: 'OpenAI Responses',
   summary: 'Create a response',
-  description: `OpenAI’s Responses, without a store: \`input\` holds the whole conversation, \`store\` is answered \`false\`,
-and \`previous_response_id\`, \`conversation\`, \`item_reference\` and \`background\` are refused. Send \`store: false\` from
-clients that would otherwise count on stored responses. \`model\` is a model’s ID, or a selector that chooses one by the
-policy. \`route_strategy\`, \`constraints\`, \`budget_limit\`, \`agent_wallet\` and the header \`Idempotency-Key\` work as in
-chat completions. Send reasoning items back unchanged: the model that wrote them goes on from them.`,
+  description: `OpenAI’s Responses, without stored responses: \`input\` contains the whole conversation, answers contain \`store: false\`,
+and \`previous_response_id\`, \`conversation\`, \`item_reference\` and \`background\` are rejected. Set \`store: false\` in
+clients that would otherwise rely on stored responses. \`model\` is the ID of a model, or a selector, which chooses a model according to
+the policy. \`route_strategy\`, \`constraints\`, \`budget_limit\`, \`agent_wallet\` and the header \`Idempotency-Key\` work as in
+chat completions. Send reasoning items back unchanged, because the model that wrote them continues from them.`,
   request: ResponsesRequest,
   requests: RESPONSES_REQUESTS,
   answer: {
@@ -38,7 +38,7 @@ chat completions. Send reasoning items back unchanged: the model that wrote them
     schema: ResponseEvent,
     mediaType: 'text/event-stream',
     description:
-      'With `stream: true`, server-sent events. The last one, `response.completed` or `response.incomplete`, carries the whole response with `platform`. A stream that fails after its first event ends with `error` and `response.failed`.',
+      'With `stream: true`, server-sent events. The last event, `response.completed` or `response.incomplete`, contains the complete response with `platform`. A stream that fails after its first event ends with `error` and `response.failed`.',
     get example() {
       return exampleStream(eventsFor(simple()), 'Hello!');
     },
@@ -47,7 +47,7 @@ chat completions. Send reasoning items back unchanged: the model that wrote them
   errorField: 'input[0].content',
 };
 
-/** OpenAI's Responses. */
+/** The surface for OpenAI's Responses. */
 export const openaiResponses: Surface = {
   name: OPENAI_RESPONSES,
   operation: 'chat',
@@ -63,21 +63,21 @@ export const openaiResponses: Surface = {
     };
   },
   json() {
-    throw new Error('an answer repeats its request: `read` makes its writer');
+    throw new Error('an answer repeats its request, so `read` must create its writer');
   },
   warmUp,
   dialogue: () => new ResponsesDialogue(),
   errorBody,
 };
 
-/** Returns the body of an error: OpenAI's, or an upstream's own words on a request that went out as it came. */
+/** Returns the body of an error: OpenAI's form, or the provider's own error body if the request was passed on unchanged. */
 function errorBody(error: SignalboxError): object {
   const { original } = error.info;
   return original?.dialect === OPENAI_RESPONSES ? original.body : openaiError(error);
 }
 
 /**
- * Reads a frame that asks for no answer: Codex announces its instructions and tools like that.
+ * Reads a frame that requires no answer. Codex announces its instructions and tools with such a frame.
  * @returns null for any other request
  * @throws SignalboxError for the field at fault
  */

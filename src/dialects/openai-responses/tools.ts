@@ -13,25 +13,25 @@ import {
 
 type StatedChoice = ResponsesRequest['tool_choice'];
 
-/** A tool as the caller's dialect calls it. */
+/** A tool as the caller's dialect names it. */
 export interface CalledTool {
   readonly type: 'function' | 'custom';
   readonly name: string;
   readonly namespace: string | null;
 }
 
-/** The tools of a request: the neutral ones, and those that only this dialect can say. */
+/** The tools of a request: tools with a neutral form, and tools that only this dialect can express. */
 export interface ToolTable {
   readonly tools: readonly ToolDefinition[];
   readonly native: readonly NativeTool[];
-  /** The caller's tool by its neutral name. */
+  /** The caller's tools by their neutral names. */
   readonly called: ReadonlyMap<string, CalledTool>;
 }
 
 const OF_FUNCTION: readonly string[] = ['type', 'name', 'description', 'parameters', 'strict'];
 const OF_CUSTOM: readonly string[] = ['type', 'name', 'description', 'format'];
 
-/** The one argument of a custom tool where it is offered as a function. */
+/** The name of the only argument of a custom tool that is offered as a function. */
 export const CUSTOM_ARGUMENT = 'input';
 const CUSTOM_PARAMETERS = {
   type: 'object',
@@ -42,7 +42,7 @@ const CUSTOM_PARAMETERS = {
 
 const NO_TABLE: ToolTable = { tools: [], native: [], called: new Map() };
 
-/** @param usesMax the most uses of tools that OpenAI runs; null for any number */
+/** @param usesMax the maximum number of uses of tools that OpenAI runs; null for no limit */
 export function toolTable(list: ResponsesRequest['tools'], usesMax: number | null = null): ToolTable {
   if (!list || list.length === 0) return NO_TABLE;
   const tools: ToolDefinition[] = [];
@@ -65,10 +65,10 @@ export function toolTable(list: ResponsesRequest['tools'], usesMax: number | nul
   return { tools, native, called };
 }
 
-/** Kinds of tools whose calls come back to the caller. */
+/** Kinds of tools that the caller runs. */
 const OWN_KINDS: ReadonlySet<unknown> = new Set(['function', 'custom']);
 
-/** Adds the tools that items of the input add to those of the request, but for the caller's own: `additional_tools` does. */
+/** Adds the tools that items of the input add to the request, except the caller's own, which `additional_tools` adds. */
 export function addToolsOfInput(input: ResponsesRequest['input'], usesMax: number | null, native: NativeTool[]): void {
   if (typeof input === 'string') return;
   for (let i = 0; i < input.length; i++) {
@@ -88,7 +88,7 @@ function addNative(list: readonly unknown[], at: OriginalPath, usesMax: number |
 
 const NO_NAMES: ReadonlyMap<string, number> = new Map();
 
-/** How many tools have a name, over all namespaces. */
+/** Returns how many tools have each name, in all namespaces together. */
 function namesIn(list: readonly ResponsesTool[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const tool of list.flatMap((one): readonly ResponsesTool[] => (one.type === 'namespace' ? one.tools : [one]))) {
@@ -98,13 +98,13 @@ function namesIn(list: readonly ResponsesTool[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** A name of its own for each tool: other dialects have no namespaces. */
+/** Returns a unique name for each tool, because other dialects have no namespaces. */
 const neutralName = (name: string, namespace: string | null, taken: ReadonlyMap<string, number>): string =>
   namespace === null || (taken.get(name) ?? 0) <= 1 ? name : longName(name, namespace);
 
 const longName = (name: string, namespace: string): string => `${namespace}__${name}`;
 
-/** The neutral name of a tool that an earlier call names. The tool itself may no longer be offered. */
+/** Returns the neutral name of a tool that an earlier call names. The request may no longer offer the tool itself. */
 export function nameOfCall({ called }: ToolTable, name: string, namespace: string | null): string {
   const names = namespace === null ? [name] : [name, longName(name, namespace)];
   const isNamed = (neutral: string): boolean => {
@@ -139,7 +139,7 @@ function functionOfCustom(tool: CustomTool, name: string, at: OriginalPath): Too
   };
 }
 
-/** A model that is not held to a grammar can still follow it. */
+/** Describes the grammar in the argument's description, because a model can follow a grammar even if nothing enforces it. */
 function grammarOf({ format }: CustomTool): string {
   const { definition, syntax }: Members = format ?? {};
   if (typeof definition !== 'string') return '';
@@ -147,17 +147,17 @@ function grammarOf({ format }: CustomTool): string {
   return `\`${CUSTOM_ARGUMENT}\` must follow this grammar${named}:\n${definition}`;
 }
 
-/** The tools of a request that may be called, and the places of the caller's others. */
+/** The tools of a request that may be called, and the paths of the caller's other tools. */
 interface OfferedTools {
   readonly tools: readonly ToolDefinition[];
   readonly native: readonly NativeTool[];
   readonly leftOut: readonly OriginalPath[];
 }
 
-/** Whether a tool stands in the list itself, from which it can be taken out. */
+/** Whether a tool is directly in the list, so that it can be removed from the list. */
 const isListed = ({ at }: NativeTool): boolean => at.length === 2;
 
-/** Parts the tools by `tool_choice`: not every service can be given tools that it must leave alone. */
+/** Separates the tools according to `tool_choice`, because not every provider can be told to ignore some tools. */
 export function offeredTools(choice: StatedChoice, table: ToolTable): OfferedTools {
   if (!isAllowedTools(choice)) return { ...table, leftOut: [] };
   const names = new Set<string>();
@@ -185,7 +185,7 @@ export function offeredTools(choice: StatedChoice, table: ToolTable): OfferedToo
 
 const keyOf = (name: unknown, namespace: unknown): string => JSON.stringify([namespace ?? null, name]);
 
-/** The choice of tools. One that only this dialect can say is added to the native tools. */
+/** Returns the tool choice. A choice that only this dialect can express is added to the native tools. */
 export function choiceOf(choice: StatedChoice, table: ToolTable, native: NativeTool[]): ToolChoice | undefined {
   if (choice === undefined || typeof choice === 'string') return choice;
   if (isAllowedTools(choice)) return choice.mode ?? 'auto';

@@ -1,9 +1,9 @@
 import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 
-/** The last event of a good answer, which bears the whole `response`. */
+/** The types of the last event of a successful answer, which contains the complete `response`. */
 export const WHOLE_EVENTS: readonly unknown[] = ['response.completed', 'response.incomplete'];
 
-/** Returns the whole response that an event bears; null for any other event. */
+/** Returns the complete response that an event contains; null for any other event. */
 export const wholeResponse = ({ type, response }: Members): Members | null =>
   WHOLE_EVENTS.includes(type) && isObject(response) ? response : null;

@@ -12,7 +12,7 @@ import { completedAt, IN_PROGRESS, type ResponseState, ResponseText, usageBody }
 import { type CalledTool, toolTable } from './tools.ts';
 import { WHOLE_EVENTS } from './whole-response.ts';
 
-/** The state of a response at its end. */
+/** Returns the state of a response at its end. */
 function endOf(identity: AnswerIdentity, receipt: Receipt, items: OutputItems): ResponseState {
   const reason = INCOMPLETE.get(items.finish) ?? null;
   return {
@@ -26,7 +26,7 @@ function endOf(identity: AnswerIdentity, receipt: Receipt, items: OutputItems): 
   };
 }
 
-/** Finish reasons of answers that are not whole. */
+/** The finish reasons of incomplete answers. */
 const INCOMPLETE: ReadonlyMap<string, string> = new Map([
   ['length', 'max_output_tokens'],
   ['content_filter', 'content_filter'],
@@ -34,14 +34,14 @@ const INCOMPLETE: ReadonlyMap<string, string> = new Map([
 
 const NONE: ReadonlyMap<string, CalledTool> = new Map();
 
-/** The tools that are not called by their own names alone. */
+/** Returns the tools whose neutral name differs from the caller's name. */
 function calledIn({ tools = [] }: ResponsesRequest): ReadonlyMap<string, CalledTool> {
   return tools.every(({ type }) => type === 'function') ? NONE : toolTable(tools).called;
 }
 
-/** Gathers the parts of an answer into one `response`. */
+/** Combines the parts of an answer into one `response`. */
 export class ResponseWriter implements AnswerWriter {
-  /** The answer as its service sent it; null for one that is translated. */
+  /** The answer as its provider sent it; null if it is translated. */
   #passed: PassedResponse | null = null;
   readonly #identity: AnswerIdentity;
   readonly #response: ResponseText;
@@ -75,16 +75,16 @@ export class ResponseWriter implements AnswerWriter {
   }
 }
 
-/** A body as the last event of a stream, which bears the same. */
+/** Converts a body to the last event of a stream, which contains the same response. */
 const asEvent = (part: PassedPart): PassedPart =>
   part.event.object === 'response' ? { ...part, event: { type: WHOLE_EVENTS[0], response: part.event } } : part;
 
-/** Parts → events. The last one bears `platform`. */
+/** Converts parts to events. The last event contains `platform`. */
 class ResponseEventWriter implements EventWriter {
   readonly #identity: AnswerIdentity;
   readonly #response: ResponseText;
   readonly #items: OutputItems;
-  /** The events of an answer that goes out as it came; null for one that is translated. */
+  /** The events of an answer that is passed on unchanged; null if it is translated. */
   #passed: PassedResponse | null = null;
   #sequence = 0;
   #text = '';
@@ -101,7 +101,7 @@ class ResponseEventWriter implements EventWriter {
 
   write(parts: readonly StreamPart[]): string {
     for (const part of parts) {
-      // A whole body in place of a stream is written as the events of what was read from it.
+      // If the provider sends one body instead of a stream, the events are written from the parts that were read from it.
       if (part.type !== 'passthrough' || part.event.object === 'response') continue;
       this.#passed ??= new PassedResponse((type, json) => this.#add(type, json), this.#identity.mayBeCut ?? true);
       this.#passed.add(part);
@@ -125,7 +125,7 @@ class ResponseEventWriter implements EventWriter {
     return this.#taken();
   }
 
-  /** An `error` for clients that raise one, and the end as `response.failed`. Items that are not finished are left out. */
+  /** Returns an `error` event for clients that raise it, and the end as `response.failed`. Unfinished items are left out. */
   error(error: SignalboxError, platform: Receipt['platform'] | null): string {
     const { code, message, type, param } = errorBody(error).error;
     if (this.#passed) {
@@ -133,7 +133,7 @@ class ResponseEventWriter implements EventWriter {
       return this.#taken();
     }
     this.#begin();
-    // OpenAI's own clients read the members of the event, those of Open Responses the object in it.
+    // OpenAI's own clients read the members of the event; clients of Open Responses read the object in it.
     const flat = JSON.stringify({ code, message, param, error: { type, code, message, param } });
     this.#emit('error', flat.slice(1, -1));
     const state: ResponseState = {
