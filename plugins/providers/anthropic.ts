@@ -16,7 +16,7 @@ import { OWN_DIALECT, passRequest } from './anthropic/passthrough.ts';
 import { buildRequest, HEADERS } from './anthropic/request.ts';
 import { type Json, numberOf, objectOf, objectsIn, parseJson, textOf, tokensOf } from './json.ts';
 
-/** Anthropic's Messages API, and servers that speak it. */
+/** Anthropic's Messages API, and servers that implement it. */
 export const anthropic = defineProvider({
   contract: 2,
   name: 'anthropic',
@@ -26,12 +26,12 @@ export const anthropic = defineProvider({
       prompt_cache: Type.Union([Type.Literal('auto'), Type.Literal('by_caller')], {
         default: 'auto',
         description:
-          '`auto` caches prompts with tools or earlier answers; `by_caller` only those with `cache_control`.',
+          '`auto` caches prompts with tools or earlier answers. `by_caller` caches only prompts with `cache_control`.',
       }),
       threads: Type.Boolean({
         default: false,
         description:
-          'Whether the service keeps histories for callers (`thread`), as Anthropic’s own does. A server that skips the field would lose them in silence.',
+          'Whether the service keeps histories for callers (`thread`), as Anthropic’s own service does. A server that ignores the field would silently lose them.',
       }),
     },
     { additionalProperties: false, description: "Anthropic's Messages API." },
@@ -41,7 +41,7 @@ export const anthropic = defineProvider({
       baseUrl: 'https://api.anthropic.com/v1',
       apiKeyEnv: 'ANTHROPIC_API_KEY',
       passthrough: ['top_k', 'thinking', 'cache_control'],
-      // The minimum is 512 to 4,096 tokens, by model.
+      // The minimum is 512 to 4,096 tokens, depending on the model.
       cache: { ttlS: 300, tokensMin: 1_024 },
     },
   },
@@ -56,7 +56,7 @@ export const anthropic = defineProvider({
       frames: 'sse',
       auth: { header: 'x-api-key', prefix: '' },
       lacks,
-      // The API refuses blank ones.
+      // The API rejects blank stop sequences.
       takesStops: (stops) => stops.every((stop) => stop.trim() !== ''),
       passes: () => (settings.threads ? ['anthropic_messages', 'threads'] : ['anthropic_messages']),
       request,
@@ -88,18 +88,18 @@ function lacks(model: ModelTraits, upstream: string): readonly Capability[] {
   if (rules.noForcedTools) lacking.push('forced_tools');
   if (rules.noForcedToolsWithThinking) lacking.push('forced_tools_with_thinking');
   if (rules.endsWithUser) lacking.push('continuation');
-  // Temperatures end at 1. Models that accept none have every temperature dropped.
+  // The highest temperature is 1. For models that accept no temperature, every temperature is dropped.
   if (model.acceptsTemperature && !rules.fixedSampling) lacking.push('high_temperature');
   return lacking;
 }
 
-/** The fields of a message that are about its answer: counting takes none of them. */
+/** The fields of a message request that concern its answer. Counting accepts none of them. */
 const OF_ANSWERS = ['max_tokens', 'stream', 'metadata', 'stop_sequences', 'temperature', 'top_p', 'top_k'] as const;
 
-/** Anthropic calls its counts estimates that may differ from the bill by a small amount, and does not say by how much. */
+/** Anthropic says that its counts are estimates which may differ from the bill by a small amount. It does not say by how much. */
 const MARGIN: CountMargin = { tokens: 256, share: 0.05 };
 
-/** Makes `POST /messages/count_tokens` of the request for an answer. */
+/** Builds `POST /messages/count_tokens` from the request for an answer. */
 function countRequest(made: BuiltRequest): BuiltRequest {
   if ('kind' in made) return made;
   const body: Record<string, unknown> = { ...objectOf(parseJson(made.body)) };
@@ -109,7 +109,9 @@ function countRequest(made: BuiltRequest): BuiltRequest {
 
 const readCount = (body: string): number | null => numberOf(objectOf(parseJson(body)).input_tokens) ?? null;
 
-/** `GET /models`: types of @anthropic-ai/sdk 1.12.0. The limits and abilities are null on servers that do not state them. */
+/**
+ * Reads `GET /models`, according to the types of @anthropic-ai/sdk 1.12.0. Limits and abilities are null on servers that do not state them.
+ */
 const modelList: ModelListAdapter = {
   headers: HEADERS,
   path: (after) => `/models?limit=1000${after === null ? '' : `&after_id=${encodeURIComponent(after)}`}`,
@@ -128,7 +130,7 @@ function readModel({ id, created_at, max_input_tokens, max_tokens, capabilities,
     contextWindow: tokensOf(max_input_tokens),
     maxOutput: tokensOf(max_tokens),
     capabilities: capabilities ? capabilitiesOf(objectOf(capabilities)) : undefined,
-    // An epoch where the day is unknown.
+    // A date in 1970 means that the release day is unknown.
     released: released > '2000' ? released : undefined,
     unfit: lifecycle === 'retired' ? 'retired' : undefined,
   };
@@ -136,7 +138,7 @@ function readModel({ id, created_at, max_input_tokens, max_tokens, capabilities,
 
 function capabilitiesOf(stated: Json): Capability[] {
   const has = (name: string) => objectOf(stated[name]).supported === true;
-  // Every Claude calls tools, which the list does not say.
+  // Every Claude model calls tools, although the list does not say it.
   const named = ABILITIES.flatMap(([name, capability]) => (has(name) ? [capability] : []));
   return ['tools', ...named];
 }

@@ -1,15 +1,15 @@
 import { beyondLimits, type Members, type ToolCallPart, type Turn } from 'signalbox/plugin';
 import { isObject, listOf, parseJson, textOf } from './json.ts';
 
-/** The calls of an assistant's turn. */
+/** Returns the calls of an assistant's turn. */
 export const callsIn = ({ parts }: Turn): readonly ToolCallPart[] => parts.filter((part) => part.type === 'tool-call');
 
-/** The most JSON values of a call's arguments: more would delay other requests. */
+/** The maximum number of JSON values in a call's arguments. More would delay other requests. */
 const VALUES_MAX = 100_000;
 
 /**
- * A call's arguments as an object. Other text (a model's mistake, a call that broke off), or one nested too deep to
- * serialize, is wrapped, so that an invalid call in the history does not end the conversation.
+ * Returns a call's arguments as an object. Other text, such as a model's mistake or an incomplete call, and deeply nested JSON are wrapped
+ * in an object, so that an invalid call in the history does not end the conversation.
  */
 export function argumentsOf(text: string): Members {
   if (text.trim() === '') return {};
@@ -17,7 +17,7 @@ export function argumentsOf(text: string): Members {
   return isObject(args) ? args : { arguments: text };
 }
 
-/** Converts older `function_call` and `function` messages of OpenAI's dialect to tool calls: most services support no others. */
+/** Converts older `function_call` and `function` messages of OpenAI's dialect to tool calls, because most providers support only these. */
 export function withToolCalls(message: Members): Members {
   const isResult = message.role === 'function';
   if (!isResult && !isObject(message.function_call)) return message;
@@ -32,15 +32,15 @@ export function withToolCalls(message: Members): Members {
   return { ...rest, tool_calls: [...listOf(message.tool_calls), call] };
 }
 
-/** An older call has no ID: its function's name replaces it. */
+/** Returns an ID for an older call, which has none, made from the name of its function. */
 const olderId = (name: string): string => `function_${name}`;
 
-/** Makes call IDs unique, because callers repeat theirs. Deterministic. */
+/** Makes call IDs unique, because callers repeat them. Deterministic. */
 export class UniqueIds {
   readonly #counts = new Map<string, number>();
   readonly #taken = new Set<string>();
 
-  /** Returns the ID, with a number appended if it is taken. */
+  /** Returns the ID, with a number appended if the ID is already used. */
   next(id: string): string {
     let own: string;
     do {

@@ -26,7 +26,7 @@ export const gemini = defineProvider({
       baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
       apiKeyEnv: 'GEMINI_API_KEY',
       passthrough: ['safetySettings'],
-      // Implicit caching, from 4,096 tokens with current models, for an undocumented time: minutes at least.
+      // The cache is implicit, starts at 4,096 tokens with current models, and lasts for an undocumented time of at least minutes.
       cache: { ttlS: 300, tokensMin: 4_096 },
     },
   },
@@ -48,22 +48,24 @@ export const gemini = defineProvider({
   }),
 });
 
-/** Capabilities of no model. Penalties have a field, which every model since Gemini 2.0 refuses. */
+/** Capabilities that no model has. There is a field for penalties, but every model since Gemini 2.0 rejects it. */
 const UNSUPPORTED: readonly Capability[] = ['logit_bias', 'penalties', 'single_tool_calls', 'file_ids'];
 
 function lacks(upstream: string): readonly Capability[] {
   const lacking = [...UNSUPPORTED];
   if (!isFrom(upstream, 2, 5)) lacking.push('image_urls');
-  // Later models give one candidate.
+  // Models from Gemini 3 on return only one candidate.
   lacking.push(isFrom(upstream, 3) ? 'choices' : 'json_with_tools');
   if (hasFixedSampling(upstream)) lacking.push('continuation');
   return lacking;
 }
 
-/** Google does not say how near its counts are to the bill. */
+/** Google does not say how closely its counts match the bill. */
 const MARGIN: CountMargin = { tokens: 256, share: 0.05 };
 
-/** Builds `POST /models/…:countTokens` (ai.google.dev/api/tokens): tools and the system instruction count only within a whole request. */
+/**
+ * Builds `POST /models/…:countTokens` (ai.google.dev/api/tokens). Tools and the system instruction are only counted within a whole request.
+ */
 function countRequest(call: ProviderCall): BuiltRequest {
   const made = buildRequest(call);
   if ('kind' in made) return made;
@@ -74,7 +76,7 @@ function countRequest(call: ProviderCall): BuiltRequest {
 
 const readCount = (body: string): number | null => numberOf(objectOf(parseJson(body)).totalTokens) ?? null;
 
-/** `GET /models` (ai.google.dev/api/models). It states limits, and of abilities only whether a model thinks. */
+/** Reads `GET /models` (ai.google.dev/api/models). It states limits, but of the abilities only whether a model thinks. */
 const modelList: ModelListAdapter = {
   headers: {},
   path: (after) => `/models?pageSize=1000${after === null ? '' : `&pageToken=${encodeURIComponent(after)}`}`,

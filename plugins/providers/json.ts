@@ -1,21 +1,21 @@
 import { isObject, listOf, objectOf, objectsIn, parseJson, referenced, textOf } from 'signalbox/plugin';
 
-/** A JSON object from an upstream, whose members are unchecked. */
+/** A JSON object from an upstream, whose members are not checked. */
 export type Json = Readonly<Record<string, unknown>>;
 
 export { isObject, listOf, objectOf, objectsIn, parseJson, referenced, textOf };
 
-/** The value if it is a number. */
+/** Returns the value if it is a number. */
 export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** The value if it is a whole number of tokens. */
+/** Returns the value if it is a whole number of tokens. */
 export const tokensOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 
 /**
- * Translates each object of a list, and leaves other values out. Returns the same list where nothing changes.
+ * Translates each object of a list, and leaves other values out. Returns the same list if nothing changes.
  * @param translate returns null to leave an object out
  */
 export function mapObjects(
@@ -32,6 +32,6 @@ export function mapObjects(
   return changed ?? objects;
 }
 
-/** The index of a choice or item; 0 for an invalid one. */
+/** Returns the index of a choice or item; 0 for an invalid one. */
 export const indexOf = (value: unknown): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0;

@@ -1,4 +1,4 @@
-/** Makes a table from the names of each meaning. */
+/** Creates a table that maps each name to its meaning, from lists of the names of each meaning. */
 export const meaningsOf = <Meaning, Name = string>(
   groups: readonly (readonly [Meaning, readonly Name[]])[],
 ): ReadonlyMap<Name, Meaning> =>

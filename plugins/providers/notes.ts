@@ -8,10 +8,10 @@ import {
 } from 'signalbox/plugin';
 import { isObject, type Json, objectOf } from './json.ts';
 
-/** Notes of one translation: the dropped fields, and the first field that makes it impossible. */
+/** The notes of one translation: the dropped fields, and the first field that makes the translation impossible. */
 export class Notes {
   readonly #dropped = new Set<string>();
-  /** Why the request cannot be translated; empty while it can. */
+  /** The reason why the request cannot be translated; '' if it can. */
   refusal = '';
 
   get dropped(): readonly string[] {
@@ -23,27 +23,27 @@ export class Notes {
     this.#dropped.add(field);
   }
 
-  /** Returns a setting as it is sent: undefined, and dropped, where the model takes none. */
+  /** Returns the value of a setting to send. If the model does not accept the setting, it is noted as dropped and undefined is returned. */
   sent<Value>(field: string, value: Value, isTaken: boolean): Value | undefined {
     if (isTaken) return value;
     if (value != null) this.drop(field);
     return undefined;
   }
 
-  /** @returns nothing, in place of the refused part */
+  /** @returns an empty list, which replaces the rejected part */
   refuse(field: string, why: string): never[] {
     this.refusal ||= `${field} ${why}`;
     return [];
   }
 }
 
-/** The schema for an answer, with its description inside: these dialects have no separate field for it. */
+/** Returns the schema of an answer with its description inside, because these dialects have no separate field for it. */
 export function answerSchema({ schema, description, valueAt }: AnswerFormat, notes: Notes): Json | undefined {
   if (!schema && description) notes.drop(`${pathText(valueAt)}.description`);
   return schema && description ? { description, ...schema } : schema;
 }
 
-/** The object of a tool that bears a `cache_control`, with its path; some clients put the hint inside `function`. */
+/** Returns the object of a tool that contains a `cache_control`, with its path. Some clients put the hint inside `function`. */
 export function hintsOfTool(request: ModelRequest, { at, valueAt }: ToolDefinition): { owner: Json; path: string }[] {
   return [at, valueAt].flatMap((place: OriginalPath) => {
     const owner = request.originalAt(place);
@@ -55,8 +55,8 @@ export function hintsOfTool(request: ModelRequest, { at, valueAt }: ToolDefiniti
 const READ: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning_details', 'extra_content']);
 
 /**
- * The members of turns, parts and tools that have no neutral name, by path: a translation loses them. Empty for a request in
- * OpenAI's chat dialect, whose clients send back what they got.
+ * Returns the paths of members of turns, parts and tools that have no neutral name, because a translation loses them. It is empty for a
+ * request in OpenAI's chat dialect, whose clients send received members back.
  * @param alsoRead further members that the translation reads
  */
 export function unnamedMembers(request: ModelRequest, alsoRead: readonly string[] = []): readonly string[] {
@@ -70,7 +70,7 @@ export function unnamedMembers(request: ModelRequest, alsoRead: readonly string[
       for (const name in extras) if (isLost(extras, name)) paths.add(pathText([...at, name]));
       return;
     }
-    // One turn of several items has the members of all.
+    // A turn that was made from several items has the members of all of them.
     for (const place of [at, ...alsoAt]) {
       const item = objectOf(request.originalAt(place));
       for (const name in item) {

@@ -3,7 +3,7 @@ import { chatCompletions } from './openai-compatible/dialect.ts';
 import { presets } from './openai-compatible/presets.ts';
 import { DialectSettings } from './openai-compatible/settings.ts';
 
-/** Any server that speaks OpenAI's chat-completions dialect: vLLM, Ollama, and most providers. */
+/** Any server that implements OpenAI's chat completions: vLLM, Ollama, and most providers. */
 export const openaiCompatible = defineProvider({
   contract: 2,
   name: 'openai-compatible',

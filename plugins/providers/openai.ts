@@ -11,7 +11,7 @@ import { PLAIN } from './openai-compatible/settings.ts';
 // developers.openai.com/api/docs/guides/prompt-caching; `prompt_cache_options` in the types of openai 7.55.0.
 const PASSED = ['verbosity', 'prompt_cache_key', 'safety_identifier'];
 
-/** What OpenAI's own API has differently from the servers that copied it. */
+/** The settings in which OpenAI's own API differs from the servers that copied it. */
 const OPENAI = {
   max_tokens_field: 'max_completion_tokens',
   developer_role: 'developer',
@@ -19,7 +19,7 @@ const OPENAI = {
   embeddings_as: 'base64',
 } as const;
 
-/** OpenAI's models, by chat completions and Responses, with the rules of reasoning models. */
+/** OpenAI's models through chat completions and Responses, with the rules of reasoning models. */
 export const openai = defineProvider({
   contract: 2,
   name: 'openai',
@@ -32,7 +32,7 @@ export const openai = defineProvider({
       passthrough: PASSED,
       cache: { ttlS: 1_800, tokensMin: 1_024 },
     },
-    // @ai-sdk/azure 3.0.128: `https://{resource}.openai.azure.com/openai/v1`, with the models of the resource's deployments.
+    // @ai-sdk/azure 3.0.128: `https://{resource}.openai.azure.com/openai/v1`, with the models that the resource has deployed.
     'azure-openai': {
       baseUrlEnv: 'AZURE_OPENAI_BASE_URL',
       basePath: '/openai/v1',
@@ -53,7 +53,7 @@ export const openai = defineProvider({
         ...(model.capabilities.includes('reasoning') ? reasoningModelLacks(upstream) : []),
       ],
       request: (call) => requestOf(call, dialect, settings),
-      // Azure lists what could be deployed, not the deployments.
+      // Azure lists the models that could be deployed, not the deployments.
       modelList: settings.service === 'azure' ? undefined : chat.modelList,
       passes: () => ['openai_responses'],
       reply: (body, passthrough) => readReply(body, format, passthrough),

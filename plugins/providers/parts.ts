@@ -1,32 +1,32 @@
 import type { StreamPart, UnreadOutput, Usage } from 'signalbox/plugin';
 import type { Json } from './json.ts';
 
-/** The failure of an answer that violates its dialect. */
+/** Returns the failure of an answer that violates its dialect. */
 export function malformed(message: string): StreamPart {
   return { type: 'failure', failure: { kind: 'malformed', message } };
 }
 
-/** What an event bears beside its content in other parts. */
+/** What an event contains in addition to the content in other parts. */
 interface EventNotes {
   readonly unread?: UnreadOutput;
   readonly usage?: Usage;
 }
 
 /**
- * An event that goes out as it came.
- * @param json the event as its service wrote it. Over several lines it does not fit an event of the way out, and is written anew
+ * Returns an event that is passed on unchanged.
+ * @param json the event as its provider wrote it. If it has several lines, it cannot be sent as one event, so it is written again
  */
 export function passedEvent(event: Json, json: string, { unread, usage }: EventNotes): StreamPart {
   const isLine = json !== '' && !json.includes('\n');
   return { type: 'passthrough', choice: 0, event, json: isLine ? json : undefined, unread, usage };
 }
 
-/** Output that only is counted, of an answer that is translated. Returns no part for none. */
+/** Returns a part with output that is only counted, for an answer that is translated; no part if there is no such output. */
 export const unreadParts = (unread: UnreadOutput | undefined, choice = 0): readonly StreamPart[] =>
   unread ? [{ type: 'unread', choice, unread }] : NOTHING;
 const NOTHING: readonly StreamPart[] = [];
 
-/** Adds the usage of an unstreamed answer: before a failure, which ends reading, because usage is billed anyway. */
+/** Adds the usage of an unstreamed answer. It comes before a failure, which ends reading, because the usage is billed anyway. */
 export function addUsage(usage: Usage | null, parts: StreamPart[]): void {
   if (!usage) return;
   const failed = parts.findIndex(isFailure);

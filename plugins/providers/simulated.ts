@@ -12,15 +12,15 @@ import { answerOf, type SimulatedAnswer } from './simulated/answer.ts';
 import { embed } from './simulated/embeddings.ts';
 import { estimateUsage, fitTokens } from './simulated/tokens.ts';
 
-/** Characters of a streamed piece: about a token. */
+/** The number of characters of a streamed piece, which is about one token. */
 const PIECE = 4;
 
-/** It writes nothing that is not read, a piece at a time. */
+/** A simulated answer is written piece by piece, and only while it is read. */
 const STOPS: AbortBilling = { bills: 'stops', reports: 'each', marginTokens: 16, marginMs: 100 };
 
 /**
- * Models that answer in this process, without a provider: for a first try, demonstrations and tests. Deterministic, at
- * the catalog's speed.
+ * Models that answer in this process, without a provider: for a first try, demonstrations and tests. Deterministic, at the speed that the
+ * catalog states.
  */
 export const simulated = defineProvider({
   contract: 2,
@@ -41,7 +41,7 @@ export const simulated = defineProvider({
   }),
 });
 
-/** Fields of a dialect alone are ignored. */
+/** Fields that only one dialect has are ignored. */
 const PASSED: readonly Capability[] = ['anthropic_messages', 'openai_responses'];
 
 /** Fields that a simulated answer ignores. */
@@ -58,7 +58,7 @@ const IGNORED = [
 const dropped = ({ request: { settings, names } }: ProviderCall): readonly string[] =>
   IGNORED.flatMap((name) => (settings[name] === undefined ? [] : [names[name]]));
 
-/** A choice's text and how much of it was streamed. */
+/** The text of a choice, and how much of it was streamed. */
 interface ChoicePlayback {
   readonly answer: SimulatedAnswer;
   readonly text: string;
@@ -66,7 +66,7 @@ interface ChoicePlayback {
   at: number;
 }
 
-/** Streams all choices at once, a piece of each in turn, as a provider would. */
+/** Streams all choices in parallel, a piece of each in turn, as a provider would. */
 function* play(call: ProviderCall): Generator<StreamPart | Pause> {
   const playbacks = Array.from({ length: call.request.settings.choices ?? 1 }, (_, choice) => playback(call, choice));
   yield { type: 'pause', ms: call.model.ttftMs };
@@ -85,7 +85,7 @@ function* play(call: ProviderCall): Generator<StreamPart | Pause> {
     for (const [choice, each] of playbacks.entries()) {
       if (each.at < each.text.length) yield nextPiece(each, choice);
     }
-    // As services do that report with each event: an answer that is ended early is billed by its last report.
+    // Like some providers, it reports the usage with each event. An answer that is ended early is billed by its last report.
     const written = playbacks.reduce((sum, each) => sum + Math.min(each.at, each.text.length), 0);
     yield { type: 'usage', usage: { ...usage, outputTokens: Math.ceil((usage.outputTokens * written) / length) } };
   }
@@ -104,7 +104,7 @@ function playback(call: ProviderCall, choice: number): ChoicePlayback {
 
 function nextPiece(playback: ChoicePlayback, choice: number): StreamPart {
   let end = playback.at + PIECE;
-  // Does not split a surrogate pair.
+  // A surrogate pair must not be split.
   if (/[\uD800-\uDBFF]/.test(playback.text.charAt(end - 1))) end++;
   const text = playback.text.slice(playback.at, end);
   playback.at = end;

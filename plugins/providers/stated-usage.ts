@@ -2,17 +2,17 @@ import type { Usage } from 'signalbox/plugin';
 import { isObject, type Json } from './json.ts';
 
 const FIGURE = /_(?:tokens|requests)$/;
-/** More than any request can have. */
+/** A figure that no request can reach. */
 const FIGURE_MAX = 1_000_000_000;
 
 const isCount = (value: unknown): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= FIGURE_MAX;
 
-/** JSON has no infinite number: one such as 1e999 would go out as null. */
+/** Whether a figure is invalid. JSON has no infinite numbers: 1e999 would be sent to the caller as null. */
 const isOdd = (name: string, value: unknown): boolean =>
   FIGURE.test(name) ? value != null && !isCount(value) : typeof value === 'number' && !Number.isFinite(value);
 
-/** Whether a figure of a `usage` object is no count: a client would choke on it, or add it up. */
+/** Whether a figure of a `usage` object is not a valid count. A client could crash on it, or add it up. */
 function hasOddFigure(usage: Json): boolean {
   for (const name in usage) {
     const value = usage[name];
@@ -21,18 +21,18 @@ function hasOddFigure(usage: Json): boolean {
   return false;
 }
 
-/** The figures that a dialect promises its clients. */
+/** The figures that clients of a dialect rely on. */
 interface PromisedFigures {
-  /** Figures that must be there. */
+  /** Figures that must be present. */
   readonly required: readonly string[];
   /** Figures that may be absent, but not null. */
   readonly optional?: readonly string[];
 }
 
 /**
- * Returns the usage so far as the caller finds it in an event: one that cannot be true where a promised figure is missing or null, or
- * where any figure is no count, whether it is billed or not.
- * @param own the event's own object of usage
+ * Returns the usage so far as the caller sees it in an event. If a promised figure is missing or null, or any figure is not a valid count,
+ * it returns a usage that cannot be true.
+ * @param own the event's own usage object
  * @param read the usage so far, as it was read
  */
 export function statedUsage(own: unknown, read: Usage, { required, optional = [] }: PromisedFigures): Usage {

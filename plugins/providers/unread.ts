@@ -1,30 +1,30 @@
 import type { UnreadOutput } from 'signalbox/plugin';
 import { isObject } from './json.ts';
 
-/** Members that frame an event: no model wrote them. */
+/** Members that belong to the form of an event and not to the model's output. */
 const FRAME = /^(?:type|status|role|phase|object|model|obfuscation|logprobs|(?:\w+_)?id)$/;
 /** Members whose texts are base64: signatures, encrypted reasoning, files, images. */
 const STATE = /^(?:data|result|encrypted_\w+)$|signature$|Signature$|b64/;
 const BASE64 = /^[\w+/-]*={0,2}$/;
-/** Members with the arguments of a call, as an object or as its JSON. */
+/** Members with the arguments of a call, as an object or as JSON text. */
 const ARGUMENTS: ReadonlySet<string> = new Set(['input', 'arguments', 'action']);
 
-/** Gathers the output in values of a dialect. */
+/** Collects the output in values of a dialect. */
 export class OutputFound {
   readonly #known: string;
   #texts: string[] = [];
-  /** Characters of its texts. */
+  /** The number of characters of its texts. */
   chars = 0;
-  /** Characters of its state. */
+  /** The number of characters of its state. */
   stateChars = 0;
 
-  /** @param known a text that another part has: where it is repeated, it does not count */
+  /** @param known a text that another part contains; it does not count again where it is repeated */
   constructor(known = '') {
     this.#known = known;
   }
 
   /**
-   * Adds the texts in a value, shallow members first: streams send those in pieces.
+   * Adds the texts in a value, starting with the least nested members, because streams send those in pieces.
    * @param skipped members of the object itself that are left out
    */
   add(value: unknown, skipped?: ReadonlySet<string>): this {
@@ -56,8 +56,8 @@ export class OutputFound {
   }
 
   /**
-   * Returns what is found; undefined for nothing.
-   * @param chars only so many of the last characters of its texts
+   * Returns the output found; undefined for none.
+   * @param chars the maximum number of characters, counted from the end of its texts
    */
   last(chars = this.chars, stateChars = this.stateChars): UnreadOutput | undefined {
     if (chars === 0 && stateChars === 0) return undefined;
@@ -76,7 +76,7 @@ const hasMembers = (value: object): boolean => {
   return false;
 };
 
-/** Whether one of the parts has text, or a piece of a call. */
+/** Returns whether one of the parts contains text or a piece of a call. */
 export function areShown(parts: readonly { readonly type: string }[]): boolean {
   for (const { type } of parts) if (SHOWN.has(type)) return true;
   return false;

@@ -4,26 +4,26 @@ import { DEFAULTS, PATIENCE_MS_MAX, patience, qualityFloor, rawWeight, weigh } f
 interface Emphasis {
   readonly name: string;
   readonly description: string;
-  /** The default factor of the weight. */
+  /** The default factor for the weight. */
   readonly factor: number;
-  /** The strategy that still takes the options of 0.1. */
+  /** The name of the strategy that still accepts the options of version 0.1. */
   readonly formerly: string;
 }
 
-const OF_AUTO = 'Default: that of the selector `auto`.';
+const OF_AUTO = 'Default: the value of the selector `auto`.';
 
 const perToken = {
   ...patience(
-    'Shortens `patience_ms` for short answers: to this figure, in ms, times the expected output tokens and 100 for the start.',
+    'Reduces `patience_ms` for short answers to this time, in ms, multiplied by the expected output tokens plus 100 for the start.',
   ),
   default: 60,
-  // The longest patience, which shortens none.
+  // The maximum patience, which never reduces anything.
   formerDefault: PATIENCE_MS_MAX,
 };
 
 /**
- * A strategy that is `auto` with one weight multiplied. A selector inherits the options that it leaves out from `auto`, so
- * that by the weight law its choice never costs more (or is never slower) than the choice of `auto`.
+ * Creates a strategy that is `auto` with one weight multiplied. A selector inherits options that it does not set from `auto`. By the weight
+ * law its choice is therefore never more expensive (or never slower) than the choice of `auto`.
  */
 const emphasizing = (of: 'cost' | 'latency', { name, description, factor, formerly }: Emphasis) =>
   defineStrategy({
@@ -35,7 +35,7 @@ const emphasizing = (of: 'cost' | 'latency', { name, description, factor, former
           minimum: 1,
           maximum: 1_000_000,
           default: factor,
-          description: `How many times as much ${of} weighs as in the selector \`auto\`.`,
+          description: `How many times as much ${of} counts as in the selector \`auto\`.`,
         }),
         quality: Type.Optional(rawWeight(`How much quality counts. ${OF_AUTO}`)),
         cost: Type.Optional(rawWeight(`How much cost counts, before \`emphasis\`. ${OF_AUTO}`)),
@@ -59,18 +59,18 @@ const emphasizing = (of: 'cost' | 'latency', { name, description, factor, former
     },
   });
 
-/** On the same candidates it never costs more than `auto`. */
+/** Among the same candidates, its choice is never more expensive than the choice of `auto`. */
 export const autoCheap = emphasizing('cost', {
   name: 'auto-cheap',
-  description: 'The weights of `auto`, with more on cost: never dearer than `auto`.',
+  description: 'The weights of `auto` with more weight on cost: never more expensive than `auto`.',
   factor: 16,
   formerly: 'cheapest-within-margin',
 });
 
-/** On the same candidates it is never slower than `auto`. */
+/** Among the same candidates, its choice is never slower than the choice of `auto`. */
 export const autoFast = emphasizing('latency', {
   name: 'auto-fast',
-  description: 'The weights of `auto`, with more on latency: never slower than `auto`.',
+  description: 'The weights of `auto` with more weight on latency: never slower than `auto`.',
   factor: 12,
   formerly: 'fastest-within-margin',
 });

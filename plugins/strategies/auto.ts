@@ -2,14 +2,14 @@ import { defineStrategy, Type } from 'signalbox/plugin';
 import { DEFAULTS, FORMER_DEFAULTS, patience, qualityFloor, rawWeight, weigh } from './weights.ts';
 
 const weight = (of: 'quality' | 'cost' | 'latency') => ({
-  ...rawWeight(`How much ${of} counts against the other two.`),
+  ...rawWeight(`How much ${of} counts compared with the other two.`),
   default: DEFAULTS[of],
   formerDefault: FORMER_DEFAULTS[of],
 });
 
 /**
- * `U = w_q·Q − w_c·C/(v·C_ref) − w_l·L/T`: the operator's weights applied to quality, cost and latency.
- * Only the ratios of the weights count.
+ * `U = w_q·Q − w_c·C/(v·C_ref) − w_l·L/T`: the operator's weights applied to quality, cost and latency. Only the ratios of the weights
+ * matter.
  */
 export const auto = defineStrategy({
   name: 'auto',
@@ -20,13 +20,13 @@ export const auto = defineStrategy({
       cost: weight('cost'),
       latency: weight('latency'),
       patience_ms: {
-        ...patience('Wait, in ms, that weighs as much as a good answer.'),
+        ...patience('The wait, in ms, that weighs as much as a good answer.'),
         default: DEFAULTS.patience_ms,
         formerDefault: FORMER_DEFAULTS.patience_ms,
       },
       quality_floor: qualityFloor,
     },
-    { additionalProperties: false, description: 'Weighs quality, cost and latency by your own weights.' },
+    { additionalProperties: false, description: 'Balances quality, cost and latency according to your weights.' },
   ),
   prepare: (options) => weigh(options, { reason: 'balanced' }),
 });

@@ -1,19 +1,22 @@
 import { type Candidates, defineStrategy, Type } from 'signalbox/plugin';
 
-/** Orders the models that are good enough. */
+/** The criterion that orders the models that are good enough. */
 interface Criterion {
   readonly strategy: string;
   readonly description: string;
   /** The default margin. */
   readonly margin: number;
-  /** The amount that scores 1.5; it affects scores, not their order. */
+  /** Returns the amount that scores 1.5. It affects scores but not their order. */
   half(candidates: Candidates): number;
 }
 
-/** Keeps 0.9 − 0.08 from falling outside a margin of 0.08 by the last bit of a double. */
+/** In floating point, 0.9 − 0.08 can differ in its last bit, so the comparison with the margin needs a tolerance. */
 const SLACK = 1e-9;
 
-/** A strategy that scores models that are good enough in (1, 2] by `1 + half / (half + criterion)`, and the rest in [0, 1] by quality. */
+/**
+ * Creates a strategy that gives models that are good enough a score in (1, 2]: `1 + half / (half + criterion)`. The other models get their
+ * quality as a score in [0, 1].
+ */
 const withinMargin = (of: 'cost' | 'latency', { strategy, description, margin, half: halfOf }: Criterion) =>
   defineStrategy({
     name: strategy,
@@ -58,7 +61,7 @@ const withinMargin = (of: 'cost' | 'latency', { strategy, description, margin, h
     },
   });
 
-/** The cheapest of the models whose quality is within a margin of the best. */
+/** Chooses the cheapest of the models whose quality is within a margin of the best. */
 export const cheapestWithinMargin = withinMargin('cost', {
   strategy: 'cheapest-within-margin',
   description: 'The cheapest of the models that are good enough.',
@@ -66,10 +69,10 @@ export const cheapestWithinMargin = withinMargin('cost', {
   half: ({ costReference }) => costReference,
 });
 
-/** Latency that scores 1.5, in ms. */
+/** The latency in ms that scores 1.5. */
 const HALF_MS = 20_000;
 
-/** The fastest of the models whose quality is within a margin of the best. */
+/** Chooses the fastest of the models whose quality is within a margin of the best. */
 export const fastestWithinMargin = withinMargin('latency', {
   strategy: 'fastest-within-margin',
   description: 'The fastest of the models that are good enough.',

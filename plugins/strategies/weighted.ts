@@ -1,15 +1,15 @@
 import { type CallerWeights, defineStrategy, Type } from 'signalbox/plugin';
 import { DEFAULTS, flooredAt, qualityFloor } from './weights.ts';
 
-/** For requests without weights, which pin their model. */
+/** The weights for requests without weights, which name their model. */
 const EVEN: CallerWeights = { quality: 0.5, cost: 0.5 };
 
-/** The wait that weighs as much as a good answer, as with `auto`. */
+/** The wait in ms that weighs as much as a good answer, as with `auto`. */
 const PATIENCE_MS = DEFAULTS.patience_ms;
 
 /**
- * `U = w_q·Q − w_c·C/(v·C_ref) − w_l·L/T` with the caller's weights: another percentage point of quality is worth up to
- * `0.01·v·w_q/w_c` reference costs. Independent of the other candidates, so adding a model never reorders the rest.
+ * `U = w_q·Q − w_c·C/(v·C_ref) − w_l·L/T` with the caller's weights: another percentage point of quality is worth up to `0.01·v·w_q/w_c`
+ * reference costs. The score does not depend on the other candidates, so adding a model never reorders the rest.
  */
 export const weighted = defineStrategy({
   name: 'weighted',
@@ -18,7 +18,8 @@ export const weighted = defineStrategy({
     { quality_floor: qualityFloor },
     {
       additionalProperties: false,
-      description: "Weighs cost, quality and latency by the caller's weights, or cost and quality evenly.",
+      description:
+        "Balances cost, quality and latency according to the caller's weights, or cost and quality equally if the caller sends none.",
     },
   ),
   prepare: ({ quality_floor: floor }) => ({

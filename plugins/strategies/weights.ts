@@ -10,42 +10,42 @@ interface WeightOptions {
   readonly quality_floor?: number;
 }
 
-/** Weights of a policy that states none. */
+/** The weights if the policy states none. */
 export const DEFAULTS: WeightOptions = { quality: 0.8, cost: 0.15, latency: 0.05, patience_ms: 60_000 };
-/** The same in version 1 of the policy language. */
+/** The default weights in version 1 of the policy language. */
 export const FORMER_DEFAULTS: WeightOptions = { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 };
 
-/** Schema of one raw weight. */
+/** Returns the schema of one raw weight. */
 export const rawWeight = (description: string) => Type.Number({ minimum: 0, maximum: 1_000_000, description });
 
-/** A day. */
+/** A day, in ms. */
 export const PATIENCE_MS_MAX = 86_400_000;
 
-/** Schema of `patience_ms`. */
+/** Returns the schema of `patience_ms`. */
 export const patience = (description: string) =>
   Type.Number({ exclusiveMinimum: 0, maximum: PATIENCE_MS_MAX, description });
 
-/** Schema of the floor that every strategy takes. */
+/** The schema of the quality floor, which every strategy accepts. */
 export const qualityFloor = Type.Optional(
   Type.Number({
     minimum: 0,
     maximum: 1,
     description:
-      'Least expected quality, 0 to 1. If no model reaches it, the best is taken and `route_reason` ends in `:below-floor`.',
+      'The minimum expected quality, 0 to 1. If no model reaches it, the model with the best quality is chosen and `route_reason` ends in `:below-floor`.',
   }),
 );
 
-/** The start of an answer counts as so many tokens of patience. */
+/** The start of an answer counts like this many tokens when patience is calculated. */
 const START_TOKENS = 100;
 
 export const flooredAt = (floor: number | undefined): Pick<PreparedStrategy, 'qualityFloor'> =>
   floor === undefined ? {} : { qualityFloor: floor };
 
 /**
- * `U = w_q·Q − w_c·C/(h·v·C_ref) − w_l·L/(h·T)`, the weights divided by their sum; h is the factor of a hard request, else 1,
- * and in `costReference`. Raising one raw weight never worsens its criterion.
+ * `U = w_q·Q − w_c·C/(h·v·C_ref) − w_l·L/(h·T)`, with the weights divided by their sum. h is the factor for a hard request, otherwise 1,
+ * and is part of `costReference`. Raising one raw weight never worsens its criterion.
  *
- * @throws Error where all three weights are 0.
+ * @throws Error if all three weights are 0.
  */
 export function weigh(
   {
@@ -58,13 +58,13 @@ export function weigh(
   }: WeightOptions,
   labels: Pick<PreparedStrategy, 'reason' | 'tieBreak'>,
 ): PreparedStrategy {
-  // Dividing by the largest first makes the result independent of the scale, bit for bit.
+  // Dividing by the largest weight first makes the result independent of the scale, bit for bit.
   const largest = Math.max(q, c, l);
   if (largest === 0) throw new Error('at least one of quality, cost and latency must be above 0');
   const raw = [q / largest, c / largest, l / largest] as const;
   const sum = raw[0] + raw[1] + raw[2];
   const [wq, wc, wl] = [raw[0] / sum, raw[1] / sum, raw[2] / sum];
-  /** T times h. */
+  /** Returns T times h, in ms. */
   const patienceFor = ({ qualityFactor = 1, outputTokens }: Candidates): number =>
     perToken === undefined || outputTokens === undefined
       ? patienceMs * qualityFactor

@@ -53,7 +53,7 @@ test.each(['thinking', 'signature'])('an endless %s is not kept', (member) => {
   };
   const parts = Array.from({ length: 9 }, () => read(delta)).flat();
   expect(parts.filter(({ type }) => type === 'failure')).toMatchObject([
-    { failure: { message: 'a thought is too long' } },
+    { failure: { message: 'a thinking block is too long' } },
   ]);
 });
 
@@ -62,7 +62,10 @@ const ended = (output_index: number, item: object) => ({
   output_index,
   item: { type: 'reasoning', encrypted_content: 'E', summary: [], ...item },
 });
-const TOO_LONG = { type: 'failure', failure: { kind: 'malformed', message: 'the reasoning to be kept is too long' } };
+const TOO_LONG = {
+  type: 'failure',
+  failure: { kind: 'malformed', message: 'the reasoning that must be kept is too long' },
+};
 
 test.each([
   ['state', { encrypted_content: 'E'.repeat(1_000_000) }],

@@ -34,7 +34,7 @@ describe('results of tools', () => {
   ])('that are missing %s are told by the message that called', (_, messages) => {
     expect(refusalOf({ messages })).toEqual({
       kind: 'rejected',
-      message: 'messages[1] calls a tool, and no later message has its result',
+      message: 'messages[1] calls a tool, but no later message has its result',
     });
   });
 });

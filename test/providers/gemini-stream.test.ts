@@ -53,7 +53,7 @@ describe('an answer', () => {
     ['blocked', [usage(23, 0), failure('rejected', 'the provider blocked the prompt: PROHIBITED_CONTENT')]],
     [
       'malformed-call',
-      [usage(88, 0), failure('malformed', 'the model’s answer broke: MALFORMED_FUNCTION_CALL', { ofModel: true })],
+      [usage(88, 0), failure('malformed', 'the model’s answer is invalid: MALFORMED_FUNCTION_CALL', { ofModel: true })],
     ],
   ])('in one piece is read: %s', (name, parts) => {
     expect(replyOf(`${name}.json`)).toEqual(parts);

@@ -3,7 +3,7 @@ import type { Block } from './cache.ts';
 import type { ToolUses } from './calls.ts';
 import { type TranslationContext, textBlock } from './content.ts';
 
-/** A part of an answer, with its place among all parts. */
+/** A part of an answer, with its position among all parts. */
 interface PartPlace<Part extends ContentPart> {
   readonly part: Part;
   readonly place: number;
@@ -11,8 +11,8 @@ interface PartPlace<Part extends ContentPart> {
 type TextPlace = PartPlace<Extract<ContentPart, { text: string }>>;
 
 /**
- * Hands out the texts and calls of an answer as blocks, up to a thought that stood between them. Callers of other dialects
- * send all text first: a thought tells how much of it and how many calls stood before.
+ * Returns the texts and calls of an answer as blocks, up to the next thinking block. Callers of other dialects send all text first, so a
+ * thinking block records how many characters and calls preceded it.
  */
 export class AnswerOrder {
   readonly #context: TranslationContext;
@@ -21,7 +21,7 @@ export class AnswerOrder {
   readonly #made: readonly Block[];
   #nextText = 0;
   #nextCall = 0;
-  /** Characters handed out: of all texts, and of the next one. */
+  /** The number of characters returned so far: of all texts, and of the current text. */
   #chars = 0;
   #charsOfNext = 0;
 
@@ -33,7 +33,7 @@ export class AnswerOrder {
     this.#made = calls.madeBy(turn);
   }
 
-  /** @param chars of all texts, in UTF-16 units @param calls of the answer */
+  /** @param chars of all texts, in UTF-16 code units @param calls of the answer */
   until(chars: number, calls: number): Block[] {
     const taken: { readonly place: number; readonly block: Block }[] = [];
     while (this.#chars < chars && this.#nextText < this.#texts.length) {
@@ -48,7 +48,7 @@ export class AnswerOrder {
     return taken.sort((a, b) => a.place - b.place).map(({ block }) => block);
   }
 
-  /** Takes from the next text. A mark for the cache stands at its end. */
+  /** Returns the next text up to a length. The cache mark of a text goes to its end. */
   #textUpTo(most: number): Block[] {
     const { part } = this.#texts[this.#nextText]!;
     const rest = part.text.slice(this.#charsOfNext);

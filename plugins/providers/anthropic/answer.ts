@@ -10,8 +10,8 @@ import { addUnreadOfBlock, unreadOf } from './unread.ts';
 import { FIGURES, readUsage, usageOf } from './usage.ts';
 
 /**
- * Reads an unstreamed answer into the parts that a stream of it would give.
- * @param passthrough whether the answer as it came is a part, too
+ * Reads an unstreamed answer into the same parts that a stream would produce.
+ * @param passthrough whether the unchanged answer is also a part
  */
 export function readReply(body: string, passthrough = false): readonly StreamPart[] {
   const reply = parseJson(body);
@@ -29,7 +29,7 @@ export function readReply(body: string, passthrough = false): readonly StreamPar
   }
   parts.push(...finishOf(reply, blocks.placeIn(['stop_details'], 'explanation')));
   const { usage } = reply;
-  // A message without content or end is no answer: another endpoint may give one.
+  // A message without content or end counts as a failure, so that another endpoint may answer.
   const unread = found.last();
   if (!passthrough) parts.unshift(...unreadParts(unread));
   else if (parts.length > 0) {
@@ -40,13 +40,13 @@ export function readReply(body: string, passthrough = false): readonly StreamPar
   return parts;
 }
 
-/** The most tools of the service that an answer may have used. */
+/** The maximum number of Anthropic's own tools that an answer may have used. */
 const TOOLS_MAX = 64;
 
-/** Reads the events of one stream. Ignores unknown events: the API may add some. */
+/** Reads the events of one stream. It ignores unknown events, because the API may add some. */
 export class EventReader implements StreamReader {
   readonly #blocks: BlockReader;
-  /** Usage so far: each event reports the running sum of some members. */
+  /** The usage so far. Each event reports the running total of some members. */
   protected readonly usage: Record<string, unknown> = {};
   #isOver = false;
 
@@ -65,7 +65,7 @@ export class EventReader implements StreamReader {
     return this.partsOf(type, event, frame.data, parts);
   }
 
-  /** Returns the parts of an event, of which these were read. @param _text the event as it came */
+  /** Returns the parts of an event. `read` contains the parts that were read from it. @param _text the event as it arrived */
   protected partsOf(type: string, event: Json, _text: string, read: readonly StreamPart[]): readonly StreamPart[] {
     const unread = unreadOf(type, event, read);
     return unread ? [...unreadParts(unread), ...read] : read;
@@ -106,9 +106,9 @@ export class EventReader implements StreamReader {
 
   #count(usage: unknown, parts: StreamPart[]): void {
     if (!isObject(usage)) return;
-    // Each event reports the uses again: those of thousands of tools would be read as many times.
+    // Each event repeats the uses of all tools, so thousands of tools would be read thousands of times.
     if (Object.keys(objectOf(usage.server_tool_use)).length > TOOLS_MAX) {
-      parts.push(malformed('the answer has used too many tools'));
+      parts.push(malformed('the answer used too many tools'));
       return;
     }
     for (const figure of FIGURES) this.usage[figure] = usage[figure] ?? this.usage[figure];
@@ -117,15 +117,18 @@ export class EventReader implements StreamReader {
   }
 }
 
-/** Clients read these figures unchecked: they crash without them, and add null as 0. */
+/** Clients read these figures without checking them: some crash if a figure is missing, and add null as 0. */
 const CACHE = ['cache_creation_input_tokens', 'cache_read_input_tokens'];
 const OF_MESSAGE = { required: ['input_tokens', 'output_tokens'], optional: CACHE };
 const OF_DELTA = { required: ['output_tokens'], optional: ['input_tokens', ...CACHE] };
 
-/** Events that open an answer, or only count its tokens: they wait for the first content, so that another endpoint may still answer. */
+/**
+ * Events that begin an answer or only count its tokens. They are held back until the first content, so that another endpoint can still
+ * answer.
+ */
 const OPENING: ReadonlySet<string> = new Set(['message_start', 'content_block_start', 'ping', 'message_delta']);
 
-/** Reads the events of an answer that goes out as it comes: each is a part, before the parts that are read from it. */
+/** Reads the events of an answer that is passed on unchanged. Each event is a part, which comes before the parts that are read from it. */
 export class PassedEventReader extends EventReader {
   #opening: StreamPart[] | null = [];
 
@@ -139,7 +142,7 @@ export class PassedEventReader extends EventReader {
     text: string,
     read: readonly StreamPart[],
   ): readonly StreamPart[] {
-    // The gateway writes the last event, and its own errors.
+    // Signalbox writes the last event and errors itself.
     if (type === 'error' || type === 'message_stop') return read;
     const notes = { unread: unreadOf(type, event, read), usage: this.#stated(type, event) };
     const passed = event.type === type ? passedEvent(event, text, notes) : passedEvent({ ...event, type }, '', notes);
@@ -153,7 +156,7 @@ export class PassedEventReader extends EventReader {
     return [...opening, passed, ...read];
   }
 
-  /** The usage so far, where the event states some of it or has to. */
+  /** Returns the usage so far if the event states a part of it or must do so. */
   #stated(type: string, event: Json): Usage | undefined {
     const soFar = usageOf(this.usage);
     if (type === 'message_start') return statedUsage(objectOf(event.message).usage, soFar, OF_MESSAGE);
@@ -170,7 +173,7 @@ const REASONS = meaningsOf<FinishReason>([
 ]);
 
 /**
- * The finish of a message and the reason of a refusal; empty before its end. An unknown reason is a normal stop.
+ * Returns the finish of a message and the reason of a refusal; nothing before its end. An unknown finish reason counts as a normal stop.
  * @param place of the reason of a refusal
  */
 function finishOf(message: Json, place: EventPlace | undefined): StreamPart[] {

@@ -3,11 +3,14 @@ import { isObject, type Json, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 import { detailOf, type Thought } from './state.ts';
 
-/** The most open blocks of an answer; normally they are sequential. */
+/** The maximum number of open blocks in an answer. Normally blocks are sequential. */
 const OPEN_MAX = 64;
-/** The most calls of one answer, as in OpenAI's dialect. */
+/** The maximum number of calls in one answer, as in OpenAI's dialect. */
 const CALLS_MAX = 512;
-/** The most characters of a thought and its signature, kept until its end. Answers have at most a million tokens. */
+/**
+ * The maximum number of characters of a thinking block and its signature, which are kept until the block ends. Answers have at most a
+ * million tokens.
+ */
 const THOUGHT_MAX = 8_388_608;
 
 interface OpenThought {
@@ -19,7 +22,7 @@ interface OpenThought {
 }
 type OpenBlock = { readonly type: 'call'; readonly index: number; readonly isWhole: boolean } | OpenThought;
 
-/** The places of pieces: most events have one. */
+/** The locations of pieces in their events. Most events have one piece. */
 const PIECES = {
   text: { at: ['delta', 'text'] },
   thinking: { at: ['delta', 'thinking'] },
@@ -36,7 +39,7 @@ export class BlockReader {
   #calls = 0;
   #thoughts = 0;
 
-  /** @param passes whether the answer as it came goes out, too: then parts know their places in it */
+  /** @param passes whether the answer is also passed on unchanged; the parts then know their locations in it */
   constructor(passes: boolean) {
     this.#places = passes ? PIECES : NOWHERE;
   }
@@ -50,7 +53,7 @@ export class BlockReader {
     if (block.type === 'text') this.#text(block.text, this.placeIn(place, 'text'), parts);
     else if (block.type === 'redacted_thinking') this.#redacted(textOf(block.data), parts);
     else if (block.type !== 'thinking' && block.type !== 'tool_use') return;
-    else if (this.#open.size >= OPEN_MAX) parts.push(malformed('the answer has too many blocks at once'));
+    else if (this.#open.size >= OPEN_MAX) parts.push(malformed('the answer has too many open blocks'));
     else if (block.type === 'tool_use') this.#call(at, block, this.placeIn(place, 'input'), parts);
     else {
       const thought: OpenThought = { type: 'thought', text: '', signature: '', chars: this.#chars, calls: this.#calls };
@@ -80,7 +83,7 @@ export class BlockReader {
     for (const at of [...this.#open.keys()]) this.stop(at, parts);
   }
 
-  /** The place of a text in its event; undefined where none goes out. */
+  /** Returns the location of a text in its event; undefined if the event is not passed on. */
   placeIn(owner: OriginalPath, member: string): EventPlace | undefined {
     return this.#places === NOWHERE ? undefined : { at: [...owner, member] };
   }
@@ -94,7 +97,7 @@ export class BlockReader {
   #call(at: unknown, block: Json, place: EventPlace | undefined, parts: StreamPart[]): void {
     const name = textOf(block.name);
     const index = this.#calls++;
-    // Some servers send the whole input at the start.
+    // Some servers send the whole input at the start of the block.
     const isWhole = hasMembers(block.input);
     this.#open.set(at, { type: 'call', index, isWhole });
     if (name === '') parts.push(malformed('a tool call has no name'));
@@ -115,7 +118,8 @@ export class BlockReader {
     const text = textOf(piece.thinking);
     thought.text += text;
     thought.signature += textOf(piece.signature);
-    if (thought.text.length + thought.signature.length > THOUGHT_MAX) parts.push(malformed('a thought is too long'));
+    if (thought.text.length + thought.signature.length > THOUGHT_MAX)
+      parts.push(malformed('a thinking block is too long'));
     else if (text !== '') parts.push({ type: 'reasoning', choice: 0, text, place });
   }
 

@@ -4,13 +4,13 @@ import type { Notes } from '../notes.ts';
 /** A content block of a request. */
 export type Block = Json;
 
-/** A cache breakpoint, for five minutes. */
+/** A cache breakpoint that lasts five minutes. */
 const MARK = { type: 'ephemeral' } as const;
 const HOUR_MARK = { type: 'ephemeral', ttl: '1h' } as const;
-/** The most breakpoints of one request. */
+/** The maximum number of breakpoints of one request. */
 const MARKS_MAX = 4;
 
-/** Sets the breakpoints of the prompt cache. Call in the API's order: tools, system, messages. */
+/** Sets the breakpoints of the prompt cache. Call its methods in the order of the API: tools, system, messages. */
 export class CacheMarks {
   readonly #notes: Notes;
   #count = 0;
@@ -24,7 +24,7 @@ export class CacheMarks {
     return this.#count > 0;
   }
 
-  /** Copies the mark of the block's owner: a part, message, tool, or the request, whose path is empty. */
+  /** Copies the mark of the block's owner, which is a part, message, tool or the request. The path of the request is empty. */
   keep<T extends Block>(block: T, owner: Json, path: string): T {
     const requested = owner.cache_control;
     if (!isObject(requested) || block.cache_control !== undefined) return block;
@@ -34,7 +34,7 @@ export class CacheMarks {
       return block;
     }
     this.#count++;
-    // The hold covers a write of an hour, whatever dialect asks for it.
+    // The hold covers a cache write for an hour, in whichever dialect it is requested.
     return { ...block, cache_control: requested.ttl === '1h' ? HOUR_MARK : MARK };
   }
 }
@@ -43,7 +43,7 @@ export function addMark<T extends Block>(block: T): T {
   return { ...block, cache_control: MARK };
 }
 
-/** The list with its last element marked. */
+/** Returns the list with its last element marked. */
 export function markLast(blocks: readonly Block[]): readonly Block[] {
   return blocks.map((block, at) => (at === blocks.length - 1 ? addMark(block) : block));
 }

@@ -2,14 +2,14 @@ import type { Turn } from 'signalbox/plugin';
 import { argumentsOf, callsIn, UniqueIds } from '../calls.ts';
 import type { Block } from './cache.ts';
 
-/** The most characters of an ID that are read: no provider's is longer, and a caller's may be megabytes. */
+/** The maximum number of characters of an ID that are read. No provider's IDs are longer, but a caller's could have megabytes. */
 const READ_MAX = 256;
 
-/** The calls of a conversation, with IDs that the API accepts: other providers' differ and repeat. Deterministic. */
+/** The calls of a conversation, with IDs that the API accepts. IDs of other providers have other forms and can repeat. Deterministic. */
 export class ToolUses {
   readonly #names = new Set<string>();
   readonly #ids = new UniqueIds();
-  /** By the caller's ID: calls of the latest message with this ID that await their result. */
+  /** For each ID of the caller, the calls of the latest message with this ID that wait for their result. */
   readonly #waiting = new Map<string, string[]>();
 
   /** The names of the called tools. */
@@ -17,7 +17,7 @@ export class ToolUses {
     return [...this.#names];
   }
 
-  /** The calls of an assistant's turn. */
+  /** Returns the calls of an assistant's turn. */
   madeBy(turn: Turn): Block[] {
     const calls = callsIn(turn);
     for (const { id } of calls) this.#waiting.set(id, []);
@@ -29,12 +29,12 @@ export class ToolUses {
     });
   }
 
-  /** The call that a turn answers, in order where several share an ID; undefined if none awaits a result. */
+  /** Returns the call that a turn answers, or undefined if none waits for a result. Calls with the same ID get their results in order. */
   answeredBy({ toolCallId: id }: Turn): string | undefined {
     return id === undefined ? undefined : this.#waiting.get(id)?.shift();
   }
 }
 
-/** The ID in letters, digits, underscores and hyphens. */
+/** Returns the ID with only letters, digits, underscores and hyphens. */
 const plain = (id: string): string =>
   id.replace(/[^a-zA-Z0-9_-]/gu, (char) => `_${char.codePointAt(0)?.toString(16)}_`) || 'call';

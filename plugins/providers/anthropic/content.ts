@@ -3,7 +3,7 @@ import { bytesOf, type InlineData, inlineData } from '../media.ts';
 import type { Notes } from '../notes.ts';
 import type { Block, CacheMarks } from './cache.ts';
 
-/** The supported kinds of image. */
+/** The supported image types. */
 const IMAGE = /^image\/(?:jpe?g|png|gif|webp)$/;
 const TEXTS = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|javascript))$/;
 
@@ -13,29 +13,29 @@ export interface TranslationContext {
   readonly marks: CacheMarks;
 }
 
-/** The content of a turn of the user or a tool, as blocks. */
+/** Translates the content of a user's or tool's turn to blocks. */
 export function blocksOf(parts: readonly ContentPart[], context: TranslationContext): Block[] {
   return parts.flatMap((part) =>
     partBlock(part, context.notes).map((block) => context.marks.keep(block, part.extras, pathText(part.at))),
   );
 }
 
-/** Text-only content, as blocks. */
+/** Translates text-only content to blocks. */
 export function textBlocksOf(parts: readonly ContentPart[], context: TranslationContext): Block[] {
   refuseOthers(parts, context.notes);
   return blocksOf(parts, context);
 }
 
-/** A text block; none for blank text, which the API refuses. */
+/** Returns a text block; none for blank text, which the API rejects. */
 export function textBlock(text: string): Block[] {
   return text.trim() === '' ? [] : [{ type: 'text', text }];
 }
 
-/** Refuses parts other than texts and calls. */
+/** Rejects parts other than texts and calls. */
 export function refuseOthers(parts: readonly ContentPart[], notes: Notes): void {
   for (const { type, at } of parts) {
     if (type === 'text' || type === 'refusal' || type === 'tool-call') continue;
-    notes.refuse(pathText(at), 'is not text: this provider takes other parts from users and tools only');
+    notes.refuse(pathText(at), 'is not text; this provider accepts other parts only from users and tools');
   }
 }
 
@@ -49,13 +49,13 @@ function partBlock(part: ContentPart, notes: Notes): Block[] {
     case 'file':
       return fileBlock(part, notes);
     case 'audio':
-      return notes.refuse(pathText(part.valueAt.slice(0, -1)), 'is audio, which this provider does not take');
+      return notes.refuse(pathText(part.valueAt.slice(0, -1)), 'is audio, which this provider does not accept');
     case 'tool-call':
       return [];
     case 'native':
       return notes.refuse(
         pathText(part.at),
-        `is a \`${part.kind}\`, which this provider takes in its own dialect only`,
+        `is a \`${part.kind}\`, which this provider accepts only in its own dialect`,
       );
   }
 }
@@ -69,7 +69,7 @@ function imageBlock({ url, detail, valueAt }: ImagePart, notes: Notes): Block[] 
   return notes.refuse(pathText(valueAt), wanted);
 }
 
-/** The block of an image in a request; null for other data. */
+/** Returns the block for an image that the request contains; null for other data. */
 function inlineImage(inline: InlineData | null): Block | null {
   if (!inline || !IMAGE.test(inline.mediaType)) return null;
   const media_type = inline.mediaType.replace('jpg', 'jpeg');

@@ -14,20 +14,20 @@ export interface AnthropicPrompt {
   readonly called: readonly string[];
 }
 
-/** Translates the turns. @param inline the model accepts system messages between others */
+/** Translates the turns. @param inline whether the model accepts system messages between other messages */
 export function promptOf(request: ModelRequest, inline: boolean, context: TranslationContext): AnthropicPrompt {
   const builder = new MessagesBuilder(inline);
   const calls = new ToolUses();
   for (const turn of request.conversation.turns) {
-    // The API has no names of speakers.
+    // The API does not support names of speakers.
     if (turn.name !== undefined) context.notes.drop(`${pathText(turn.at)}.name`);
     addTurn(turn, builder, calls, context);
   }
   const { unanswered, ...prompt } = builder.end();
   const { notes } = context;
-  if (unanswered !== null) notes.refuse(unanswered, 'calls a tool, and no later message has its result');
+  if (unanswered !== null) notes.refuse(unanswered, 'calls a tool, but no later message has its result');
   if (!calls.names.every(isToolName))
-    notes.refuse(request.names.turns, 'call a tool whose name this provider does not take');
+    notes.refuse(request.names.turns, 'call a tool whose name this provider does not accept');
   return { ...prompt, called: calls.names };
 }
 
@@ -46,13 +46,13 @@ function addTurn(turn: Turn, builder: MessagesBuilder, calls: ToolUses, context:
       ...(blocks.length > 0 && { content: blocks }),
       ...(turn.extras.is_error === true && { is_error: true }),
     };
-    // A result without a call becomes user content.
+    // A result without a call becomes content of the user.
     if (builder.awaits(id)) builder.result(context.marks.keep(result, turn.extras, pathText(turn.at)));
     else builder.say(withMark(blocks, turn, context));
   }
 }
 
-/** Moves a turn's mark to its last block. Thoughts accept none. */
+/** Moves a turn's cache mark to its last block. Thinking blocks accept no mark. */
 function withMark(blocks: readonly Block[], { extras, at }: Turn, { marks }: TranslationContext): Block[] {
   const last = blocks.length - 1;
   return blocks.map((block, i) => (i === last && !isThought(block) ? marks.keep(block, extras, pathText(at)) : block));
@@ -64,7 +64,7 @@ function assistantBlocks(turn: Turn, calls: ToolUses, context: TranslationContex
   const blocks: Block[] = [];
   for (const { block, chars, calls: made } of thoughtsIn(turn)) blocks.push(...answer.until(chars, made), block);
   blocks.push(...answer.until(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY));
-  // The API refuses a trailing thought.
+  // The API rejects a turn that ends in a thinking block.
   const end = blocks.findLastIndex((block) => !isThought(block)) + 1;
   return withMark(blocks.slice(0, end), turn, context);
 }

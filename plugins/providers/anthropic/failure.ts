@@ -15,24 +15,27 @@ const TYPES = meaningsOf<FailureKind>([
   ['server', ['conflict_error', 'api_error']],
 ]);
 
-/** Codes of a 400 that concerns the account, not the request. */
+/** Codes of a 400 that concerns the account and not the request. */
 const OF_ACCOUNT =
   /^(?:organization_(?:on_hold|type_not_supported)|claude_code_(?:key_creator_not_member|version_too_old)|cmek_key_(?:disabled|network_blocked))$/;
 /**
- * Messages of a 400 from an account that can pay for no request, at their start only: a refusal may quote a prompt.
- * From https://github.com/anthropics/anthropic-sdk-typescript/issues/618 and https://platform.claude.com/docs/en/api/errors.
+ * Messages of a 400 for an account without credit. They are matched only at their start, because an error may quote a prompt. From
+ * https://github.com/anthropics/anthropic-sdk-typescript/issues/618 and https://platform.claude.com/docs/en/api/errors.
  */
 const OUT_OF_CREDIT =
   /^(?:your credit balance is too low|you have reached your specified (?:workspace )?api usage limits)/i;
-/** The same by code, as the SDK of Anthropic lists them; and of Z.ai in this dialect: https://github.com/zai-org/feedback/issues/789. */
+/**
+ * Codes for an account without credit: as listed in Anthropic's SDK, and of Z.ai in this dialect
+ * (https://github.com/zai-org/feedback/issues/789).
+ */
 const OUT_OF_CREDIT_CODE = /^(?:(?:contract|enforced)_spend_limit_reached|1113)$/;
-/** Codes of one request: the organization that it names has a payment problem, or a budget of Signalbox cannot cover it. */
+/** Codes that concern one request: its organization has a payment problem, or a budget of Signalbox cannot cover it. */
 const OF_REQUEST = /^(?:linked_organization_|user_profile_|(?:insufficient_quota|request_exceeds_budget)$)/;
-/** Codes of a thread that cannot go on, or not with this request: a 404 among them, which says nothing of the model. */
+/** Codes for a thread that cannot continue, or not with this request. One of them is a 404, which says nothing about the model. */
 const OF_THREAD = /^thread_/;
 const CONTEXT = /^(?:prompt is too long|input length and `?max_tokens`? exceed context limit|input is too long)/i;
 
-/** Reads an answer outside 2xx. @param passthrough whether a refusal bears the error as it came */
+/** Reads an answer whose status is not 2xx. @param passthrough whether a rejection contains the error unchanged */
 export function readFailure(status: number, _headers: Headers, body: string, passthrough = false): ProviderFailure {
   const original = objectOf(parseJson(body));
   const error = objectOf(original.error);
@@ -47,7 +50,7 @@ export function readFailure(status: number, _headers: Headers, body: string, pas
   return passthrough && isRefusal && isObject(original.error) ? { ...failure, original } : failure;
 }
 
-/** Reads an `error` in place of an answer: in a 200 or within a stream. */
+/** Reads an `error` that replaces an answer, in a 200 or within a stream. */
 export function failureOfError(error: unknown): ProviderFailure {
   const fields = objectOf(error);
   const words = textOf(fields.message) || textOf(fields.type);
@@ -57,7 +60,7 @@ export function failureOfError(error: unknown): ProviderFailure {
   };
 }
 
-/** Whether an error says that the account can pay for no request. A bare 402 may be about one expensive request. */
+/** Returns whether an error means that the account has no credit for any request. A 402 alone may concern one expensive request. */
 const isOutOfCredit = ({ type, code, details, message }: Json): boolean => {
   const named = textOf(objectOf(details).error_code) || textOf(code);
   if (OF_REQUEST.test(named)) return false;

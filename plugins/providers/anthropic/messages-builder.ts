@@ -8,9 +8,9 @@ export interface MessageTurn {
 }
 
 /**
- * Builds the API's turns: alternating user and assistant, tool results first, and a system message only between a user's
- * turn and an answer, where the API takes one (pydantic/pydantic-ai#6765). A later answer never changes earlier turns: the API
- * caches and checks by prefix.
+ * Builds the turns for the API: user and assistant alternate, and tool results come first. A system message is only allowed between a
+ * user's turn and an answer, if the API accepts it there (pydantic/pydantic-ai#6765). A later answer never changes earlier turns, because
+ * the API caches and checks by prefix.
  */
 export class MessagesBuilder {
   readonly #inline: boolean;
@@ -18,16 +18,16 @@ export class MessagesBuilder {
   /** The content of the assistant's current turn. */
   #answer: Block[] | null = null;
   readonly #system: Block[] = [];
-  /** The content of the user's current turn. */
+  /** The tool results of the user's current turn. */
   readonly #results: Block[] = [];
   readonly #userBlocks: Block[] = [];
-  /** Instructions around it, which stand behind it, for a model that accepts system messages. */
+  /** The instructions around the user's turn, which go after it for a model that accepts system messages. */
   readonly #instructions: Block[] = [];
-  /** Calls of the last answer that await results, and the path of the message of each. */
+  /** The calls of the last answer that wait for results, with the path of each call's message. */
   readonly #open = new Map<unknown, string>();
   #unanswered: string | null = null;
 
-  /** @param inline the model accepts system messages within a conversation */
+  /** @param inline whether the model accepts system messages within a conversation */
   constructor(inline: boolean) {
     this.#inline = inline;
   }
@@ -43,7 +43,7 @@ export class MessagesBuilder {
     this.#userBlocks.push(...blocks);
   }
 
-  /** Whether this call awaits its result. */
+  /** Returns whether this call waits for its result. */
   awaits(call: string | undefined): boolean {
     return this.#open.has(call);
   }
@@ -57,7 +57,8 @@ export class MessagesBuilder {
   answer(content: readonly Block[], path: string): void {
     if (content.length === 0) return;
     this.#endUser();
-    // An answer with thoughts to instructions alone got them as a user's turn, and must get them so again.
+    // The model wrote this answer to instructions that were sent as a user's turn. Its thinking is only valid if they are sent in the same
+    // way again.
     if (this.#turns.length === 0 && this.#system.length > 0 && content.some(isThought)) this.#endInstructions();
     for (const { type, id } of content) if (type === 'tool_use') this.#open.set(id, path);
     if (!this.#answer) {
@@ -67,7 +68,7 @@ export class MessagesBuilder {
     for (const block of content) this.#answer.push(block);
   }
 
-  /** Returns the prompt, and the first message with a call without a result, which the API refuses. */
+  /** Returns the prompt, and the first message with a call without a result, which the API rejects. */
   end() {
     this.#endUser();
     this.#endCalls();
@@ -75,7 +76,7 @@ export class MessagesBuilder {
     return { system: this.#system, turns: this.#turns, unanswered: this.#unanswered };
   }
 
-  /** Turns a conversation of instructions alone into a user's turn. */
+  /** Converts a conversation that consists only of instructions to a user's turn. */
   #endInstructions(): void {
     this.#turns.push({ role: 'user', content: this.#system.splice(0) });
   }

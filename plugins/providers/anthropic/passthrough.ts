@@ -5,19 +5,21 @@ import { asReminder } from './reminder.ts';
 import { HEADERS } from './request.ts';
 import { thinkingBelow } from './thinking.ts';
 
-/** The dialect of a request that goes out as it came. */
+/** The dialect of requests that are passed on unchanged. */
 export const OWN_DIALECT = 'anthropic-messages';
 
-/** Fields that are Signalbox's own. */
+/** Fields that only Signalbox reads. */
 const OWN_FIELDS = ['route_strategy', 'constraints', 'budget_limit', 'agent_wallet'] as const;
 
 type Body = Record<string, unknown>;
 
 /**
- * Builds `POST /messages` from a request in Anthropic's own dialect. Changed are the model, the cap and `stream`; Signalbox's
- * own fields are taken out, and the state of other services' models, which Anthropic would refuse; system messages are
- * reworded where the model takes none. Fields that a model does not
- * take are fitted only where a selector chose the model: a caller who names it wants its answer.
+ * Builds `POST /messages` from a request in Anthropic's own dialect. It changes the model, the output cap and `stream`. It removes
+ * Signalbox's own fields, and the state of other providers' models, which Anthropic would reject. It rewords system messages if the model
+ * does not accept them.
+ *
+ * Other fields that a model does not accept are adapted only if a selector chose the model. A caller who names a model wants its own
+ * answer.
  */
 export function passRequest(call: ProviderCall): HttpCall {
   const { request, upstream, outputCap, stream, isSelected } = call;
@@ -34,13 +36,13 @@ export function passRequest(call: ProviderCall): HttpCall {
   body.messages = withReminders(body.messages, rules.inlineSystem);
   const dropped: string[] = [];
   if (isSelected) fit(body, rules, dropped);
-  // A caller's own budget may exceed the caller's own cap: thoughts between calls of tools count over several requests.
+  // The caller's own thinking budget may exceed the caller's own cap, because thinking between tool calls counts over several requests.
   if (cap !== request.original.body.max_tokens) limitThinking(body, cap, dropped);
   const headers = { ...HEADERS, ...request.headers.passed };
   return { path: '/messages', headers, body: JSON.stringify(body), dropped, passthrough: true };
 }
 
-/** Of the metadata, Anthropic takes this member; the others are for the policy's rules. */
+/** Anthropic accepts only this member of the metadata; the others are for the policy's rules. */
 function keepUserId(body: Body): void {
   const { metadata } = body;
   if (!isObject(metadata) || Object.keys(metadata).every((name) => name === 'user_id')) return;
@@ -48,20 +50,20 @@ function keepUserId(body: Body): void {
   else body.metadata = { user_id: metadata.user_id };
 }
 
-/** The messages without thoughts of other services' models. The same list where there are none. */
+/** Returns the messages without thinking blocks of other providers' models, or the same list if there are none. */
 function withoutForeignState(messages: unknown): unknown {
   if (!Array.isArray(messages) || !messages.some(hasForeignState)) return messages;
   return messages.flatMap((message: unknown) => {
     if (!hasForeignState(message)) return [message];
     const content = listOf(message.content).filter((block) => !isForeign(block));
-    // A message must not be empty.
+    // The API rejects an empty message.
     return content.length === 0 ? [] : [{ ...message, content }];
   });
 }
 
 /**
- * The messages with text of the user in place of system messages that the model refuses. The same list where there are none.
- * @param inline the model takes system messages, between a user's turn and an answer
+ * Returns the messages with text of the user instead of system messages that the model rejects, or the same list if there are none.
+ * @param inline whether the model accepts system messages between a user's turn and an answer
  */
 function withReminders(messages: unknown, inline: boolean): unknown {
   const isRefused = (message: unknown, at: number, all: readonly unknown[]): message is Members =>
@@ -77,7 +79,7 @@ function withReminders(messages: unknown, inline: boolean): unknown {
 
 const isOf = (message: unknown, role: string): message is Members => isObject(message) && message.role === role;
 
-/** Whether a system message may stand behind another one. A system message there is reworded to a user's. */
+/** Returns whether a system message may follow a message. A system message in another place is reworded to text of the user. */
 function mayPrecede(message: unknown): boolean {
   if (!isOf(message, 'assistant')) return message !== undefined;
   const last = listOf(message.content).at(-1);
@@ -95,7 +97,7 @@ function isForeign(block: unknown): boolean {
   return block.type === 'redacted_thinking' && isWrappedState(textOf(block.data));
 }
 
-/** Fits fields that the chosen model refuses: its caller could not know which model it would be. */
+/** Adapts fields that the chosen model rejects, because the caller could not know which model would be chosen. */
 function fit(body: Body, rules: ModelRules, dropped: string[]): void {
   const { thinking, output_config: output } = body;
   const type = isObject(thinking) ? thinking.type : undefined;
@@ -119,7 +121,7 @@ function drop(body: Body, field: string, dropped: string[]): void {
   dropped.push(field);
 }
 
-/** Keeps a budget of thinking below a cap that money or the maximum of the model has lowered. */
+/** Keeps the thinking budget below a cap that was lowered because of money or the model's maximum. */
 function limitThinking(body: Body, cap: number, dropped: string[]): void {
   if (!isObject(body.thinking)) return;
   const thinking = thinkingBelow(cap, body.thinking);

@@ -8,16 +8,16 @@ import { isThought } from './state.ts';
 import { type ThinkingConfig, thinkingFor } from './thinking.ts';
 import { declarationsOf, toolChoiceOf, toolsOf } from './tools.ts';
 
-/** The version that is spoken, also for a caller who names none. */
+/** The version of the API, used even if the caller names none. */
 export const HEADERS = { 'anthropic-version': '2023-06-01' } as const;
 
-/** Members of turns and parts that are read here. */
+/** Members of turns and parts that this file reads. */
 const READ = ['cache_control', 'is_error'] as const;
 
-/** The lowest top_p that the API accepts with thinking. */
+/** The lowest top_p that the API accepts together with thinking. */
 const THOUGHTFUL_TOP_P = 0.95;
 
-/** Builds `POST /messages`. @param mayMark whether a prompt without marks of its caller may get some */
+/** Builds `POST /messages`. @param mayMark whether cache marks may be added to a prompt for which the caller set none */
 export function buildRequest(call: ProviderCall, mayMark: boolean): BuiltRequest {
   const { request } = call;
   const rules = rulesOf(call.upstream);
@@ -42,7 +42,7 @@ export function buildRequest(call: ProviderCall, mayMark: boolean): BuiltRequest
     max_tokens: call.outputCap,
     ...promptFields({ tools, system: conversation.system, turns }, request, mayMark && !marks.setByCaller),
     ...(hasTools && choice && { tool_choice: choice }),
-    // The API wants tools declared that the history calls.
+    // The API requires a declaration of every tool that the history calls.
     ...(!hasTools && called.length > 0 && { tools: declarationsOf(called), tool_choice: { type: 'none' } }),
     ...samplingOf(call, rules, thinking, notes),
     ...(request.settings.stop?.length && { stop_sequences: [request.settings.stop].flat() }),
@@ -61,8 +61,8 @@ interface Prompt extends Pick<AnthropicPrompt, 'system' | 'turns'> {
 }
 
 /**
- * The prompt with its cache breakpoints. A cache write costs a quarter more than plain input, so by default only
- * prompts that are likely to return are written: the whole, for the next turn, and tools and system, for others.
+ * Returns the prompt with its cache breakpoints. A cache write costs a quarter more than plain input, so by default only prompts that are
+ * likely to be sent again are cached: the whole prompt for the next turn, and tools and system prompt for other conversations.
  */
 function promptFields({ tools, system, turns }: Prompt, request: ModelRequest, mayMark: boolean): Block {
   const returns = tools.length > 0 || request.conversation.turns.some(({ role }) => role === 'assistant');
@@ -78,12 +78,12 @@ function promptFields({ tools, system, turns }: Prompt, request: ModelRequest, m
 
 type Turns = AnthropicPrompt['turns'];
 
-/** Trims the turns' end: models that continue an answer refuse trailing blanks. */
+/** Trims blanks at the end of the last turn, because models that continue an answer reject them. */
 function withoutTrailingBlanks(turns: Turns, rules: ModelRules, notes: Notes, field: string): Turns {
   const last = turns.at(-1);
   if (last?.content.length === 0) notes.refuse(field, 'must not all be empty');
   if (last?.role !== 'assistant') return turns;
-  // Any later message was blank.
+  // The last turn is an answer: later messages, if any, were blank.
   if (rules.endsWithUser) notes.refuse(field, 'end with an assistant message, which this model cannot continue');
   const content = last.content.map((block, at) =>
     at === last.content.length - 1 && typeof block.text === 'string' ? { ...block, text: block.text.trimEnd() } : block,
@@ -91,7 +91,7 @@ function withoutTrailingBlanks(turns: Turns, rules: ModelRules, notes: Notes, fi
   return [...turns.slice(0, -1), { ...last, content }];
 }
 
-/** False where thinking cannot start: after the start of an answer, or within tool calls made without thinking. */
+/** Returns false if thinking cannot start: after the start of an answer, or between tool calls that were made without thinking. */
 function canStartThinking(turns: Turns): boolean {
   const last = turns.at(-1);
   const before = turns.at(-2);
@@ -100,7 +100,9 @@ function canStartThinking(turns: Turns): boolean {
   return !isAmid || before?.role !== 'assistant' || before.content.slice(0, 1).some(isThought);
 }
 
-/** Temperature, top_p and top_k where the API accepts them: the first two not together, and few with thinking. */
+/**
+ * Returns temperature, top_p and top_k as far as the API accepts them: temperature and top_p not together, and few values with thinking.
+ */
 function samplingOf(call: ProviderCall, rules: ModelRules, thinking: ThinkingConfig, notes: Notes): Block {
   const { request, extras, model } = call;
   const isFixed = !model.acceptsTemperature || rules.fixedSampling;
@@ -121,6 +123,6 @@ function outputOf({ settings }: ModelRequest, { effort }: ThinkingConfig, notes:
   const schema = answerSchema(format, notes);
   const result = schema === undefined ? { why: 'is left out' } : structuredSchema(schema);
   if ('schema' in result) return { effort, format: { type: 'json_schema', schema: result.schema } };
-  notes.refuse(`${pathText(format.valueAt)}.schema`, `${result.why}, which this provider does not take`);
+  notes.refuse(`${pathText(format.valueAt)}.schema`, `${result.why}, which this provider does not accept`);
   return undefined;
 }

@@ -2,30 +2,30 @@ import type { Members, Turn } from 'signalbox/plugin';
 import { isObject, listOf, textOf } from '../json.ts';
 import type { Block } from './cache.ts';
 
-/** The `format` of Anthropic's signed thoughts in `reasoning_details`. */
+/** The `format` of Anthropic's signed thinking in `reasoning_details`. */
 const FORMAT = 'anthropic-claude-v1';
 
-/** A thought as the API gave it, and its position in the message: the API refuses one that was moved. */
+/** A thinking block as the API returned it, and its position in the message. The API rejects a thinking block that was moved. */
 export interface Thought {
   readonly block: Block;
-  /** Characters of text before it. */
+  /** The number of characters of text before it. */
   readonly chars: number;
-  /** Tool calls before it. */
+  /** The number of tool calls before it. */
   readonly calls: number;
 }
 
 export const isThought = ({ type }: Block): boolean => type === 'thinking' || type === 'redacted_thinking';
 
-/** @param index the number of the thought in the answer */
+/** @param index the number of the thinking block in the answer */
 export function detailOf({ block, chars, calls }: Thought, index: number): Members {
-  // Clients keep an ID, but often drop unknown members.
+  // The position is stored in the ID, because clients keep IDs but often drop unknown members.
   const common = { format: FORMAT, index, id: `thought-${index}-${chars}-${calls}` };
   return block.type === 'thinking'
     ? { type: 'reasoning.text', text: block.thinking, signature: block.signature, ...common }
     : { type: 'reasoning.encrypted', data: block.data, ...common };
 }
 
-/** The thoughts that a turn brings back, in this gateway's form or others'. */
+/** Returns the thinking blocks in a turn, in the form of Signalbox or of other gateways. */
 export function thoughtsIn({ extras }: Turn): Thought[] {
   const { reasoning_details: details, thinking_blocks: blocks } = extras;
   const thoughts = thoughtsOf(listOf(details));
@@ -38,7 +38,7 @@ export function thoughtsIn({ extras }: Turn): Thought[] {
 
 function thoughtsOf(details: readonly unknown[]): Thought[] {
   const thoughts: Thought[] = [];
-  // Some gateways split a thought and sign only the last piece.
+  // Some gateways split a thinking block and sign only the last piece.
   let text = '';
   for (const detail of details) {
     if (!isObject(detail) || detail.format !== FORMAT) continue;

@@ -2,10 +2,10 @@ import type { Members, ProviderCall } from 'signalbox/plugin';
 import { isObject } from '../json.ts';
 import type { ModelRules } from './models.ts';
 
-/** The API's minimum budget, tokens. */
+/** The API's minimum budget in tokens. */
 const BUDGET_MIN = 1_024;
 
-/** The share of the output cap for thinking, by effort: OpenRouter's, which many callers know. */
+/** The share of the output cap for thinking by effort. The shares are OpenRouter's, which many callers know. */
 const SHARES: ReadonlyMap<string, number> = new Map([
   ['minimal', 0.1],
   ['low', 0.2],
@@ -15,34 +15,34 @@ const SHARES: ReadonlyMap<string, number> = new Map([
   ['max', 0.95],
 ]);
 
-/** Most models hide their thinking by default. */
+/** Most models hide their thinking unless a summary is requested. */
 const ADAPTIVE = { type: 'adaptive', display: 'summarized' } as const;
 
 export interface ThinkingConfig {
-  /** The request's `thinking`; undefined leaves it to the model. */
+  /** The request's `thinking`; undefined lets the model decide. */
   readonly config?: unknown;
   /** The request's `output_config.effort`. */
   readonly effort?: string;
-  /** The model may think, which excludes sampling controls. */
+  /** Whether the model may think, which excludes sampling controls. */
   readonly on: boolean;
-  /** False where the requested `reasoning_effort` is not possible. */
+  /** False if the requested `reasoning_effort` is not possible. */
   readonly honored: boolean;
 }
 
-/** The state of a request that decides whether it can ask for thinking. */
+/** The properties of a request that determine whether it can request thinking. */
 interface ThinkingLimits {
-  /** The request forces a tool call, which the API refuses together with thinking. */
+  /** Whether the request forces a tool call, which the API rejects together with thinking. */
   readonly isForced: boolean;
   /** Whether thinking with a budget can start at this point of the conversation. */
   readonly canStart: boolean;
 }
 
-/** Translates the effort. */
+/** Translates the effort to Anthropic's settings. */
 export function thinkingFor(call: ProviderCall, rules: ModelRules, limits: ThinkingLimits): ThinkingConfig {
   const { request, extras, model, outputCap } = call;
   const requested = request.settings.reasoningEffort ?? null;
   if (isObject(extras.thinking)) {
-    // The service judges a budget against the caller's own cap. Without one, only a budget that does not fit is lowered.
+    // The API compares a budget with the caller's own cap. Without one, only a budget that does not fit is lowered.
     const { outputTokensMax: stated } = request.settings;
     const isLowered = stated === undefined ? !isBelow(outputCap, extras.thinking) : outputCap !== stated;
     const config = isLowered ? thinkingBelow(outputCap, extras.thinking) : extras.thinking;
@@ -52,13 +52,13 @@ export function thinkingFor(call: ProviderCall, rules: ModelRules, limits: Think
   if (!model.capabilities.includes('reasoning')) return { on: false, honored: requested === null };
   if (!rules.adaptive) return budgetedThinking(requested, outputCap, !limits.isForced && limits.canStart);
   const adaptive = adaptiveThinking(requested, rules);
-  // What the caller does not ask for is left to the model: it may still think by default.
+  // If the caller does not request thinking, the model decides: it may still think by default.
   return limits.isForced && adaptive.config === ADAPTIVE ? { ...adaptive, config: undefined } : adaptive;
 }
 
 /**
- * The caller's `thinking` under a cap that was lowered: its budget takes at most half of the cap, so that an answer follows.
- * Null where the cap leaves no room for thinking.
+ * Returns the caller's `thinking` for a lowered output cap. Its budget takes at most half of the cap, so that room for an answer remains.
+ * Returns null if the cap leaves no room for thinking.
  */
 export function thinkingBelow(cap: number, thinking: Members): Members | null {
   const { budget_tokens: budget } = thinking;
@@ -74,7 +74,7 @@ const isBelow = (cap: number, { budget_tokens: budget }: Members): boolean =>
 function adaptiveThinking(requested: string | null, rules: ModelRules): ThinkingConfig {
   if (requested === 'none') return disabledThinking(rules);
   const known = requested !== null && SHARES.has(requested) ? requested : undefined;
-  // The API has no `minimal`.
+  // The API has no effort `minimal`.
   const effort = known === 'minimal' ? 'low' : known;
   const on = rules.thinksByDefault || effort !== undefined;
   return {
@@ -91,7 +91,7 @@ function disabledThinking(rules: ModelRules): ThinkingConfig {
   return { config: rules.thinksByDefault ? { type: 'disabled' } : undefined, on: false, honored: true };
 }
 
-/** Thinking counts towards the output cap, which must leave at least the minimum budget for the answer. */
+/** Thinking counts towards the output cap, so the cap must leave at least the minimum budget for the answer. */
 function budgetedThinking(requested: string | null, outputCap: number, fits: boolean): ThinkingConfig {
   if (requested === null || requested === 'none') return { on: false, honored: true };
   const share = SHARES.get(requested);

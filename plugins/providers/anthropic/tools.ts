@@ -3,13 +3,13 @@ import { hintsOfTool, type Notes } from '../notes.ts';
 import type { Block, CacheMarks } from './cache.ts';
 
 const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
-/** Keywords not allowed at the top of a tool's schema. */
+/** Keywords that are not allowed at the top of a tool's schema. */
 const COMBINED = ['oneOf', 'allOf', 'anyOf'] as const;
 
-/** The most strict tools of one request. */
+/** The maximum number of strict tools in one request. */
 const STRICT_MAX = 20;
 
-/** Translates the request's tools. @param canBeStrict the model supports strict schemas */
+/** Translates the request's tools. @param canBeStrict whether the model supports strict schemas */
 export function toolsOf(request: ModelRequest, canBeStrict: boolean, notes: Notes, marks: CacheMarks): Block[] {
   let strict = 0;
   const names = new Set<string>();
@@ -17,7 +17,7 @@ export function toolsOf(request: ModelRequest, canBeStrict: boolean, notes: Note
     const { name, description, parameters, strict: requested } = tool;
     const path = pathText(tool.valueAt);
     if (!isToolName(name)) notes.refuse(`${path}.name`, 'must contain only letters, digits, underscores and hyphens');
-    if (names.has(name)) notes.refuse(`${path}.name`, 'is the name of another tool too');
+    if (names.has(name)) notes.refuse(`${path}.name`, 'is also the name of another tool');
     if (COMBINED.some((word) => parameters !== undefined && word in parameters)) {
       notes.refuse(`${path}.parameters`, 'must not have oneOf, allOf or anyOf at the top for this provider');
     }
@@ -39,12 +39,12 @@ export function toolsOf(request: ModelRequest, canBeStrict: boolean, notes: Note
 
 export const isToolName = (name: string): boolean => NAME.test(name);
 
-/** Declares tools that the history calls, which the API requires. */
+/** Declares the tools that the history calls, as the API requires. */
 export function declarationsOf(names: readonly string[]): Block[] {
   return names.map((name) => ({ name, input_schema: schemaOf(undefined) }));
 }
 
-/** The tool choice; undefined leaves it to the model. */
+/** Returns the tool choice; undefined lets the model decide. */
 export function toolChoiceOf({ conversation, settings }: ModelRequest): Block | undefined {
   const { toolChoice: choice } = conversation;
   if (choice === 'none') return { type: 'none' };
@@ -54,7 +54,7 @@ export function toolChoiceOf({ conversation, settings }: ModelRequest): Block | 
   return single ? { type: 'auto', ...single } : undefined;
 }
 
-/** The parameters' schema, always of an object; without parameters, an empty one. */
+/** Returns the schema of the parameters, which is always an object's; an empty one without parameters. */
 function schemaOf(parameters: Members | undefined): Block {
   return { ...(parameters ?? { properties: {} }), type: 'object' };
 }

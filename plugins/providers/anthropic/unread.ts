@@ -2,18 +2,18 @@ import type { StreamPart, UnreadOutput } from 'signalbox/plugin';
 import { isObject, type Json, listOf, objectOf } from '../json.ts';
 import { areShown, OutputFound } from '../unread.ts';
 
-/** Members of a block, or of a piece of one, that other parts tell where they tell anything of it. */
+/** Members of a block or a piece of it whose content is in other parts. */
 const READ: ReadonlySet<string> = new Set(['text', 'thinking', 'partial_json', 'name', 'input']);
 const OF_EVENT: ReadonlySet<string> = new Set(['content_block', 'delta']);
-/** Events without output; an unknown one may have any. */
+/** Events without output. An unknown event may contain output. */
 const WITHOUT: ReadonlySet<string> = new Set(['message_delta', 'content_block_stop', 'ping', 'message_stop', 'error']);
 
-/** Adds what none of the parts that were read from a block tells of it: blocks of the service's own tools, citations, signatures. */
+/** Adds the output of a block that no other part contains: blocks of the provider's own tools, citations, signatures. */
 export function addUnreadOfBlock(found: OutputFound, block: unknown, read: readonly StreamPart[]): void {
   found.add(block, areShown(read) ? READ : undefined);
 }
 
-/** Returns the same of an event. */
+/** Returns the output of an event that no other part contains. */
 export function unreadOf(type: string, event: Json, read: readonly StreamPart[]): UnreadOutput | undefined {
   if (WITHOUT.has(type) || isUsual(event, read)) return undefined;
   const found = new OutputFound();
@@ -25,7 +25,7 @@ export function unreadOf(type: string, event: Json, read: readonly StreamPart[])
   return found.last();
 }
 
-/** Whether an event has a piece that was read, and nothing else: most are such. */
+/** Whether an event contains one piece that was read and nothing else, as most events do. */
 function isUsual(event: Json, read: readonly StreamPart[]): boolean {
   const { delta, type, index } = event;
   if (!isObject(delta) || type === undefined || index === undefined || delta.type === undefined) return false;

@@ -1,7 +1,7 @@
 import { type AddOns, canonicalUsage, type Usage } from 'signalbox/plugin';
 import { type Json, numberOf, objectOf } from '../json.ts';
 
-/** The usage members that are kept. Copying arbitrary members for every event would be too slow. */
+/** The usage members that are kept. Copying all members for every event would be too slow. */
 export const FIGURES = [
   'input_tokens',
   'cache_read_input_tokens',
@@ -12,11 +12,11 @@ export const FIGURES = [
   'server_tool_use',
 ] as const;
 
-/** Reads a `usage` object; null without token counts. The host checks their plausibility. */
+/** Reads a `usage` object; returns null if it has no token counts. The host checks whether the counts are plausible. */
 export const readUsage = (usage: Json): Usage | null =>
   numberOf(usage.input_tokens) === undefined || numberOf(usage.output_tokens) === undefined ? null : usageOf(usage);
 
-/** Reads the same, with 0 for what is not there yet. */
+/** Reads a `usage` object, with 0 for missing counts. */
 export const usageOf = (usage: Json): Usage =>
   canonicalUsage(
     {
@@ -30,7 +30,9 @@ export const usageOf = (usage: Json): Usage =>
     { cached: false, cacheWrite: false, reasoning: true },
   );
 
-/** The bill beside tokens; undefined for nothing. Uses are named without their unit: `web_search_requests`. */
+/**
+ * Returns the charges in addition to tokens; undefined if there are none. Tool uses are named without their unit: `web_search_requests`.
+ */
 function addOnsOf({ cache_creation: written, server_tool_use: tools }: Json): AddOns | undefined {
   const hourCacheTokens = numberOf(objectOf(written).ephemeral_1h_input_tokens) ?? 0;
   const toolUses: Record<string, number> = {};

@@ -15,10 +15,10 @@ import { OutputFound } from '../unread.ts';
 import { failureOfError } from './failure.ts';
 import { signatureMembers } from './signature.ts';
 
-/** The most calls of one choice, as in OpenAI's dialect. */
+/** The maximum number of calls in one choice, as in OpenAI's dialect. */
 const CALLS_MAX = 512;
 
-/** Reads an unstreamed answer: one response, or the list from a stream without `alt=sse`. */
+/** Reads an unstreamed answer: one response, or the list that a stream without `alt=sse` returns. */
 export function readReply(body: string): readonly StreamPart[] {
   const reply = parseJson(body);
   const reader = new GeminiReader();
@@ -27,7 +27,7 @@ export function readReply(body: string): readonly StreamPart[] {
   return parts;
 }
 
-/** Reads the responses of one answer. An unstreamed answer is one large piece of a stream. */
+/** Reads the responses of one answer. An unstreamed answer is read like a stream with one large piece. */
 export class GeminiReader implements StreamReader {
   /** The number of calls of each choice. */
   readonly #calls = new Map<number, number>();
@@ -37,7 +37,7 @@ export class GeminiReader implements StreamReader {
     return frame.data === '' ? [] : this.response(parseJson(frame.data));
   }
 
-  /** One `GenerateContentResponse`. */
+  /** Reads one `GenerateContentResponse`. */
   response(response: unknown): StreamPart[] {
     if (!isObject(response)) return [malformed('the answer is not a JSON object')];
     if (response.error) return [{ type: 'failure', failure: failureOfError(response.error) }];
@@ -47,7 +47,7 @@ export class GeminiReader implements StreamReader {
     if (!Array.isArray(response.candidates))
       parts.push(...unreadParts(new OutputFound().add(response, OF_RESPONSE).last()));
     for (const candidate of listOf(response.candidates)) failure ??= this.#candidate(candidate, parts);
-    // Usage after the finish completes the answer; before a failure it is still billed.
+    // A usage after the finish completes the answer; a usage before a failure is still billed.
     const usage = readUsage(response.usageMetadata);
     if (usage) parts.push({ type: 'usage', usage });
     if (failure) parts.push({ type: 'failure', failure });
@@ -95,18 +95,18 @@ export class GeminiReader implements StreamReader {
   }
 }
 
-/** Members of a candidate that are no output, or that other parts have. */
+/** Members of a candidate that are not output, or that other parts contain. */
 const OF_CANDIDATE: ReadonlySet<string> = new Set([
   ...['index', 'content', 'finishReason', 'finishMessage', 'safetyRatings', 'logprobsResult'],
   'continuationToken',
 ]);
 const OF_CONTENT: ReadonlySet<string> = new Set(['parts']);
 const OF_TEXT: ReadonlySet<string> = new Set(['text']);
-/** The signature of a call is counted with it. */
+/** The signature of a call is counted with the call. */
 const OF_CALL_PART: ReadonlySet<string> = new Set(['functionCall', 'thoughtSignature']);
 const OF_CALL: ReadonlySet<string> = new Set(['id', 'name', 'args']);
 const NONE: ReadonlySet<string> = new Set();
-/** Members of a response without candidates that are no output. */
+/** Members of a response without candidates that are not output. */
 const OF_RESPONSE: ReadonlySet<string> = new Set([
   'usageMetadata',
   'promptFeedback',
@@ -115,7 +115,7 @@ const OF_RESPONSE: ReadonlySet<string> = new Set([
   'responseId',
 ]);
 
-/** The output of a candidate that no other part has, with its signatures: code and its results, files, sources. */
+/** Returns the output of a candidate that no other part contains, with its signatures: code and its results, files, sources. */
 function unreadOf(candidate: Json): UnreadOutput | undefined {
   const { content } = candidate;
   const found = new OutputFound().add(candidate, OF_CANDIDATE).add(content, OF_CONTENT);
@@ -127,7 +127,7 @@ function unreadOf(candidate: Json): UnreadOutput | undefined {
   return found.last();
 }
 
-/** A blocked prompt has no answer. It becomes a refusal, because OpenAI's models answer it with a 400. */
+/** A blocked prompt has no answer. It becomes a rejection, as OpenAI answers such a prompt with a 400. */
 function blocked(feedback: unknown): ProviderFailure | null {
   const reason = textOf(objectOf(feedback).blockReason);
   if (reason === '' || /^BLOCK(?:ED)?_REASON_UNSPECIFIED$/.test(reason)) return null;
@@ -143,7 +143,7 @@ function logprobs(choice: number, result: unknown, parts: StreamPart[]): void {
   if (content.length > 0) parts.push({ type: 'logprobs', choice, content, refusal: [] });
 }
 
-/** A token in OpenAI's shape. Its bytes are unknown: the text of half a character would give others. */
+/** Returns a token in OpenAI's form. Its bytes are left out, because the text of an incomplete character does not determine them. */
 function tokenOf(candidate: unknown): Json {
   const { token, logProbability } = objectOf(candidate);
   return { token: textOf(token), logprob: typeof logProbability === 'number' ? logProbability : 0, bytes: null };
@@ -152,7 +152,7 @@ function tokenOf(candidate: unknown): Json {
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['STOP', 'stop'],
   ['MAX_TOKENS', 'length'],
-  // Gemini 4 gives at most 65,536 tokens per request.
+  // Gemini 4 returns at most 65,536 tokens per request.
   ['CONTINUATION', 'length'],
 ]);
 
@@ -160,27 +160,29 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
 const BROKEN =
   /^(?:MALFORMED_(?:FUNCTION_CALL|RESPONSE)|UNEXPECTED_TOOL_CALL|TOO_MANY_TOOL_CALLS|MISSING_THOUGHT_SIGNATURE)$/;
 
-/** A finish reason in OpenAI's terms. All others mean withheld content: `SAFETY`, `RECITATION`, `OTHER`, … */
+/** Converts a finish reason to OpenAI's. All other reasons mean withheld content: `SAFETY`, `RECITATION`, `OTHER`, … */
 function finishReason(raw: string, calls: number): FinishReason {
   const reason = REASONS.get(raw) ?? 'content_filter';
   return reason === 'stop' && calls > 0 ? 'tool_calls' : reason;
 }
 
-/** The failure of an invalid answer; null for a real finish. */
+/** Returns the failure of an invalid answer; null for a real finish. */
 function failureOfFinish(raw: string): ProviderFailure | null {
-  return BROKEN.test(raw) ? { kind: 'malformed', message: `the model’s answer broke: ${raw}`, ofModel: true } : null;
+  return BROKEN.test(raw)
+    ? { kind: 'malformed', message: `the model’s answer is invalid: ${raw}`, ofModel: true }
+    : null;
 }
 
-/** Reads `usageMetadata`; null without a prompt count. */
+/** Reads `usageMetadata`; returns null if it has no prompt count. */
 function readUsage(metadata: unknown): Usage | null {
   if (!isObject(metadata)) return null;
   const prompt = numberOf(metadata.promptTokenCount);
   if (prompt === undefined) return null;
-  // Input from Google's own tools is not in the prompt count, but billed as input.
+  // The prompt count excludes input from Google's own tools, which is billed as input.
   const input = prompt + (numberOf(metadata.toolUsePromptTokenCount) ?? 0);
   const output = numberOf(metadata.candidatesTokenCount) ?? 0;
   const reasoning = numberOf(metadata.thoughtsTokenCount) ?? 0;
-  // The candidates' count excludes thoughts, unless the total shows otherwise.
+  // The candidates' count excludes thinking, unless the total shows otherwise.
   const among = metadata.totalTokenCount === input + output;
   return canonicalUsage(
     { input, cachedInput: numberOf(metadata.cachedContentTokenCount), output, reasoning },

@@ -5,7 +5,7 @@ import type { Notes } from '../notes.ts';
 import { UNSIGNED } from './signature.ts';
 
 export interface GeminiPrompt {
-  /** Parts of the system instruction. */
+  /** The parts of the system instruction. */
   readonly system: readonly Json[];
   readonly contents: readonly Content[];
 }
@@ -16,42 +16,42 @@ interface Content {
 }
 
 export interface SignedCall extends ToolCallPart {
-  /** Empty for none. */
+  /** The signature; empty for none. */
   readonly signature: string;
 }
 
-/** A call of the model's last turn and its result. */
+/** A call in the model's last turn, and its result. */
 interface PendingCall {
-  /** Identifies the call for Google: its tool, and an ID where the model has them. */
+  /** The members that identify the call for Google: its tool, and an ID if the model has IDs. */
   readonly identity: Json;
-  /** The path of its message. */
+  /** The path of the message that contains the call. */
   readonly path: string;
-  /** Undefined before the result. */
+  /** The result; undefined until it is known. */
   output?: string;
 }
 
 /**
- * Builds the API's contents: merges consecutive messages of a role and separates leading system messages. Tool results
- * directly follow their calls, in the same order, which alone distinguishes two calls of a tool before Gemini 3.
+ * Builds the contents for the API. It merges consecutive messages of a role and separates leading system messages. Tool results directly
+ * follow their calls in the same order. Before Gemini 3, only this order distinguishes two calls of the same tool.
  */
 export class ContentsBuilder {
   readonly #strict: boolean;
   readonly #notes: Notes;
-  /** The caller's name of the turns. */
+  /** The caller's name of the field with the turns. */
   readonly #field: string;
   readonly #system: Json[] = [];
   readonly #contents: Content[] = [];
-  /** User content since the model's last turn. */
+  /** The user's content since the model's last turn. */
   #userParts: Json[] = [];
   /** The model's current turn. */
   #answer: Json[] | null = null;
   #pending: PendingCall[] = [];
-  /** Calls that await results, by the caller's ID. */
+  /** The calls that wait for results, by the caller's ID. */
   readonly #waiting = new Map<string | undefined, PendingCall[]>();
   #hasResults = false;
   readonly #ids = new UniqueIds();
 
-  /** @param strict calls have IDs, and the first one of a turn needs a signature */
+  /** @param strict whether calls have IDs and the first call of a turn needs a signature */
   constructor(strict: boolean, notes: Notes, field: string) {
     this.#strict = strict;
     this.#field = field;
@@ -68,12 +68,12 @@ export class ContentsBuilder {
     for (const part of parts) this.#userParts.push(part);
   }
 
-  /** Whether this call awaits its result. */
+  /** Returns whether this call waits for its result. */
   awaits(id: string | undefined): boolean {
     return this.#waiting.has(id);
   }
 
-  /** Adds a result. Calls that share an ID get their results in order. */
+  /** Adds a result. Calls with the same ID get their results in order. */
   result(id: string | undefined, output: string): void {
     const waiting = this.#waiting.get(id);
     const pending = waiting?.shift();
@@ -100,7 +100,7 @@ export class ContentsBuilder {
     const [first] = this.#contents;
     const isEmpty = first === undefined && this.#system.length === 0;
     if (isEmpty) this.#notes.refuse(this.#field, 'must not all be empty');
-    // The API needs a user's turn first: the instructions, or a blank before a conversation that starts with a call.
+    // The API requires a user's turn first. It gets the instructions, or a blank if the conversation starts with a call.
     if (!first || (first.role === 'model' && first.parts.some(({ functionCall }) => functionCall))) {
       const parts = this.#system.splice(0);
       this.#contents.unshift({ role: 'user', parts: parts.length > 0 ? parts : [{ text: ' ' }] });
@@ -124,7 +124,7 @@ export class ContentsBuilder {
     const userParts = this.#userParts;
     if (userParts.length === 0 && !this.#hasResults) return;
     const results = this.#pending.flatMap(({ identity, output }) =>
-      // As a string in `output`, so that the text stays unchanged.
+      // The result is sent as a string in `output`, so that its text stays unchanged.
       output === undefined ? [] : [{ functionResponse: { ...identity, response: { output } } }],
     );
     this.#endCalls();
@@ -134,10 +134,10 @@ export class ContentsBuilder {
     this.#userParts = [];
   }
 
-  /** Refuses calls without a result, as the API does. */
+  /** Rejects calls without a result, as the API does. */
   #endCalls(): void {
     const open = this.#pending.find(({ output }) => output === undefined);
-    if (open) this.#notes.refuse(open.path, 'calls a tool, and no later message has its result');
+    if (open) this.#notes.refuse(open.path, 'calls a tool, but no later message has its result');
     this.#pending = [];
     this.#waiting.clear();
     this.#hasResults = false;
@@ -145,7 +145,7 @@ export class ContentsBuilder {
 }
 
 /**
- * Marks system messages within a conversation, which keep their position: moving them to the start would change their
- * meaning and invalidate the provider's cache.
+ * Marks system messages within a conversation. They keep their position, because moving them to the start would change their meaning and
+ * invalidate the provider's cache.
  */
 const asSystemText = (parts: readonly Json[]): Json[] => [{ text: '<system>' }, ...parts, { text: '</system>' }];

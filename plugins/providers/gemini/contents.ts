@@ -16,7 +16,7 @@ export function promptOf(request: ModelRequest, upstream: string, notes: Notes):
     addTurn(turn, builder, notes);
   }
   const prompt = builder.end();
-  // Any later message was blank.
+  // The last content is an answer: later messages, if any, were blank.
   if (hasFixedSampling(upstream) && prompt.contents.at(-1)?.role === 'model') {
     notes.refuse(request.names.turns, 'end with an assistant message, which this model cannot continue');
   }
@@ -30,7 +30,7 @@ function addTurn(turn: Turn, builder: ContentsBuilder, notes: Notes): void {
     builder.answer(texts, calls, pathText(turn.at));
   } else if (role === 'user') builder.say(geminiParts(parts, notes));
   else if (role === 'system' || role === 'developer') builder.instruct(textsOf(parts, notes));
-  // A result without a call becomes user content.
+  // A result without a call becomes content of the user.
   else if (builder.awaits(id)) {
     const texts = textsOf(parts, notes).map(({ text }) => textOf(text));
     builder.result(id, texts.join(''));
@@ -38,8 +38,8 @@ function addTurn(turn: Turn, builder: ContentsBuilder, notes: Notes): void {
 }
 
 /**
- * The texts and calls of an answer, each signature on its part: a call's on the call, the message's on its text. A
- * signature of unknown origin goes on the first call, if any.
+ * Returns the texts and calls of an answer, each signature on its part: a call's signature on the call, the message's on its text. A
+ * signature of unknown origin goes on the first call, if there is one.
  */
 function answerOf(turn: Turn, notes: Notes): { texts: Json[]; calls: readonly SignedCall[] } {
   const texts = geminiParts(turn.parts, notes);
@@ -50,7 +50,7 @@ function answerOf(turn: Turn, notes: Notes): { texts: Json[]; calls: readonly Si
     signature: signatureIn(call.extras) || (signatures.get(call.id) ?? (at === 0 ? ofTurn : '')),
   }));
   const ofMessage = signatureIn(turn.extras);
-  // The OpenAI Agents SDK copies a call's extras to its message.
+  // The OpenAI Agents SDK copies the extra members of a call to its message.
   const isCopy = calls.some(({ signature }) => signature === ofMessage);
   const ofText = (isCopy ? '' : ofMessage) || (calls.length > 0 ? '' : ofTurn);
   if (ofText !== '') texts.push({ text: '', ...texts.pop(), thoughtSignature: ofText });

@@ -18,7 +18,7 @@ function buildRequest(call: EmbeddingCall): BuiltRequest {
   const model = resourceName(upstream);
   const requests = [];
   for (const input of inputs) {
-    if (input.type === 'tokens') return { kind: 'rejected', message: 'input: Gemini embeds texts, no tokens' };
+    if (input.type === 'tokens') return { kind: 'rejected', message: 'input: Gemini embeds texts but not tokens' };
     requests.push({
       ...extras,
       model,
@@ -31,7 +31,7 @@ function buildRequest(call: EmbeddingCall): BuiltRequest {
   return { path, headers: {}, body: JSON.stringify({ requests }), dropped };
 }
 
-/** The vectors are in the order of the requests. Only later models report usage. */
+/** Reads the vectors, which are in the order of the requests. Only later models report usage. */
 function readReply(body: string): readonly StreamPart[] {
   const reply = parseJson(body);
   if (!isObject(reply)) return [malformed('the answer is not a JSON object')];

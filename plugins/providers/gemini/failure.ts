@@ -3,10 +3,10 @@ import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX, saysUnkno
 import { isObject, type Json, listOf, objectOf, objectsIn, parseJson, textOf } from '../json.ts';
 import { meaningsOf } from '../meanings.ts';
 
-/** By the name of a `google.rpc.Code`. */
+/** Kinds of failures, by the name of a `google.rpc.Code`. */
 const KINDS = meaningsOf<FailureKind>([
   ['rejected', ['INVALID_ARGUMENT', 'OUT_OF_RANGE', 'UNIMPLEMENTED']],
-  // No billing, or an unsupported country, is a failed precondition: the operator's concern.
+  // A missing billing account or an unsupported country is a failed precondition, which concerns the operator.
   ['auth', ['UNAUTHENTICATED', 'PERMISSION_DENIED', 'FAILED_PRECONDITION']],
   ['not_found', ['NOT_FOUND']],
   ['rate_limited', ['RESOURCE_EXHAUSTED']],
@@ -17,21 +17,21 @@ const KINDS = meaningsOf<FailureKind>([
 
 /** Google reports all of these as an invalid argument. */
 const CONTEXT = /exceeds the maximum number of tokens|input token count|payload size exceeds/i;
-/** At the start only: a refusal may quote a prompt about keys. */
+/** Matched only at the start, because an error may quote a prompt about keys. */
 const KEY = /^\W*API key (?:not valid|not found|expired)/i;
 
 /**
- * An account that can pay for no request, at the start only. Google used 429 for it before 402:
+ * Messages for an account without credit, matched only at the start. Google used 429 for it before 402:
  * https://discuss.ai.google.dev/t/183654, https://ai.google.dev/gemini-api/docs/billing.
  */
 const OUT_OF_CREDIT = /^\W*your (?:prepayment credits are depleted|project has exceeded its monthly spending cap)/i;
-/** Its `reason` in the details: https://cloud.google.com/apis/design/errors. */
+/** The `reason` in the details of the error: https://cloud.google.com/apis/design/errors. */
 const BILLING_DISABLED = 'BILLING_DISABLED';
 
-/** Wait for an exhausted daily quota, ms: the seconds in the response are too short. */
+/** The wait after an exhausted daily quota, in ms. The seconds in the response are too short. */
 const DAY_WAIT = 3_600_000;
 
-/** Reads an answer outside 2xx: a `google.rpc.Status`, in a list for a stream without `alt=sse`. */
+/** Reads an answer whose status is not 2xx: a `google.rpc.Status`, which a stream without `alt=sse` puts in a list. */
 export function readFailure(status: number, _headers: Headers, body: string): ProviderFailure {
   const parsed = parseJson(body);
   const whole: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
@@ -39,7 +39,7 @@ export function readFailure(status: number, _headers: Headers, body: string): Pr
   return failureOf(error, status, textOf(error.message) || plainText(body) || `status ${status}`);
 }
 
-/** Reads an `error` in place of an answer: in a 200 or within a stream. */
+/** Reads an `error` that replaces an answer, in a 200 or within a stream. */
 export function failureOfError(error: unknown): ProviderFailure {
   const fields = objectOf(error);
   const code = typeof fields.code === 'number' && fields.code >= 400 && fields.code <= 599 ? fields.code : undefined;
@@ -61,7 +61,7 @@ function failureOf(error: Json, status: number | undefined, words: string): Prov
 }
 
 function kindOf(error: Json, status: number | undefined, details: readonly Json[], words: string): FailureKind {
-  // Google's 402 has the name of an exhausted rate limit.
+  // Google's 402 has the name of an exhausted rate limit, so its status decides.
   if (status === 402) return 'credit';
   const kind = KINDS.get(textOf(error.status)) ?? kindOfStatus(status ?? 500);
   if (kind !== 'rejected') return kind;
@@ -69,7 +69,7 @@ function kindOf(error: Json, status: number | undefined, details: readonly Json[
   return CONTEXT.test(words) ? 'context' : 'rejected';
 }
 
-/** The wait of `RetryInfo`, ms; longer if `QuotaFailure` reports an exhausted daily quota. */
+/** Returns the wait of `RetryInfo` in ms, or a longer wait if `QuotaFailure` reports an exhausted daily quota. */
 function retryAfter(details: readonly Json[]): number | undefined {
   let wait: number | undefined;
   for (const { retryDelay, violations } of details) {

@@ -3,7 +3,7 @@ import type { Json } from '../json.ts';
 import { inlineData } from '../media.ts';
 import type { Notes } from '../notes.ts';
 
-/** The parts of a turn's content, without empty texts, which Gemini refuses. */
+/** Translates the parts of a turn without empty texts, which Gemini rejects. */
 export function geminiParts(parts: readonly ContentPart[], notes: Notes): Json[] {
   return parts.flatMap((part) => {
     dropHint(part, notes);
@@ -11,16 +11,16 @@ export function geminiParts(parts: readonly ContentPart[], notes: Notes): Json[]
   });
 }
 
-/** The parts of text-only content. */
+/** Translates the parts of text-only content. */
 export function textsOf(parts: readonly ContentPart[], notes: Notes): Json[] {
   for (const { type, at } of parts) {
     if (type === 'text' || type === 'refusal') continue;
-    notes.refuse(pathText(at), 'is not text: this provider takes other parts from users only');
+    notes.refuse(pathText(at), 'is not text; this provider accepts other parts only from users');
   }
   return geminiParts(parts, notes);
 }
 
-/** Drops a cache hint: Gemini caches implicitly. */
+/** Drops a cache hint, because Gemini caches implicitly. */
 export function dropHint({ extras, at }: Pick<Turn, 'extras' | 'at'>, notes: Notes): void {
   if (extras.cache_control != null) notes.drop(`${pathText(at)}.cache_control`);
 }
@@ -39,18 +39,18 @@ function partOf(part: ContentPart, notes: Notes): Json[] {
     case 'tool-call':
       return [];
     case 'native':
-      return notes.refuse(pathText(part.at), `is a \`${part.kind}\`, which this provider does not take`);
+      return notes.refuse(pathText(part.at), `is a \`${part.kind}\`, which this provider does not accept`);
   }
 }
 
-/** The forms of media that are taken. */
+/** The accepted forms of media, as clauses for errors. */
 const IMAGE = 'must be an https address or a base64 data: URL of a PNG, JPEG, WebP, HEIC or HEIF image';
-const AUDIO = 'must be base64 data of an audio format that this model takes, such as wav or mp3';
+const AUDIO = 'must be base64 data of an audio format that this model accepts, such as wav or mp3';
 const FILE = 'must be a base64 data: URL of a PDF, a text, an image or audio';
 
 /**
- * Addresses that Google resolves itself: files uploaded with our key by anybody, whose absence is a 403, and videos,
- * which are billed by the second and escape the bounds for images.
+ * Addresses that Google resolves itself. They are files that anyone uploaded with our key, whose absence is a 403, and videos, which are
+ * billed by the second and are not limited like images.
  */
 const GOOGLES = /(?:^|\.)(?:generativelanguage\.googleapis\.com|youtube\.com|youtube-nocookie\.com|youtu\.be)\.?$/;
 
@@ -68,26 +68,26 @@ function audioPart({ data, format, valueAt }: AudioPart, notes: Notes): Json[] {
   return part ?? notes.refuse(pathText(valueAt.slice(0, -1)), AUDIO);
 }
 
-/** The data of a `data:` URL; null if invalid, of another kind, or unsupported by Gemini. */
+/** Returns the data of a `data:` URL; null if it is invalid, of another kind, or not supported by Gemini. */
 function dataPart(url: string, kind: string): Json[] | null {
   const data = inlineData(url);
   const mimeType = data && mimeTypeOf(data.mediaType);
   return mimeType?.startsWith(kind) ? [{ inlineData: { mimeType, data: data?.base64 } }] : null;
 }
 
-/** Supported types: the pages image-, video-, audio- and document-processing of ai.google.dev/gemini-api/docs. */
+/** The supported types, according to the pages image-, video-, audio- and document-processing of ai.google.dev/gemini-api/docs. */
 const READ =
   /^(?:image\/(?:png|jpeg|webp|heic|heif)|audio\/(?:wav|mp3|mpeg|m4a|aiff|aac|ogg|opus|flac|webm)|(?:video|text)\/.+|application\/pdf)$/;
 const TEXTS = /^application\/(?:json|xml|yaml|x-yaml|javascript)$/;
 
-/** Google's name of a media type; null if unsupported. */
+/** Returns Google's name of a media type; null if it is not supported. */
 function mimeTypeOf(mediaType: string): string | null {
   if (mediaType === 'image/jpg') return 'image/jpeg';
   if (TEXTS.test(mediaType)) return 'text/plain';
   return READ.test(mediaType) ? mediaType : null;
 }
 
-/** The type that Gemini requires for a URL, by its extension; JPEG by default. */
+/** Returns the type that Gemini requires for a URL, by its extension; the default is JPEG. */
 function imageType(url: string): string {
   const ending = /\.([a-z]+)$/i.exec(url.replace(/[?#].*$/s, ''))?.[1]?.toLowerCase() ?? '';
   return mimeTypeOf(`image/${ending}`) ?? 'image/jpeg';

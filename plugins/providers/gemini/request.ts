@@ -31,13 +31,13 @@ export function buildRequest(call: ProviderCall): BuiltRequest {
   return { path: pathOf(call), headers: {}, body: JSON.stringify(body), dropped: notes.dropped };
 }
 
-/** The name of a model as a resource, such as `models/gemini-3-flash`. */
+/** Returns the name of a model as a resource, such as `models/gemini-3-flash`. */
 export function resourceName(upstream: string): string {
   const name = bareName(upstream);
   return name.startsWith('tunedModels/') ? name : `models/${name}`;
 }
 
-/** The same in a path, where the model's own name is one segment. */
+/** Returns the name of a model as a path, in which the model's own name is one segment. */
 export function modelPath(upstream: string): string {
   const name = resourceName(upstream);
   const at = name.indexOf('/') + 1;
@@ -53,7 +53,7 @@ function samplingOf({ request, model, upstream, outputCap }: ProviderCall, notes
   const { temperature, topP, seed, stop, choices, logprobs, topLogprobs: top } = request.settings;
   const samples = model.acceptsTemperature && !hasFixedSampling(upstream);
   return {
-    // The cap includes thoughts.
+    // The cap includes thinking.
     maxOutputTokens: outputCap,
     temperature: notes.sent(request.names.temperature, temperature, samples),
     topP: notes.sent(request.names.topP, topP, samples),
@@ -85,7 +85,7 @@ function thinkingOf({ request, model, upstream }: ProviderCall, notes: Notes): J
 
 const NAME = /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/;
 
-/** The request's tools and tool choice. */
+/** Returns the request's tools and tool choice. */
 function toolsOf(request: ModelRequest, notes: Notes): Json {
   const { tools } = request.conversation;
   if (tools.length === 0) return {};
@@ -99,7 +99,7 @@ function toolsOf(request: ModelRequest, notes: Notes): Json {
         'must begin with a letter or underscore and contain only letters, digits and _ . : -',
       );
     }
-    if (names.has(name)) notes.refuse(`${path}.name`, 'is the name of another tool too');
+    if (names.has(name)) notes.refuse(`${path}.name`, 'is also the name of another tool');
     names.add(name);
     for (const hint of hintsOfTool(request, tool)) notes.drop(`${hint.path}.cache_control`);
     return { name, description, parametersJsonSchema: schemaOf(parameters, `${path}.parameters`, notes) };
@@ -110,7 +110,7 @@ function toolsOf(request: ModelRequest, notes: Notes): Json {
   };
 }
 
-/** The parameters' schema, restricted to an object; undefined without parameters. */
+/** Returns the schema of the parameters, restricted to an object; undefined without parameters. */
 function schemaOf(parameters: Members | undefined, path: string, notes: Notes): unknown {
   if (parameters === undefined || Object.keys(parameters).length === 0) return undefined;
   const { type = 'object' } = parameters;

@@ -1,11 +1,11 @@
 import { isObject, type Json } from '../json.ts';
 
 /**
- * A JSON schema for Gemini, which ignores unknown keywords but refuses a `$ref` beside other keywords: the reference
- * moves into an `anyOf` of one, which means the same.
+ * Adapts a JSON schema to Gemini. Gemini ignores unknown keywords but rejects a `$ref` together with other keywords, so the reference moves
+ * into an `anyOf` with one entry, which means the same.
  */
 export function geminiSchema(schema: unknown): unknown {
-  // Avoids a copy: few schemas have such a reference.
+  // Few schemas have such a reference, so most need no copy.
   return hasCrowdedReference(schema) ? rewritten(schema) : schema;
 }
 
@@ -26,6 +26,6 @@ function hasCrowdedReference(schema: unknown): boolean {
   return false;
 }
 
-/** Whether a reference has other keywords beside it. */
+/** Whether a schema has a reference together with other keywords. */
 const isCrowded = (schema: Json): boolean =>
   typeof schema.$ref === 'string' && !('anyOf' in schema) && Object.keys(schema).some((name) => !name.startsWith('$'));

@@ -6,7 +6,7 @@ import { errorIn, failureOfError } from './failure.ts';
 import { TextEvent } from './text-event.ts';
 import { unreadOfChunk } from './unread.ts';
 
-/** Reads an unstreamed answer into the parts that a stream of it would give. */
+/** Reads an unstreamed answer into the same parts that a stream would produce. */
 export function readReply(body: string): readonly StreamPart[] {
   return readCompletion(parseJson(body));
 }
@@ -35,7 +35,7 @@ export class ChunkReader implements StreamReader {
   read({ event, data }: Frame): readonly StreamPart[] {
     if (this.#done || data === '') return NOTHING;
     const isError = event === 'error';
-    // Calls before it may give an event another meaning.
+    // Earlier calls may give an event another meaning.
     const text = isError || this.#choices.hasCalls ? null : this.#usual.read(data);
     if (text) return [text];
     if (data.trim() === '[DONE]') {
@@ -58,19 +58,19 @@ function readChunk(data: string, isError: boolean, reader: ChoiceReader): readon
   const parts: StreamPart[] = [...unreadParts(unreadOfChunk(chunk))];
   const choices = listOf(chunk.choices);
   for (const choice of choices) reader.read(choice, chunk.id, parts);
-  // Usage last: after the finish it completes the answer.
+  // The usage comes last, because a usage after the finish completes the answer.
   const usage = usageOf(chunk, choices);
   if (usage) parts.push({ type: 'usage', usage });
   return parts;
 }
 
-/** Groq has reported usage in its own member, Moonshot in the choice. */
+/** Groq reports usage in a member of its own, Moonshot within the choice. */
 function usageOf(chunk: Json, choices: readonly unknown[]) {
   const ofGroq = objectOf(chunk.x_groq).usage;
   return readUsage(chunk.usage) ?? readUsage(ofGroq) ?? readUsage(objectOf(choices[0]).usage);
 }
 
-/** Reads a `usage` object; null without token counts. The host checks their plausibility. */
+/** Reads a `usage` object; returns null if it has no token counts. The host checks whether the counts are plausible. */
 function readUsage(usage: unknown): Usage | null {
   if (!isObject(usage)) return null;
   const input = numberOf(usage.prompt_tokens);
@@ -85,7 +85,7 @@ function readUsage(usage: unknown): Usage | null {
     numberOf(usage.cached_tokens) ??
     numberOf(usage.num_cached_tokens);
   const reasoning = numberOf(completion.reasoning_tokens) ?? 0;
-  // OpenAI's output includes reasoning. xAI's does not, as the total shows.
+  // OpenAI's output tokens include reasoning. xAI's do not, as the total shows.
   const isApart = reasoning !== 0 && usage.total_tokens === input + output + reasoning;
   return {
     inputTokens: input,

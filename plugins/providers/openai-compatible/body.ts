@@ -11,17 +11,17 @@ import type {
 import { callsIn } from '../calls.ts';
 import { isObject } from '../json.ts';
 
-/** The dialect of a request that goes out as it came. */
+/** The dialect of requests that are passed on unchanged. */
 export const OPENAI_CHAT = 'openai-chat';
 
 /**
- * A request in OpenAI's dialect: the original of one that came in it, else a translation of its neutral form.
- * @param isMarked whether the server takes `cache_control`
+ * Returns the request in OpenAI's dialect: the original if it arrived in this dialect, otherwise a translation of its neutral form.
+ * @param isMarked whether the server accepts `cache_control`
  */
 export const chatBodyOf = (request: ModelRequest, isMarked: boolean): Members =>
   request.original.dialect === OPENAI_CHAT ? withAllowedTools(request) : translated(request, isMarked);
 
-/** The original. Few servers know `allowed_tools`: the tools that may not be called are left out. */
+/** Returns the original without the tools that may not be called, because few servers know `allowed_tools`. */
 function withAllowedTools(request: ModelRequest): Members {
   const { body } = request.original;
   if (!isObject(body.tool_choice) || body.tool_choice.type !== 'allowed_tools') return body;
@@ -54,7 +54,7 @@ function translated({ conversation, settings, stream }: ModelRequest, isMarked: 
   };
 }
 
-/** Returns the mark for a cache that a turn, part or tool bears, as a member. */
+/** Returns the cache mark of a turn, part or tool, as a member. */
 type MarkReader = (owner: Pick<Turn, 'extras'>) => Members;
 const markIn: MarkReader = ({ extras }) => membersIn(extras, ['cache_control']);
 const noMark: MarkReader = () => ({});
@@ -72,7 +72,7 @@ function messageOf(turn: Turn, marksOf: MarkReader): Members {
   };
 }
 
-/** The content of a message. Servers read marks on parts: that of a message goes to its last one. */
+/** Returns the content of a message. Servers read cache marks on parts, so the mark of a message goes to its last part. */
 function contentOf(turn: Turn, marksOf: MarkReader): Members {
   const { role, parts } = turn;
   const mark = marksOf(turn);
@@ -98,7 +98,7 @@ function partOf(part: ContentPart): Members[] {
     case 'file':
       return [{ type: 'file', file: { file_data: part.data, file_id: part.id, filename: part.name } }];
     case 'tool-call':
-    // No model of this dialect is eligible for it.
+    // A model of this dialect is never eligible for a request with such a part.
     case 'native':
       return [];
   }
@@ -111,7 +111,7 @@ const callOf = ({ id, name, arguments: text, extras }: ToolCallPart): Members =>
   ...membersIn(extras, OF_CALL),
 });
 
-/** Members of a message and of a call with the reasoning of an earlier answer, which every surface reads alike. */
+/** Members of a message and of a call with the reasoning of an earlier answer. Every surface reads them in the same way. */
 const OF_MESSAGE = ['reasoning_content', 'reasoning_details', 'extra_content'] as const;
 const OF_CALL = ['extra_content'] as const;
 

@@ -6,7 +6,7 @@ import { detailsText } from './messages.ts';
 import { ToolCalls } from './tool-calls.ts';
 import { unreadOfChoice } from './unread.ts';
 
-/** The most choices of one answer, as in the request. */
+/** The maximum number of choices in one answer, as in the request. */
 const CHOICES_MAX = 128;
 
 interface MessageContext {
@@ -22,9 +22,9 @@ const reasoningIn = (message: Json | null, details: readonly Json[]): string =>
       textOf(message.reasoning) ||
       (details.length > 0 ? detailsText(details) : '');
 
-/** Reads the choices of an answer or of its chunks. A message is one large delta. */
+/** Reads the choices of an answer or of its chunks. A whole message is read like one large delta. */
 export class ChoiceReader {
-  /** By choice; null before the first call. */
+  /** The calls of each choice; null before the first call. */
   #calls: Map<number, ToolCalls> | null = null;
 
   get hasCalls(): boolean {
@@ -46,7 +46,7 @@ export class ChoiceReader {
     if (message) this.#message(index, message, { answerId, reasoning, details }, parts);
     logprobs(index, choice.logprobs, parts);
     const raw = textOf(choice.finish_reason);
-    // xAI leaves the reason of unstreamed tool calls empty.
+    // xAI sends an empty finish reason with unstreamed tool calls.
     const isCall = choice.finish_reason === '' && message === choice.message && this.#calls?.has(index) === true;
     if (raw !== '' || isCall) parts.push(this.#finish(index, raw, stopOf(choice)));
   }
@@ -60,7 +60,7 @@ export class ChoiceReader {
     if (isObject(message.extra_content)) parts.push({ type: 'state', choice, extra: message.extra_content });
     for (const call of listOf(message.tool_calls)) {
       add(this.#callsOf(choice, answerId).read(call), parts);
-      // Too many calls: a failure ends reading.
+      // After a failure, such as too many calls, nothing more is read.
       if (parts.at(-1)?.type === 'failure') return;
     }
     if (message.function_call) add(this.#callsOf(choice, answerId).readFunctionCall(message.function_call), parts);
@@ -82,14 +82,14 @@ export class ChoiceReader {
     let calls = this.#calls.get(choice);
     if (!calls) {
       calls = new ToolCalls(choice, textOf(answerId));
-      // Only bounds memory: the host refuses choices beyond the requested number.
+      // This check only limits the memory; the host rejects choices beyond the requested number.
       if (this.#calls.size < CHOICES_MAX) this.#calls.set(choice, calls);
     }
     return calls;
   }
 }
 
-/** The stop sequence that ended a choice, of vLLM and SGLang; a number there is the ID of a token. */
+/** Returns the stop sequence that ended a choice, as vLLM and SGLang report it. A number there is the ID of a token. */
 const stopOf = ({ stop_reason, matched_stop }: Json): string | undefined =>
   textOf(stop_reason) || textOf(matched_stop) || undefined;
 
@@ -97,7 +97,7 @@ function add(part: StreamPart | null, parts: StreamPart[]): void {
   if (part) parts.push(part);
 }
 
-/** Content is a string, or with some providers a list of text and thinking parts. */
+/** Reads content, which is a string, or with some providers a list of text and thinking parts. */
 function content(choice: number, value: unknown, parts: StreamPart[]): void {
   if (typeof value === 'string') {
     if (value !== '') parts.push({ type: 'text', choice, text: value });
@@ -125,7 +125,7 @@ const REASONS = meaningsOf<FinishReason>([
   ['stop', ['stop']],
   ['length', ['length', 'max_tokens', 'model_length', 'model_context_window_exceeded']],
   ['tool_calls', ['tool_calls', 'function_call']],
-  // `sensitive` is Z.ai's.
+  // Z.ai uses `sensitive`.
   ['content_filter', ['content_filter', 'sensitive']],
 ]);
 
@@ -133,8 +133,8 @@ const REASONS = meaningsOf<FinishReason>([
 const BREAKS: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error']);
 
 /**
- * A raw finish reason in OpenAI's terms; an unknown one is a normal stop. A stop with tool calls is `tool_calls`, which
- * not every server reports.
+ * Converts a finish reason to OpenAI's; an unknown one counts as a normal stop. A stop with tool calls becomes `tool_calls`, which not
+ * every server reports.
  */
 function finishReason(raw: string, calls: boolean): FinishReason {
   const reason = REASONS.get(raw) ?? 'stop';

@@ -6,7 +6,7 @@ import { modelList } from './model-list.ts';
 import { buildRequest, lacksOf } from './request.ts';
 import type { DialectSettings } from './settings.ts';
 
-/** The adapter for one server's variant of OpenAI's chat completions. */
+/** Creates the adapter for one server's variant of OpenAI's chat completions. */
 export function chatCompletions(
   settings: DialectSettings,
 ): WireAdapter & PreparedProvider & Required<Pick<PreparedProvider, 'lacks'>> {

@@ -1,18 +1,18 @@
-/** The values of `reasoning_effort`, ascending. */
+/** The values of `reasoning_effort`, in ascending order. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof EFFORTS)[number];
 
-/** Efforts of OpenAI’s open models, which always reason, on any server. */
+/** The efforts of OpenAI’s open models, which always reason, on any server. */
 const OF_GPT_OSS: readonly Effort[] = ['low', 'medium', 'high'];
 
-/** The efforts that a model supports on its server. @param ofServer empty for all */
+/** Returns the efforts that a model supports on its server. @param ofServer empty if the server supports all */
 export function effortsOf(upstream: string, ofServer: readonly Effort[]): readonly Effort[] {
   if (!/gpt-oss/i.test(upstream)) return ofServer;
   const both = OF_GPT_OSS.filter((effort) => ofServer.length === 0 || ofServer.includes(effort));
   return both.length > 0 ? both : ofServer;
 }
 
-/** The requested effort, or the nearest supported one. An unknown one stays. @param supported ascending */
+/** Returns the requested effort, or the nearest supported one. An unknown effort stays unchanged. @param supported in ascending order */
 export function nearestEffort(requested: string, supported: readonly Effort[]): string {
   const at = rankOf(requested);
   if (at < 0 || supported.length === 0) return requested;

@@ -11,7 +11,7 @@ import { malformed } from '../parts.ts';
 import { errorIn, failureOfError } from './failure.ts';
 import type { DialectSettings } from './settings.ts';
 
-/** OpenAI's embeddings, which most servers of the dialect have. */
+/** The adapter for OpenAI's embeddings, which most servers of the dialect support. */
 export const embeddingsOf = (settings: DialectSettings): EmbeddingAdapter => ({
   request: (call) => buildRequest(call, settings),
   reply: readReply,
@@ -53,7 +53,7 @@ function readReply(body: string): readonly StreamPart[] {
 
 const FLOAT_BYTES = 4;
 
-/** Reads a list of numbers, or their bytes as 32-bit floats in base64; null for anything else. */
+/** Reads a list of numbers, or their bytes as 32-bit floats in base64; returns null for anything else. */
 function vectorOf(embedding: unknown): readonly number[] | null {
   if (Array.isArray(embedding)) return embedding;
   if (typeof embedding !== 'string') return null;

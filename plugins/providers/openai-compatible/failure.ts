@@ -3,21 +3,21 @@ import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX, saysUnkno
 import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../json.ts';
 import { meaningsOf } from '../meanings.ts';
 
-/** Codes and types with the same meaning on all servers. */
+/** Codes and types that have the same meaning on all servers. */
 const NAMES = meaningsOf<FailureKind>([
   ['context', ['context_length_exceeded', 'exceed_context_size_error']],
   ['not_found', ['model_not_found', 'not_found_error', 'invalid_model']],
   ['auth', ['invalid_api_key', 'authentication_error']],
   ['rate_limited', ['rate_limit_exceeded', 'rate_limit_error', 'rate_limited']],
   ['overloaded', ['overloaded_error', 'engine_overloaded_error', 'unavailable_error']],
-  // OpenAI's, which come within streams of Responses, too.
+  // Codes of OpenAI, which also occur within streams of Responses.
   ['overloaded', ['service_unavailable_error', 'server_is_overloaded', 'slow_down']],
-  // Groq: the model's text is not a valid tool call, or not the requested JSON.
+  // Codes of Groq: the model's text is not a valid tool call, or not the requested JSON.
   ['malformed', ['tool_use_failed', 'json_validate_failed']],
   ['rejected', ['content_filter', 'invalid_request_error']],
 ]);
 
-/** Codes and types of an account that can pay for no request, whatever the status. */
+/** Codes and types for an account without credit, with any status. */
 const OUT_OF_CREDIT = new RegExp(
   `^(?:${[
     // OpenAI: https://platform.openai.com/docs/guides/error-codes
@@ -34,7 +34,7 @@ const OUT_OF_CREDIT = new RegExp(
     'insufficient_balance',
   ].join('|')})$`,
 );
-/** The same by message, at its start only: a refusal may quote a prompt. */
+/** Messages for an account without credit. They are matched only at their start, because an error may quote a prompt. */
 const SAYS_OUT_OF_CREDIT = new RegExp(
   `^\\W*(?:error:?\\s*)?(?:${[
     // DeepSeek: https://api-docs.deepseek.com/quick_start/error_codes
@@ -46,7 +46,7 @@ const SAYS_OUT_OF_CREDIT = new RegExp(
     'credit limit exceeded\\b',
     // Fireworks: https://github.com/pollinations/pollinations/issues/12136
     'account \\S+ is suspended, possibly due to reaching the monthly spending limit',
-    // Gemini by its OpenAI dialect: https://ai.google.dev/gemini-api/docs/billing
+    // Gemini in its OpenAI dialect: https://ai.google.dev/gemini-api/docs/billing
     'your prepayment credits are depleted',
     'your project has exceeded its monthly spending cap',
   ].join('|')})`,
@@ -55,20 +55,20 @@ const SAYS_OUT_OF_CREDIT = new RegExp(
 
 const CONTEXT =
   /maximum context length|context[ _](length|window|size)|prompt is too long|too many (input )?tokens|input (is|was) too long|reduce the length|tokens.{0,40} must be <=/i;
-/** By OpenAI and Groq. */
+/** The message of OpenAI and Groq. */
 const TOO_LARGE = /^\W*request too large for /i;
-/** At the start only: a refusal may quote a prompt about keys. */
+/** Matched only at the start, because an error may quote a prompt about keys. */
 const KEY =
   /^\W*(?:error:?\s*)?(?:(?:incorrect|invalid) api[ _]key|api[ _]key not valid|your organization must be verified)/i;
-/** Codes and types that are about the model alone. */
+/** Codes and types that concern only the model. */
 const UNKNOWN_MODEL = /^(?:model_not_found|model_not_available|invalid_model|DeploymentNotFound)$/;
-/** A 403 of xAI or OpenRouter about the content, not the key. */
+/** Messages of a 403 from xAI or OpenRouter that concerns the content and not the key. */
 const MODERATED = /violates usage guidelines|requires moderation|input was flagged/i;
 
-/** The other meanings of a 400, besides refused content. */
+/** The meanings of a 400 other than rejected content. */
 const BEHIND_400: ReadonlySet<FailureKind> = new Set(['context', 'auth', 'not_found', 'malformed']);
 
-/** Reads an answer outside 2xx. */
+/** Reads an answer whose status is not 2xx. */
 export function readFailure(status: number, _headers: Headers, body: string): ProviderFailure {
   const parsed = parseJson(body);
   const words = messageOf(parsed) || plainText(body);
@@ -79,14 +79,16 @@ export function readFailure(status: number, _headers: Headers, body: string): Pr
   return { kind, message, status, ...blameOf(kind, fields, words) };
 }
 
-/** The error in an answer: in `error`, in Groq's member, or the answer itself, by its `object`. Null for none. */
+/**
+ * Returns the error in an answer: from `error`, from Groq's member, or the answer itself if its `object` says so. Returns null for none.
+ */
 export function errorIn(answer: Json): unknown {
   if (answer.error) return answer.error;
   if (isObject(answer.x_groq) && answer.x_groq.error) return answer.x_groq.error;
   return answer.object === 'error' ? answer : null;
 }
 
-/** Reads an `error` in place of an answer: in a 200 or within a stream. */
+/** Reads an `error` that replaces an answer, in a 200 or within a stream. */
 export function failureOfError(error: unknown): ProviderFailure {
   const fields = objectOf(error);
   const words = messageOf({ error });
@@ -97,22 +99,28 @@ export function failureOfError(error: unknown): ProviderFailure {
   return { kind: kind ?? 'server', message, status, ...blameOf(kind, fields, words) };
 }
 
-/** Whether an error says that the account can pay for no request. A bare 402 may be about one expensive request, as OpenRouter's is. */
+/**
+ * Returns whether an error means that the account has no credit for any request. A 402 alone may concern one expensive request, as with
+ * OpenRouter.
+ */
 function isOutOfCredit({ code, type }: Json, words: string, status?: number): boolean {
   if (SAYS_OUT_OF_CREDIT.test(words.slice(0, READ_MAX))) return true;
   const names = [textOf(code), textOf(type)];
-  // Signalbox, as a provider, refuses a request that a budget cannot cover. A smaller one may fit.
+  // The provider is another Signalbox, which rejects a request that a budget cannot cover. A smaller request may fit.
   if (status === 402 && names.includes('insufficient_quota')) return false;
   return names.some((name) => OUT_OF_CREDIT.test(name));
 }
 
-/** Malformed output is the model's fault; a name that the service does not know, of the one who chose it. */
+/** The model causes malformed output, and the person who chose a model name causes an unknown name. */
 function blameOf(kind: FailureKind | undefined, error: Json, words: string): Partial<ProviderFailure> {
   if (kind === 'malformed') return { ofModel: true };
   return kind === 'not_found' && isUnknownModel(error, words) ? { unknownModel: true } : {};
 }
 
-/** Whether an error says that the service does not know the model. One about a parameter is about another model, such as a tool's. */
+/**
+ * Returns whether an error means that the provider does not know the model. An error about a parameter concerns another model, such as a
+ * tool's.
+ */
 function isUnknownModel({ code, type, param }: Json, words: string): boolean {
   if (typeof param === 'string' && param !== '' && param !== 'model') return false;
   return UNKNOWN_MODEL.test(textOf(code)) || UNKNOWN_MODEL.test(textOf(type)) || saysUnknownModel(words);
@@ -122,13 +130,13 @@ function kindOf(status: number, error: Json, words: string): FailureKind {
   const named = kindByName(error, words);
   if (status === 400 || status === 422) return named && BEHIND_400.has(named) ? named : 'rejected';
   if (status === 403 && (isFlagged(error) || MODERATED.test(words.slice(0, READ_MAX)))) return 'rejected';
-  // A single request above the account's limit per minute: waiting does not help, and other requests need not wait.
+  // The single request exceeds the account's limit per minute. Waiting does not help it, and other requests need not wait.
   if ((status === 413 || status === 429) && TOO_LARGE.test(words)) return 'context';
-  // Fireworks: the account is suspended.
+  // Fireworks returns 412 for a suspended account.
   return status === 412 ? 'auth' : kindOfStatus(status);
 }
 
-/** The kind by code, type or the usual wordings; undefined without a match. */
+/** Returns the kind according to code, type or common messages; undefined if none matches. */
 function kindByName(error: Json, words: string): FailureKind | undefined {
   const searched = words.slice(0, READ_MAX);
   const kind = NAMES.get(textOf(error.code)) ?? NAMES.get(textOf(error.type));
@@ -143,13 +151,13 @@ function kindByName(error: Json, words: string): FailureKind | undefined {
 const isFlagged = ({ metadata }: Json): boolean =>
   isObject(metadata) && (Array.isArray(metadata.reasons) || 'flagged_input' in metadata);
 
-/** The object with code and type: `error`, or the body itself. */
+/** Returns the object with code and type: `error`, or the body itself. */
 function fieldsOf(body: unknown): Json {
   if (!isObject(body)) return {};
   return isObject(body.error) ? body.error : body;
 }
 
-/** The message, from any place that servers use. */
+/** Returns the message from any of the places that servers use. */
 function messageOf(body: unknown): string {
   if (!isObject(body)) return '';
   const { error, message } = body;
@@ -157,7 +165,7 @@ function messageOf(body: unknown): string {
   return textOf(error) || textOf(message) || detailOf(body) || detailOf(message);
 }
 
-/** The `detail` of servers that validate requests: a text, or a list of locations and errors. */
+/** Returns the `detail` of servers that validate requests: a text, or a list of locations and errors. */
 function detailOf(body: unknown): string {
   if (!isObject(body)) return '';
   const [first] = listOf(body.detail);

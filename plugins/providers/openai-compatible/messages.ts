@@ -5,7 +5,7 @@ import { isObject, listOf, mapObjects, textOf } from '../json.ts';
 import type { DialectSettings } from './settings.ts';
 import { systemFirst } from './system-first.ts';
 
-/** Servers' members for the reasoning of an answer. */
+/** The members that servers use for the reasoning of an answer. */
 const REASONING: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning', 'reasoning_details']);
 
 /** Members of a message that every server supports. */
@@ -16,7 +16,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'tool_calls',
   'tool_call_id',
   'function_call',
-  // Translated, or controlled by another setting.
+  // These members are translated, or another setting controls them.
   ...REASONING,
   'refusal',
   'cache_control',
@@ -30,9 +30,9 @@ interface MessageContext {
 }
 
 /**
- * Translates the messages for a server. Adds the paths of dropped members to `dropped`. Copies only the messages
- * that it changes: in a long conversation nearly none. Servers refuse an answer without a word, a call or state: it is
- * left out, whatever it thought.
+ * Translates the messages for a server. Adds the paths of dropped members to `dropped`. It copies only the messages that it changes, which
+ * in a long conversation are very few. An answer without text, calls or state is left out, even if it contains reasoning, because servers
+ * reject it.
  */
 export function messagesFor(messages: unknown, context: MessageContext): readonly Members[] {
   const sent = mapObjects(listOf(messages), (message, index) => {
@@ -43,17 +43,17 @@ export function messagesFor(messages: unknown, context: MessageContext): readonl
   return context.settings.system_messages === 'first' ? systemFirst(sent) : sent;
 }
 
-/** Members of an answer that say nothing by themselves. */
+/** Members that do not make an answer worth keeping by themselves. */
 const BARE: ReadonlySet<string> = new Set(['role', 'content', 'reasoning_content', 'reasoning']);
 
-/** Whether a message is an answer without a word, a call or state. */
+/** Whether a message is an answer without text, calls or state. */
 function isBare(message: Members): boolean {
   if (message.role !== 'assistant' || message.content != null) return false;
   for (const name in message) if (!BARE.has(name)) return false;
   return true;
 }
 
-/** Whether the server needs an empty text where an answer has no content. */
+/** Whether the server requires an empty text for an answer without content. */
 const isTextless = ({ role, content }: Members, { empty_content }: DialectSettings): boolean =>
   role === 'assistant' && content == null && empty_content === 'empty_text';
 
@@ -63,7 +63,7 @@ function messageFor(original: Members, index: number, context: MessageContext): 
   let changed: Record<string, unknown> | null = null;
   for (const name in message) {
     const value = message[name];
-    // Every message has a role, and nearly every one a text or null: they go as they came.
+    // Every message has a role, and nearly every message has text or null as content. They are sent unchanged.
     if (name === 'role' || (name === 'content' && !Array.isArray(value))) continue;
     if (isOmitted(name, value, settings)) {
       if (value !== null && isReported(name)) dropped.push(`messages[${index}].${name}`);
@@ -80,7 +80,7 @@ function messageFor(original: Members, index: number, context: MessageContext): 
   return own === null ? (changed ?? message) : { ...(changed ?? message), ...own };
 }
 
-/** The members that a server expects in another form; null for none. */
+/** Returns the members that a server expects in another form; null for none. */
 function ownMembers(message: Members, { settings, reasons }: MessageContext): Members | null {
   if (message.role === 'developer') return { role: settings.developer_role };
   if (message.role !== 'assistant') return null;
@@ -89,7 +89,7 @@ function ownMembers(message: Members, { settings, reasons }: MessageContext): Me
   return isRefusalMoved ? { content: message.refusal, ...reasoning } : reasoning;
 }
 
-/** Whether to omit a member. Answers come back unchanged, and some servers refuse members such as `refusal: null`. */
+/** Whether to omit a member. Clients send answers back unchanged, and some servers reject members such as `refusal: null`. */
 function isOmitted(name: string, value: unknown, settings: DialectSettings): boolean {
   if (value === null || REASONING.has(name)) return true;
   if (name === 'cache_control') return settings.cache_hints === 'left_out';
@@ -97,10 +97,10 @@ function isOmitted(name: string, value: unknown, settings: DialectSettings): boo
   return settings.unknown_members === 'left_out' && (name === 'refusal' || !KNOWN.has(name));
 }
 
-/** Whether dropping a member is reported: not for members of answers or ones that are translated. */
+/** Whether the dropping of a member is reported. Members of answers and translated members are not reported. */
 const isReported = (name: string): boolean => name === 'cache_control' || name === 'name' || !KNOWN.has(name);
 
-/** @param message its index */
+/** @param message the index of the message */
 function memberFor(name: string, value: unknown, message: number, context: MessageContext): unknown {
   const { settings } = context;
   if (name === 'content') return partsFor(listOf(value), message, context);
@@ -117,7 +117,7 @@ function partsFor(parts: readonly unknown[], message: number, context: MessageCo
   });
 }
 
-/** Most servers take calls as they are. */
+/** Most servers accept calls unchanged. */
 const keepsCalls = (settings: DialectSettings): boolean =>
   settings.tool_call_ids === 'as_they_are' && settings.unknown_members === 'sent';
 
@@ -132,7 +132,7 @@ function callsFor(calls: unknown, settings: DialectSettings): readonly Members[]
 const callIdFor = (id: string, settings: DialectSettings): string =>
   settings.tool_call_ids === 'nine_letters' ? nineLetters(id) : id;
 
-/** The tools, without cache hints for servers that do not support them. */
+/** Returns the tools, without cache hints if the server does not support them. */
 export function toolsFor(tools: unknown, settings: DialectSettings, dropped: string[]): readonly Members[] {
   return mapObjects(listOf(tools), (tool, index) => {
     const own = bearsHint(tool, settings) ? withoutHint(tool, `tools[${index}]`, dropped) : tool;
@@ -153,7 +153,7 @@ function withoutHint(owner: Members, at: string, dropped: string[]): Members {
   return rest;
 }
 
-/** The reasoning of an answer, under the member that its server expects; null for none. */
+/** Returns the reasoning of an answer in the member that its server expects; null for none. */
 function reasoningFor(message: Members, { reasoning_history: form }: DialectSettings): Members | null {
   if (form === 'left_out') return null;
   const { reasoning_details: details } = message;
@@ -167,7 +167,7 @@ function reasoningFor(message: Members, { reasoning_history: form }: DialectSett
   return form === 'reasoning_content' ? { reasoning_content: text } : { reasoning: text };
 }
 
-/** The readable text in a list of `reasoning_details`. */
+/** Returns the readable text in a list of `reasoning_details`. */
 export function detailsText(details: unknown): string {
   let text = '';
   for (const detail of listOf(details)) if (isObject(detail)) text += textOf(detail.text) || textOf(detail.summary);

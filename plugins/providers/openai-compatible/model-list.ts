@@ -2,9 +2,9 @@ import type { Capability, ListedModel, ModelListAdapter } from 'signalbox/plugin
 import { isObject, type Json, listOf, objectOf, objectsIn, parseJson, textOf, tokensOf } from '../json.ts';
 
 /**
- * `GET /models`. OpenAI, Ollama and most services list names alone. Beside them OpenRouter states prices, limits and
- * abilities (openrouter.ai/docs/api-reference/list-available-models), Mistral (types of @mistralai/mistralai 2.7.0), Groq and
- * vLLM (`max_model_len`) limits. Together answers the list without an object around it.
+ * Reads `GET /models`. OpenAI, Ollama and most providers list only names. OpenRouter also states prices, limits and abilities
+ * (openrouter.ai/docs/api-reference/list-available-models). Mistral (types of @mistralai/mistralai 2.7.0), Groq and vLLM (`max_model_len`)
+ * also state limits. Together returns the list without an object around it.
  */
 export const modelList: ModelListAdapter = {
   headers: {},
@@ -22,7 +22,7 @@ function readModel(one: Json): ListedModel {
     one;
   const contextWindow = [context_length, context_window, max_context_length, max_model_len].map(tokensOf).find(Boolean);
   const stated = tokensOf(objectOf(top_provider).max_completion_tokens) ?? tokensOf(max_completion_tokens);
-  // Without a limit of their own, answers at OpenRouter and vLLM end with the window.
+  // At OpenRouter and vLLM, answers without a limit of their own end with the window.
   const maxOutput = stated ?? (isObject(top_provider) || max_model_len ? contextWindow : undefined);
   return {
     id: textOf(one.id),
@@ -34,12 +34,15 @@ function readModel(one: Json): ListedModel {
   };
 }
 
-/** OpenRouter's: decimals in strings, USD per token. Routers state -1; other services price in other units, as numbers. */
+/**
+ * Reads OpenRouter's prices, which are decimals in strings, in USD per token. Routers state -1; other providers use other units and
+ * numbers.
+ */
 function priceOf({ prompt, completion, ...more }: Json): ListedModel['price'] {
   const input = rateOf(prompt);
   const output = rateOf(completion);
   const reasoning = rateOf(more.internal_reasoning);
-  // A policy has no price for reasoning apart from the answer.
+  // A policy cannot state a price for reasoning that differs from the price of the answer.
   if (!input || !output || (reasoning && Number(reasoning) > Number(output))) return undefined;
   return {
     input,
@@ -53,7 +56,7 @@ function priceOf({ prompt, completion, ...more }: Json): ListedModel['price'] {
 const rateOf = (value: unknown): string | undefined =>
   typeof value === 'string' && /^\d+(?:\.\d+)?(?:e-\d+)?$/i.test(value) ? value : undefined;
 
-/** By OpenRouter's words for inputs and parameters; undefined where the service states none. */
+/** Returns capabilities from OpenRouter's words for inputs and parameters; undefined if the provider states none. */
 function capabilitiesOf({ architecture, supported_parameters }: Json): readonly Capability[] | undefined {
   if (!Array.isArray(supported_parameters)) return undefined;
   const { input_modalities } = objectOf(architecture);
@@ -69,7 +72,7 @@ const WORDS: readonly (readonly [string, Capability])[] = [
   ['file input', 'file_input'],
 ];
 
-/** Together's types, Mistral's and Groq's marks, OpenRouter's outputs. */
+/** Reads Together's types, Mistral's and Groq's marks, and OpenRouter's outputs. */
 function unfitFor({ type, active, architecture, capabilities }: Json): string | undefined {
   const { output_modalities } = objectOf(architecture);
   const outputs = listOf(output_modalities);

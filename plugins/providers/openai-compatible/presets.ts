@@ -6,36 +6,35 @@ interface Preset extends ProviderPreset {
   readonly settings: Partial<DialectSettings>;
 }
 
-/** Lacks of servers that accept only text and images. */
+/** What servers lack that accept only text and images. */
 const NO_FILES: readonly Capability[] = ['audio_input', 'file_input', 'file_ids'];
 
-/** Lacks of servers without logit bias and single tool calls. */
+/** What servers lack that support neither logit bias nor single tool calls. */
 const NEITHER: readonly Capability[] = ['logit_bias', 'single_tool_calls'];
 
-/** Lacks of servers that know neither seeds, penalties nor several answers either. */
+/** What servers lack that also support no seeds, penalties or several choices. */
 const PLAIN: readonly Capability[] = ['seed', 'penalties', 'choices', ...NEITHER, ...NO_FILES];
 
-/** Efforts of models that always think, at three levels. */
+/** The efforts of models that always think, at three levels. */
 const DEPTHS: readonly Effort[] = ['low', 'high', 'max'];
 
-/** Usual efforts of servers that can disable thinking. */
+/** The common efforts of servers that can disable thinking. */
 const USUAL: readonly Effort[] = ['none', 'low', 'medium', 'high'];
 
-/** Chat templates know no developer, and take one system message. */
+/** The chat templates of these servers know no developer role and accept one system message. */
 const ONE_SYSTEM_MESSAGE = { developer_role: 'system', system_messages: 'first' } as const;
 
-/** A server of the operator's own, at the address in a variable. */
+/** The connection to a server that the operator runs, at the address in an environment variable. */
 const local = (baseUrlEnv: string) => ({ baseUrlEnv, basePath: '/v1', allowPrivateNetwork: true });
 
 /**
- * Services that speak the dialect. Each entry names the sources of its settings; `lacks` lists what the service’s own
- * types and pages omit or refuse.
+ * Services that support the dialect. Each entry names the sources of its settings. `lacks` lists what the service’s own types and pages
+ * omit or reject.
  */
 const SERVICES: Readonly<Record<string, Preset>> = {
-  // Types of @mistralai/mistralai 2.7.0. A field outside them is a 422 `extra_forbidden`
-  // (mistralai/platform-docs-public#7, BerriAI/litellm#30835). Its streams always end with usage; an answer is
-  // continued only with `prefix`. Efforts: withceleste/celeste-python#311. A system message behind an answer is refused:
-  // swarmauri/swarmauri-sdk#162.
+  // Types of @mistralai/mistralai 2.7.0. Mistral rejects unknown fields with 422 `extra_forbidden` (mistralai/platform-docs-public#7,
+  // BerriAI/litellm#30835). Its streams always end with usage, and it continues an answer only with `prefix`. Efforts:
+  // withceleste/celeste-python#311. It rejects a system message after an answer: swarmauri/swarmauri-sdk#162.
   mistral: {
     baseUrl: 'https://api.mistral.ai/v1',
     apiKeyEnv: 'MISTRAL_API_KEY',
@@ -51,7 +50,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // Types of groq-sdk 1.6.0; console.groq.com/docs/prompt-caching. JSON beside tools: vercel/ai#16540.
+  // Types of groq-sdk 1.6.0; console.groq.com/docs/prompt-caching. JSON together with tools: vercel/ai#16540.
   groq: {
     baseUrl: 'https://api.groq.com/openai/v1',
     apiKeyEnv: 'GROQ_API_KEY',
@@ -82,7 +81,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // @ai-sdk/xai 3.0.138, whose chat sends no penalty, no stop and no bias; penalties: miaoxworld/NativeTavern#83.
+  // @ai-sdk/xai 3.0.138, whose chat sends no penalties, no stop sequences and no logit bias; penalties: miaoxworld/NativeTavern#83.
   xai: {
     baseUrl: 'https://api.x.ai/v1',
     apiKeyEnv: 'XAI_API_KEY',
@@ -96,8 +95,8 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // Types of @openrouter/sdk 1.3.19, which have no `n`: it always gives one choice
-  // (OpenRouterArchived/openrouter-runner#99); openrouter.ai/docs/use-cases/reasoning-tokens.
+  // Types of @openrouter/sdk 1.3.19, which have no `n`: OpenRouter always returns one choice (OpenRouterArchived/openrouter-runner#99);
+  // openrouter.ai/docs/use-cases/reasoning-tokens.
   openrouter: {
     baseUrl: 'https://openrouter.ai/api/v1',
     apiKeyEnv: 'OPENROUTER_API_KEY',
@@ -110,7 +109,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // Types of together-ai 0.52.0: log probabilities have a form of their own.
+  // Types of together-ai 0.52.0. Its token probabilities have another form.
   together: {
     baseUrl: 'https://api.together.xyz/v1',
     apiKeyEnv: 'TOGETHER_API_KEY',
@@ -138,7 +137,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // Types of @cerebras/cerebras_cloud_sdk 1.91.0; other fields are refused (QwenLM/qwen-code#11045).
+  // Types of @cerebras/cerebras_cloud_sdk 1.91.0. Other fields are rejected (QwenLM/qwen-code#11045).
   cerebras: {
     baseUrl: 'https://api.cerebras.ai/v1',
     apiKeyEnv: 'CEREBRAS_API_KEY',
@@ -153,9 +152,8 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // platform.kimi.ai/docs/api/chat by way of mnfst/modelparams.dev#168, promptfoo/promptfoo#10132 (usage),
-  // UKGovernmentBEIS/inspect_ai#5152 (named tools), huggingface/tau#560 (efforts). The platform fixes the
-  // sampling.
+  // platform.kimi.ai/docs/api/chat as quoted in mnfst/modelparams.dev#168, promptfoo/promptfoo#10132 (usage),
+  // UKGovernmentBEIS/inspect_ai#5152 (named tools), huggingface/tau#560 (efforts). The provider fixes the sampling.
   moonshotai: {
     baseUrl: 'https://api.moonshot.ai/v1',
     apiKeyEnv: 'MOONSHOT_API_KEY',
@@ -170,8 +168,8 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // docs.z.ai/guides/capabilities/thinking-mode, docs.bigmodel.cn (chat completions), java.agentscope.io (GLM). Efforts of
-  // GLM-5.3, which refuses others: charmbracelet/catwalk#603.
+  // docs.z.ai/guides/capabilities/thinking-mode, docs.bigmodel.cn (chat completions), java.agentscope.io (GLM). Efforts of GLM-5.3, which
+  // rejects others: charmbracelet/catwalk#603.
   zai: {
     baseUrl: 'https://api.z.ai/api/paas/v4',
     apiKeyEnv: 'ZAI_API_KEY',
@@ -185,8 +183,8 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // ollama/ollama docs/api/openai-compatibility.mdx and openai/openai.go. It truncates prompts silently:
-  // set `num_ctx` in the model. System messages: ollama/ollama#17774.
+  // ollama/ollama docs/api/openai-compatibility.mdx and openai/openai.go. Ollama truncates prompts silently, so set `num_ctx` in the model.
+  // System messages: ollama/ollama#17774.
   ollama: {
     ...local('OLLAMA_BASE_URL'),
     settings: {
@@ -240,7 +238,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
   },
 };
 
-/** Services accept `null` where OpenAI's API has it: only unknown servers need an empty text. */
+/** These services accept `null` wherever OpenAI's API does; only unknown servers need an empty text. */
 export const presets: Readonly<Record<string, Preset>> = Object.fromEntries(
   Object.entries(SERVICES).map(([name, preset]) => [
     name,

@@ -10,7 +10,7 @@ const NO_HEADERS: HttpCall['headers'] = Object.freeze({});
 
 type BodyFields = Record<string, unknown>;
 
-/** Fields sent unchanged: not Signalbox's own, `metadata` (for the operator's rules) and those set below. */
+/** Fields that are sent unchanged: all except Signalbox's own, `metadata` (for the operator's rules) and the fields that are set below. */
 const PASSED = [
   'temperature',
   'top_p',
@@ -25,10 +25,10 @@ const PASSED = [
   'user',
 ] as const;
 
-/** Fields dropped for models without sampling controls. */
+/** Fields that are dropped for models without sampling controls. */
 const SAMPLING: ReadonlySet<string> = new Set(['temperature', 'top_p']);
 
-/** Default values, which are omitted: servers that lack the field refuse even these. */
+/** Default values, which are omitted because servers that lack the field reject even these. */
 const NEUTRAL: Readonly<Record<string, unknown>> = {
   frequency_penalty: 0,
   presence_penalty: 0,
@@ -36,10 +36,10 @@ const NEUTRAL: Readonly<Record<string, unknown>> = {
   logprobs: false,
 };
 
-/** The capabilities that a model of this server lacks. */
+/** Returns the capabilities that a model of this server lacks. */
 export function lacksOf(settings: DialectSettings, model: ModelTraits): readonly Capability[] {
   const lacks: Capability[] = [...settings.lacks, ...model.lacks];
-  // Models that refuse a temperature also refuse the other sampling controls.
+  // Models that reject a temperature also reject the other sampling controls.
   if (!model.acceptsTemperature) lacks.push('penalties');
   if (model.capabilities.includes('reasoning')) lacks.push(...settings.reasoning_lacks);
   return lacks;
@@ -91,7 +91,7 @@ function addStream(body: BodyFields, request: Members, settings: DialectSettings
   body.stream_options = { ...(isObject(requested) && requested), include_usage: true };
 }
 
-/** The fields that were left out, in the words of a caller who speaks another dialect. */
+/** Returns the names of the omitted fields in the dialect of the caller. */
 function namedFor(request: ModelRequest, dropped: readonly string[], settings: DialectSettings): readonly string[] {
   const { names } = request;
   const own: Readonly<Record<string, string>> = {
@@ -111,12 +111,12 @@ function isNeutral(field: string, value: unknown): boolean {
   if (value === null || (field in NEUTRAL && value === NEUTRAL[field])) return true;
   if (typeof value !== 'object') return false;
   if ('type' in value) return value.type === 'text';
-  // A list of its keys could be long.
+  // `Object.keys` could create a long list, so only the first key is read.
   for (const _ in value) return false;
   return true;
 }
 
-/** The name in the `function` of a tool or a choice. */
+/** Returns the name in the `function` of a tool or a tool choice. */
 const nameIn = (owner: Members): unknown => (isObject(owner.function) ? owner.function.name : undefined);
 
 function toolFields(request: Members, model: ModelTraits, settings: DialectSettings, dropped: string[]): Members {
@@ -124,7 +124,7 @@ function toolFields(request: Members, model: ModelTraits, settings: DialectSetti
   const tools = toolsFor(request.tools, settings, dropped);
   if (tools.length === 0) return {};
   const lacks = lacksOf(settings, model);
-  // Servers without forced calls have no `tool_choice`: `auto` is the default, and `none` omits the tools.
+  // Servers that cannot force calls have no `tool_choice`: `auto` is the default, and for `none` the tools are omitted.
   const isChoosable = !lacks.includes('forced_tools');
   if (choice === 'none' && !isChoosable) return {};
   const named = settings.named_tool_choice === 'as_required' && isObject(choice) ? nameIn(choice) : undefined;
@@ -135,12 +135,12 @@ function toolFields(request: Members, model: ModelTraits, settings: DialectSetti
   };
 }
 
-/** The effort as it is sent; undefined for none. */
+/** Returns the effort to send; undefined for none. */
 function effortOf(requested: string, call: ProviderCall, settings: DialectSettings, dropped: string[]) {
   const { model, upstream } = call;
   const reasons = model.capabilities.includes('reasoning');
   const effort = nearestEffort(requested, effortsOf(upstream, settings.efforts));
-  // Reported when omitted, or when rounding turned reasoning on or off.
+  // The effort is reported as dropped if it is omitted, or if rounding turned reasoning on or off.
   if (!reasons || (effort === 'none') !== (requested === 'none')) dropped.push('reasoning_effort');
   return reasons ? effort : undefined;
 }

@@ -4,16 +4,16 @@ import { isObject, listOf, textOf } from '../json.ts';
 const isInstruction = ({ role }: Members): boolean => role === 'system' || role === 'developer';
 
 /**
- * The messages for a server that takes one system message, at the beginning. Leading ones become one. A later one becomes marked
- * text where it stands: in the user's next message, else at the end of the user's message or tool result before it, else in a
- * message of its own. Nothing comes between a call and its results. Returns the same list where nothing changes.
+ * Returns the messages for a server that accepts one system message, at the beginning. Leading system messages are joined. A later one
+ * becomes marked text: in the user's next message, otherwise at the end of the user's message or tool result before it, otherwise in a
+ * message of its own. Nothing is put between a call and its results. Returns the same list if nothing changes.
  */
 export function systemFirst(messages: readonly Members[]): readonly Members[] {
   if (!messages.some((message, at) => at > 0 && isInstruction(message))) return messages;
   const begin = messages.findIndex((message) => !isInstruction(message));
   const leading = begin < 0 ? messages : messages.slice(0, begin);
   const fitted: Members[] = leading.length === 0 ? [] : [leading.reduce(joined)];
-  /** Marked texts that wait for a message to stand in. */
+  /** The marked texts that wait for a message to contain them. */
   let waiting: Members | null = null;
   for (const message of begin < 0 ? [] : messages.slice(begin)) {
     if (isInstruction(message)) {
@@ -31,15 +31,15 @@ export function systemFirst(messages: readonly Members[]): readonly Members[] {
   return fitted;
 }
 
-/** Puts marked text behind the messages so far. */
+/** Adds marked text after the messages so far. */
 function place(marked: Members, fitted: Members[]): void {
   const last = fitted.at(-1);
-  // Some servers refuse a user's message behind the result of a tool.
+  // Some servers reject a user's message after a tool result.
   if (last?.role === 'user' || last?.role === 'tool') fitted[fitted.length - 1] = joined(last, marked);
   else fitted.push(marked);
 }
 
-/** The first message with the content of both. */
+/** Returns the first message with the content of both. */
 function joined(first: Members, second: Members): Members {
   const [a, b] = [first.content, second.content];
   if (Array.isArray(a) || Array.isArray(b)) return { ...first, content: [...contentParts(a), ...contentParts(b)] };
@@ -51,7 +51,7 @@ const contentParts = (content: unknown): readonly unknown[] => {
   return textOf(content) === '' ? [] : [{ type: 'text', text: content }];
 };
 
-/** Instructions as a message of the user. */
+/** Returns instructions as a message of the user. */
 function markedText({ content }: Members): Members {
   if (!Array.isArray(content)) return { role: 'user', content: marked(textOf(content)) };
   const parts = listOf(content).map((part) =>

@@ -2,18 +2,21 @@ import type { StreamPart } from 'signalbox/plugin';
 
 type TextPart = Extract<StreamPart, { type: 'text' }>;
 
-/** Text that stands in JSON as it is. */
+/** Text that needs no escaping in JSON. */
 const PLAIN = /^[^"\\\p{Cc}]+$/u;
-/** Stands for the text of an event, to find out whether it is the only part of it. */
+/** Replaces the text of an event to test whether the text is the only thing that differs. */
 const PROBE = 'any text';
-/** Servers whose events differ in more than their text (a time, a padding) are not studied for ever. */
+/**
+ * The maximum number of attempts to learn a server's events, because the events of some servers differ in more than their text (a time, a
+ * padding).
+ */
 const LESSONS_MAX = 8;
-/** The most characters of an event beside its text that are remembered. */
+/** The maximum number of characters of an event, without its text, that are remembered. */
 const FORM_MAX = 4_096;
 
 /**
- * The usual event of a stream: one with text, which is all that differs from the one before. JSON is parsed once for
- * many such events.
+ * Recognizes the common events of a stream, which differ from the event before only in their text. JSON is then parsed once for many
+ * events.
  */
 export class TextEvent {
   #before = '';
@@ -21,7 +24,7 @@ export class TextEvent {
   #choice = 0;
   #lessons = 0;
 
-  /** Returns the part of an event like those learned from; null for any other event. */
+  /** Returns the part of an event that has the learned form; null for any other event. */
   read(data: string): TextPart | null {
     const length = data.length - this.#before.length - this.#after.length;
     if (this.#before === '' || length <= 0) return null;
@@ -31,7 +34,7 @@ export class TextEvent {
   }
 
   /**
-   * Learns from an event.
+   * Learns the form of an event.
    *
    * @param parts of the event
    * @param read reads any event into its parts
@@ -48,7 +51,7 @@ export class TextEvent {
     const probing = before + probe + after;
     const [probed, ...others] = read(probing);
     if (probed?.type !== 'text' || probed.text !== probe || probed.choice !== part.choice || others.length > 0) return;
-    // Slices of the event itself would keep the whole text that it was cut from in memory.
+    // Slices of the event itself would keep the text that contains the event in memory.
     this.#before = probing.slice(0, before.length);
     this.#after = probing.slice(before.length + probe.length);
     this.#choice = part.choice;

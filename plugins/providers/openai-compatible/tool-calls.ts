@@ -3,39 +3,39 @@ import { madeCallId } from '../call-ids.ts';
 import { isObject, objectOf, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 
-/** The most calls of one choice. */
+/** The maximum number of calls in one choice. */
 const CALLS_MAX = 512;
 
-/** A piece of a call, or what is known of a call before its name. */
+/** A piece of a call, or the part of a call that arrived before its name. */
 interface CallPiece {
-  /** The upstream's index, or null. */
+  /** The upstream's index of the call, or null. */
   readonly upstreamIndex: unknown;
   readonly id: string;
-  /** Whether it comes in the older `function_call`. */
+  /** Whether the call uses the older `function_call`. */
   readonly isOlder: boolean;
-  /** Empty until the upstream sends it. */
+  /** The name; empty until the upstream sends it. */
   name: string;
-  /** The next piece of the arguments, or all before the name. */
+  /** The next piece of the arguments, or all the arguments that arrived before the name. */
   text: string;
   extra?: Members;
 }
 
 /**
- * The tool calls of one choice. Servers omit the index, repeat ID and name, or give every call the index 0; this class
- * gives each call one index, and its ID and name once.
+ * The tool calls of one choice. Some servers omit the index, repeat the ID and name, or give every call the index 0. This class gives each
+ * call one index, and returns its ID and name once.
  */
 export class ToolCalls {
   readonly #choice: number;
   readonly #answerId: string;
   readonly #calls: CallPiece[] = [];
 
-  /** @param answerId makes IDs for calls without one; may be empty */
+  /** @param answerId used to create IDs for calls without one; may be empty */
   constructor(choice: number, answerId: string) {
     this.#choice = choice;
     this.#answerId = answerId;
   }
 
-  /** Reads one element of `tool_calls`. Returns null without a new part. */
+  /** Reads one element of `tool_calls`. Returns null if it contains nothing new. */
   read(delta: unknown): StreamPart | null {
     if (!isObject(delta)) return null;
     const fn = objectOf(delta.function);
@@ -50,8 +50,8 @@ export class ToolCalls {
   }
 
   /**
-   * Reads the older `function_call`: the only call of its choice. Some servers, such as llama-cpp-python's, send the same call
-   * in both fields: then the field that comes first counts.
+   * Reads the older `function_call`, which is the only call of its choice. Some servers, such as llama-cpp-python's, send the same call in
+   * both fields; the field that arrives first counts.
    */
   readFunctionCall(fn: unknown): StreamPart | null {
     if (!isObject(fn) || this.#calls[0]?.isOlder === false) return null;
@@ -85,7 +85,7 @@ export class ToolCalls {
     return { type: 'tool-call', choice, index, id: call.id, name, arguments: call.text, ...state };
   }
 
-  /** The index of a delta's call; the number of calls for a new one. */
+  /** Returns the index of a delta's call; for a new call, the number of calls. */
   #indexOf(upstreamIndex: unknown, id: string, name: string): number {
     const calls = this.#calls;
     const last = calls.length - 1;
@@ -95,7 +95,7 @@ export class ToolCalls {
     }
     const placed = upstreamIndex === null ? last : calls.findLastIndex((call) => call.upstreamIndex === upstreamIndex);
     if (placed < 0) return calls.length;
-    // With a name and another ID, a known index is a new call; without a name it is a continuation.
+    // A delta with a name and another ID is a new call even if its index is known. Without a name it continues the call.
     const { name: placedName, isOlder } = calls[placed]!;
     const isNamed = name !== '' && placedName !== '' && !(isOlder && name === placedName);
     const isNew = isNamed && (id !== '' || upstreamIndex === null);
@@ -103,7 +103,7 @@ export class ToolCalls {
   }
 }
 
-/** Arguments are JSON text; some servers send an object. */
+/** Returns the arguments as JSON text; some servers send an object instead. */
 function argumentsOf(value: unknown): string {
   return isObject(value) ? JSON.stringify(value) : textOf(value);
 }

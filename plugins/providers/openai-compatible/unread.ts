@@ -3,23 +3,23 @@ import { isObject, type Json, listOf, textOf } from '../json.ts';
 import { OutputFound } from '../unread.ts';
 import { detailsText } from './messages.ts';
 
-/** Members of a choice that are no output, or that other parts have. */
+/** Members of a choice that are not output, or that other parts contain. */
 const OF_CHOICE: ReadonlySet<string> = new Set([
   ...['index', 'delta', 'message', 'logprobs', 'usage', 'finish_reason', 'native_finish_reason'],
   ...['stop_reason', 'matched_stop', 'content_filter_results', 'content_filter_offsets'],
 ]);
-/** Members of a chunk without choices that are no output. */
+/** Members of a chunk without choices that are not output. */
 const OF_CHUNK: ReadonlySet<string> = new Set([
   ...['usage', 'x_groq', 'timings', 'service_tier', 'system_fingerprint', 'provider'],
   ...['prompt_filter_results', 'content_filter_results'],
 ]);
-/** Members of a message that have a form of their own below. */
+/** Members of a message that are handled separately below. */
 const OF_MESSAGE: ReadonlySet<string> = new Set([
   ...['role', 'content', 'refusal', 'reasoning_details', 'tool_calls', 'function_call'],
 ]);
 const OF_CONTENT: ReadonlySet<string> = new Set(['text', 'thinking']);
 const TEXT: ReadonlySet<string> = new Set(['text']);
-/** The state of a call is counted with it. */
+/** The state of a call is counted with the call. */
 const OF_CALL: ReadonlySet<string> = new Set(['function', 'extra_content']);
 const OF_FUNCTION: ReadonlySet<string> = new Set(['name', 'arguments']);
 const OF_DETAIL: ReadonlySet<string> = new Set(['format']);
@@ -27,8 +27,8 @@ const OF_TEXT_DETAIL: ReadonlySet<string> = new Set(['format', 'text']);
 const OF_SUMMARY_DETAIL: ReadonlySet<string> = new Set(['format', 'summary']);
 
 /**
- * Returns the output of an element of `choices` that no other part has, with its state: members that the dialect does not know,
- * and known ones of another form.
+ * Returns the output of an element of `choices` that no other part contains, with its state: members that the dialect does not know, and
+ * known members in another form.
  * @param message the `delta` or `message` that was read; null for none
  * @param reasoning the text of its reasoning, which servers repeat under several names
  */
@@ -41,11 +41,11 @@ export function unreadOfChoice(choice: unknown, message: Json | null, reasoning:
   return found.last();
 }
 
-/** Returns the output of an event that is no usual chunk. */
+/** Returns the output of an event that is not a regular chunk. */
 export const unreadOfChunk = (chunk: Json): UnreadOutput | undefined =>
   Array.isArray(chunk.choices) ? undefined : new OutputFound().add(chunk, OF_CHUNK).last();
 
-/** Whether a choice has texts that are read and nothing else: most have. */
+/** Whether a choice contains only texts that are read, as most choices do. */
 function isUsual(choice: Json, message: Json | null, reasoning: string): boolean {
   for (const name in choice) if (!OF_CHOICE.has(name)) return false;
   if (choice.delta !== undefined && choice.message !== undefined) return false;
@@ -101,11 +101,11 @@ function addFunction(found: OutputFound, value: unknown): void {
   found.add(value, OF_FUNCTION);
   if (!isObject(value)) return;
   addUnlessText(found, value.name);
-  // Arguments are read as a text or an object.
+  // Arguments that are text or an object are read elsewhere.
   if (!isObject(value.arguments)) addUnlessText(found, value.arguments);
 }
 
-/** Adds what a member has where the dialect has a text. */
+/** Adds the value of a member that should be text but is not. */
 function addUnlessText(found: OutputFound, value: unknown): void {
   if (typeof value !== 'string') found.add(value);
 }

@@ -26,9 +26,9 @@ export function readReply(body: string, format: ReasoningFormat, passthrough = f
 /** Recognizes Responses events and errors without an event name. */
 const OF_RESPONSE = /"type"\s*:\s*"(?:response\.|error")/;
 
-/** Events that show something of an answer. */
+/** Events that contain a visible piece of an answer. */
 const PIECE = /\.delta$|^response\.(?:completed|incomplete)$/;
-/** The most events before the first content. */
+/** The maximum number of events before the first content. */
 const HELD_MAX = 64;
 
 const isContentPart = ({ type }: StreamPart): boolean => type !== 'usage' && type !== 'failure';
@@ -38,9 +38,12 @@ export class OpenAiReader implements StreamReader {
   readonly #chunks = new ChunkReader();
   readonly #items: ItemReader;
   readonly #unread = new UnreadOfStream();
-  /** Whether the events go out as they came. */
+  /** Whether the events are passed on unchanged. */
   readonly #passes: boolean;
-  /** Events that go out as they came, before the first content: another model may still answer. Null from then on. */
+  /**
+   * Events to pass on that arrived before the first content. They are held back because another model may still answer. Null after the
+   * first content.
+   */
   #held: StreamPart[] | null;
 
   constructor(format: ReasoningFormat, passthrough = false) {
@@ -53,7 +56,7 @@ export class OpenAiReader implements StreamReader {
     const { event: name, data } = frame;
     const isEvent = name === '' ? OF_RESPONSE.test(data) : name === 'error' || name.startsWith('response.');
     const event = isEvent ? parseJson(data) : null;
-    // Anything else is a chunk, possibly invalid.
+    // Anything else is a chunk, possibly an invalid one.
     if (!isObject(event)) return this.#chunks.read(frame);
     const type = textOf(event.type) || name;
     if (type === '') return this.#chunks.read(frame);
@@ -66,7 +69,7 @@ export class OpenAiReader implements StreamReader {
     return this.#held === null ? [passed, ...parts] : this.#begun(this.#held, type, passed, parts);
   }
 
-  /** Holds an event back while nothing has begun. */
+  /** Holds an event back until the first content arrives. */
   #begun(held: StreamPart[], type: string, event: StreamPart, parts: readonly StreamPart[]): readonly StreamPart[] {
     held.push(event);
     const isBegun = PIECE.test(type) || parts.some(isContentPart);
@@ -75,7 +78,7 @@ export class OpenAiReader implements StreamReader {
     return [...held, ...parts];
   }
 
-  /** Ignores unknown events: the API may add some. */
+  /** Reads an event. Unknown events are ignored, because the API may add some. */
   #event(type: string, event: Json, parts: StreamPart[]): void {
     const items = this.#items;
     const at = typeof event.output_index === 'number' ? event.output_index : 0;

@@ -3,43 +3,43 @@ import { nineLetters } from '../call-ids.ts';
 import { callsIn, UniqueIds } from '../calls.ts';
 import type { Notes } from '../notes.ts';
 
-/** The API accepts 64 characters (openclaw/openclaw#137489, decolua/9router#393); the rest is for a suffix. */
+/** The API accepts 64 characters (openclaw/openclaw#137489, decolua/9router#393). The remaining characters are for a suffix. */
 const ID_MAX = 56;
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
- * Matches the calls of a conversation with their results, under unique IDs: other servers' IDs repeat, within and
- * across answers, and may be too long. Deterministic.
+ * Matches the calls of a conversation with their results, with unique IDs. IDs of other servers can repeat, within and across answers, and
+ * may be too long. Deterministic.
  */
 export class FunctionCalls {
   readonly #notes: Notes;
   readonly #ids = new UniqueIds();
-  /** Calls that await results, with the paths of their messages, by the caller's ID. */
+  /** For each ID of the caller, the calls that wait for results, with the paths of their messages. */
   readonly #waiting = new Map<string, { readonly callId: string; readonly path: string }[]>();
 
   constructor(notes: Notes) {
     this.#notes = notes;
   }
 
-  /** The calls of an assistant's turn, as items. */
+  /** Returns the calls of an assistant's turn, as items. */
   madeBy(turn: Turn, path: string): readonly Members[] {
     return callsIn(turn).map(({ id, name, arguments: text }) => {
-      if (!NAME.test(name)) this.#notes.refuse(path, 'calls a tool whose name this provider does not take');
+      if (!NAME.test(name)) this.#notes.refuse(path, 'calls a tool whose name this provider does not accept');
       const made = { callId: this.#ids.next(shortened(id)), path };
       this.#waiting.getOrInsert(id, []).push(made);
       return { type: 'function_call', call_id: made.callId, name, arguments: text };
     });
   }
 
-  /** The call that a turn answers, in order where several share an ID; undefined if none awaits a result. */
+  /** Returns the call that a turn answers, or undefined if none waits for a result. Calls with the same ID get their results in order. */
   answeredBy({ toolCallId }: Turn): string | undefined {
     return this.#waiting.get(toolCallId ?? '')?.shift()?.callId;
   }
 
-  /** Refuses calls without a result, as the API does. */
+  /** Rejects calls without a result, as the API does. */
   end(): void {
     for (const [open] of this.#waiting.values()) {
-      if (open) this.#notes.refuse(open.path, 'calls a tool, and no later message has its result');
+      if (open) this.#notes.refuse(open.path, 'calls a tool, but no later message has its result');
     }
   }
 }

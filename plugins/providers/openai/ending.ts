@@ -4,7 +4,7 @@ import { failureOfError } from '../openai-compatible/failure.ts';
 import { statedUsage } from '../stated-usage.ts';
 import type { ItemReader } from './items.ts';
 
-/** Reasons of an incomplete answer, as finish reasons. */
+/** Maps the reasons of an incomplete answer to finish reasons. */
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['max_output_tokens', 'length'],
   ['content_filter', 'content_filter'],
@@ -17,10 +17,10 @@ const OF_CONTENT = /^invalid_prompt$|policy|image/;
 export function readEnding(status: string, response: Json, items: ItemReader, parts: StreamPart[]): void {
   const usage = readUsage(response.usage, items.searches);
   const finish = finishOf(status, response, items.hasCalls);
-  // In one part: some clients keep only the last.
+  // All details are in one part, because some clients keep only the last.
   if (finish && items.details.length > 0) parts.push({ type: 'state', choice: 0, details: items.details });
   if (finish) parts.push(finish);
-  // Before the failure, which ends reading, because it is billed anyway.
+  // The usage comes before the failure, which ends reading, because the usage is billed anyway.
   if (usage) parts.push({ type: 'usage', usage });
   if (!finish) parts.push({ type: 'failure', failure: failureIn(response, status) });
 }
@@ -34,16 +34,16 @@ function finishOf(status: string, response: Json, hasCalls: boolean): StreamPart
   return status === 'completed' || status === 'incomplete' ? { type: 'finish', choice: 0, reason, raw } : null;
 }
 
-/** The failure of an error in a response or its stream. */
+/** Returns the failure for an error in a response or its stream. */
 export function failureOf(error: Json): ProviderFailure {
   const failure = failureOfError(error);
   return failure.kind === 'server' && OF_CONTENT.test(textOf(error.code)) ? { ...failure, kind: 'rejected' } : failure;
 }
 
-/** The service's counts of input and output include all others. */
+/** OpenAI's input and output counts include all other counts. */
 const ALL_INCLUDED = { cached: true, cacheWrite: true, reasoning: true };
 
-/** @param searches of the web, which are billed beside tokens */
+/** @param searches the number of web searches, which are billed in addition to tokens */
 export function readUsage(usage: unknown, searches: number): Usage | null {
   if (!isObject(usage)) return null;
   if (numberOf(usage.input_tokens) === undefined || numberOf(usage.output_tokens) === undefined) return null;
@@ -51,7 +51,7 @@ export function readUsage(usage: unknown, searches: number): Usage | null {
   return searches > 0 ? { ...read, addOns: { toolUses: { web_search: searches } } } : read;
 }
 
-/** Returns the usage that a response states, for its caller; undefined for none. */
+/** Returns the usage that a response states, for the caller; undefined for none. */
 export const usageStatedIn = ({ usage }: Json): Usage | undefined =>
   isObject(usage) ? statedUsage(usage, usageOf(usage), PROMISED) : undefined;
 const PROMISED = { required: ['input_tokens', 'output_tokens', 'total_tokens'] };

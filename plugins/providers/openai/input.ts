@@ -3,7 +3,7 @@ import type { Notes } from '../notes.ts';
 import { FunctionCalls } from './calls.ts';
 import { type ReasoningFormat, withReasoning } from './reasoning.ts';
 
-/** The conversation as `input` items. */
+/** Returns the conversation as `input` items. */
 export function inputOf(turns: readonly Turn[], format: ReasoningFormat, notes: Notes): readonly Members[] {
   const calls = new FunctionCalls(notes);
   const items = turns.flatMap((turn) => {
@@ -28,7 +28,7 @@ function dropUnsupported(turn: Turn, notes: Notes): void {
   }
 }
 
-/** A bare string of the caller stays one. */
+/** Returns the content of a message. A plain string of the caller stays a plain string. */
 function contentOf(parts: readonly ContentPart[]): string | readonly Members[] {
   const [only] = parts;
   if (only === undefined) return '';
@@ -44,22 +44,22 @@ function partOf(part: ContentPart): Members[] {
       return [{ type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' }];
     case 'file':
       return [{ file_data: part.data, file_id: part.id, filename: part.name, type: 'input_file' }];
-    // Such requests go to chat completions.
+    // Requests with audio go to chat completions.
     case 'audio':
     case 'tool-call':
-    // Its models are not eligible for a translation.
+    // The provider's models are not eligible for a translation of such a part.
     case 'native':
       return [];
   }
 }
 
-/** The items of an answer, in their order. Texts of one message of the original stay one. */
+/** Returns the items of an answer in their order. Texts from one message of the original stay in one message. */
 function answerItems(turn: Turn, ids: FunctionCalls, notes: Notes): readonly Members[] {
   const calls = ids.madeBy(turn, pathText(turn.at));
-  // Text before calls is not the final answer, which some models distinguish.
+  // Text before calls is not the final answer, and some models distinguish the two.
   const phase = calls.length > 0 && { phase: 'commentary' };
   const items: Members[] = [];
-  /** The message that is open, and its place in the original. */
+  /** The open message, and its location in the original. */
   let open: Members[] = [];
   let place = '';
   let made = 0;
@@ -85,5 +85,5 @@ function answerItems(turn: Turn, ids: FunctionCalls, notes: Notes): readonly Mem
 function outputParts(part: Exclude<ContentPart, { type: 'tool-call' }>, notes: Notes): Members[] {
   if (part.type === 'text') return part.text === '' ? [] : [{ type: 'output_text', text: part.text }];
   if (part.type === 'refusal') return [{ type: 'refusal', refusal: part.text }];
-  return notes.refuse(pathText(part.at), 'is not text: this provider takes other parts from users and tools only');
+  return notes.refuse(pathText(part.at), 'is not text; this provider accepts other parts only from users and tools');
 }

@@ -3,17 +3,17 @@ import { isObject, type Json, listOf, objectOf, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 import { detailsOf, type ReasoningFormat, summariesOf } from './reasoning.ts';
 
-/** The most items of one answer. */
+/** The maximum number of items in one answer. */
 const ITEMS_MAX = 512;
-/** The most entries and characters of `reasoning_details`, which are kept until the answer's end. */
+/** The maximum number of entries and characters of `reasoning_details`, which are kept until the answer ends. */
 const DETAILS_MAX = 524_288;
 const DETAIL_CHARS_MAX = 8_388_608;
 
-/** Around the streamed input of a custom tool. */
+/** The text around the streamed input of a custom tool. */
 const INPUT_HEAD = '{"input":"';
 const INPUT_TAIL = '"}';
 
-/** The places of pieces. */
+/** The locations of pieces in their events. */
 const DELTA: EventPlace = { at: ['delta'] };
 const ESCAPED: EventPlace = { at: ['delta'], isEscaped: true };
 const ITEM: OriginalPath = ['item'];
@@ -23,7 +23,7 @@ type TextKind = 'text' | 'refusal' | 'reasoning';
 interface ItemProgress {
   /** The index of the call; undefined for other items. */
   readonly call?: number;
-  /** Pieces of it were streamed. */
+  /** Whether pieces of the item were streamed. */
   isStreamed: boolean;
   hasEnded?: true;
 }
@@ -33,17 +33,17 @@ export class ItemReader {
   readonly #format: ReasoningFormat;
   readonly #passes: boolean;
   readonly #items = new Map<number, ItemProgress>();
-  /** The position of the last text of each kind. */
+  /** For each kind, the position of its last text. */
   readonly #paragraphs = new Map<TextKind, string>();
-  /** Where the last piece of text stood: most pieces go on there. */
+  /** The position of the last piece of text, because most pieces continue it. */
   #last: { readonly type: TextKind; readonly at: number; readonly section: number } | null = null;
   readonly #details: Members[] = [];
   #detailChars = 0;
   #calls = 0;
-  /** Searches of the web by the service, which bills each; it bills no page that it opens. */
+  /** The number of web searches that OpenAI ran. It bills each search, but not the pages that it opens. */
   searches = 0;
 
-  /** @param passes whether the answer as it came goes out, too: then parts know their places in it */
+  /** @param passes whether the answer is also passed on unchanged; the parts then know their locations in it */
   constructor(format: ReasoningFormat, passes: boolean) {
     this.#format = format;
     this.#passes = passes;
@@ -53,7 +53,7 @@ export class ItemReader {
     return this.#calls > 0;
   }
 
-  /** `reasoning_details` for the caller to keep. */
+  /** The `reasoning_details` that the caller must keep. */
   get details(): readonly Members[] {
     return this.#details;
   }
@@ -66,7 +66,7 @@ export class ItemReader {
     else this.#items.set(at, { isStreamed: false });
   }
 
-  /** Adds a piece of text. @param section a new one starts a new paragraph */
+  /** Adds a piece of text. @param section a new section starts a new paragraph */
   say(type: TextKind, at: number, section: number, piece: unknown, parts: StreamPart[], from = DELTA): void {
     const text = textOf(piece);
     if (text === '') return;
@@ -80,12 +80,12 @@ export class ItemReader {
     const paragraph = `${at}.${section}`;
     const gap = (this.#paragraphs.get(type) ?? paragraph) === paragraph ? '' : '\n\n';
     this.#paragraphs.set(type, paragraph);
-    // No event has the gap.
+    // The gap between paragraphs is not part of any event.
     if (place && gap !== '') parts.push({ type, choice: 0, text: gap });
     parts.push({ type, choice: 0, text: place ? text : gap + text, place });
   }
 
-  /** Adds a piece of the input of a custom tool, which is the one argument of a function in the neutral form. */
+  /** Adds a piece of a custom tool's input, which in the neutral form is the only argument of a function. */
   feedInput(at: number, piece: unknown, parts: StreamPart[], from = ESCAPED): void {
     const text = textOf(piece);
     if (text === '') return;
@@ -93,7 +93,7 @@ export class ItemReader {
     this.feed(at, JSON.stringify(text).slice(1, -1), parts, from);
   }
 
-  /** Adds a piece of a call's arguments. @param from its place in its event; null for none */
+  /** Adds a piece of a call's arguments. @param from its location in its event; null for none */
   feed(at: number, piece: unknown, parts: StreamPart[], from: EventPlace | null = DELTA): void {
     const index = this.#items.get(at)?.call;
     const text = textOf(piece);
@@ -103,7 +103,7 @@ export class ItemReader {
     parts.push({ type: 'tool-call', choice: 0, index, arguments: text, place });
   }
 
-  /** @param from the place of the item in its event */
+  /** @param from the location of the item in its event */
   end(at: number, item: unknown, parts: StreamPart[], from = ITEM): void {
     if (!isObject(item)) return;
     this.begin(at, item, parts);
@@ -124,7 +124,7 @@ export class ItemReader {
     const summaries = summariesOf(item);
     for (const text of [textOf(item.encrypted_content), ...summaries]) this.#detailChars += text.length;
     if (this.#details.length + summaries.length >= DETAILS_MAX || this.#detailChars > DETAIL_CHARS_MAX) {
-      parts.push(malformed('the reasoning to be kept is too long'));
+      parts.push(malformed('the reasoning that must be kept is too long'));
       return;
     }
     for (const detail of detailsOf(item, at, this.#format)) this.#details.push(detail);

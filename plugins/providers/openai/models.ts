@@ -5,9 +5,8 @@ import { type Effort, nearestEffort } from '../openai-compatible/efforts.ts';
 type OpenAiEndpoint = 'chat' | 'responses';
 
 /**
- * A family of OpenAI's reasoning models, by name, the most specific first. Efforts ascend; chat completions lack `max`.
- * With tools, chat completions of some families accept only the effort `none`; one family, without `none`, accepts no
- * tools there.
+ * A family of OpenAI's reasoning models by name, the most specific first. Efforts are in ascending order; chat completions do not support
+ * `max`. With tools, chat completions of some families accept only the effort `none`. One family has no `none`, and accepts no tools there.
  */
 interface Family {
   readonly name: RegExp;
@@ -15,7 +14,8 @@ interface Family {
   readonly toolsInChat: 'with_effort' | 'without_effort' | 'never';
 }
 
-// `max`: enricoros/big-AGI#1159, BerriAI/litellm-docs#1173. Tools: openai/openai-openapi#541, BerriAI/litellm#34569.
+// Sources for `max`: enricoros/big-AGI#1159, BerriAI/litellm-docs#1173. Sources for tools: openai/openai-openapi#541,
+// BerriAI/litellm#34569.
 const FAMILIES: readonly Family[] = [
   { name: /^gpt-6-astra/, efforts: ['low', 'medium', 'high', 'xhigh', 'max'], toolsInChat: 'never' },
   {
@@ -35,17 +35,17 @@ const familyOf = (upstream: string): Family | undefined => FAMILIES.find(({ name
 /** Capabilities that OpenAI's reasoning models lack. */
 export function reasoningModelLacks(upstream: string): readonly Capability[] {
   const lacks: Capability[] = ['stop', 'penalties', 'logit_bias', 'logprobs'];
-  // The o-series refuses `parallel_tool_calls` with any value.
+  // Models of the o-series reject `parallel_tool_calls` with any value.
   if (/^o\d/.test(upstream)) lacks.push('single_tool_calls');
   return lacks;
 }
 
-/** Whether a reasoning model accepts tools in chat completions, with or without an effort. */
+/** Returns whether a reasoning model accepts tools in chat completions, with or without an effort. */
 export function toolsInChat(upstream: string): Family['toolsInChat'] {
   return familyOf(upstream)?.toolsInChat ?? 'with_effort';
 }
 
-/** The requested effort, or the nearest that the model supports at the endpoint. */
+/** Returns the requested effort, or the nearest effort that the model supports at the endpoint. */
 export function effortFor(
   upstream: string,
   requested: string | undefined,

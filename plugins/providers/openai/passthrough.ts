@@ -2,10 +2,10 @@ import { type HttpCall, isWrappedState, type Members, type ProviderCall, type Pr
 import { isObject, listOf, objectOf, parseJson, textOf } from '../json.ts';
 import { effortFor } from './models.ts';
 
-/** The dialect of requests that go out as they came. */
+/** The dialect of requests that are passed on unchanged. */
 export const RESPONSES = 'openai-responses';
 
-/** Fields for Signalbox alone, and those of streams. JSON has no member that is undefined. */
+/** Signalbox's own fields, and fields of streams. `JSON.stringify` omits members that are undefined. */
 const LEFT_OUT = {
   budget_limit: undefined,
   route_strategy: undefined,
@@ -18,9 +18,8 @@ const LEFT_OUT = {
 const ENCRYPTED = 'reasoning.encrypted_content';
 
 /**
- * Sends a request of the API's own dialect as it came. Changed is only what routing, money and the missing store need: the
- * model, the cap, the stream, fields of Signalbox, what the chosen model does not take, and reasoning that the service
- * could not find or read.
+ * Passes on a request in the API's own dialect. It changes only what routing, money and the missing store require: the model, the cap, the
+ * stream, Signalbox's fields, fields that the chosen model does not accept, and reasoning that OpenAI could not find or read.
  */
 export function passedRequest(call: ProviderCall): HttpCall {
   const { request, upstream, outputCap, model } = call;
@@ -62,13 +61,13 @@ function leaveOut(name: string, body: Record<string, unknown>, dropped: string[]
   dropped.push(name);
 }
 
-/** A stream with its options. `include_usage` is a member of chat completions, which clients of both send. */
+/** Returns the fields of a stream. `include_usage` belongs to chat completions, but clients of both APIs send it. */
 export function streamFields({ stream_options: options }: Members): Members {
   const { include_usage: _, ...rest } = objectOf(options);
   return { stream: true, ...(Object.keys(rest).length > 0 && { stream_options: rest }) };
 }
 
-/** The model was chosen here, so its nearest effort is, too. */
+/** Signalbox chose the model, so it also chooses the nearest effort. */
 function withEffort(reasoning: unknown, upstream: string): unknown {
   if (!isObject(reasoning)) return reasoning;
   const requested = textOf(reasoning.effort);
@@ -76,7 +75,7 @@ function withEffort(reasoning: unknown, upstream: string): unknown {
   return effort === undefined || effort === requested ? reasoning : { ...reasoning, effort };
 }
 
-/** Leaves out the reasoning of other models, and reasoning without its content, as nothing is stored. */
+/** Leaves out the reasoning of other models, and reasoning without its content, because OpenAI has stored nothing. */
 function inputOf(input: readonly unknown[], dropped: string[]): readonly unknown[] {
   if (input.every(isReadable)) return input;
   for (const [at, item] of input.entries()) if (!isReadable(item)) dropped.push(`input[${at}]`);
@@ -89,7 +88,7 @@ function isReadable(item: unknown): boolean {
   return content !== '' && !isWrappedState(content);
 }
 
-/** Adds the service's own words to a refusal of a request that went out as it came. */
+/** Adds the provider's own error body to the rejection of a request that was passed on unchanged. */
 export function withOriginal(failure: ProviderFailure, body: string, passthrough = false): ProviderFailure {
   const original = passthrough && (failure.kind === 'rejected' || failure.kind === 'context') ? parseJson(body) : null;
   return isObject(original) ? { ...failure, original } : failure;

@@ -2,16 +2,16 @@ import type { Members, Turn } from 'signalbox/plugin';
 import { isObject, type Json, listOf, textOf } from '../json.ts';
 import type { OpenAiSettings } from './settings.ts';
 
-/** The `format` of encrypted reasoning in `reasoning_details`: a service reads only its own. */
+/** The `format` of encrypted reasoning in `reasoning_details`. A service can read only its own. */
 export type ReasoningFormat = 'openai-responses-v1' | 'azure-openai-responses-v1';
 
 export const formatOf = ({ service }: OpenAiSettings): ReasoningFormat =>
   service === 'azure' ? 'azure-openai-responses-v1' : 'openai-responses-v1';
 
-/** A reasoning item for callers: its summary, then its encrypted content. @param index its index in the answer */
+/** Returns a reasoning item for callers: its summary, then its encrypted content. @param index its index in the answer */
 export function detailsOf(item: Json, index: number, format: ReasoningFormat): readonly Members[] {
   const data = textOf(item.encrypted_content);
-  // The service stores nothing: an item without its content cannot be sent back.
+  // OpenAI stores nothing, so an item without its content cannot be sent back.
   if (data === '') return [];
   const id = textOf(item.id);
   const common = { format, index, ...(id !== '' && { id }) };
@@ -23,7 +23,7 @@ export function summariesOf(item: Json): readonly string[] {
   return listOf(item.summary).map((part) => (isObject(part) ? textOf(part.text) : ''));
 }
 
-/** Restores reasoning items to their positions. Omits trailing ones, which the API refuses. */
+/** Puts reasoning items back at their positions. It omits trailing ones, which the API rejects. */
 export function withReasoning(turn: Turn, output: readonly Members[], format: ReasoningFormat): readonly Members[] {
   if (output.length === 0) return [];
   const items: Members[] = [];
@@ -35,7 +35,7 @@ export function withReasoning(turn: Turn, output: readonly Members[], format: Re
   return [...items, ...output.slice(next)];
 }
 
-/** The reasoning that a turn brings back, with its index in the answer. */
+/** Returns the reasoning that a turn contains, with its index in the answer. */
 function reasoningIn({ extras }: Turn, format: ReasoningFormat) {
   const { reasoning_details: details } = extras;
   const found: { readonly item: Members; readonly index: number }[] = [];

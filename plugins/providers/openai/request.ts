@@ -7,7 +7,10 @@ import { passedRequest, RESPONSES } from './passthrough.ts';
 import { buildResponses, OUTPUT_MIN, unsupportedField } from './responses.ts';
 import type { OpenAiSettings } from './settings.ts';
 
-/** Sends Responses as they came. For others it uses chat completions, except for models that do not reason with tools there: these need the Responses API. */
+/**
+ * Passes Responses requests on. For other dialects it uses chat completions, except for models that do not reason with tools there: they
+ * need the Responses API.
+ */
 export function requestOf(call: ProviderCall, dialect: DialectSettings, settings: OpenAiSettings): BuiltRequest {
   if (passes(call)) return passedRequest(call);
   const { original, conversation, extras, routing, names } = call.request;
@@ -15,7 +18,7 @@ export function requestOf(call: ProviderCall, dialect: DialectSettings, settings
   if (isNative(conversation)) {
     return {
       kind: 'rejected',
-      message: `${names.outputTokensMax} must be at least ${OUTPUT_MIN} beside such tools and items`,
+      message: `${names.outputTokensMax} must be at least ${OUTPUT_MIN} for a request with such tools and items`,
     };
   }
   const result = translatedRequest(call, dialect, settings);
@@ -23,7 +26,7 @@ export function requestOf(call: ProviderCall, dialect: DialectSettings, settings
   return 'dropped' in result ? { ...result, dropped: [...result.dropped, ...lost] } : result;
 }
 
-/** Whether a conversation has what only its own dialect can say. */
+/** Whether a conversation contains something that only its own dialect can express. */
 const isNative = ({ nativeTools, turns }: ModelRequest['conversation']): boolean =>
   nativeTools !== undefined || turns.some(({ parts }) => parts.some(({ type }) => type === 'native'));
 
@@ -39,10 +42,10 @@ function translatedRequest(call: ProviderCall, dialect: DialectSettings, setting
     return withDroppedEffort(buildResponses(call, effort, settings), call, effort);
   }
   if (tools === 'without_effort') return chatRequest(call, dialect, 'none');
-  return { kind: 'rejected', message: `${unsupported} cannot be had of this model beside tools` };
+  return { kind: 'rejected', message: `this model does not support ${unsupported} together with tools` };
 }
 
-/** A smaller cap than the API takes can be had of chat completions, for what they can say. */
+/** An output cap below the API's minimum is only possible with chat completions, if they can express the request. */
 const passes = ({ request: { original }, outputCap }: ProviderCall): boolean =>
   original.dialect === RESPONSES && outputCap >= OUTPUT_MIN;
 

@@ -14,10 +14,10 @@ import { streamFields } from './passthrough.ts';
 import { formatOf } from './reasoning.ts';
 import type { OpenAiSettings } from './settings.ts';
 
-/** The API's minimum output cap, tokens. */
+/** The API's minimum output cap in tokens. */
 export const OUTPUT_MIN = 16;
 
-/** The settings of a request that the Responses API lacks, and whether each asks for something. */
+/** The settings that the Responses API lacks, and whether the request uses each. */
 const unsupportedIn = (settings: ModelSettings): readonly (readonly [keyof ModelSettings, boolean])[] => [
   ['seed', settings.seed !== undefined],
   ['choices', (settings.choices ?? 1) > 1],
@@ -28,7 +28,7 @@ const unsupportedIn = (settings: ModelSettings): readonly (readonly [keyof Model
   ['logprobs', settings.logprobs ?? false],
 ];
 
-/** The caller's name of the first field that the Responses API does not support, or null. */
+/** Returns the caller's name of the first field that the Responses API does not support, or null. */
 export function unsupportedField({ request, outputCap }: ProviderCall): string | null {
   const { settings, names } = request;
   const [field] = unsupportedIn(settings).find(([, isAsked]) => isAsked) ?? [];
@@ -41,7 +41,7 @@ export function unsupportedField({ request, outputCap }: ProviderCall): string |
   return null;
 }
 
-/** Builds `POST /responses`. Stores nothing there: reasoning comes back with the messages. */
+/** Builds `POST /responses`. OpenAI stores nothing: the messages contain the reasoning of earlier answers. */
 export function buildResponses(call: ProviderCall, effort: string | undefined, settings: OpenAiSettings): BuiltRequest {
   const { request, upstream, extras, outputCap } = call;
   const notes = new Notes();
@@ -92,7 +92,7 @@ function formatField(format: AnswerFormat, notes: Notes): Members {
   return { name, description, schema, type: 'json_schema', strict };
 }
 
-/** Sampling controls, which are dropped for models without them. */
+/** Returns the sampling controls, which are dropped for models without them. */
 function samplingOf({ request, model }: ProviderCall, notes: Notes): Members {
   const { settings, names } = request;
   return {
@@ -101,7 +101,7 @@ function samplingOf({ request, model }: ProviderCall, notes: Notes): Members {
   };
 }
 
-/** The request's tools for Responses. */
+/** Returns the request's tools for Responses. */
 function toolsOf(request: ModelRequest, notes: Notes): readonly Members[] {
   return request.conversation.tools.map((tool) => {
     const { name, description, parameters, strict, extras } = tool;
@@ -118,7 +118,7 @@ function toolsOf(request: ModelRequest, notes: Notes): readonly Members[] {
   });
 }
 
-/** The parameters' schema, restricted to an object. */
+/** Returns the schema of the parameters, restricted to an object. */
 function schemaOf(parameters: Members | undefined, isStrict: boolean, path: string, notes: Notes): Members {
   const schema: Members = parameters ?? {};
   if (Object.keys(schema).length === 0) {

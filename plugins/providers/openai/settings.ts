@@ -5,14 +5,14 @@ export const OpenAiSettings = Type.Object(
     service: Type.Union([Type.Literal('openai'), Type.Literal('azure')], {
       default: 'openai',
       description:
-        'The service. Azure takes the key in another header. Neither can read reasoning that the other encrypted.',
+        'The service. Azure expects the key in another header. Neither service can read reasoning that the other encrypted.',
     }),
     reasoning_summaries: Type.Union([Type.Literal('auto'), Type.Literal('left_out')], {
       default: 'auto',
       description:
-        'Whether summaries of reasoning are requested beside tools. OpenAI refuses that to unverified organizations: use `left_out`.',
+        'Whether requests with tools ask for summaries of the reasoning. OpenAI rejects this for unverified organizations; use `left_out` for them.',
     }),
   },
-  { additionalProperties: false, description: "OpenAI's models, by chat completions and by Responses." },
+  { additionalProperties: false, description: "OpenAI's models, through chat completions and Responses." },
 );
 export type OpenAiSettings = typeof OpenAiSettings.static;

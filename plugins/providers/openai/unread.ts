@@ -2,15 +2,15 @@ import type { StreamPart, UnreadOutput } from 'signalbox/plugin';
 import { isObject, type Json, listOf, textOf } from '../json.ts';
 import { areShown, OutputFound } from '../unread.ts';
 
-/** Events that say a further piece of an item. Others repeat the item or a part of it. */
+/** Events with a further piece of an item. Other events repeat the item or a part of it. */
 const PIECE = /\.delta$|\.annotation\.added$|\.partial_image$/;
-/** Repeats of what other parts tell, from the pieces before or from the whole item behind. */
+/** Events that repeat what other parts contain: earlier pieces, or the whole item that follows. */
 const REPEAT =
   /^response\.(?:content_part|reasoning_summary_part|output_text|refusal|reasoning_summary_text|function_call_arguments|custom_tool_call_input)\.(?:added|done)$/;
-/** Ends by a failure, which do not go out. */
+/** Events that end an answer with a failure. They are not passed on. */
 const FAILURE: ReadonlySet<string> = new Set(['response.failed', 'error']);
 
-/** By the type of an item, its members that other parts tell. */
+/** For each type of item, its members that other parts contain. */
 const READ: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['reasoning', new Set(['summary'])],
   ['function_call', new Set(['name', 'arguments'])],
@@ -20,7 +20,7 @@ const READ_OF_CONTENT: ReadonlySet<string> = new Set(['text', 'refusal']);
 const CONTENT: ReadonlySet<string> = new Set(['content']);
 const NONE: ReadonlySet<string> = new Set();
 
-/** The output of items, parted by whether other parts tell it. */
+/** The output of items, separated by whether other parts contain it. */
 class ItemOutput {
   readonly read = new OutputFound();
   readonly unread = new OutputFound();
@@ -40,18 +40,18 @@ class ItemOutput {
   }
 }
 
-/** Returns the output of whole items that no other part tells. */
+/** Returns the output of complete items that no other part contains. */
 export function unreadOfItems(items: readonly unknown[]): UnreadOutput | undefined {
   const output = new ItemOutput();
   for (const item of items) output.add(item);
   return output.unread.last();
 }
 
-/** Characters that were said so far. */
+/** The number of characters so far. */
 interface OutputCount {
-  /** By other parts. */
+  /** Characters that other parts contain. */
   read: number;
-  /** By none. */
+  /** Characters that no part contains. */
   unread: number;
   state: number;
 }
@@ -59,13 +59,13 @@ interface OutputCount {
 const noOutput = (): OutputCount => ({ read: 0, unread: 0, state: 0 });
 
 /**
- * Finds the output in the events of a stream that no other part tells: that of the service's own tools, annotations, encrypted
- * reasoning. The dialect says everything up to four times, in pieces and in wholes. Here it is returned once.
+ * Finds the output in the events of a stream that no other part contains: of OpenAI's own tools, annotations and encrypted reasoning. The
+ * dialect repeats everything up to four times, in pieces and as a whole. This class returns it once.
  */
 export class UnreadOfStream {
-  /** By the index of the item. */
+  /** The counts by the index of the item. */
   readonly #items = new Map<unknown, OutputCount>();
-  /** Of all items. */
+  /** The counts of all items together. */
   readonly #all = noOutput();
 
   /** @param read the parts that were read from the event */
@@ -98,7 +98,7 @@ export class UnreadOfStream {
     }
   }
 
-  /** Some servers say their items in the last event alone. */
+  /** Some servers send their items only in the last event. */
   #ofResponse({ output }: Json): UnreadOutput | undefined {
     const whole = new ItemOutput();
     for (const item of listOf(output)) whole.add(item);
@@ -111,7 +111,7 @@ export class UnreadOfStream {
       : unread;
   }
 
-  /** Returns the end of an output, as far as it is more than was said; it is said from then on. */
+  /** Returns the end of an output that was not returned before. It counts as returned from then on. */
   #beyond(said: OutputCount, whole: OutputFound): UnreadOutput | undefined {
     const chars = Math.max(0, whole.chars - said.unread);
     const stateChars = Math.max(0, whole.stateChars - said.state);

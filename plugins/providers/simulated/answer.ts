@@ -2,14 +2,14 @@ import type { ModelRequest, ProviderCall, ToolDefinition, Turn } from 'signalbox
 import { instanceOf } from './instance.ts';
 import { textOfTurn } from './tokens.ts';
 
-/** The most characters of the prompt that are echoed. */
+/** The maximum number of characters of the prompt that are echoed. */
 const ECHO_MAX = 160;
 
-/** The most characters of a question that `auto` calls a tool for. Longer texts are the instructions of an agent. */
+/** The maximum number of characters of a question for which `auto` calls a tool. Longer texts are an agent's instructions. */
 const QUESTION_MAX = 500;
 
 const HOW_TO =
-  'For real answers, give the gateway a provider: set OPENAI_API_KEY (or the key of another provider in the policy, or the address of a local server) in its environment and start it again.';
+  'For real answers, configure a provider: set OPENAI_API_KEY (or the key of another provider in the policy, or the address of a local server) in the environment of the gateway and restart it.';
 
 /** The answer of one choice: a text, or the arguments of a tool call. */
 export interface SimulatedAnswer {
@@ -22,7 +22,7 @@ export function answerOf(call: ProviderCall, choice: number): SimulatedAnswer {
   const { request } = call;
   const tool = toolToCall(request);
   if (tool) {
-    // The message count makes IDs unique within a conversation.
+    // The number of messages makes IDs unique within a conversation.
     const id = `call_simulated_${request.conversation.turns.length}_${choice}`;
     return { text: JSON.stringify(instanceOf(tool.parameters)), tool: { id, name: tool.name } };
   }
@@ -43,14 +43,14 @@ function prose(call: ProviderCall, choice: number): string {
   const echo = echoOf(request);
   const said = toolResultIn(request.conversation.turns) ? 'The tool answered' : 'You said';
   const which = choices > 1 ? ` (choice ${choice + 1} of ${choices})` : '';
-  return `This is a simulated answer by "${call.upstream}"${which}: no real model was asked. ${
+  return `This is a simulated answer by "${call.upstream}"${which}, not from a real model. ${
     echo === '' ? '' : `${said}: "${echo}". `
   }${HOW_TO}`;
 }
 
 /**
- * The tool to call, by `tool_choice`; null for a text answer. `auto` calls only a tool whose name shares a word with a short
- * question: agents offer dozens of tools, and some of them start further agents.
+ * Returns the tool to call according to `tool_choice`; null for a text answer. `auto` calls only a tool whose name shares a word with a
+ * short question, because agents offer dozens of tools, some of which start further agents.
  */
 function toolToCall(request: ModelRequest): Pick<ToolDefinition, 'name' | 'parameters'> | null {
   const { turns, tools, toolChoice: choice = 'auto' } = request.conversation;
@@ -66,17 +66,17 @@ function toolToCall(request: ModelRequest): Pick<ToolDefinition, 'name' | 'param
   return tools.find(({ name, description = '' }) => fits(`${name} ${description}`)) ?? tools[0] ?? null;
 }
 
-/** The last tool result since the model's last turn. It need not be the last turn: agents add notes after it. */
+/** Returns the last tool result since the model's last turn. It need not be the last turn, because agents add notes after it. */
 const toolResultIn = (turns: readonly Turn[]): Turn | undefined =>
   turns.slice(turns.findLastIndex(({ role }) => role === 'assistant') + 1).findLast(({ role }) => role === 'tool');
 
-/** The last text of the user's last turn: agents put their notes before the user's own words. */
+/** Returns the last text of the user's last turn, because agents put their notes before the user's own words. */
 function questionIn(turns: readonly Turn[]): string {
   const turn = turns.findLast(({ role }) => role === 'user');
   return turn?.parts.findLast((part) => part.type === 'text')?.text ?? '';
 }
 
-/** The distinctive words of a text or of a tool's name, such as `getWeather`. */
+/** Returns the distinctive words of a text or of a tool's name, such as `getWeather`. */
 function wordSet(text: string): Set<string> {
   return new Set(
     text

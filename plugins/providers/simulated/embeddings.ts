@@ -7,7 +7,7 @@ import {
   type StreamPart,
 } from 'signalbox/plugin';
 
-/** Embeds texts in this process: those that share words and parts of words are close. Deterministic. */
+/** Embeds texts in this process. Texts that share words or parts of words have similar vectors. Deterministic. */
 export function* embed({ inputs, dimensions, model }: EmbeddingCall): Generator<StreamPart | Pause> {
   yield { type: 'pause', ms: model.ttftMs };
   let tokens = 0;
@@ -19,7 +19,7 @@ export function* embed({ inputs, dimensions, model }: EmbeddingCall): Generator<
   yield { type: 'usage', usage: plainUsage(tokens, 0) };
 }
 
-/** Letters of the parts of words. */
+/** The number of letters in a part of a word. */
 const PART = 3;
 
 function featuresOf(input: EmbeddingInput): readonly string[] {
@@ -31,7 +31,7 @@ function featuresOf(input: EmbeddingInput): readonly string[] {
 const piecesOf = (word: string): string[] =>
   Array.from({ length: Math.max(0, word.length - PART) }, (_, at) => word.slice(at, at + PART));
 
-/** Adds each feature at a place and with a sign of its own, then scales to the length 1. */
+/** Adds each feature at its own index and with its own sign, then scales the vector to length 1. */
 function vectorOf(features: readonly string[], dimensions: number): readonly number[] {
   const vector = new Array<number>(dimensions).fill(0);
   for (const feature of features) {
@@ -42,7 +42,7 @@ function vectorOf(features: readonly string[], dimensions: number): readonly num
   return vector.map((number) => number / length);
 }
 
-/** FNV-1a. */
+/** Returns an FNV-1a hash. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

@@ -1,10 +1,10 @@
 import { isObject, type Json, listOf, objectOf, referenced } from '../json.ts';
 
 const DEPTH_MAX = 12;
-/** The most values generated for a schema, which can require exponentially many. */
+/** The maximum number of values generated for a schema, which can require exponentially many. */
 const VALUES_MAX = 1_000;
 
-/** Stands for a value that would have to contain another value of its own schema. */
+/** Replaces a value that would have to contain another value of its own schema. */
 const ENDLESS = Symbol('endless');
 
 const FORMATS: ReadonlyMap<unknown, string> = new Map([
@@ -17,14 +17,14 @@ const FORMATS: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /**
- * Generates a value that plausibly fits a JSON schema: required properties only, the first alternative, the least of
- * each. A list of items that contain their own schema is empty where the schema allows it. Ignores invalid parts of the
- * schema, which is the caller's.
+ * Generates a value that plausibly matches a JSON schema: only required properties, the first alternative, and the minimum of each number
+ * and length. A list of items that contain their own schema is empty if the schema allows it. Invalid parts of the schema, which comes from
+ * the caller, are ignored.
  */
 export function instanceOf(schema: unknown): unknown {
   const root = isObject(schema) ? schema : { type: 'object' };
   let left = VALUES_MAX;
-  /** The schemas whose values are being made. */
+  /** The schemas whose values are being generated. */
   const open = new Set<Json>();
 
   function make(from: unknown, depth: number): unknown {
@@ -100,7 +100,7 @@ function scalar(type: unknown, schema: Json): unknown {
   return text.padEnd(min, '.').slice(0, Math.max(max, min));
 }
 
-/** The least allowed number, or the one nearest to 1. */
+/** Returns the smallest allowed number, or the allowed number nearest to 1. */
 function number(schema: Json, step: number): number {
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum } = schema;
   if (typeof minimum === 'number') return minimum;

@@ -1,9 +1,9 @@
 import { estimateTokens, type ProviderCall, plainUsage, type Turn, type Usage } from 'signalbox/plugin';
 
-/** Tokens of a turn besides its text. */
+/** The number of tokens of a turn in addition to its text. */
 const TURN_OVERHEAD = 4;
 
-/** The longest prefix of a text that counts as at most `tokensMax`. */
+/** Returns the longest prefix of a text that counts as at most `tokensMax` tokens. */
 export function fitTokens(text: string, tokensMax: number): string {
   let fitting = text;
   let tokens = estimateTokens(fitting);
@@ -28,7 +28,7 @@ export function estimateUsage(call: ProviderCall, answers: readonly string[]): U
   return plainUsage(input, output);
 }
 
-/** The text of a turn. */
+/** Returns the text of a turn. */
 export function textOfTurn({ parts }: Turn): string {
   return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(' ');
 }
