@@ -42,7 +42,7 @@ function translatedRequest(call: ProviderCall, dialect: DialectSettings, setting
     return withDroppedEffort(buildResponses(call, effort, settings), call, effort);
   }
   if (tools === 'without_effort') return chatRequest(call, dialect, 'none');
-  return { kind: 'rejected', message: `this model does not support ${unsupported} together with tools` };
+  return { kind: 'rejected', message: `${unsupported} is not supported by this model together with tools` };
 }
 
 /** An output cap below the API's minimum is only possible with chat completions, if they can express the request. */
