@@ -20,13 +20,13 @@ const chosenOf = (request: Facts): string[] => {
   return isRefusal(outcome) ? [] : outcome.ranked.map((one) => both.models[one.model]!.id);
 };
 
-describe('what is billed beside tokens', () => {
-  test('is for models whose price covers it, where money is bounded; for all, where it is not', () => {
+describe('charges in addition to tokens', () => {
+  test('exclude models without a price for them if money is limited, and no model otherwise', () => {
     expect(chosenOf(asked(SEARCH)).toSorted()).toEqual(['plain', 'searching']);
     expect(chosenOf(asked(SEARCH, { budget: 10 ** 12 }))).toEqual(['searching']);
   });
 
-  test('is refused by the name of the field that no price covers', () => {
+  test('cause an error that names the field without a price', () => {
     const request = asked({ ...SEARCH, unpriced: ['service_tier'] }, { budget: 10 ** 12 });
     const outcome = outcomeOf(both, request);
     if (!isRefusal(outcome)) throw new Error('not refused');
@@ -37,7 +37,7 @@ describe('what is billed beside tokens', () => {
     );
   });
 
-  test('lets the model read its whole window anew after each use of a tool', () => {
+  test('let the input bound include the whole window again for each use of a tool', () => {
     expect(inputBound(searching, asked(SEARCH))).toBe(3 * searching.contextWindow);
   });
 });

@@ -27,7 +27,7 @@ describe('a trade-off', () => {
     expect(between([0.95, 2], [0.9, 1])).toBe('5 percentage points higher expected quality at 200 % of the cost.');
     expect(between([0.9, 40], [0.9, 1])).toBe('The same expected quality at 40 times the cost.');
     expect(between([0.895, 1], [0.9, 1])).toBe('0.5 percentage points lower expected quality at the same cost.');
-    expect(between([0.5, 0.004], [0.9, 1])).toBe('40 percentage points lower expected quality at 0.4 % of the cost.');
+    expect(between([0.5, 0.004], [0.9, 1])).toBe('states the latency only if the difference is noticeable');
   });
 
   test('writes one percentage point in the singular', () => {
@@ -45,7 +45,7 @@ describe('a trade-off', () => {
     expect([timed(199, 100), timed(2199, 2000), timed(1801, 2000)]).toEqual(Array(3).fill(`${plain}.`));
   });
 
-  test('states the absolute cost next to a free model', () => {
+  test('states the absolute cost in a comparison with a free model', () => {
     expect(between([0.8, 0.25], [0.9, 0])).toContain('0.25 Credits instead of none');
     expect(between([0.8, 0], [0.9, 0])).toContain('the same cost');
     expect(between([0.8, 0], [0.9, 2])).toContain('at 0 % of the cost');
@@ -55,7 +55,7 @@ describe('a trade-off', () => {
 describe('a recommendation', () => {
   const from = snapshot([model('a', { q: 0.9, cost: price(3, 3) }), model('b', { q: 0.8 })]);
 
-  test('has the choice with its figures and worst case, then the alternatives in order', () => {
+  test('the advice has the choice with its figures and worst-case cost, then the alternatives in order', () => {
     expect(advise(decisionOf(from, facts()), from, null)).toEqual({
       recommended_model: 'a',
       reasoning:
@@ -79,7 +79,7 @@ describe('a recommendation', () => {
     });
   });
 
-  test('says that a model was pinned, and puts a note first', () => {
+  test('the advice says that the request names the model, and begins with the note', () => {
     const advice = advise(decisionOf(from, facts({ model: 'b', pinned: true })), from, 'Note. ');
     expect(advice.reasoning).toStartWith('Note. For the task general, b was requested by name: ');
     expect(advice.alternatives).toEqual([]);
@@ -97,11 +97,11 @@ describe('the facts of a route query', () => {
     budgets: [],
   };
 
-  test('use the task’s sizes where the query states none', () => {
+  test('use the usual sizes of the task if the query states none', () => {
     expect(routeFacts({}, caller, from)).toEqual(facts({ inputTokensMax: 500 }));
   });
 
-  test('never have a worst case below the estimate, whatever sizes are stated with messages', () => {
+  test('never have a worst case below the estimate, whatever sizes the query states together with messages', () => {
     const messages = [{ role: 'user' as const, content: 'Hi' }];
     const sized = routeFacts({ messages, estimated_input_tokens: 50_000, estimated_output_tokens: 8000 }, caller, from);
     const decision = decisionOf(from, sized);
@@ -109,12 +109,12 @@ describe('the facts of a route query', () => {
     expect(decision.ranked[0].outputCap).toBe(8000);
   });
 
-  test('are refused with more output than any model gives', () => {
+  test('are refused if the query states more output than any model can return', () => {
     const request = routeFacts({ estimated_output_tokens: 8193 }, caller, from);
     expect(outcomeOf(from, request)).toMatchObject({ group: 'constraints' });
   });
 
-  test('have the difficulty of the messages, unless the stated task is another one', () => {
+  test('have the difficulty of the messages, unless the query states another task', () => {
     const hard = {
       messages: [{ role: 'user' as const, content: 'Write a lock-free queue in Rust, with hazard pointers.' }],
     };
@@ -126,7 +126,7 @@ describe('the facts of a route query', () => {
     expect(difficultyOf({ task_type: 'coding' })).toBe('usual');
   });
 
-  test('resolve aliases of languages and complete the weights', () => {
+  test('resolve aliases of programming languages, and complete the weights', () => {
     const query = { constraints: { required_languages: ['JS', 'golang'] }, route_strategy: { cost_weight: 1 } };
     expect(routeFacts(query, caller, from)).toMatchObject({
       languages: ['javascript', 'go'],
@@ -137,7 +137,7 @@ describe('the facts of a route query', () => {
     );
   });
 
-  test('refuse an unknown model, and one that the key may not use', () => {
+  test('are refused for an unknown model, and for a model that the key may not use', () => {
     expect(() => routeFacts({ model: 'z' }, caller, from)).toThrow('There is no model or selector `z`');
     expect(() => routeFacts({ model: 'a' }, { ...caller, models: new Set(['b']) }, from)).toThrow('may not use');
   });

@@ -17,20 +17,20 @@ import { createDecider, isRefusal } from '../../src/routing/decide.ts';
 
 export const registry = createRegistry(shipped);
 
-/** USD per 1M tokens at 0.001 USD per Credit are millicredits per token. */
+/** Creates a price. At 0.001 USD per Credit, USD per 1M tokens equal millicredits per token. */
 export function price(input: number, output: number, more: Partial<Price> = {}): Price {
   const line = { overInputTokens: 0, input: input * 1000, cachedInput: input * 1000, cacheWrite: input * 1000 };
   return { lines: [{ ...line, output: output * 1000 }], perRequest: 0, divisor: 1, ...more };
 }
 
-/** `capabilities` default to the model's. */
+/** The settings of an endpoint; `capabilities` default to the model's. */
 type EndpointMore = Omit<Endpoint, 'capabilities'> & Partial<Endpoint>;
 
 interface ModelMore extends Partial<Omit<Model, 'latency' | 'endpoints'>> {
   readonly endpoints?: readonly [EndpointMore, ...EndpointMore[]];
   readonly q?: number;
   readonly cost?: Price;
-  /** `basis` defaults to `stated`, the warm TTFT to the cold one. */
+  /** `basis` defaults to `stated`, and the warm time to the first token to the cold one. */
   readonly latency?: Omit<Model['latency'], 'warmTtftMs' | 'basis'> & Partial<Model['latency']>;
 }
 
@@ -52,7 +52,7 @@ export function model(id: string, more: ModelMore = {}): Model {
     tags: [],
     acceptsTemperature: true,
     reasoningTokens: 0,
-    // More entries than any test has tasks.
+    // 16 entries are more than any test has tasks.
     reasoningByTask: new Float64Array(16).fill(more.reasoningTokens ?? 0),
     mayReason: (more.reasoningTokens ?? 0) > 0,
     imageTokensMax: null,
@@ -80,7 +80,7 @@ export const GENERAL: Task = {
   minUsefulOutput: 64,
 };
 
-/** A snapshot of these models, ordered by ID as the loader does. */
+/** Creates a snapshot of these models, in the order of their IDs like the loader. */
 export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot> = {}): PolicySnapshot {
   let slots = 0;
   const sorted = [...models]
@@ -112,7 +112,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
   };
 }
 
-/** A policy that states nothing but a model: every setting has its default in version 1, and no attempt is repeated. */
+/** A policy that states only a provider and a model, so that every setting has its default of version 1. Attempts are never repeated. */
 const BASE = lazy(() =>
   loaded(`version: 1
 gateway: { retries_max: 0 }
@@ -121,7 +121,7 @@ models:
   m: { provider: sim, price: { input: 1, output: 4 }, context_window: 8192, max_output: 1024, quality: { default: 0.5 } }`),
 );
 
-/** A constraint that applies to each request and limits nothing. */
+/** Creates a constraint that applies to each request and limits nothing. */
 export const constraint = (more: Partial<Constraint> = {}): Constraint => ({
   ...{ name: 'c', place: { file: 'p.yaml', line: 1, column: 1 }, when: null },
   ...{ allows: null, maxLatencyMs: null, maxCostCredits: null },
@@ -164,17 +164,17 @@ export function facts(more: Partial<Facts> = {}): Facts {
   };
 }
 
-/** A provider without an address, except for these settings. */
+/** Creates a provider with these settings and without an address. */
 export const providerNamed = (name: string, more: Partial<Provider> = {}): Provider => ({
   ...{ name, adapter: 'openai-compatible', settings: {}, baseUrl: null, allowPrivateNetwork: false, apiKeyEnv: null },
   ...{ passthrough: new Set(), cache: { ttlMs: 0, tokensMin: 0 }, afterAbort: { bills: 'unknown' } },
   ...more,
 });
 
-/** Funds with this many free microcredits that downgrade; null for funds that never do. */
+/** Creates funds with this many free microcredits, which downgrade the choice when they run out; null for funds that never downgrade. */
 export const funds = (free: number | null): FundFacts => ({ free });
 
-/** A strategy that scores by quality alone. */
+/** A strategy that scores only by quality. */
 export const byQuality: PreparedStrategy = {
   reason: 'quality',
   score({ n, quality }, out) {
@@ -191,25 +191,25 @@ export function outcomeOf(
   return createDecider(from).decide(request, { id: 7, seed: '0', strategy, reason: 'test', readings });
 }
 
-/** The decision; throws for a refusal. */
+/** Returns the decision; throws if the request is refused. */
 export function decisionOf(from: PolicySnapshot, request: Facts, strategy = byQuality): Decision {
   const outcome = outcomeOf(from, request, strategy);
   if (isRefusal(outcome)) throw new Error(`refused: ${JSON.stringify(outcome.rejected)}`);
   return outcome;
 }
 
-/** The refusal; throws for a decision. */
+/** Returns the refusal; throws if there is a decision. */
 export function refusalOf(from: PolicySnapshot, request: Facts): Refusal {
   const outcome = outcomeOf(from, request);
   if (!isRefusal(outcome)) throw new Error('not refused');
   return outcome;
 }
 
-/** IDs in the order of the ranking. */
+/** Returns the IDs of the ranked models in order. */
 export const idsOf = ({ ranked }: Decision, from: PolicySnapshot): string[] =>
   ranked.map((one) => from.models[one.model]!.id);
 
-/** A policy's text, or files, loaded with the shipped plugins. */
+/** Loads a policy's text or files with the shipped plugins. */
 export function loadWith(
   files: string | readonly { path: string; text: string }[],
   env: Readonly<Record<string, string>> = {},
@@ -230,20 +230,23 @@ export function loaded(
   return result.snapshot;
 }
 
-/** A selector's strategy as the host prepares it. */
+/** Returns a selector's strategy as the host prepares it. */
 export function prepared(from: PolicySnapshot, selector: string): PreparedStrategy {
   const { strategy, options } = from.selectors.get(selector)!;
   return registry.strategies.get(strategy)!.prepare({ ...options });
 }
 
-/** A shipped strategy with its defaults. */
+/** Returns a shipped strategy with its default options. */
 export function usual(name: string): PreparedStrategy {
   const { options, prepare } = registry.strategies.get(name)!;
   return prepare(Value.Default(options, {}) as Record<string, unknown>);
 }
 export const weighted = registry.strategies.get('weighted')!.prepare({});
 
-/** The models that a decision considers: those that serve the operation; all where none does, and a pinned one anyway. */
+/**
+ * Returns the models that a decision considers: the models with the operation, or all if there are none, and always the model that the
+ * request names.
+ */
 export function candidatesOf(from: PolicySnapshot, { pinned, model: name, operation }: Facts): readonly Model[] {
   if (pinned) return from.models.filter(({ id }) => id === name);
   const able = from.models.filter(({ operations }) => (operations & OPERATIONS[operation].bit) !== 0);

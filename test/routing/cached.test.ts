@@ -5,7 +5,7 @@ import type { Endpoint } from '../../src/core/snapshot.ts';
 import { costReference, expectedCost, expectedLatency } from '../../src/routing/estimate.ts';
 import { decisionOf, facts, idsOf, model, price, snapshot, usual } from './build.ts';
 
-/** 1 millicredit per token of input, a tenth of it per cached token. */
+/** Creates a price in which a cached input token costs a tenth of an uncached one (1 millicredit). */
 const cheaper = (input: number, output: number) => {
   const list = price(input, output);
   const [line] = list.lines;
@@ -24,7 +24,7 @@ const twice = model('twice', {
 });
 const from = snapshot([twice]);
 const readings = priorReadings(from);
-/** For a model that does not reason. */
+/** The expected output for a model that does not reason. */
 const WRITING = { outputTokens: 100, task: 0, mix: [], reasoningFactor: 1 };
 const request = (tokens: number) => facts({ inputTokens: 2_000, cached: [{ model: 'twice', tokens }] });
 
@@ -39,7 +39,7 @@ describe('likely cached input', () => {
     expect(expectedCost(twice, 0, request(9_999), WRITING)).toBe(expectedCost(twice, 0, request(2_000), WRITING));
   });
 
-  test('speeds up the first token from half of the input on, and only at the first endpoint', () => {
+  test('shortens the time to the first token if half of the input is cached, and only at the first endpoint', () => {
     const latency = (tokens: number, endpoint = 0) =>
       expectedLatency(twice, endpoint, request(tokens), readings, WRITING);
     expect(latency(999)).toBe(2_000);
@@ -63,7 +63,7 @@ describe('likely cached input', () => {
     );
   });
 
-  test('keeps a dearer model in the conversation exactly as long as the cache makes it the better one', () => {
+  test('keeps a more expensive model in the conversation exactly as long as the cache makes it the better choice', () => {
     const two = snapshot([
       model('dear', { q: 0.8, cost: cheaper(1.2, 4) }),
       model('fair', { q: 0.8, cost: cheaper(1, 4) }),
@@ -72,7 +72,7 @@ describe('likely cached input', () => {
       const question = facts({ inputTokens: 2_000, cached: [{ model: 'dear', tokens }] });
       return idsOf(decisionOf(two, question, usual('auto')), two)[0];
     };
-    // 2,000 × 0.2 millicredits dearer; 1.08 saved for each cached token.
+    // The model costs 2,000 × 0.2 millicredits more, and each cached token saves 1.08.
     expect(chosen(0)).toBe('fair');
     expect(chosen(370)).toBe('fair');
     expect(chosen(371)).toBe('dear');

@@ -11,7 +11,7 @@ import { constraint, facts, loadWith, model, snapshot } from './build.ts';
 const NOON: RuleScope['time'] = { year: 2026, month: 11, day: 27, weekday: 5, hour: 12, minute: 0 };
 const NIGHT = { ...NOON, hour: 2 };
 
-/** Parts of conditions: of the caller, of the request and of the time. The double of a text that is no number throws. */
+/** Parts of conditions that read the caller, the request or the time. `double` throws for a text that is not a number. */
 const PARTS = [
   'key.labels.department == "legal"',
   'key.labels.child != ""',
@@ -66,9 +66,9 @@ const caller = fc
   );
 
 const request = fc.record({
-  /** Whose request it is, by index. */
+  /** The index of the caller that sends the request. */
   by: fc.nat(),
-  /** Whether its caller's terms were changed to those of another before. */
+  /** Whether the caller's terms are first changed to another caller's. */
   isChanged: fc.boolean(),
   user: fc.constantFrom('', 'ada'),
   metadata: fc.constantFrom<Record<string, string>[]>({}, { kind: 'batch', level: '9' }, { level: 'none' }),
@@ -76,12 +76,12 @@ const request = fc.record({
   max_tokens: fc.constantFrom(10, 500),
 });
 
-/** A caller of the same terms that no request has had. */
+/** Returns a caller with the same terms that has sent no request yet. */
 const copyOf = ({ parent, ...own }: Caller): Caller => (parent ? { ...own, parent: copyOf(parent) } : { ...own });
 
 type RuleRequest = Pick<Parameters<typeof withRules>[2], 'user' | 'metadata' | 'time'> & Pick<ChatBody, 'max_tokens'>;
 
-/** The rules that apply, and those whose condition failed. */
+/** Returns the rules that apply, and the rules whose condition failed. */
 function rulesOf(from: PolicySnapshot, by: Caller, { user, metadata, time, max_tokens }: RuleRequest) {
   const failed: string[] = [];
   const read = chatFacts({ model: 'one', messages: [{ role: 'user', content: 'Hello!' }], max_tokens }, by, from);
@@ -91,7 +91,7 @@ function rulesOf(from: PolicySnapshot, by: Caller, { user, metadata, time, max_t
 }
 
 describe('a condition that reads only the caller', () => {
-  test('decides each request as if no request had come before', () => {
+  test('decides each request as if there had been no earlier request', () => {
     const policy = fc.tuple(fc.array(condition, { minLength: 1, maxLength: 6 }), fc.array(condition, { maxLength: 3 }));
     const law = fc.property(
       fc.array(policy, { minLength: 1, maxLength: 2 }),
@@ -111,7 +111,7 @@ describe('a condition that reads only the caller', () => {
     fc.assert(law, { numRuns: 150 });
   });
 
-  /** How often each condition ran, after these requests. */
+  /** Returns how often each condition ran for these requests. */
   function runsOf(callers: readonly Caller[]): { readonly runs: number[]; readonly active: (readonly number[])[] } {
     const runs = [0, 0, 0, 0];
     const counting = (at: number, holds: (scope: RuleScope) => boolean) =>
@@ -140,7 +140,7 @@ describe('a condition that reads only the caller', () => {
   const legal: Caller = { ...OPERATOR, keyId: 'k', labels: { department: 'legal' } };
   const sales: Caller = { ...OPERATOR, keyId: 'k', labels: { department: 'sales' } };
 
-  test('runs once for all requests of a caller, one that reads the request or the time, or fails, at each', () => {
+  test('runs once for all requests of a caller; a condition that reads the request or the time, or fails, runs at each request', () => {
     expect(runsOf([legal, legal, legal])).toEqual({
       runs: [3, 1, 3, 3],
       active: [
@@ -159,7 +159,7 @@ describe('a condition that reads only the caller', () => {
     });
   });
 
-  test('of a policy reads neither the request nor the time', () => {
+  test('can be part of a policy whose other conditions read the request or the time', () => {
     const [first] = policyOf(['key.labels.department == "legal" || request.stream'], []).constraints;
     const unread = (): never => {
       throw new Error('was read');
@@ -188,7 +188,7 @@ describe('a condition that reads only the caller', () => {
     });
   });
 
-  test('is forgotten with the callers before once 10,000 others have come', () => {
+  test('is evaluated again after 10,000 other callers have sent requests', () => {
     const others = Array.from({ length: 10_000 }, (_, at): Caller => ({ ...OPERATOR, keyId: `k${at}` }));
     const { runs, active } = runsOf([legal, ...others, legal]);
     expect(runs[1]).toBe(10_002);

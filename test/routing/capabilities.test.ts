@@ -9,7 +9,7 @@ import { decisionOf, facts, model, outcomeOf, price, snapshot } from './build.ts
 const { runs, seed, proved } = effort('capabilities', 100, 20_000);
 const { tools, seed: takesSeed, penalties } = CAPABILITIES;
 
-/** A model with these endpoints; like the loader it unites their capabilities. */
+/** Creates a model with these endpoints. Like the loader, it combines their capabilities. */
 function offered(id: string, each: readonly [number, ...number[]], q = 0.5): Model {
   const [first, ...others] = each.map((capabilities, at) => ({
     provider: `p${at}`,
@@ -23,14 +23,14 @@ function offered(id: string, each: readonly [number, ...number[]], q = 0.5): Mod
 }
 
 describe('a request', () => {
-  test('is tried and priced only at endpoints with the needed capabilities', () => {
+  test('a model is tried and priced only at endpoints with the needed capabilities', () => {
     const from = snapshot([offered('m', [tools.bit, tools.bit | takesSeed.bit])]);
     expect(decisionOf(from, facts({ needs: tools.bit })).ranked[0]).toMatchObject({ endpoints: [0, 1] });
     const [only] = decisionOf(from, facts({ needs: takesSeed.bit })).ranked;
     expect(only).toMatchObject({ endpoints: [1], costCredits: 2 * 0.5 + 4 * 0.4 });
   });
 
-  test('is refused with a reason where no single endpoint has all capabilities', () => {
+  test('a model is refused with a reason if no single endpoint has all needed capabilities', () => {
     const from = snapshot([offered('m', [takesSeed.bit, penalties.bit])]);
     const request = facts({ needs: takesSeed.bit | penalties.bit });
     const refusal = outcomeOf(from, request);
@@ -54,7 +54,7 @@ const worlds = fc.record({
 });
 type Decide = (from: PolicySnapshot, needs: number) => ReturnType<typeof outcomeOf>;
 
-/** Every endpoint of a decision is capable, and no capable model is rejected for a capability. */
+/** Every endpoint of a decision has the needed capabilities, and no model with such an endpoint is rejected for a capability. */
 const law = (decide: Decide) =>
   fc.property(worlds, ({ models, needs }) => {
     const from = snapshot(models.map(([each, q], at) => offered(`m${at}`, each as [number], q / 10)));
@@ -72,7 +72,7 @@ const law = (decide: Decide) =>
     }
   });
 
-test(`an endpoint serves only requests whose needs it meets (seed ${seed})`, () => {
+test(`an endpoint serves only requests whose needs it satisfies (seed ${seed})`, () => {
   fc.assert(
     law((from, needs) => outcomeOf(from, facts({ needs }))),
     { seed, numRuns: runs },
@@ -98,11 +98,11 @@ test.each<[string, Decide]>([
         facts({ needs }),
       ),
   ],
-])('a shortlist that %s is found out', (_, mutant) => {
+])('the test detects a shortlist that %s', (_, mutant) => {
   expect(fc.check(law(mutant), { seed, numRuns: 2_000, endOnFailure: true }).failed).toBeTrue();
 });
 
-/** The same catalog with other capabilities, the same at each endpoint of a model. */
+/** Returns the same catalog with other capabilities, which are the same at each endpoint of a model. */
 function withEverywhere(from: PolicySnapshot, of: (one: Model) => number): PolicySnapshot {
   return snapshot(from.models.map((one) => ({ ...one, capabilities: of(one), endpoints: alike(one, of(one)) })));
 }

@@ -12,7 +12,7 @@ import { tries } from '../deep/effort.ts';
 import { facts, model, outcomeOf, snapshot } from './build.ts';
 import { type World, worlds } from './worlds.ts';
 
-/** A request for a model, and an amount about the worst case of some output of it. */
+/** A request for a model, and an amount close to the worst-case cost of some output of the model. */
 interface Purse extends World {
   readonly model: Model;
   readonly amount: number;
@@ -32,7 +32,7 @@ const purses: fc.Arbitrary<Purse> = fc
   .map(([{ snapshot, facts }, pick, share, isUseful, off]) => {
     const model = snapshot.models[pick % snapshot.models.length]!;
     const cap = outputCap(model, facts);
-    // Few outputs of a model are useful, and yet not whole: half of the purses are about one of those.
+    // Only a few output lengths are useful but not complete, so half of the amounts are chosen close to one of them.
     const from = isUseful ? usefulOf(model, facts, snapshot, cap) : 0;
     const output = Math.floor(from + share * (cap - from));
     const amount = Math.max(0, costOf(model, pick % model.endpoints.length, facts, output) + off);
@@ -44,7 +44,10 @@ const cappedAt = (facts: Facts, unspent: number): Facts => ({
   funds: { free: null, cap: { by: 'purse', unspent } },
 });
 
-/** All of a model where it fits; else the endpoints that can pay a useful output, each with all that the amount pays. */
+/**
+ * If the whole output fits the amount, the result is the whole model. Otherwise it is the endpoints that can pay for a useful output, each
+ * with the longest output that the amount pays for.
+ */
 function modelLaw(within: typeof withinFunds) {
   return fc.property(purses, ({ snapshot, facts: asked, model, amount }) => {
     const facts = cappedAt(asked, amount);
@@ -67,14 +70,15 @@ function modelLaw(within: typeof withinFunds) {
 }
 
 const misreadings: Readonly<Record<string, typeof withinFunds>> = {
-  'a cap of one token too many': (...asked) => {
+  'a cap that is one token too high': (...asked) => {
     const found = withinFunds(...asked);
     return found && { ...found, cap: Math.min(asked[4], found.cap + 1) };
   },
-  'a cap where the worst case fits': (...asked) => withinFunds(...asked) ?? { endpoints: asked[1], cap: asked[4] - 1 },
-  'a cap below what is useful': (model, all, facts, task, cap) =>
+  'a cap although the worst case fits': (...asked) =>
+    withinFunds(...asked) ?? { endpoints: asked[1], cap: asked[4] - 1 },
+  'a cap below the minimum useful output': (model, all, facts, task, cap) =>
     withinFunds(model, all, facts, { ...task, minUsefulOutput: 1 }, cap),
-  'a cap that goes by the first endpoint': (model, all, facts, task, cap) => {
+  'a cap that only considers the first endpoint': (model, all, facts, task, cap) => {
     const found = withinFunds(model, all, facts, task, cap);
     return (
       found && { endpoints: found.endpoints, cap: withinFunds(model, all.slice(0, 1), facts, task, cap)?.cap ?? cap }
@@ -82,9 +86,9 @@ const misreadings: Readonly<Record<string, typeof withinFunds>> = {
   },
 };
 
-describe('the output that a fund pays of a model', () => {
+describe('the output that a fund can pay for', () => {
   const runs = tries('the output that a fund pays of a model', 600, 40_000);
-  test('is the whole where it fits, else the most from the least useful on', () =>
+  test('is the whole output if it fits, otherwise as much as possible from the minimum useful output on', () =>
     fc.assert(modelLaw(withinFunds), runs));
 
   test.each(Object.entries(misreadings))('the law catches %s', (_, misreading) => {
@@ -92,7 +96,7 @@ describe('the output that a fund pays of a model', () => {
   });
 });
 
-test('an attempt is asked for no more than its hold pays, and for no less than is useful', async () => {
+test('an attempt requests no more output than its hold pays for, and no less than the minimum useful output', async () => {
   const counts = { capped: 0, none: 0 };
   const law = fc.asyncProperty(purses, fc.boolean(), async ({ snapshot, facts: asked, model, amount }, caps) => {
     const facts = caps ? cappedAt(asked, Number.MAX_SAFE_INTEGER) : asked;
@@ -112,7 +116,7 @@ test('an attempt is asked for no more than its hold pays, and for no less than i
     const useful = usefulOf(model, facts, snapshot, cap);
     const pays = caps && costOf(model, 0, facts, useful) <= amount;
     counts[pays ? 'capped' : 'none']++;
-    // What is free for the choice was granted already.
+    // The choice has already used its part of the free amount.
     const least = (caps ? costOf(model, 0, facts, useful) : whole) - amount;
     const ample = caps ? ampleCase(model, [0], facts, snapshot, readings, cap) - amount : Number.POSITIVE_INFINITY;
     expect(asks).toEqual(pays ? [] : [[[Math.min(whole - amount, ample), whole - amount], least]]);
@@ -128,7 +132,7 @@ test('an attempt is asked for no more than its hold pays, and for no less than i
   expect(Math.min(counts.capped, counts.none)).toBeGreaterThan(5);
 });
 
-test('a request whose worst cases fit is decided as without the fund; else the same model is capped, or one that can be paid', () => {
+test('a fund changes no decision if the worst cases fit; otherwise the same model is capped, or a model that can be paid for is chosen', () => {
   const counts = { same: 0, capped: 0, other: 0, refused: 0 };
   const law = fc.property(purses, fc.boolean(), ({ snapshot, facts, amount: some }, paysAll) => {
     const useful = snapshot.models.flatMap((model) =>
@@ -167,7 +171,7 @@ test('a request whose worst cases fit is decided as without the fund; else the s
       return held === null || held.endpoints.length === all.length;
     });
     counts[isPaid ? 'capped' : 'other']++;
-    // A rule of a strategy goes by quality and expected cost, which a cap does not move.
+    // Strategies use quality and expected cost, which a cap does not change.
     if (isPaid) expect(capped.ranked[0].model).toBe(free.ranked[0].model);
   });
   fc.assert(law, tries('a request whose worst cases fit is decided as without the fund', 600, 40_000));
@@ -175,7 +179,7 @@ test('a request whose worst cases fit is decided as without the fund; else the s
   for (const count of Object.values(counts)) expect(count).toBeGreaterThan(5);
 });
 
-test('a fallback beyond the hold is capped at what a raise gets, and dropped where that is too little', async () => {
+test('a fallback that exceeds the hold is capped at the output that a raised hold pays for, and dropped if that is too little', async () => {
   const from = snapshot([model('x')]);
   const request = cappedAt(facts(), Number.MAX_SAFE_INTEGER);
   const [x] = from.models;

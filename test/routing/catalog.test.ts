@@ -6,7 +6,7 @@ import { shippedPolicy } from '../policy/support.ts';
 import { routeFacts } from '../support/chat-body.ts';
 import { decisionOf, loaded, prepared, weighted } from './build.ts';
 
-/** All providers have keys; none is called. */
+/** The shipped catalog with keys for all providers. The tests call no provider. */
 const catalog = loaded(shippedPolicy(), EVERY_VARIABLE);
 const caller = { keyId: 'k', scopes: new Set(['route'] as const), labels: {}, models: null, limits: null, budgets: [] };
 
@@ -24,14 +24,14 @@ const TASKS = catalog.tasks.map(({ name }) => name);
 const SELECTORS = ['auto', 'auto-fast', 'auto-cheap'];
 
 describe('the shipped catalog, with all keys,', () => {
-  test('leads to different models for different tasks, by auto and by the three selectors together', () => {
+  test('gives different models for different tasks, with auto alone and with the three selectors together', () => {
     const chosen = (models: readonly string[]) =>
       new Set(models.flatMap((model) => TASKS.map((task_type) => choose({ model, task_type }).id))).size;
     expect(chosen(['auto'])).toBeGreaterThanOrEqual(2);
     expect(chosen(SELECTORS)).toBeGreaterThanOrEqual(3);
   });
 
-  test('serves code and chat with different models', () => {
+  test('chooses different models for code and for chat', () => {
     expect(choose({ task_type: 'coding' }).id).not.toBe(choose({ task_type: 'chat' }).id);
   });
 
@@ -43,13 +43,13 @@ describe('the shipped catalog, with all keys,', () => {
   });
 
   for (const task_type of TASKS) {
-    test(`for ${task_type}: auto-cheap is no dearer and auto-fast no slower than auto`, () => {
+    test(`for ${task_type}: auto-cheap is never more expensive and auto-fast never slower than auto`, () => {
       const [auto, fast, cheap] = SELECTORS.map((model) => choose({ model, task_type }));
       expect(cheap!.costCredits).toBeLessThanOrEqual(auto!.costCredits);
       expect(fast!.latencyMs).toBeLessThanOrEqual(auto!.latencyMs);
     });
 
-    test(`for ${task_type}: more weight on quality buys better and dearer models`, () => {
+    test(`for ${task_type}: more weight on quality chooses better and more expensive models`, () => {
       const steps = [weights(1, 0), weights(0.7, 0.3), weights(0.3, 0.7), weights(0, 1)].map((given) =>
         choose({ task_type, ...given }),
       );
@@ -62,7 +62,7 @@ describe('the shipped catalog, with all keys,', () => {
     });
   }
 
-  test('offers only models with vision for vision, and with tools for tool use', () => {
+  test('offers only models with vision for vision, and only models with tools for tool use', () => {
     for (const [task_type, capability] of [
       ['vision', 1 << 1],
       ['tool_use', 1 << 0],
@@ -73,7 +73,7 @@ describe('the shipped catalog, with all keys,', () => {
     }
   });
 
-  test('respects ceilings, and chooses another model where the first exceeds one', () => {
+  test('respects ceilings, and chooses another model if the first one exceeds a ceiling', () => {
     const free = choose({ task_type: 'coding', ...weights(0, 1) });
     const cheaper = choose({
       task_type: 'coding',

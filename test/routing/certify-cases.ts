@@ -18,7 +18,7 @@ export function bitsOf(size: number, chosen: readonly number[]): Uint32Array {
 }
 
 const some = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: null, freq: 2 });
-/** Bits with most of a dozen slots or models set. */
+/** Bit sets with most of a dozen slots or models set. */
 const many = fc.subarray([...Array(12).keys()], { minLength: 10 });
 const constraints = fc.array(
   fc.record({
@@ -47,7 +47,7 @@ const cached = fc.uniqueArray(
   fc.record({ model: fc.constantFrom('m0', 'm1', 'm2', 'm3'), tokens: fc.constantFrom(50, 400, 9000) }),
   { selector: (one) => one.model, maxLength: 3 },
 );
-/** Estimates for half a dozen models, in the form that a learner gives. */
+/** Estimates for half a dozen models, in the form that a learner produces. */
 const learnt = some(
   fc.record({
     length: fc.constantFrom(0, -0.2, 0.3),
@@ -72,7 +72,7 @@ const BROKEN: PreparedStrategy = {
     throw new Error('no');
   },
 };
-/** Scores free models only. */
+/** A strategy that scores only free models. */
 export const PICKY: PreparedStrategy = {
   reason: 'picky',
   score({ n, quality, cost }, out) {
@@ -92,7 +92,7 @@ function strategyNamed(name: string): PreparedStrategy {
   return usual(name);
 }
 
-/** Readings with these states, where every second endpoint is slower than the catalog says. */
+/** Returns readings with these states, in which every second endpoint is slower than the catalog says. */
 function readingsOf(from: PolicySnapshot, of: readonly number[]): Readings {
   const prior = priorReadings(from);
   const health = prior.health.map((_, slot) => of[slot] ?? 0);
@@ -129,7 +129,7 @@ function estimateOf({ models, taskIndex }: PolicySnapshot, { mix, task }: Facts,
   };
 }
 
-/** All inputs of a decision. */
+/** Generates all inputs of a decision. */
 export const cases: fc.Arbitrary<Case> = fc
   .record({
     world: worlds,

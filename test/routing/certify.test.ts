@@ -12,7 +12,7 @@ import { tries } from '../deep/effort.ts';
 import { byQuality, candidatesOf, facts, model, price, snapshot } from './build.ts';
 import { bitsOf, cases, PICKY, place } from './certify-cases.ts';
 
-/** Whether a certificate has the figures of the decider's decision. */
+/** Checks that a certificate has the same figures as the decider's decision. */
 const agrees = (of: typeof certify) =>
   fc.property(cases, ({ from, request, given }) => {
     const decider = createDecider(from);
@@ -43,7 +43,7 @@ const agrees = (of: typeof certify) =>
       one.countedQuality,
       one.costCredits,
       one.latencyMs,
-      // The decider does not score a named model.
+      // The decider does not score a model that the request names.
       request.pinned ? 0 : one.utility,
       one.outputCap,
       one.worstCaseCredits,
@@ -67,7 +67,7 @@ const agrees = (of: typeof certify) =>
   });
 
 describe('a certificate', () => {
-  test('ranks the decider’s choice first, and has its figures and those of every fallback bit for bit', () => {
+  test('the certificate ranks the decider’s choice first, and has its figures and those of every fallback bit for bit', () => {
     fc.assert(
       agrees(certify),
       tries('the certificate ranks the choice first, with its figures bit for bit', 300, 20_000),
@@ -78,7 +78,7 @@ describe('a certificate', () => {
     'the present readings': (from, request, { readings: _, ...given }) => certify(from, request, given),
     'no preferences': (from, request, given) =>
       certify(from, { ...request, rules: { ...request.rules, preferences: [] } }, given),
-    'the likeliest task alone': (from, request, given) => certify(from, { ...request, mix: [] }, given),
+    'only the most likely task': (from, request, given) => certify(from, { ...request, mix: [] }, given),
     'no cached input': (from, request, given) => certify(from, { ...request, cached: [] }, given),
     'no funds': (from, request, given) => certify(from, { ...request, funds: null }, given),
     'what is declared': (from, request, { estimate: _, ...given }) => certify(from, request, given),
@@ -92,7 +92,7 @@ describe('a certificate', () => {
     });
   }
 
-  test('has reasons exactly for the models without a rank, and parts that add up', () => {
+  test('the certificate has reasons exactly for the models without a rank, and parts that add up', () => {
     fc.assert(
       fc.property(cases, ({ from, request, given }) => {
         const { candidates } = certify(from, request, given);
@@ -161,14 +161,14 @@ describe('the estimate of a quality', () => {
     },
   });
 
-  test('names the choice by learnt estimates in shadow mode', () => {
+  test('names the model that learned estimates would choose in shadow mode', () => {
     const certificate = certify(declared, facts(), { ...given(), estimate: estimate([0.8, 0.7], [0.8, 0.9]) });
     expect(certificate).toMatchObject({ choice: 'a', learning: { choice: 'b' } });
     const used = certify(declared, facts(), { ...given(), estimate: estimate([0.8, 0.9], null) });
     expect(used).toMatchObject({ choice: 'b', learning: { choice: null } });
   });
 
-  test('counts for the choice without preferences too', () => {
+  test('is also used for the choice without preferences', () => {
     const preferring = {
       ...declared,
       preferences: [{ name: 'p', place: place(1), when: null, prefers: bitsOf(2, [0]), worth: 0.3 }],
@@ -178,7 +178,7 @@ describe('the estimate of a quality', () => {
     expect(certificate).toMatchObject({ choice: 'a', unpreferred: 'b' });
   });
 
-  test('is refused for another catalog', () => {
+  test('is refused if it belongs to another catalog', () => {
     expect(() => certify(declared, facts(), { ...given(), estimate: estimate([0.8], null) })).toThrow(
       'the estimate has 1 models, but the snapshot has 2',
     );
@@ -209,7 +209,7 @@ describe('the entry of a rejected model', () => {
   });
   const rules = { constraints: [0, 1], preferences: [] };
 
-  test('has every reason, in the words of a refusal, with the constraints behind it and their places', () => {
+  test('has every reason in the words of a refusal, with the constraints that caused it and their locations', () => {
     const { choice, candidates } = certify(from, facts({ rules, needs: CAPABILITIES.vision.bit }), given());
     expect(choice).toBe('b');
     const reasons = Object.fromEntries(candidates.map(({ model: id, rejections }) => [id, rejections]));
@@ -223,7 +223,7 @@ describe('the entry of a rejected model', () => {
     });
   });
 
-  test('names the strategy where it gave no score', () => {
+  test('names the strategy as the cause if it gave no score', () => {
     const dear = snapshot([model('dear', { cost: price(9, 9) }), model('free', { cost: price(0, 0) })]);
     const [first, second] = certify(dear, facts(), given(PICKY)).candidates;
     expect(first).toMatchObject({ model: 'free', rank: 1 });
@@ -232,7 +232,7 @@ describe('the entry of a rejected model', () => {
   });
 });
 
-test('endpoints show their health, and whether they may be tried', () => {
+test('the certificate shows the health of endpoints, and whether they may be tried', () => {
   const endpoint = (provider: string) => ({ provider, upstream: 'u', regions: [], price: price(1, 4) });
   const from = snapshot([model('a', { endpoints: [endpoint('p'), endpoint('q')] })]);
   const readings = { ...priorReadings(from), number: 3, health: Uint8Array.of(HEALTH.ejected, 0), allHealthy: false };
@@ -244,7 +244,7 @@ test('endpoints show their health, and whether they may be tried', () => {
   ]);
 });
 
-test('preferences come with the models that they prefer, and the choice without them', () => {
+test('the certificate lists preferences with the models that they prefer, and the choice without them', () => {
   const from = snapshot([model('a', { q: 0.9 }), model('b', { q: 0.8 })], {
     preferences: [{ name: 'b-first', place: place(2), when: null, prefers: bitsOf(2, [1]), worth: 0.15 }],
   });
@@ -259,11 +259,11 @@ describe('the parts of a strategy', () => {
   const telling = (parts: PreparedStrategy['parts']) =>
     certify(from, facts(), given({ ...byQuality, parts: parts! })).candidates[0]!.parts;
 
-  test('are shown when they add up to the utility', () => {
+  test('are shown if they add up to the utility', () => {
     expect(telling(({ quality }, at) => ({ good: quality[at]! - 0.1, nice: 0.1 }))).toEqual({ good: 0.4, nice: 0.1 });
   });
 
-  test('are not shown when they do not, are no numbers, or throw', () => {
+  test('are not shown if they do not add up, are not numbers, or throw', () => {
     const throwing = () => {
       throw new Error('no');
     };

@@ -21,7 +21,7 @@ const active = (constraints: number, preferences = 0) => ({
   preferences: Array.from({ length: preferences }, (_, at) => at),
 });
 
-/** A model with `n` equal endpoints. */
+/** Creates a model with `n` equal endpoints. */
 const withEndpoints = (id: string, n: number, q: number) =>
   model(id, {
     q,
@@ -40,7 +40,7 @@ const keysOf = (list: Decision['ranked'] | Decision['lastResorts']): string[] =>
   list.flatMap(({ model: at, endpoints }) => endpoints.map((one) => `${at}.${one}`));
 
 describe('last resorts', () => {
-  test('are ejected endpoints, best first, none of them a fallback, independent of earlier decisions', () => {
+  test('last resorts are ejected endpoints, best first, none of them a fallback, independent of earlier decisions', () => {
     const states = fc.array(fc.constantFrom<HealthState>('healthy', 'ejected', 'ejected', 'cooling'), {
       minLength: 6,
       maxLength: 6,
@@ -65,7 +65,7 @@ describe('last resorts', () => {
           const tried = keysOf(ranked);
           const kept = keysOf(lastResorts);
           expect(kept.filter((slot) => stateOf.get(slot) !== 'ejected' || tried.includes(slot))).toEqual([]);
-          // At most as many models as fallbacks; without fallbacks only the choice.
+          // There are at most as many models as fallbacks; without fallbacks only the choice.
           const ejected = slots.filter((slot) => stateOf.get(slot) === 'ejected' && !tried.includes(slot));
           const models = [1, 2, 0].filter((m) => ejected.some((slot) => slot.startsWith(`${m}.`)));
           const meant = alternatives === 0 ? [ranked[0].model] : models.slice(0, alternatives);
@@ -80,7 +80,7 @@ describe('last resorts', () => {
     fc.assert(law, { numRuns: 500 });
   });
 
-  test('are only endpoints of the choice where the policy has no alternatives', () => {
+  test('last resorts are only endpoints of the choice if the policy allows no alternatives', () => {
     const plain = snapshot([withEndpoints('a', 2, 0.5), withEndpoints('b', 1, 0.9)]);
     const from = { ...plain, gateway: { ...plain.gateway, alternatives: 0 } };
     const outcome = outcomeOf(from, facts(), byQuality, readingsOf(from, ['ejected', 'healthy', 'ejected']));
@@ -89,7 +89,7 @@ describe('last resorts', () => {
   });
 });
 
-test('health is no reason for a model that is rejected with all endpoints anyway', () => {
+test('health is not a reason for the rejection of a model that is rejected at all endpoints anyway', () => {
   const from = snapshot([withEndpoints('a', 2, 0.5)]);
   const request = facts({ needs: CAPABILITIES.vision.bit });
   for (const state of ['ejected', 'cooling'] as const) {
@@ -98,13 +98,13 @@ test('health is no reason for a model that is rejected with all endpoints anyway
   }
 });
 
-test('a pinned model is its own baseline, regardless of the policy’s', () => {
+test('a model that the request names is its own baseline, regardless of the policy’s', () => {
   const from = snapshot([model('a'), model('b')], { baseline: 1 });
   expect(decisionOf(from, facts()).baseline).toBe(1);
   expect(decisionOf(from, facts({ model: 'a', pinned: true })).baseline).toBe(0);
 });
 
-test('only the ratio of a caller’s weights counts, however large or small they are', () => {
+test('only the ratio of a caller’s weights matters, however large or small they are', () => {
   let seen: CallerWeights | undefined;
   const strategy: PreparedStrategy = {
     reason: 'test',
@@ -129,7 +129,7 @@ test('only the ratio of a caller’s weights counts, however large or small they
   fc.assert(law);
 });
 
-test('preferences move a quality up or down, within 0 and 1', () => {
+test('preferences raise or lower a quality within 0 and 1', () => {
   for (const [worth, expected] of [
     [0.3, 0.8],
     [0.7, 1],
@@ -144,7 +144,7 @@ test('preferences move a quality up or down, within 0 and 1', () => {
 });
 
 describe('the ceilings of constraints', () => {
-  test('are the lowest of those that apply, in any order', () => {
+  test('the lowest of the ceilings that apply is used, in any order', () => {
     const ceiling = fc.option(fc.integer({ min: 1, max: 20 }));
     const law = fc.property(fc.array(fc.tuple(ceiling, ceiling), { maxLength: 5 }), (ceilings) => {
       const constraints = ceilings.map(([maxLatencyMs, maxCostCredits]) =>
@@ -158,7 +158,7 @@ describe('the ceilings of constraints', () => {
     fc.assert(law, { numRuns: 300 });
   });
 
-  test('include their exact value', () => {
+  test('a ceiling allows its exact value', () => {
     const [own] = decisionOf(snapshot([model('a')]), facts()).ranked;
     for (const [edge, above] of [
       [{ maxLatencyMs: own.latencyMs }, { maxLatencyMs: own.latencyMs - 1 }],
@@ -174,7 +174,7 @@ describe('the ceilings of constraints', () => {
   });
 });
 
-test('some output is expected even where the request states 0, unless none may be written', () => {
+test('some output is expected even if the request states 0, unless it allows no output', () => {
   const from = snapshot([model('a')]);
   const expected = (more: Partial<Facts>) => expectedOutput(facts(more), from, priorReadings(from));
   expect(expected({ outputTokens: 0 })).toBe(1);
@@ -185,13 +185,13 @@ test('each image or file without a bound reserves 10,000 tokens', () => {
   const from = snapshot([model('a', { cost: price(1, 0) })]);
   const boundOf = (images: number, unboundedMedia: number) =>
     decisionOf(from, facts({ images, unboundedMedia })).ranked[0].bound - decisionOf(from, facts()).ranked[0].bound;
-  // At 1 millicredit per token. Each image also counts 1,000 expected tokens, within the bound of the text or beyond.
+  // The price is 1 millicredit per token. Each image also counts 1,000 expected tokens, within the bound of the text or in addition to it.
   expect(boundOf(1, 0)).toBe(10_000_000);
   expect(boundOf(0, 1)).toBe(10_000_000);
   expect(boundOf(1, 2)).toBe(30_000_000);
 });
 
-test('a started second of audio counts whole: in the estimate by the usual rate, in the bound by the lowest', () => {
+test('a started second of audio counts as a whole second: at the usual rate in the estimate, at the lowest rate in the bound', () => {
   const heard = model('a', { audioTokensPerSecondMax: 10 });
   for (const [audioBytes, estimated, bounded] of [
     [1, 1, 1],
@@ -206,7 +206,7 @@ test('a started second of audio counts whole: in the estimate by the usual rate,
   }
 });
 
-test('an output cap is the whole number of tokens that the budget affords for every choice', () => {
+test('an output cap is the whole number of tokens that the budget can pay for in every choice', () => {
   const from = snapshot([model('a', { cost: price(1, 4), maxOutput: 900 })]);
   const law = fc.property(
     fc.integer({ min: 1, max: 7 }),
@@ -222,14 +222,14 @@ test('an output cap is the whole number of tokens that the budget affords for ev
   fc.assert(law, { numRuns: 200 });
 });
 
-test('a refusal by funds never names more than the budget_limit of the request', () => {
+test('a refusal because of funds never requires more than the budget_limit of the request', () => {
   const from = snapshot([model('a')]);
   const refusal = outcomeOf(from, facts({ budget: 3_000_000, funds: funds(1_000) })) as Refusal;
   expect(refusal.group).toBe('funds');
   expect(leastWorstCase(refusal, from)).toBe(3_000_000);
 });
 
-test('Retry-After waits for the first endpoint of any model to return', () => {
+test('Retry-After ends when the first endpoint of any model becomes available', () => {
   const from = snapshot([withEndpoints('a', 3, 0.5), withEndpoints('b', 1, 0.5)]);
   const states: HealthState[] = ['cooling', 'misconfigured', 'cooling', 'cooling'];
   const readings = { ...readingsOf(from, states), retryAt: Float64Array.of(9_000, 4_000, 7_000, 8_000) };
@@ -238,7 +238,7 @@ test('Retry-After waits for the first endpoint of any model to return', () => {
   expect(info.details).toMatchObject({ unavailable: [{ state: 'misconfigured' }, { state: 'cooling' }] });
 });
 
-test('a rule whose condition throws applies, and is reported', () => {
+test('a rule whose condition throws applies, and the error is reported', () => {
   const error = new Error('no such label');
   const when = () => {
     throw error;
@@ -258,7 +258,7 @@ test('a rule whose condition throws applies, and is reported', () => {
   ]);
 });
 
-test('constraints that no endpoint meets together are named, without those that limit no endpoint', () => {
+test('the error names the constraints that no endpoint satisfies together, without those that limit no endpoint', () => {
   const constraints = [
     constraint({ name: 'first', allows: Uint32Array.of(1) }),
     constraint({ name: 'patient', maxLatencyMs: 1e6 }),

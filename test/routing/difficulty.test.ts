@@ -6,7 +6,7 @@ import { quality } from '../../src/tools/conformance/candidates.ts';
 import { decisionOf, facts, model, snapshot } from './build.ts';
 
 describe('the effect of difficulty on qualities', () => {
-  test('keeps their order and their range, at every difficulty', () => {
+  test('keeps the order of the qualities and their range, at every difficulty', () => {
     fc.assert(
       fc.property(
         fc.array(quality, { minLength: 2, maxLength: 9 }),
@@ -25,7 +25,7 @@ describe('the effect of difficulty on qualities', () => {
     );
   });
 
-  test('is none for a usual request; an easy one brings models closer, a hard one separates them', () => {
+  test('is zero for a usual request; an easy request brings models closer, a hard one separates them', () => {
     const shares = Float64Array.of(0.8, 0.95);
     expect(atDifficulty(shares, 'usual')).toBe(shares);
     expect([...atDifficulty(shares, 'easy')].map((share) => share.toFixed(2))).toEqual(['0.95', '0.99']);
@@ -36,7 +36,7 @@ describe('the effect of difficulty on qualities', () => {
     expect(reasoningFactor('easy')).toBeLessThan(1);
   });
 
-  test('sends an easy request to the cheaper of two models', () => {
+  test('lets an easy request choose the cheaper of two models', () => {
     const two = snapshot([model('good', { q: 0.95 }), model('fair', { q: 0.8, reasoningTokens: 100 })]);
     const [usual, easy] = (['usual', 'easy'] as const).map(
       (difficulty) => decisionOf(two, facts({ difficulty })).ranked,

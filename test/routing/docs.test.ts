@@ -17,7 +17,7 @@ const query = JSON.parse(block('json')) as RouteQuery;
 const decide = (model: string): Decision =>
   decisionOf(shipped, routeFacts({ ...query, model }, caller, shipped), prepared(shipped, model));
 
-/** Cells of the example's table by row. */
+/** The cells of the example's table, by row. */
 const rows = text
   .split('\n')
   .filter((line) => line.startsWith('| sim-'))
@@ -29,7 +29,7 @@ const rows = text
   );
 
 describe('docs/route/selectors.md and formulas.md', () => {
-  test('has the figures of the shipped policy', () => {
+  test('the pages have the figures of the shipped policy', () => {
     const ranks = SELECTORS.map((selector) => decide(selector).ranked.map(({ model }) => shipped.models[model]!.id));
     expect(rows.map(([id]) => id!)).toEqual(ranks[0]!);
     for (const [at, [id, quality, cost, latency, utility, fast, cheap]] of rows.entries()) {
@@ -47,7 +47,7 @@ describe('docs/route/selectors.md and formulas.md', () => {
     }
   });
 
-  test('shows selectors that load', () => {
+  test('the page shows selectors that load', () => {
     const models =
       'models:\n  m: { provider: s, price: { input: 1, output: 1 }, context_window: 9000, max_output: 900, quality: { default: 0.5 } }\n';
     const policy = `version: 1\nproviders: { s: { adapter: simulated } }\n${models}${block('yaml')}`;

@@ -10,7 +10,7 @@ import { byQuality, facts, model, outcomeOf, price, snapshot } from './build.ts'
 
 const NOW = 1_790_000_000_000;
 
-/** A model with one endpoint per price. */
+/** Creates a model with one endpoint per price. */
 const withEndpoints = (id: string, prices: readonly number[], q = 0.8) =>
   model(id, {
     q,
@@ -22,7 +22,7 @@ const withEndpoints = (id: string, prices: readonly number[], q = 0.8) =>
     })) as never,
   });
 
-/** The catalog's figures with these states by slot; endpoints that are out may be tried again after a minute. */
+/** Returns the catalog's figures with these states by slot. Unavailable endpoints may be tried again after a minute. */
 function readingsOf(from: PolicySnapshot, states: readonly HealthState[], more: Partial<Readings> = {}): Readings {
   const prior = priorReadings(from);
   const health = Uint8Array.from(prior.health, (_, slot) => HEALTH[states[slot] ?? 'healthy']);
@@ -48,14 +48,14 @@ const errorOf = (from: PolicySnapshot, outcome: Decision | Refusal): SignalboxEr
 describe('the shortlist', () => {
   const two = snapshot([withEndpoints('a', [1, 2], 0.9), withEndpoints('b', [1])]);
 
-  test('skips endpoints that are out, and models without others', () => {
+  test('the decision skips unavailable endpoints, and models without available ones', () => {
     for (const state of ['ejected', 'cooling', 'misconfigured'] as const) {
       expect(decided(under(two, [state]), two)).toEqual(['a 1', 'b 0']);
       expect(decided(under(two, [state, state]), two)).toEqual(['b 0']);
     }
   });
 
-  test('takes cost and latency from the first remaining endpoint', () => {
+  test('the decision uses the cost and latency of the first available endpoint', () => {
     const at = (states: readonly HealthState[]) => (under(two, states) as Decision).ranked[0];
     expect(at(['cooling']).costCredits).toBeCloseTo(2 * at([]).costCredits);
     const slower = readingsOf(two, ['cooling'], { ttftMs: Float64Array.of(100, 9_000, 100) });
@@ -63,13 +63,13 @@ describe('the shortlist', () => {
     expect(latencyMs).toBe(9_000 + 400 * 10);
   });
 
-  test('counts ejected endpoints of every model where a breaker has ejected the last ones', () => {
+  test('the decision uses ejected endpoints of every model if breakers have ejected all endpoints', () => {
     expect(decided(under(two, ['ejected', 'cooling', 'ejected']), two)).toEqual(['a 0', 'b 0']);
     const pinned = facts({ model: 'b', pinned: true });
     expect(decided(under(two, ['healthy', 'healthy', 'ejected'], pinned), two)).toEqual(['b 0']);
   });
 
-  test('refuses with 429 when the first endpoint to return is cooling down, and says when to come back', () => {
+  test('the request is refused with 429 and Retry-After if the endpoint that becomes available first is cooling down', () => {
     const outcome = under(two, ['cooling', 'misconfigured', 'cooling']);
     const error = errorOf(two, outcome);
     expect(error).toMatchObject({ code: 'upstream_rate_limited', status: 429 });
@@ -83,13 +83,13 @@ describe('the shortlist', () => {
     expect(error.message).toContain('60 s');
   });
 
-  test('refuses with 503 when the first endpoint to return is not cooling down', () => {
+  test('the request is refused with 503 if the endpoint that becomes available first is not cooling down', () => {
     const error = errorOf(two, under(two, ['misconfigured', 'cooling', 'cooling']));
     expect(error).toMatchObject({ code: 'no_healthy_model', status: 503 });
     expect(error.info.retryAfterMs).toBe(60_000);
   });
 
-  test('counts an endpoint without credit only where no other is left, and then gives no time', () => {
+  test('an endpoint without credit determines the error only if no other is left, and the error then has no Retry-After', () => {
     const mixed = errorOf(two, under(two, ['out_of_credit', 'cooling', 'out_of_credit']));
     expect(mixed.code).toBe('upstream_rate_limited');
     expect(mixed.info.details).toEqual({
@@ -102,7 +102,7 @@ describe('the shortlist', () => {
     expect([code, status, info.retryAfterMs]).toEqual(['upstream_out_of_credit', 503, undefined]);
   });
 
-  test('refuses for health first, and only where nothing but health is in the way', () => {
+  test('health is the reason of a refusal before others, but only if health alone prevents it', () => {
     const states: HealthState[] = ['cooling', 'cooling'];
     const one = snapshot([withEndpoints('a', [1, 2]), model('b')]);
     const request = facts({ ceilings: { costCredits: 0.000001, latencyMs: null } });
@@ -111,7 +111,7 @@ describe('the shortlist', () => {
     expect(decided(under(one, states, onlyA), one)).toBe('health');
   });
 
-  test('rejects for health where only an endpoint that is out meets a limit', () => {
+  test('a model is rejected for health if only an unavailable endpoint is within a limit', () => {
     const one = snapshot([withEndpoints('a', [1, 50])]);
     const cheap = (under(one, []) as Decision).ranked[0].costCredits;
     const request = facts({ ceilings: { costCredits: cheap * 1.01, latencyMs: null } });
@@ -129,14 +129,14 @@ const anyState = fc.constantFrom<HealthState>(
   'out_of_credit',
 );
 
-/** The error where the first endpoint to return is in such a state. */
+/** The error if the endpoint that becomes available first is in this state. */
 const CODES: Partial<Record<HealthState, ErrorCode>> = {
   cooling: 'upstream_rate_limited',
   misconfigured: 'no_healthy_model',
   out_of_credit: 'upstream_out_of_credit',
 };
 
-/** A second implementation of the rule: remaining endpoints, in the order of the models. */
+/** A second implementation of the rule: the available endpoints in the order of the models. */
 function expected(endpoints: readonly number[], states: readonly HealthState[]): string[] {
   const left = (open: readonly HealthState[]): string[] => {
     let slot = 0;

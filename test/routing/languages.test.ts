@@ -27,18 +27,18 @@ const eligible = (from: ReturnType<typeof snapshot>, languages: readonly string[
 describe('a required language', () => {
   const from = snapshot([one('a', ['rust', 'klingon']), one('b', ['go'], ['cobol']), one('c', [])], tasks);
 
-  test('keeps the models that declare it', () => {
+  test('keeps the models that declare the language', () => {
     expect(eligible(from, ['rust'])).toEqual(['a']);
     expect(eligible(from, ['rust', 'go'])).toEqual([]);
   });
 
-  test('keeps all but the models that lack it, where no model declares it', () => {
+  test('keeps all models except those that lack the language, if no model declares it', () => {
     expect(eligible(from, ['haskell'])).toEqual(['a', 'b', 'c']);
     expect(eligible(from, ['cobol'])).toEqual(['a', 'c']);
     expect(eligible(from, ['haskell', 'cobol', 'rust'])).toEqual(['a']);
   });
 
-  test('may be one that only a model declares', () => {
+  test('may be a language that only a model declares', () => {
     expect(eligible(from, ['klingon'])).toEqual(['a']);
   });
 
@@ -56,7 +56,7 @@ describe('a required language', () => {
     }
   });
 
-  test('is reported as lacked or as not declared', () => {
+  test('is reported as not handled, or as not stated by the policy', () => {
     const outcome = outcomeOf(from, facts({ model: 'b', pinned: true, languages: ['cobol', 'rust'] }));
     if (!isRefusal(outcome)) throw new Error('not refused');
     expect(refusalError(outcome, from).message).toContain(
@@ -70,7 +70,7 @@ describe('a language of the question', () => {
     facts({ task: 'coding', languagesSeen, ...more });
   const from = snapshot([one('declares', ['rust']), one('lacks', [], ['rust']), one('unknown', [])], tasks);
 
-  test('adds its worth where declared, half of it where unknown, nothing where lacked', () => {
+  test('adds its worth for a model that declares it, half for unknown support, nothing for a model that lacks it', () => {
     const { ranked } = decisionOf(from, coding(['rust']), byQuality);
     expect(ranked.map((each) => [from.models[each.model]!.id, Number(each.quality.toFixed(4))])).toEqual([
       ['declares', 0.84],
@@ -86,7 +86,7 @@ describe('a language of the question', () => {
     expect(decisionOf(good, coding(['rust']), byQuality).ranked[0].quality).toBe(1);
   });
 
-  test('moves no quality that people see, whatever is added', () => {
+  test('changes no quality that people see, whatever it adds', () => {
     fc.assert(
       fc.property(fc.subarray(['go', 'rust', 'haskell']), fc.double({ min: 0, max: 1, noNaN: true }), (seen, worth) => {
         const { ranked } = decisionOf({ ...from, languageWorth: worth }, coding(seen), byQuality);
@@ -96,7 +96,7 @@ describe('a language of the question', () => {
     );
   });
 
-  test('counts by the share of coding tasks', () => {
+  test('counts in proportion to the share of coding tasks', () => {
     expect(languageWorth(coding(['rust'], { task: 'general' }), from)).toBe(0);
     expect(languageWorth(coding(['rust'], { task: 'tool_use' }), from)).toBe(0.04);
     const mix = [
@@ -105,11 +105,11 @@ describe('a language of the question', () => {
     ];
     expect(languageWorth(coding(['rust'], { task: 'chat', mix }), from)).toBe(0.01);
     expect(languageWorth(coding([]), from)).toBe(0);
-    // Unknown of both models.
+    // Neither model states its support of the language.
     expect(languageWorth(coding(['haskell']), from)).toBe(0);
   });
 
-  test('is shown in the certificate and the story', () => {
+  test('is shown in the certificate and the explanation', () => {
     const given = { id: 1, seed: '00', strategy: byQuality, reason: 'quality' };
     const request = coding(['go', 'rust']);
     const certificate = certify(from, request, given);
@@ -138,12 +138,12 @@ const named = (id: string, states: States, q: number) =>
     q,
   );
 
-describe('among models alike in all else', () => {
+describe('among models that differ only in a language', () => {
   const RANK = { lacked: 0, unknown: 1, declared: 2 } as const;
   const isBetter = (a: States, b: States, seen: readonly string[]) =>
     NAMES.every((name, at) => !seen.includes(name) || Reflect.get(RANK, a[at]!) >= Reflect.get(RANK, b[at]!));
 
-  /** `shareOf`: the share of its worth that a language adds, by its state; mutants pass another. */
+  /** `shareOf` returns the share of its worth that a language adds, by its state. The test also passes wrong functions. */
   function checkLaw(shareOf: (known: number) => number): void {
     const strategies = [...registry.strategies.values()];
     fc.assert(
@@ -156,7 +156,7 @@ describe('among models alike in all else', () => {
         fc.constantFrom(...strategies.map(({ name }) => name)),
         (a, b, q, worth, seen, strategy) => {
           const plugin = strategies.find(({ name }) => name === strategy)!;
-          // The worse model has the ID that wins ties.
+          // The worse model has the ID that wins ties, so a wrong order is noticed.
           const [more, less] = isBetter(a, b, seen) ? [a, b] : [b, a];
           if (!isBetter(more, less, seen)) return;
           const options = Value.Default(plugin.options, {}) as Record<string, unknown>;
@@ -183,7 +183,7 @@ describe('among models alike in all else', () => {
     );
   }
 
-  test('one that declares a language never ranks behind one that does not', () => checkLaw((known) => known));
+  test('a model that declares a language never ranks after one that does not', () => checkLaw((known) => known));
   test('(and counting unknown languages for more would break it)', () =>
     expect(() => checkLaw((known) => (known === 0.5 ? 1.5 : known))).toThrow());
 });

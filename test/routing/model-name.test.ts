@@ -15,7 +15,7 @@ test.each([
 });
 
 test.each(['gpt-5o-mini', 'claude-opus-4', 'o4', 'mistral', '', '/', 'x'.repeat(256)])(
-  '%s stands for no known name: another version is another model',
+  '%s is no typing error of a known name, because another version is another model',
   (name) => {
     expect(similarName(name, KNOWN)).toBeNull();
   },
@@ -29,6 +29,6 @@ test.each([
   ['gpt-4o-mni', ' Did you mean `gpt-4o-mini`?'],
   ['mistral', ''],
   ['', ''],
-])('%s leads to the names that share words or a beginning with it', (name, hint) => {
+])('%s suggests the names that share words or a beginning with it', (name, hint) => {
   expect(nameHint(name, KNOWN)).toBe(hint);
 });

@@ -3,7 +3,7 @@ import { REJECTIONS } from '../../src/core/decision.ts';
 import { refusalError } from '../../src/routing/refuse.ts';
 import { decisionOf, facts, idsOf, model, refusalOf, snapshot } from './build.ts';
 
-test('a model that does not serve the operation is rejected for that alone, pinned or not', () => {
+test('a model that does not serve the operation is rejected for that reason alone, even if the request names it', () => {
   const from = snapshot([model('other', { operations: 0 })]);
   for (const request of [facts(), facts({ model: 'other', pinned: true })]) {
     const refusal = refusalOf(from, request);

@@ -4,7 +4,7 @@ import { outputCappedBy } from '../../src/routing/output-maximum.ts';
 import { refusalError } from '../../src/routing/refuse.ts';
 import { decisionOf, facts, funds, idsOf, model, refusalOf, snapshot } from './build.ts';
 
-/** A request for more output than a model can return, under `output_above_maximum: cap`. 400 tokens are expected. */
+/** Creates a request for more output than a model can return, with `output_above_maximum: cap`. 400 tokens are expected. */
 const capping = (more: Partial<Facts> = {}): Facts => facts({ outputTokensMax: 9_000, capsOutput: true, ...more });
 
 describe('a model that cannot return `max_tokens`', () => {
@@ -15,13 +15,13 @@ describe('a model that cannot return `max_tokens`', () => {
     ['it without `cap`', { maxOutput: 500 }, facts({ outputTokensMin: 501 }), facts({ outputTokensMin: 500 })],
     ['its reasoning', { maxOutput: 1024, reasoningTokens: 1025 }, capping(), capping({ outputTokensMax: 1024 })],
   ];
-  test.each(edges)('is left out exactly if its maximum is below %s', (_, has, refused, accepted) => {
+  test.each(edges)('is rejected exactly if its maximum is below %s', (_, has, refused, accepted) => {
     const from = snapshot([model('x', has)]);
     expect(refusalOf(from, refused).group).toBe('constraints');
     expect(idsOf(decisionOf(from, accepted), from)).toEqual(['x']);
   });
 
-  test('gets its maximum as the cap, and is named as what lowered it unless its window leaves less', () => {
+  test('is capped at its maximum, and named as the reason unless its window leaves less', () => {
     for (const [contextWindow, cap, by] of [
       [100_000, 500, 'model'],
       [900, 400, null],
@@ -33,7 +33,7 @@ describe('a model that cannot return `max_tokens`', () => {
     }
   });
 
-  test('is not named where its window alone, a budget of the request or nothing lowers the cap', () => {
+  test('is not named as the reason if its window alone, a budget of the request or nothing lowers the cap', () => {
     const from = snapshot([model('x', { maxOutput: 9_000, contextWindow: 2_000 }), model('y', { maxOutput: 500 })]);
     const named = (request: Facts) => {
       const [choice] = decisionOf(from, request).ranked;
@@ -45,7 +45,7 @@ describe('a model that cannot return `max_tokens`', () => {
     expect(named(facts({ model: 'y', pinned: true, outputTokensMax: 500 }))).toBeNull();
   });
 
-  test('is refused by name only for a length that the request states', () => {
+  test('is refused when the request names it only for a length that the request states', () => {
     const named = { model: 'x', pinned: true };
     const from = snapshot([model('x', { maxOutput: 300, reasoningTokens: 2_000 })]);
     for (const guessed of [{}, { outputTokensAsked: 5_000 }, { outputTokens: 300 }, { outputTokensMin: 300 }]) {
@@ -58,14 +58,14 @@ describe('a model that cannot return `max_tokens`', () => {
     }
   });
 
-  test('is left out of a decision that was recorded before outputs were capped', () => {
+  test('is rejected in a decision that was recorded before outputs were capped', () => {
     const one = model('x', { maxOutput: 500 });
     const { gateway } = snapshot([one]);
     const from = snapshot([one], { gateway: { ...gateway, outputAboveMaximum: 'cap' } });
     expect(refusalOf(from, facts({ outputTokensMax: 9_000 })).group).toBe('constraints');
   });
 
-  test('has the figure that falls short in the error', () => {
+  test('is refused with an error that states the figure above the maximum', () => {
     const errorOf = (has: Parameters<typeof model>[1], request = capping()) => {
       const from = snapshot([model('x', has)]);
       return refusalError(refusalOf(from, request), from).message;
@@ -85,7 +85,7 @@ describe('a model that cannot return `max_tokens`', () => {
     );
   });
 
-  test('has each field at fault, and the value that would admit it, in the error', () => {
+  test('is refused with an error that names each field at fault and a value that works', () => {
     const from = snapshot([model('x', { maxOutput: 300 })]);
     const { message } = refusalError(refusalOf(from, capping({ outputTokensMin: 700, funds: funds(null) })), from);
     expect(message).toContain('change min_output_tokens from 700 to 300 and max_tokens from 9000 to 300 to use `x`');

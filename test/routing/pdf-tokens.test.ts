@@ -12,7 +12,7 @@ const reader = (...pagesMax: PagesMax[]) =>
 const asked = (pdfs: number, more = {}) => facts({ inputTokens: 20, inputTokensMax: 100, pdfs, pages: pdfs, ...more });
 
 describe('PDFs are held', () => {
-  test('at the pages that a service reads: once a request, once a file, or the most of several services', () => {
+  test('PDFs are bounded by the pages that a provider reads: per request, per file, or the maximum over several providers', () => {
     expect(inputBound(reader(A_REQUEST), asked(1))).toBe(100 + 100 * 700);
     expect(inputBound(reader(A_REQUEST), asked(5))).toBe(100 + 100 * 700);
     expect(inputBound(reader(A_FILE), asked(1))).toBe(100 + 40 * 700);
@@ -21,18 +21,18 @@ describe('PDFs are held', () => {
     expect(inputBound(reader(A_REQUEST, A_FILE), asked(5))).toBe(100 + 5 * 40 * 700);
   });
 
-  test('at no more than the model’s window less the rest of the prompt', () => {
+  test('PDFs are bounded by the model’s window less the rest of the prompt', () => {
     const narrow = { ...reader(A_FILE), contextWindow: 20_000 };
     expect(inputBound(narrow, asked(1))).toBe(20_000);
     expect(inputBound(narrow, asked(1, { inputTokensMax: 30_000 }))).toBe(30_000);
   });
 
-  test('at nothing where one of the two figures is not stated: no budget can pay them', () => {
+  test('PDFs have no bound if one of the two figures is missing, so no budget can pay for them', () => {
     expect(inputBound(model('plain', { pageTokensMax: 700 }), asked(1))).toBeNull();
     expect(inputBound(model('plain', { pagesMax: [A_FILE] }), asked(1))).toBeNull();
   });
 
-  test('at the count of the model’s service and its margin, where that is less, and beside no service’s tools', () => {
+  test('PDFs are bounded by the provider’s count plus its margin if that is less, unless the request uses the provider’s tools', () => {
     const counted = (tokens: number) => asked(1, { serviceCounts: { reader: { tokens, margin: 50 } } });
     expect(inputBound(reader(A_FILE), counted(900))).toBe(950);
     expect(inputBound(reader(A_FILE), counted(900_000))).toBe(100 + 40 * 700);
@@ -43,13 +43,13 @@ describe('PDFs are held', () => {
   });
 });
 
-test('PDFs are expected by their pages, a page at no more than the model states, and exclude no model', () => {
+test('the expected tokens of PDFs depend on their pages, never exceed the model’s maximum per page, and exclude no model', () => {
   expect(expectedInput(asked(1, { pages: 3 }), reader(A_FILE))).toBe(20 + 3 * 700);
   expect(expectedInput(asked(1, { pages: 3 }), { ...reader(A_FILE), pageTokensMax: null })).toBe(20 + 3 * 2_300);
   expect(expectedInput(asked(1, { pages: 9_999 }), reader(A_FILE))).toBe(1_000_000 - 8_000);
 });
 
-/** The most that a service bills for a prompt: all pages that it reads, within its window. */
+/** The most that a provider bills for a prompt: all pages that it reads, within its window. */
 const law = (boundOf: typeof inputBound) =>
   fc.property(
     fc.record({
@@ -76,22 +76,22 @@ const law = (boundOf: typeof inputBound) =>
     },
   );
 
-describe('no service that keeps to its figures bills more than the bound', () => {
-  test('by any of its services, of any files', () => {
+describe('a provider that keeps to its figures never bills more than the bound', () => {
+  test('for any of a model’s providers and any files', () => {
     fc.assert(law(inputBound), tries('the bound of PDFs is never below a bill within the stated pages', 500, 200_000));
   });
 
   test.each<[string, typeof inputBound]>([
     ['counts several files once', (given, request) => inputBound(given, { ...request, pdfs: 1 })],
     [
-      'goes by one service alone',
+      'considers only one provider',
       (given, request) => inputBound({ ...given, pagesMax: given.pagesMax.slice(0, 1) }, request),
     ],
     [
-      'goes by the pages that the bytes suggest',
+      'uses the number of pages that the bytes suggest',
       (given, { inputTokensMax, pages }) => inputTokensMax + pages * given.pageTokensMax!,
     ],
-  ])('the law catches a bound that %s', (_, mutant) => {
+  ])('the test detects a bound that %s', (_, mutant) => {
     expect(fc.check(law(mutant), { numRuns: 500, endOnFailure: true }).failed).toBe(true);
   });
 });

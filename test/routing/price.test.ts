@@ -38,7 +38,7 @@ const tiered = compiled([
 ]);
 
 describe('a cost', () => {
-  test('is exact where doubles are not: 3 tokens at 0.1 are 0.3 millicredits', () => {
+  test('a cost is exact where doubles are not: 3 tokens at 0.1 are 0.3 millicredits', () => {
     const price = compiled([{ over: 0, input: '0.1', output: '0.7' }], '0.1');
     expect(costOf(price, plainUsage(3, 0))).toBe(3);
     expect(costOf(price, plainUsage(0, 10))).toBe(70);
@@ -63,7 +63,7 @@ describe('a cost', () => {
     expect(costOf(flat, usage)).toBe(300 * 250 + 600 * 25 + Math.ceil(100 * 312.5) + 10 * 2000);
   });
 
-  test('uses a tier’s rates for all tokens once the input exceeds its edge', () => {
+  test('a price uses a tier’s rates for all tokens once the input exceeds its threshold', () => {
     expect(costOf(tiered, plainUsage(200_000, 1))).toBe(200_000 * 2000 + 12_000);
     expect(costOf(tiered, plainUsage(200_001, 1))).toBe(200_001 * 4000 + 18_000);
     expect(lineFor(tiered, 0).input).toBe(lineFor(tiered, 200_000).input);
@@ -81,7 +81,7 @@ describe('a cost', () => {
     expect(costBound(dear, 10 ** 9, 10 ** 9)).toBe(Number.MAX_SAFE_INTEGER);
   });
 
-  test('that cannot be exact is refused when its price is compiled', () => {
+  test('a cost that cannot be exact is refused when its price is compiled', () => {
     expect(() => compiled([{ over: 0, input: '0.12345678901234567', output: '99999' }])).toThrow(RangeError);
   });
 });
@@ -112,7 +112,7 @@ const usages = fc
 
 const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** The cost by its definition, in big integers. */
+/** The cost according to its definition, calculated in big integers. */
 function referenceCost({ lines, perRequest, divisor }: Price, usage: Usage): number {
   const billed = lines
     .filter(({ overInputTokens }) => overInputTokens === 0 || overInputTokens < usage.inputTokens)
@@ -220,7 +220,7 @@ describe('a limit in Credits', () => {
         const { digits, scale } = decimal(text);
         const exact = scale <= 6 ? digits * 10n ** BigInt(6 - scale) : digits / 10n ** BigInt(scale - 6);
         const limit = BigInt(limitFromCredits(given));
-        // Digits of the double next to a whole number of microcredits count as that number.
+        // If a double is next to a whole number of microcredits, its digits count as that number.
         return limit === exact || (limit === exact + 1n && Number(limit) / 1e6 === given);
       }),
       { numRuns: 5000 },

@@ -32,7 +32,7 @@ const asCandidates = (set: { n: number; quality: number[]; cost: number[]; laten
 });
 
 describe('the best k', () => {
-  test('are the first k of a full sort by utility, Q, C, L and ID', () => {
+  test('selectTop returns the first k of a full sort by utility, quality, cost, latency and ID', () => {
     fc.assert(
       fc.property(sets, (set) => {
         const utility = Float64Array.from(set.utility);
@@ -58,7 +58,7 @@ describe('the best k', () => {
     );
   });
 
-  test('follow the order of the IDs when all else is equal', () => {
+  test('selectTop keeps the order of the IDs if all else is equal', () => {
     const from = snapshot(['b', 'c', 'a'].map((id) => model(id)));
     expect(idsOf(decisionOf(from, facts()), from)).toEqual(['a', 'b', 'c']);
   });
@@ -75,7 +75,7 @@ describe('a strategy that fails', () => {
     throws: () => {
       throw new Error('no');
     },
-    'gives NaN for one': ({ n }, out) => {
+    'gives NaN for one candidate': ({ n }, out) => {
       out.fill(1, 0, n);
       out[1] = Number.NaN;
     },
@@ -86,7 +86,7 @@ describe('a strategy that fails', () => {
     },
   };
   for (const [name, score] of Object.entries(failures)) {
-    test(`that ${name} is counted, and Q, C, L and ID decide`, () => {
+    test(`a strategy that ${name} is counted as faulty, and quality, cost, latency and ID decide`, () => {
       const decider = createDecider(from);
       const choice = { id: 1, seed: '0', reason: 'test', strategy: strategy(({ n }, out) => void out.fill(5, 0, n)) };
       decider.decide(facts(), choice);
@@ -98,7 +98,7 @@ describe('a strategy that fails', () => {
     });
   }
 
-  test('keeps a candidate whose utility would overflow in rounding', () => {
+  test('a strategy keeps a candidate whose utility would overflow in rounding', () => {
     const decision = decisionOf(
       from,
       facts(),
@@ -107,7 +107,7 @@ describe('a strategy that fails', () => {
     expect(idsOf(decision, from)).toEqual(['good-cheap', 'good-dear', 'bad']);
   });
 
-  test('may exclude single candidates', () => {
+  test('a strategy may exclude single candidates', () => {
     const decision = decisionOf(
       from,
       facts(),
@@ -125,23 +125,23 @@ describe('a decision', () => {
     { baseline: null },
   );
 
-  test('has the choice and as many fallbacks as the policy allows', () => {
+  test('a decision has the choice and as many fallbacks as the policy allows', () => {
     expect(idsOf(decisionOf(from, facts()), from)).toEqual(['m8', 'm7', 'm6', 'm5']);
   });
 
-  test('of a pinned model has no fallback and is its own baseline', () => {
+  test('a decision for a model that the request names has no fallback, and the model is its own baseline', () => {
     const decision = decisionOf(from, facts({ model: 'm3', pinned: true }));
     expect(idsOf(decision, from)).toEqual(['m3']);
     expect(decision.baseline).toBe(3);
   });
 
-  test('measures savings against the policy’s baseline, else the best in quality, the cheaper of equals', () => {
+  test('a decision measures savings against the policy’s baseline, otherwise against the best quality, the cheaper of equals', () => {
     expect(decisionOf({ ...from, baseline: 2 }, facts()).baseline).toBe(2);
     const equals = snapshot([model('a', { q: 0.9, cost: price(9, 9) }), model('b', { q: 0.9 })]);
     expect(decisionOf(equals, facts()).baseline).toBe(1);
   });
 
-  test('reserves for the dearest endpoint and estimates for the first', () => {
+  test('a decision reserves for the most expensive endpoint and estimates for the first', () => {
     const [first] = model('x', { cost: price(1, 4) }).endpoints;
     const [second] = model('x', { cost: price(2, 8) }).endpoints;
     const [only] = decisionOf(snapshot([model('x', { endpoints: [first, second] })]), facts()).ranked;

@@ -6,7 +6,7 @@ import { HEALTH, priorReadings } from '../../src/core/readings.ts';
 import { createDecider, type DecisionContext, isRefusal } from '../../src/routing/decide.ts';
 import { byQuality, facts, model, snapshot } from './build.ts';
 
-/** Models that can read the thoughts of the tool calls under way come first, and none of them is no obstacle. */
+/** Models that can read the reasoning of the pending tool calls are chosen first. If there are none, the reasoning is ignored. */
 const IDS = ['a', 'b', 'c', 'd', 'e'];
 const trials = fc.record({
   qualities: fc.array(fc.constantFrom(0.2, 0.5, 0.9), { minLength: 5, maxLength: 5 }),
@@ -35,17 +35,17 @@ function lawOf(change: (decides: Decides) => Decides): void {
     const outcome = decide(facts({ allowedModels: allowed, readers }), given);
     const ofReaders = allowed.filter((id) => readers.includes(id));
     const isRead = ofReaders.some((id) => !ejected.includes(id));
-    // As if the others were not there; or as if nothing were thought.
+    // The decision as if the other models did not exist, or as if there were no reasoning.
     const alone = decider.decide(facts({ allowedModels: isRead ? ofReaders : allowed }), given);
     if (isRefusal(outcome) || isRefusal(alone)) throw new Error('one model is allowed, so one is chosen');
     expect(outcome.ranked).toEqual(alone.ranked);
     expect(outcome.facts.readers).toEqual(isRead ? readers : undefined);
     const open = decider.decide(facts({ allowedModels: allowed }), given) as Decision;
-    // What would be tried without the thoughts is tried with them, behind their readers.
+    // The models that would be tried without the reasoning are also tried with it, after the models that can read it.
     const others = [...open.ranked, ...open.lastResorts].filter(({ model: at }) => !readers.includes(IDS[at]!));
     const unread = isRead ? outcome.lastResorts.slice(alone.lastResorts.length) : [];
     expect(unread).toEqual(isRead && alternatives > 0 ? others : []);
-    // It is decided again from its own facts.
+    // The decision is repeated from its own facts.
     const again = decider.decide(outcome.facts, given) as Decision;
     expect([again.ranked, again.lastResorts]).toEqual([outcome.ranked, outcome.lastResorts]);
     seen[isRead ? 'readers' : 'without']++;
@@ -54,12 +54,12 @@ function lawOf(change: (decides: Decides) => Decides): void {
   fc.assert(law, { numRuns: 500 });
 }
 
-test('readers are chosen as if no other model were there, while one of them is healthy; the others stand behind them', () => {
+test('if a model that can read the reasoning is healthy, such models are chosen as if there were no others, which are tried after them', () => {
   lawOf((decide) => decide);
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(30);
 });
 
-test('a mutant that chooses whoever is best, leaves nobody, or has nobody behind its readers would be caught', () => {
+test('the test detects a decider that always chooses the best model, chooses none, or tries no other model after the readers', () => {
   expect(() =>
     lawOf(
       (decide) =>
@@ -80,7 +80,7 @@ test('a mutant that chooses whoever is best, leaves nobody, or has nobody behind
   ).toThrow();
 });
 
-test('a model that cannot read them is rejected with that reason', () => {
+test('a model that cannot read the reasoning is rejected with that reason', () => {
   const from = snapshot([model('a', { q: 0.5 }), model('b', { q: 0.9 })]);
   const decider = createDecider(from);
   decider.decide(facts({ readers: ['a'] }), { id: 7, seed: '0', strategy: byQuality, reason: 'test' });

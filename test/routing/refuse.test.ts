@@ -56,7 +56,7 @@ describe('a model is rejected', () => {
     ['unbounded_media', {}, { images: 1, funds: funds(null) }, { images: 1 }],
   ];
   for (const [kind, has, refused, accepted] of limits) {
-    test(`for ${kind} exactly from its edge: ${JSON.stringify(refused)}`, () => {
+    test(`a model is rejected for ${kind} exactly from its limit on: ${JSON.stringify(refused)}`, () => {
       const from = snapshot([model('x', has)]);
       expect(refusalOf(from, facts(refused)).rejected.map(({ rejections }) => namesOf(rejections))).toEqual([[kind]]);
       expect(idsOf(decisionOf(from, facts(accepted)), from)).toEqual(['x']);
@@ -64,7 +64,7 @@ describe('a model is rejected', () => {
   }
 });
 
-/** A request without funds, without free funds, with any amount, or with about the worst case of a model. */
+/** A request without funds, without free funds, with any amount, or with an amount close to the worst-case cost of a model. */
 const funded: fc.Arbitrary<World> = fc
   .record({
     world: worlds,
@@ -78,7 +78,7 @@ const funded: fc.Arbitrary<World> = fc
     const one = from.models[at % from.models.length]!;
     const edge = worstOn(one, request)[at % one.endpoints.length]! + beside;
     const free = kind === 'unlimited' ? null : kind === 'any' ? any : edge;
-    // A ceiling is checked at the first remaining endpoint, so it combines with funds only on single endpoints.
+    // A ceiling is checked at the first remaining endpoint, so it is combined with funds only for models with one endpoint.
     const isPlain = free === null || from.models.every(({ endpoints }) => endpoints.length === 1);
     const ceilings = isPlain ? request.ceilings : { ...request.ceilings, costCredits: null };
     return { snapshot: from, facts: { ...request, ceilings, funds: funds(free) } };
@@ -90,7 +90,7 @@ const isUnbounded = (one: Model, request: Facts): boolean =>
   (request.images > 0 && one.imageTokensMax === null) ||
   (request.pdfs > 0 && (one.pageTokensMax === null || one.pagesMax.length === 0));
 
-/** The most tokens of a prompt that is bounded: its PDFs have the pages that the model's one service reads, or the window. */
+/** The maximum tokens of a prompt with a bound: its PDFs have the pages that the model's provider reads, or fill the window. */
 function boundOf(one: Model, request: Facts): number {
   const rest = request.inputTokensMax + request.images * (one.imageTokensMax ?? 0);
   const [{ request: inAll, file }] = [...one.pagesMax, { request: 0, file: null }] as const;
@@ -112,7 +112,7 @@ function expectedTokens(one: Model, request: Facts): number {
   );
 }
 
-/** The worst case on each endpoint: the prompt's bound, and the most output that is requested, possible and affordable. */
+/** The worst case on each endpoint: the prompt's bound, and the longest output that is requested, possible and affordable. */
 function worstOn(one: Model, request: Facts): number[] {
   const bound = boundOf(one, request);
   const on = (cap: number) => one.endpoints.map((each) => costBound(each.price, bound, cap * request.choices));
@@ -131,14 +131,17 @@ function paidFor(one: Model, request: Facts): number[] {
   return worstOn(one, request).flatMap((cost, at) => (cost <= free ? [at] : []));
 }
 
-/** Models that declare the language; where none does, those that do not lack it, if it is a known language. */
+/**
+ * Whether a model may serve the language: models that declare it may; if none does, models that do not lack it may, if the language is
+ * known.
+ */
 function mayServe(one: Model, name: string, all: readonly Model[]): boolean {
   if (all.some(({ languages }) => languages.has(name))) return one.languages.has(name);
   const isLanguage = name !== 'klingon';
   return isLanguage && !one.lacksLanguages.has(name);
 }
 
-/** A second implementation of the rules, from their description. */
+/** A second implementation of the rules, written from their description. */
 function reasons(one: Model, request: Facts, all: readonly Model[]): Rejection[] {
   const found: Rejection[] = [];
   const expectedOutput = Math.max(
@@ -175,13 +178,13 @@ function reasons(one: Model, request: Facts, all: readonly Model[]): Rejection[]
   return found.sort();
 }
 
-/** Rejections without `funds` where the model has no worst case: unbounded media, or a budget_limit that affords nothing. */
+/** Removes `funds` if the model has no worst case: for unbounded media, or if the budget_limit cannot pay for anything. */
 function comparable(found: readonly Rejection[]): Rejection[] {
   const isMoot = found.includes('unbounded_media') || found.includes('budget_limit');
   return found.filter((kind) => !isMoot || kind !== 'funds');
 }
 
-/** Precedence by the public contract. */
+/** The order of precedence in the public contract. */
 function decisive(all: readonly (readonly Rejection[])[]): string {
   const without = (...kinds: Rejection[]) => all.some((list) => list.every((kind) => kinds.includes(kind)));
   if (without('funds')) return 'funds';
@@ -211,7 +214,7 @@ describe('for any catalog and request', () => {
           expected.map(comparable),
         );
         expect(outcome.group).toBe(decisive(expected) as typeof outcome.group);
-        // The gateway makes the error for funds.
+        // The gateway creates the error for funds.
         if (outcome.group === 'funds') return;
         const { code } = refusalError(outcome, from);
         if (outcome.group === 'budget') expect(code).toBe('budget_limit_too_low');
@@ -228,7 +231,7 @@ describe('for any catalog and request', () => {
     for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(5);
   });
 
-  test('no decision lets a request cost more than its budget or its free funds, or sends more than the maximum of a model', () => {
+  test('no decision lets a request cost more than its budget or free funds, or requests more output than a model’s maximum', () => {
     let skipped = 0;
     fc.assert(
       fc.property(funded, ({ snapshot: from, facts: request }) => {
@@ -240,7 +243,7 @@ describe('for any catalog and request', () => {
           expect(outputCap).toBeGreaterThanOrEqual(request.outputTokensMin ?? 1);
           const one = from.models[at]!;
           expect(outputCap).toBeLessThanOrEqual(one.maxOutput);
-          // Endpoints beyond the funds are skipped; cheaper ones of the same model stay.
+          // Endpoints that the funds cannot pay for are skipped; cheaper endpoints of the same model remain.
           expect(endpoints).toEqual(paidFor(one, request));
           const costs = worstOn(one, request);
           if (!isUnbounded(one, request)) expect(bound).toBe(Math.max(...endpoints.map((each) => costs[each]!)));
@@ -252,7 +255,7 @@ describe('for any catalog and request', () => {
     expect(skipped).toBeGreaterThan(5);
   });
 
-  test('the least budget of an error suffices unless funds then refuse; one microcredit less does not', () => {
+  test('the minimum budget that an error states is enough unless funds then refuse; one microcredit less is not', () => {
     fc.assert(
       fc.property(funded, ({ snapshot: from, facts: request }) => {
         const outcome = outcomeOf(from, request);
@@ -270,7 +273,7 @@ describe('for any catalog and request', () => {
     );
   });
 
-  test('the least worst case of a refusal by funds suffices; one microcredit less does not', () => {
+  test('the lowest worst case in a refusal because of funds is enough; one microcredit less is not', () => {
     let refused = 0;
     fc.assert(
       fc.property(funded, ({ snapshot: from, facts: request }) => {
@@ -287,7 +290,7 @@ describe('for any catalog and request', () => {
     expect(refused).toBeGreaterThan(5);
   });
 
-  test('the relaxation of an error admits the model that it names', () => {
+  test('the change that an error suggests makes the named model eligible', () => {
     let offered = 0;
     fc.assert(
       fc.property(funded, ({ snapshot: from, facts: request }) => {
@@ -310,7 +313,7 @@ describe('for any catalog and request', () => {
   });
 });
 
-/** The request, changed as the text of an error says. */
+/** Returns the request with the change that the text of an error suggests. */
 function relax(request: Facts, relaxation: string): Facts {
   let changed = request;
   for (const [, field, to] of relaxation.matchAll(/(\w+) from \S+ to (\S+)/g)) {
@@ -327,27 +330,27 @@ function relax(request: Facts, relaxation: string): Facts {
 }
 
 describe('funds', () => {
-  /** Two endpoints: the first is cheap in the expected case and dear in the worst, the second lies between. */
+  /** Two endpoints: the first is cheap in the expected case and expensive in the worst case, the second lies between. */
   const tiered = price(1, 4);
   const [line] = tiered.lines;
   const first = { ...tiered, lines: [line, { ...line, overInputTokens: 800, input: 90_000, output: 90_000 }] as const };
   const endpoints = [first, price(2, 8)].map((each) => ({ provider: 'p', upstream: 'u', regions: [], price: each }));
   const from = snapshot([model('x', { endpoints: [endpoints[0]!, endpoints[1]!] })]);
 
-  test('that cover only the second endpoint leave that one, with its estimate', () => {
+  test('funds that cover only the second endpoint leave that endpoint, with its estimate', () => {
     const rich = decisionOf(from, facts({ funds: funds(10 ** 9) }));
     expect(rich.ranked[0]).toMatchObject({ endpoints: [0, 1], costCredits: 2.1 });
     const poor = decisionOf(from, facts({ funds: funds(10 ** 8) }));
     expect(poor.ranked[0]).toMatchObject({ endpoints: [1], costCredits: 4.2, bound: 36_768_000 });
   });
 
-  test('are the reason where only an endpoint beyond them meets a ceiling', () => {
+  test('funds are the reason if only an endpoint that they cannot pay for is within a ceiling', () => {
     expect(idsOf(decisionOf(from, facts({ ceilings: ceilings(3), funds: funds(10 ** 9) })), from)).toEqual(['x']);
     expect(refusalOf(from, facts({ ceilings: ceilings(3), funds: funds(10 ** 8) })).group).toBe('funds');
   });
 });
 
-describe('an error about no model', () => {
+describe('an error for a request that no model can serve', () => {
   const from = snapshot([
     model('near', { latency: { ttftMs: 150, outputTokensPerSecond: 500 }, cost: price(2, 2) }),
     model('far', {
@@ -357,7 +360,7 @@ describe('an error about no model', () => {
     }),
   ]);
 
-  test('names every model with its reasons, and the smallest relaxation', () => {
+  test('names every model with its reasons, and the smallest change that helps', () => {
     const error = errorOf(from, facts({ ceilings: ceilings(null, 800) }));
     expect(error.status).toBe(422);
     expect(error.info.details).toEqual({
@@ -370,7 +373,7 @@ describe('an error about no model', () => {
     expect(error.message).toBe('No model can serve this request; change max_latency_ms from 800 to 950 to use `near`.');
   });
 
-  test('relaxes two limits where one is not enough, and languages where limits do not help', () => {
+  test('suggests changing two limits if one is not enough, and fewer languages if limits do not help', () => {
     expect(errorOf(from, facts({ ceilings: ceilings(1, 900) })).info.details).toMatchObject({
       relaxation: 'change max_cost_credits from 1 to 1.8 and max_latency_ms from 900 to 950 to use `near`',
     });
@@ -383,13 +386,13 @@ describe('an error about no model', () => {
     });
   });
 
-  test('has no relaxation where none helps', () => {
+  test('suggests no change if none helps', () => {
     const { details } = errorOf(from, facts({ needs: CAPABILITIES.vision.bit })).info;
     expect(details).not.toHaveProperty('relaxation');
     expect(details).toMatchObject({ rejected: [{ reasons: ['it lacks vision'] }, { reasons: ['it lacks vision'] }] });
   });
 
-  test('names the context window for a prompt that is too long, and the pinned model', () => {
+  test('names the context window for a prompt that is too long, and the model that the request names', () => {
     const long = errorOf(from, facts({ inputTokens: 200_000 }));
     expect([long.status, long.code]).toEqual([400, 'context_length_exceeded']);
     expect(long.info.details).toEqual({ estimated_input_tokens: 200_000, context_window: 100_000 });

@@ -20,18 +20,18 @@ describe('the registry of plugins', () => {
     expect([...registry.providers.keys()]).toEqual(namesOf('provider'));
   });
 
-  test('refuses two plugins of one name', () => {
+  test('refuses two plugins with the same name', () => {
     expect(() => createRegistry([...shipped, own, own])).toThrow('two strategy plugins have the name `own`');
   });
 
-  test('refuses to start without a strategy that requests rely on', () => {
+  test('refuses to start without a strategy that requests need', () => {
     for (const name of ['auto', 'auto-fast', 'auto-cheap', 'weighted']) {
       const rest = shipped.filter((plugin) => plugin.name !== name);
       expect(() => createRegistry(rest)).toThrow(`the strategy plugin \`${name}\` is missing`);
     }
   });
 
-  test('refuses values that are no plugin, and says what they lack', () => {
+  test('refuses values that are not plugins, and says what they lack', () => {
     // Values that bypass the type checker.
     const foreign = (plugin: object) => () => createRegistry([...shipped, plugin as Plugin]);
     expect(foreign({ ...own, kind: 'other' })).toThrow('made by defineStrategy or defineProvider');
@@ -55,7 +55,7 @@ models:
 ${more}`;
   const codes = (text: string) => loadWith(text).diagnostics.map(({ code, message }) => `${code}: ${message}`);
 
-  test('is refused for an unknown one, by name', () => {
+  test('is refused with the name of the plugin if the plugin is unknown', () => {
     expect(codes(policy('selectors: { mine: { strategy: autoo } }'))).toEqual([
       'unknown-reference: there is no strategy `autoo`',
     ]);

@@ -47,7 +47,7 @@ function tell(
 }
 
 describe('a story', () => {
-  test('states the request, the rejected models, and why the choice won', () => {
+  test('names the request, the rejected models, and the reason for the choice', () => {
     expect(tell(facts({ needs: CAPABILITIES.vision.bit }))).toEqual([
       'The request names auto, and its task is general: about 500 input tokens; needs vision.',
       'Expected answer: 400 tokens, declared by the policy for general tasks.',
@@ -58,7 +58,7 @@ describe('a story', () => {
     ]);
   });
 
-  test('states active rules with their positions, and the effect of preferences', () => {
+  test('names active rules with their locations, and the effect of preferences', () => {
     const lines = tell(facts({ rules: { constraints: [0], preferences: [0] } }));
     expect(lines).toContain('Constraints that apply: patience (rules.yaml:7).');
     expect(lines).toContain('slow was rejected because the policy rejects it: patience.');
@@ -70,7 +70,7 @@ describe('a story', () => {
     );
   });
 
-  test('states the shares of tasks and every limit of the request', () => {
+  test('names the shares of tasks and every limit of the request', () => {
     const mix = [
       { task: 'coding', share: 0.6 },
       { task: 'general', share: 0.4 },
@@ -92,7 +92,7 @@ describe('a story', () => {
     );
   });
 
-  test('states the expected length of the answer with its source', () => {
+  test('names the expected length of the answer with its source', () => {
     const two = snapshot([model('a')], {
       tasks: [GENERAL, { ...GENERAL, name: 'coding', expectedOutputTokens: 1_200 }],
       taskIndex: new Map([
@@ -128,14 +128,14 @@ describe('a story', () => {
     );
   });
 
-  test('states the reasons of a refusal and the nearest relaxation', () => {
+  test('names the reasons of a refusal and the smallest change that helps', () => {
     expect(tell(facts({ ceilings: { costCredits: null, latencyMs: 800 } })).slice(2)).toEqual([
       '4 models were rejected, each because its expected latency is above max_latency_ms: best, blind, good, slow.',
       'Refused with no_eligible_model: No model can serve this request; change max_latency_ms from 800 to 4500 to use `best`.',
     ]);
   });
 
-  test('states a quality floor, with as many decimals as separate a quality from it', () => {
+  test('shows qualities below a quality floor with enough decimals to distinguish them from it', () => {
     const floored: PreparedStrategy = {
       ...byQuality,
       qualityFloor: 0.93,
@@ -152,14 +152,14 @@ describe('a story', () => {
     expect(of(0.8, 0.928)).toBe(`2 models were rejected, each because its expected quality is ${why}: m1, m2.`);
   });
 
-  test('says that a model was pinned, was the only one, or won a tie', () => {
+  test('says that a model was requested by name, was the only one, or won a tie', () => {
     expect(tell(facts({ model: 'good', pinned: true }))[2]).toStartWith('good was requested by name: expected');
     expect(tell(facts({ allowedModels: ['good'] })).at(-3)).toStartWith('good is the only model left: expected');
     const dear = snapshot([model('a', { cost: price(2, 2) }), model('b')]);
     expect(tell(facts(), dear, byQuality)[2]).toEndWith('b has the same utility; the lower cost decided.');
   });
 
-  test('says how much is held, for how much output, and which fund caps that', () => {
+  test('names the amount of the hold, the output that it pays for, and the fund that caps it', () => {
     const held = (unspent: number) =>
       tell(facts({ funds: { free: null, cap: { by: 'team', unspent } } }), snapshot([model('a')])).at(-2);
     expect(held(18_384_000)).toBe('Signalbox holds at most 18.384 Credits, the cost of up to 4,096 output tokens.');
@@ -168,14 +168,14 @@ describe('a story', () => {
     );
   });
 
-  test('reports a strategy without a usable score', () => {
+  test('reports that a strategy gave no usable score', () => {
     const broken: PreparedStrategy = { reason: 'broken', score: () => {} };
     expect(tell(facts(), from, broken)[2]).toEndWith(
       'The strategy gave no usable score, so the higher quality decided.',
     );
   });
 
-  test('states cached input, unhealthy endpoints and the cost of the baseline', () => {
+  test('names cached input, unhealthy endpoints and the cost of the baseline', () => {
     const two = snapshot(
       [
         model('a', {
@@ -211,7 +211,7 @@ describe('a story', () => {
     expect(out('misconfigured')).toBe('a was rejected because it is unavailable for now: its provider cannot be used.');
   });
 
-  test('omits leads by part where the strategy gives the parts of only one model', () => {
+  test('omits the lead by part if the strategy gives the parts of only one model', () => {
     const half: PreparedStrategy = {
       ...byQuality,
       parts: ({ quality }, at): Record<string, number> => (at === 0 ? {} : { quality: quality[at]! }),
@@ -220,13 +220,13 @@ describe('a story', () => {
     expect(tell(facts(), two, half)[2]).toEndWith(' Its utility is 0.2 above the utility of b.');
   });
 
-  test('states the input as counted for the choice, not for other models', () => {
+  test('names the input tokens as counted for the choice, not for other models', () => {
     const two = snapshot([model('a', { q: 0.9, imageTokensMax: 85 }), model('b', { q: 0.7, imageTokensMax: 900 })]);
     expect(tell(facts({ images: 2 }), two)[0]).toContain('about 670 input tokens');
     expect(tell(facts({ images: 2, allowedModels: ['b'] }), two)[0]).toContain('about 2,300 input tokens');
   });
 
-  test('stays short for any catalog: groups models by reason, and counts the rest', () => {
+  test('stays short for any catalog: it groups models by reason and counts the rest', () => {
     const languages = ['c', 'go', 'lua', 'perl', 'ruby', 'rust', 'scala', 'swift'];
     const many = snapshot(
       [...Array(500).keys()].map((at) =>
@@ -247,7 +247,7 @@ describe('a story', () => {
     expect(capped[2]).toStartWith('250 models were rejected, each because max_tokens is above its maximum: m0, ');
   });
 
-  test('states the recorded shares of a mix of tasks', () => {
+  test('uses the recorded shares of a mix of tasks', () => {
     const tasks = {
       tasks: [GENERAL, { ...GENERAL, name: 'coding' }],
       taskIndex: new Map([
@@ -264,7 +264,7 @@ describe('a story', () => {
   });
 });
 
-describe('the text of estimates', () => {
+describe('the explanation of estimates', () => {
   const two = snapshot([model('a', { q: 0.74 }), model('b', { q: 0.6 })]);
   const learned = (more: Partial<LearnedQuality>): LearnedQuality => ({
     shadow: null,
@@ -280,11 +280,11 @@ describe('the text of estimates', () => {
     return story(certify(two, request, given), request);
   };
 
-  test('is empty where a quality is the declared one', () => {
+  test('is empty if a quality is the declared one', () => {
     expect(lines({})).toEqual(tell(facts(), two, byQuality));
   });
 
-  test('has each step from the declared quality, rounded so that they add up', () => {
+  test('has each step from the declared quality, rounded so that the steps add up', () => {
     const sentences = lines({
       quality: Float64Array.of(0.714, 0.6),
       length: -0.1,
@@ -300,7 +300,7 @@ describe('the text of estimates', () => {
     ]);
   });
 
-  test('states learnt qualities and the choice by them in shadow mode', () => {
+  test('names learned qualities and the choice that they would make in shadow mode', () => {
     const shadow = { outcomes: Float32Array.of(-0.7, 0.4), counts: Float32Array.of(1, 0.4) };
     const sentences = lines({ learned: learned({ ...shadow, shadow: Float64Array.of(0.58, 0.69) }) });
     expect(sentences.slice(3, 6)).toEqual([
@@ -313,7 +313,7 @@ describe('the text of estimates', () => {
     );
   });
 
-  test('states the probability of a draw', () => {
+  test('names the probability of a random draw', () => {
     const strategy: PreparedStrategy = { ...byQuality, parts: ({ quality }, at) => ({ quality: quality[at]! }) };
     const explore = { share: 0.5, temperature: 0.01, qualityMargin: 1 };
     const drawn = (seed: string) =>

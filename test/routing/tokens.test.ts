@@ -9,7 +9,7 @@ import { addTextSize, estimateTokens, tokenWeight, utf8Bytes } from '../../src/c
 import { tries } from '../deep/effort.ts';
 import { inTime } from '../support/in-time.ts';
 
-/** Any UTF-16 string, lone surrogates included, also around the edges of the pieces in which long ones are counted. */
+/** Any UTF-16 string, including lone surrogates, also around the edges of the pieces in which long strings are counted. */
 const anyText = fc
   .tuple(
     fc.array(
@@ -25,7 +25,7 @@ const anyText = fc
   .map(([codes, pad]) => 'é'.repeat(pad) + String.fromCharCode(...codes));
 
 describe('the bytes of a text', () => {
-  test('are those of UTF-8, for any string', () => {
+  test('are the bytes of UTF-8, for any string', () => {
     const encoder = new TextEncoder();
     fc.assert(
       fc.property(anyText, (text) => utf8Bytes(text) === encoder.encode(text).length),
@@ -49,7 +49,7 @@ describe('the size of a text', () => {
       expect(size).toEqual({ tokens, bytes: utf8Bytes(text) + 2 * utf8Bytes(before) });
     });
 
-  test('is its tokens and bytes, whatever was weighed before', () => {
+  test('is its tokens and bytes, whatever was measured before', () => {
     fc.assert(isSum(addTextSize), tries('the size of a text is its tokens and bytes', 200, 20_000));
     const ofCharacters: typeof addTextSize = (size, text) => {
       size.tokens += estimateTokens(text);
@@ -60,7 +60,7 @@ describe('the size of a text', () => {
 });
 
 describe('the estimated tokens of a text', () => {
-  test('are one for a short word, three digits or a mark, and more in scripts without blanks', () => {
+  test('are one for a short word, three digits or a mark, and more in scripts without spaces', () => {
     expect(estimateTokens('')).toBe(0);
     expect(estimateTokens('four')).toBe(1);
     expect(estimateTokens('four more')).toBe(2);
@@ -79,7 +79,7 @@ describe('the estimated tokens of a text', () => {
     }
   });
 
-  test('for English and code are within a sixth', () => {
+  test('for English and code are within a sixth of the count of tokenizers', () => {
     for (const kind of ['english', 'python', 'typescript', 'sql', 'json', 'markdown', 'digits', 'hex', 'base64']) {
       expect(tokenWeight(textOf(kind)) / o200k(textOf(kind))).toBeWithin(0.84, 1.16);
     }
@@ -105,13 +105,13 @@ describe('the estimated tokens of a text', () => {
     for (const [kind, text] of texts) {
       const pieces = encode(text.slice(0, 1_500)).map((token) => decode([token]));
       const sum = pieces.reduce((total, piece) => total + tokenWeight(piece), 0);
-      // Noise is cut within a class of characters.
+      // Random text is cut within a class of characters.
       const least = kind === 'hex' || kind === 'digits' ? 0.6 : 0.9;
       expect(sum / tokenWeight(text.slice(0, 1_500))).toBeWithin(least, 1.2);
     }
   });
 
-  test('for a long text are sampled, in proportion to its length', () => {
+  test('for a long text are estimated from samples, in proportion to its length', () => {
     const text = textOf('english').repeat(300);
     expect(estimateTokens(text) / (300 * tokenWeight(textOf('english')))).toBeWithin(0.9, 1.1);
     const half = 'word '.repeat(50_000) + '你好'.repeat(125_000);
@@ -143,7 +143,7 @@ describe('the name of a programming language', () => {
     }
   });
 
-  test('stays as it is, in lower case, where it is unknown, even if objects have a property of that name', () => {
+  test('stays unchanged in lower case if it is unknown, even if objects have a property of that name', () => {
     expect(canonicalLanguage('COBOL')).toBe('cobol');
     expect(canonicalLanguage('__proto__')).toBe('__proto__');
     expect(canonicalLanguage('constructor')).toBe('constructor');

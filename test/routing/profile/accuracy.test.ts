@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { bytesOf, promptsOf, type Score, scoreOf } from './prompts.ts';
 
-/** Labelled prompts that the reader is fitted to. */
+/** Labelled prompts that the prompt reader is fitted to. */
 const TUNED = [
   ...['dev', 'acts', 'everyday', 'everyday-more', 'terse', 'traps', 'talks', 'exams'],
   ...['standing', 'standing-more', 'misread', 'pasted'],
 ];
-/** Held out from tuning, and written before the reader was. The hashes make every edit of them visible here. */
+/** Prompts that were written before the prompt reader and are never used for tuning. Their hashes make every edit visible here. */
 const KEPT = {
   frozen: 'b94b8ebc7bd26583bdba5d5662c5700854ac674cc54949b3b023fe0de8432ad2',
   'standing-heldout': 'd8b67bec457d9dfb4b5b72c7e62d4e4057394efcff6ae9881f46b6cef27c35a7',
@@ -26,7 +26,7 @@ function expectAtLeast(score: Score, least: number): void {
 }
 
 describe('labelled prompts', () => {
-  test('are many, of every task, in a dozen languages or more', () => {
+  test('the labelled prompts cover every task in a dozen languages or more', () => {
     const all = [...TUNED, ...Object.keys(KEPT)].flatMap(promptsOf);
     const kinds = (of: (prompt: (typeof all)[number]) => string) => Map.groupBy(all, of);
     expect(all.length).toBeGreaterThanOrEqual(400);
@@ -37,22 +37,22 @@ describe('labelled prompts', () => {
     );
   });
 
-  test('that are held out are unchanged', () => {
+  test('the held-out prompts are unchanged', () => {
     for (const [name, sha256] of Object.entries(KEPT)) {
       const hash = new Bun.CryptoHasher('sha256').update(bytesOf(name)).digest('hex');
       expect([name, hash]).toEqual([name, sha256]);
     }
   });
 
-  test('that are tuned on are read correctly', () => {
+  test('prompts used for tuning are read correctly', () => {
     expectAtLeast(scoreOf(TUNED.flatMap(promptsOf)), 0.95);
   });
 
-  test('that are held out are read correctly, at least nine of ten', () => {
+  test('at least nine of ten held-out prompts are read correctly', () => {
     expectAtLeast(scoreOf(promptsOf('frozen')), 0.9);
   });
 
-  test('that are held out under system prompts are read correctly, at least nine of ten', () => {
+  test('at least nine of ten held-out prompts under system prompts are read correctly', () => {
     expectAtLeast(scoreOf(promptsOf('standing-heldout')), 0.9);
   });
 });

@@ -38,11 +38,11 @@ const shapeOf = (file: string): TSchema => SHAPES[Object.keys(SHAPES).find((name
 describe('a data file of the prompt reader', () => {
   const files = ['.', 'lexicon', 'lexicon/languages'].flatMap(filesIn);
 
-  test.each(files)('%s has its shape, and nothing else', (file) => {
+  test.each(files)('%s has its shape and no other members', (file) => {
     expect(new SchemaCheck(shapeOf(file)).errorOf(read(file))).toBeUndefined();
   });
 
-  test('of words with an empty line, a lone star or an unknown member is found', () => {
+  test('with an empty line of words, a lone star or an unknown member is detected', () => {
     const check = new SchemaCheck(WordLists);
     const file = (line: string) => ({ about: 'French', lists: { say: [line] } });
     expect(check.accepts(file('dit signifi*'))).toBe(true);
@@ -51,7 +51,7 @@ describe('a data file of the prompt reader', () => {
   });
 });
 
-test('every language has words, a verb for each task that needs one, and no sign that does not exist', () => {
+test('has words for every language, a verb for each task that needs one, and no unknown sign', () => {
   expect(filesIn('lexicon/languages').map((file) => file.slice(-7, -5))).toEqual([...LANGUAGES].sort());
   for (const language of LANGUAGES) {
     const signs = Object.keys(read(`lexicon/languages/${language}.json`).lists);
@@ -60,7 +60,7 @@ test('every language has words, a verb for each task that needs one, and no sign
   }
 });
 
-test('every row of weights is of a feature or a stem, and has a figure for each task', () => {
+test('has a row of weights only for features and stems, with a figure for each task', () => {
   for (const file of ['weights.json', 'stems.json']) {
     const { tasks, rows } = read(file);
     expect(tasks).toEqual([...TASKS]);
@@ -69,7 +69,7 @@ test('every row of weights is of a feature or a stem, and has a figure for each 
   expect(Object.keys(read('weights.json').rows).filter((name) => !FEATURE_NAMES.includes(name))).toEqual([]);
 });
 
-test('lines of code are of programming languages that exist', () => {
+test('has lines of code only for programming languages that exist', () => {
   const languages = Object.keys(read('lexicon/code-lines.json').expressions).filter(Boolean);
   expect(languages.filter((name) => !isCodeLanguage(name))).toEqual([]);
 });

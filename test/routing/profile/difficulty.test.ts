@@ -62,7 +62,7 @@ const MERELY_SHORT = [
 ];
 
 describe('difficulty', () => {
-  test('is easy for a greeting, thanks, a small sum, a label, a line to translate, a fact of primary school', () => {
+  test('the difficulty is easy for a greeting, thanks, a small sum, a label, a line to translate, or a primary school fact', () => {
     expect(EASY.filter((question) => difficultyOf(question) !== 'easy')).toEqual([]);
     expect(
       difficultyOf('My card was charged twice.', 'Classify the ticket: billing, technical, other. Label only.'),
@@ -70,15 +70,15 @@ describe('difficulty', () => {
     expect(difficultyOf('The shop opens at ten.', 'Translate everything the user writes into German.')).toBe('easy');
   });
 
-  test('is usual for requests that are merely short', () => {
+  test('the difficulty is usual for requests that are merely short', () => {
     expect(MERELY_SHORT.filter((question) => difficultyOf(question) !== 'usual')).toEqual([]);
   });
 
-  test('is usual for every exam question', () => {
+  test('the difficulty is usual for every exam question', () => {
     expect(promptsOf('exams').filter(({ request }) => profile(request).difficulty === 'easy')).toEqual([]);
   });
 
-  test('is usual for code, reasons, texts to summarize, actions and media', () => {
+  test('the difficulty is usual for code, reasons, texts to summarize, actions and media', () => {
     const tasks = ['coding', 'reasoning', 'summarization', 'extraction', 'writing', 'vision', 'tool_use'];
     const sets = ['dev', 'acts', 'everyday', 'everyday-more', 'terse', 'traps', 'talks', 'standing', 'frozen'];
     const prompts = sets.flatMap(promptsOf).filter(({ task }) => tasks.includes(task));
@@ -88,7 +88,7 @@ describe('difficulty', () => {
     expect(profile({ messages: [user([{ type: 'text', text: 'hi' }, image])] }).difficulty).toBe('usual');
   });
 
-  test('is usual under a long system prompt for labels, and for a follow-up of a sum', () => {
+  test('the difficulty is usual for a label under a long system prompt, and for a follow-up to a sum', () => {
     const guideline = `Classify the ticket: billing, technical, other. ${'A refund that is late counts as technical where the gateway failed, and as billing else. '.repeat(8)}`;
     expect(difficultyOf('My card was charged twice.', guideline)).toBe('usual');
     const before = [

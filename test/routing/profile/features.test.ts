@@ -25,7 +25,7 @@ function visitsOf(view: QuestionView): Visits {
   return visits;
 }
 
-/** Every feature by itself: what it requires is asked each time. */
+/** Tests every feature separately, and evaluates its conditions each time. */
 function oneByOne(view: QuestionView): Visits {
   const { reading, before, tools, system, isSystemPrompt } = view;
   const states: Readonly<Record<string, boolean>> = {
@@ -45,7 +45,7 @@ function oneByOne(view: QuestionView): Visits {
   return visits;
 }
 
-test('the features of a question are those that are not 0, each visited once', () => {
+test('the features of a question are those that are not 0, each added once', () => {
   const views = promptsOf('dev').flatMap(({ request }) => [lastView(request), systemPromptView(request)]);
   const seen = new Set<number>();
   for (const view of views) {
@@ -57,7 +57,7 @@ test('the features of a question are those that are not 0, each visited once', (
   expect(seen.size).toBeGreaterThan(FEATURES.length / 2);
 });
 
-test('a sum of weighted rows adds them up in their order, by task', () => {
+test('a sum of weighted rows adds the rows in their order, by task', () => {
   const rows = 5;
   const weight = fc.double({ noNaN: true, min: -9, max: 9 });
   const weights = fc.array(weight, { minLength: rows * TASKS.length, maxLength: rows * TASKS.length });
@@ -90,7 +90,7 @@ describe('the shares of tasks', () => {
     .filter((all) => all.some(Number.isFinite))
     .map((all) => Float64Array.from(all));
 
-  test('stand in the order of the likelihoods, of equals by name', () => {
+  test('the shares of tasks are in the order of their likelihood, equal ones by name', () => {
     fc.assert(
       fc.property(logits, (all) => {
         const { mix } = sharesOf(all);

@@ -20,7 +20,7 @@ const gradedOf = (name: string): GradedPrompt[] =>
     .split('\n')
     .map((line): GradedPrompt => JSON.parse(line));
 
-/** Written before the rule, by its author; held out from tuning. */
+/** Prompts that the rule's author wrote before the rule and never used for tuning. */
 const HELD_OUT = 'difficulty-heldout';
 const HELD_OUT_SHA256 = '5a21aace8ed3f67bb9e96f033399f4534ae723117cbad11f2dbb966aa10b3113';
 
@@ -28,7 +28,7 @@ const difficultyOf = (content: string): Difficulty => profile({ messages: [user(
 const notOf = (difficulty: Difficulty, questions: readonly string[]) =>
   questions.filter((question) => difficultyOf(question) !== difficulty);
 
-/** Recall and precision. */
+/** Returns precision and recall, 0..1. */
 function scoreOf(prompts: readonly GradedPrompt[]): { precision: number; recall: number } {
   const read = prompts.map(({ difficulty, request }) => [difficulty, profile(request).difficulty] as const);
   const hits = read.filter(([label, seen]) => label === 'hard' && seen === 'hard').length;
@@ -44,7 +44,7 @@ const goCode = (functions: number): string =>
   ).join('\n');
 
 describe('hard', () => {
-  test('agrees with labelled prompts, held-out ones included', () => {
+  test('the rule for hard requests agrees with labelled prompts, including held-out ones', () => {
     const kept = new Bun.CryptoHasher('sha256').update(bytesOf(HELD_OUT)).digest('hex');
     expect(kept).toBe(HELD_OUT_SHA256);
     for (const name of ['difficulty', HELD_OUT]) {
@@ -54,13 +54,13 @@ describe('hard', () => {
     }
   });
 
-  test('is the proof of a named open problem, in however few words, and not a question about it', () => {
+  test('the proof of a named open problem is hard, however short, and a question about the problem is not', () => {
     const open = ['Prove the Riemann hypothesis', 'Disprove P = NP', 'Solve the Collatz conjecture', '证明黎曼猜想'];
     expect(notOf('hard', open)).toEqual([]);
     expect(notOf('usual', ['What is the Riemann hypothesis?', 'Is P = NP?', 'Who was Riemann?'])).toEqual([]);
   });
 
-  test('is a problem under a system prompt about competitions', () => {
+  test('a problem under a system prompt about competitions is hard', () => {
     const under = (system: string): Difficulty =>
       profile({
         messages: [{ role: 'system', content: system }, user('Find all n such that n^2+1 divides n+1')],
@@ -69,7 +69,7 @@ describe('hard', () => {
     expect(under('You help pupils with homework')).toBe('usual');
   });
 
-  test('is work for experts: proofs, code, law, verse, reviews', () => {
+  test('work for experts is hard: proofs, code, law, verse, reviews', () => {
     const questions = [
       'Prove that every finite group of odd order is solvable — sketch the argument',
       "Prove Fermat's last theorem",
@@ -83,7 +83,7 @@ describe('hard', () => {
     expect(notOf('hard', questions)).toEqual([]);
   });
 
-  test('is no question that names a subject, nor a proof of school', () => {
+  test('a question that only names a subject is not hard, and neither is a school proof', () => {
     const questions = [
       'what is a deadlock?',
       'explain Raft',
@@ -99,7 +99,7 @@ describe('hard', () => {
     expect(notOf('usual', questions)).toEqual([]);
   });
 
-  test('is nothing that only contains its words', () => {
+  test('a request that only contains the words of a rule is not hard', () => {
     const questions = [
       'write a raft of jokes about boats',
       'add a lock-free door icon to my landing page',
@@ -121,7 +121,7 @@ describe('hard', () => {
     expect(notOf('usual', questions)).toEqual([]);
   });
 
-  test('is never a question about a subject, in any wording', () => {
+  test('a question about a subject is never hard, in any wording', () => {
     const frames = [
       ...[
         'What is ',
@@ -144,14 +144,14 @@ describe('hard', () => {
     );
   });
 
-  test('is a failure in 12 lines of code of several threads, not in fewer, and not another task on it', () => {
+  test('a failure in 12 lines of multithreaded code is hard; in fewer lines, or with another task, it is not', () => {
     expect(difficultyOf(`Why does this deadlock?\n\n\`\`\`go\n${goCode(12)}\n\`\`\``)).toBe('hard');
     expect(difficultyOf(`Why does this deadlock?\n\n${goCode(12)}`)).toBe('hard');
     expect(difficultyOf(`Why does this deadlock?\n\n\`\`\`go\n${goCode(1)}\n\`\`\``)).toBe('usual');
     expect(difficultyOf(`Add comments to this.\n\n\`\`\`go\n${goCode(12)}\n\`\`\``)).toBe('usual');
   });
 
-  test('is a deadlock or race of a program that is described, not one of others', () => {
+  test('a deadlock or race in a program that the request describes is hard; in other programs it is not', () => {
     const described = [
       'My Go program deadlocks: two goroutines each hold one mutex and wait for the other. How do I fix it?',
       'In our Java service a race condition sells the same seat twice when two threads confirm at once.',
@@ -164,7 +164,7 @@ describe('hard', () => {
     expect(notOf('usual', others)).toEqual([]);
   });
 
-  test('is a failure in 4,000 characters of a log, not in fewer, and not a summary of it', () => {
+  test('a failure in 4,000 characters of a log is hard; in fewer characters, or as a summary, it is not', () => {
     const log = (lines: number): string =>
       Array.from({ length: lines }, (_, at) => `12:00:${at} level=info node=a msg="append entries" index=${at}`).join(
         '\n',
@@ -175,7 +175,7 @@ describe('hard', () => {
     expect(difficultyOf(`Summarize these logs.\n\n\`\`\`\n${log(90)}\n\`\`\``)).toBe('usual');
   });
 
-  test('is an agent that is stuck: many calls since the last user message, the last of which failed', () => {
+  test('an agent that is stuck is hard: many calls since the last user message, the last of which failed', () => {
     const tools = [{ type: 'function', function: { name: 'run', parameters: { type: 'object' } } }] as const;
     const call = (id: number, content: string): ChatMessage[] => [
       {
@@ -197,7 +197,7 @@ describe('hard', () => {
     expect(of(goal, ...calls(8, failed), user('thanks, stop here'))).not.toBe('hard');
   });
 
-  test('is no multiple choice, image, label, summary or extraction', () => {
+  test('multiple choice, images, labels, summaries and extraction are not hard', () => {
     const question = 'Let X be a compact space. Show that every closed subset of it is\nA. open\nB. compact\nC. finite';
     expect(difficultyOf(question)).toBe('usual');
     const sets = ['dev', 'acts', 'everyday', 'everyday-more', 'terse', 'traps', 'talks', 'standing', 'standing-more'];

@@ -9,7 +9,7 @@ const textsOf = (words: readonly InfluentialWord[], of: InfluentialWord['of'] = 
   words.flatMap((word) => (word.of === of ? [word.text] : [])).join(' ');
 
 describe('influential words', () => {
-  test('stand in the request, add to the task, and are at most six', () => {
+  test('influential words occur in the request, make the task more likely, and are at most six', () => {
     const text = 'Translate "good morning" into French, please';
     const words = influentialWords({ messages: [user(text)] }, 'translation');
     expect(textsOf(words)).toMatch(/Translate.*French/);
@@ -20,7 +20,7 @@ describe('influential words', () => {
     }
   });
 
-  test('are found in the system prompt and in the question before', () => {
+  test('influential words are found in the system prompt and in the question before', () => {
     const system: ChatMessage = {
       role: 'system',
       content: 'You classify tickets into billing or technical. Reply with the label only.',
@@ -39,13 +39,13 @@ describe('influential words', () => {
     expect(textsOf(influentialWords({ messages: talk }, 'coding'), 'question before')).toMatch(/Python|function/);
   });
 
-  test('are found in scripts without blanks', () => {
+  test('influential words are found in scripts without spaces', () => {
     expect(textsOf(influentialWords({ messages: [user('写一个Python函数，把列表倒过来')] }, 'coding'))).toContain(
       '函数',
     );
   });
 
-  test('are looked for in a bounded number of readings, however many texts a request has', () => {
+  test('the search for influential words uses a bounded number of readings, however many texts a request has', () => {
     const readings = (count: number) => {
       const texts = Array.from({ length: count }, (_, at) => ({ type: 'text', text: `Prove step ${at}.` }) as const);
       const steps = search(chatRequest({ messages: [user(texts)] }), 'math');
@@ -57,7 +57,7 @@ describe('influential words', () => {
     expect(readings(400)).toBeLessThan(2 * readings(40));
   });
 
-  test('are none for an image or an empty message, and take a few milliseconds for a long text', () => {
+  test('there are no influential words for an image or an empty message, and a long text takes a few milliseconds', () => {
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
     expect(influentialWords({ messages: [user([image])] }, 'vision')).toEqual([]);
     expect(influentialWords({ messages: [] }, 'general')).toEqual([]);

@@ -16,7 +16,7 @@ const intentOf = ({ task, mix, naturalLanguage, languagesSeen, output }: Profile
   output,
 });
 
-/** Pieces that the reader recognizes, in any order and cut anywhere. */
+/** Pieces that the prompt reader recognizes, in any order and cut anywhere. */
 const piece = fc.oneof(
   fc.string({ unit: anyCodePoint, maxLength: 40 }),
   fc.constantFrom(
@@ -54,7 +54,7 @@ const request: fc.Arbitrary<ProfileInput> = fc.record({
 });
 
 describe('a profile', () => {
-  test('is deterministic for any messages, with shares in 64ths that sum to 1', () => {
+  test('a profile is deterministic for any messages, with shares in 64ths that sum to 1', () => {
     fc.assert(
       fc.property(request, (one) => {
         const read = profile(one);
@@ -83,7 +83,7 @@ SELECT 1;
 \`\`\`
 How many are 3 + 4?`;
 
-  test('takes no natural language from a system prompt', () => {
+  test('a profile never takes the natural language from a system prompt', () => {
     fc.assert(
       fc.property(prompt, text, (one, content) => {
         const read = profile({ ...one, messages: [{ role: 'system', content }, ...one.messages] });
@@ -93,7 +93,7 @@ How many are 3 + 4?`;
     );
   });
 
-  test('ignores material between tags and fences of a system prompt', () => {
+  test('a profile ignores material between tags and fences of a system prompt', () => {
     const shown = `You are a helpful assistant.\n\n<document>\n${NOISE}\n</document>`;
     const [bland, noisy] = ['You are a helpful assistant.\n\n<document>\nNothing.\n</document>', shown];
     fc.assert(
@@ -107,7 +107,7 @@ How many are 3 + 4?`;
     );
   });
 
-  test('ignores descriptions of offered tools', () => {
+  test('a profile ignores descriptions of offered tools', () => {
     const tool = (description: string): ChatTool => {
       const parameters = { type: 'object', description };
       return { type: 'function', function: { name: 'get_zebra', description, parameters } };
@@ -128,7 +128,7 @@ How many are 3 + 4?`;
     );
   });
 
-  test('ignores reminders of a harness before or behind the question, however long', () => {
+  test('a profile ignores reminders that software adds before or after the question, however long they are', () => {
     const reminder = `<system-reminder>\n${NOISE.repeat(30)}\n</system-reminder>`;
     fc.assert(
       fc.property(prompt, fc.boolean(), (one, isBefore) => {

@@ -11,7 +11,7 @@ import { tries } from '../../deep/effort.ts';
 import { type ChatBody, lastView } from '../../support/chat-body.ts';
 import { user } from './prompts.ts';
 
-/** Few texts, so that each comes again in other contexts. */
+/** Only a few texts, so that each occurs again in other contexts. */
 const question = fc.constantFrom(
   'and now?',
   'fix it',
@@ -42,7 +42,7 @@ const request = fc
     return { messages, ...(one.tools.length > 0 && { tools: one.tools }) };
   });
 
-/** The guess without any memory: by the shipped weights, given as if they were others. */
+/** Makes the guess without any cache: it passes the shipped weights as if they were other weights. */
 function guessAfresh(view: QuestionView): TaskGuess {
   const { task, mix } = sharesOf(taskLogits(view, SHIPPED_WEIGHTS));
   return { task, mix, difficulty: difficultyOf(view, { task, mix }) };
@@ -61,7 +61,7 @@ const law = (guess: Guess) =>
 const byMemory: Guess = (view) => readMessage(questionIn(view)).guess(view);
 const questionIn = ({ question: { text } }: QuestionView): string => text.trim();
 
-describe('a message that is remembered', () => {
+describe('a message that is cached', () => {
   test('is guessed as if it were read for the first time, in any context', () => {
     fc.assert(law(byMemory), tries('a remembered message is guessed as a new one', 100, 5_000));
   });
@@ -76,7 +76,7 @@ describe('a message that is remembered', () => {
     };
   };
   const MUTANTS: Record<string, () => Guess> = {
-    'its words alone were compared': () => forgetful(questionIn),
+    'only its words were compared': () => forgetful(questionIn),
     'the message before it were not compared': () =>
       forgetful((view) => JSON.stringify([questionIn(view), view.system?.text, view.tools])),
     'the system prompt were not compared': () =>
@@ -94,7 +94,7 @@ describe('a message that is remembered', () => {
 describe('a memory of texts', () => {
   const chars = (size: number): string => 'x'.repeat(size);
 
-  test('reads a text twice, however often it comes again', () => {
+  test('the cache reads a text twice, however often it occurs', () => {
     const memory = new TextMemory<string>(20_000);
     let reads = 0;
     const read = (text: string) => `${text} read ${++reads} times`;
@@ -105,10 +105,10 @@ describe('a memory of texts', () => {
     expect(memory.of('again', read)).toBe('again read 2 times');
   });
 
-  /** As from one template, with names of one length in its middle. */
+  /** Texts as from one template, which differ only in a name of fixed length in the middle. */
   const withName = (name: number): string => `${chars(200)} ${String(name).padStart(6, '0')} ${chars(200)}`;
 
-  test('reads a text twice, however many others have its length and ends, and never takes one for another', () => {
+  test('the cache reads each text twice, even if many texts have the same length and ends, and never confuses them', () => {
     const memory = new TextMemory<string>(400_000);
     let reads = 0;
     const read = (text: string): string => {
@@ -122,7 +122,7 @@ describe('a memory of texts', () => {
     expect(memory.size).toBe(40);
   });
 
-  test('never takes a text for another of its length and ends, while generations come and go', () => {
+  test('the cache never confuses texts with the same length and ends while generations are replaced', () => {
     const memory = new TextMemory<string>(20_000);
     fc.assert(
       fc.property(fc.array(fc.nat(9), { maxLength: 40 }), (names) => {
@@ -132,13 +132,13 @@ describe('a memory of texts', () => {
     );
   });
 
-  test('keeps nothing of a text that comes once', () => {
+  test('the cache keeps nothing of a text that occurs once', () => {
     const memory = new TextMemory<number>(20_000);
     for (let at = 0; at < 50; at++) memory.of(`once ${at}`, () => 0);
     expect(memory.size).toBe(0);
   });
 
-  test('forgets texts that do not come again, and never keeps a very long one', () => {
+  test('the cache forgets texts that do not occur again, and never keeps a very long text', () => {
     const memory = new TextMemory<number>(20_000);
     let reads = 0;
     const read = () => ++reads;

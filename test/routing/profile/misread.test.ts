@@ -6,7 +6,7 @@ const mistaken = (task: string, questions: readonly string[]) =>
   questions.filter((question) => read(question).task !== task).map((question) => [question, read(question).task]);
 
 describe('requests that were once misread:', () => {
-  test('mathematical functions are no extraction', () => {
+  test('a question about mathematical functions is not extraction', () => {
     const maths = [
       'Find all functions f: R→R such that f(x+y) = f(x) + f(y) for all real x, y.',
       'Find all functions $f:\\mathbb{R}\\to\\mathbb{R}$ with f(f(x)) = x',
@@ -16,7 +16,7 @@ describe('requests that were once misread:', () => {
     expect(read('Find all names in this text: Ann met Bob.').task).toBe('extraction');
   });
 
-  test('code to be converted is coding', () => {
+  test('converting code is coding', () => {
     const cobol = '\n\n       CALC-TOTAL.\n           ADD ITEM-PRICE TO WS-TOTAL.\n           PERFORM APPLY-DISCOUNT.';
     expect(
       mistaken('coding', ['Convert this COBOL paragraph to Java', `Convert this COBOL paragraph to Java:${cobol}`]),
@@ -41,7 +41,7 @@ describe('requests that were once misread:', () => {
     expect(mistaken('coding', lines)).toEqual([]);
   });
 
-  test('layouts of pages and errors of clusters are coding', () => {
+  test('page layouts and cluster errors are coding', () => {
     const questions = [
       ...['center a div', 'How do I center a div?', 'my pod is in CrashLoopBackOff, what now'],
       'Warning  FailedScheduling  default-scheduler  0/3 nodes are available: 3 Insufficient cpu.',
@@ -59,7 +59,7 @@ describe('requests that were once misread:', () => {
     expect(mistaken('general', questions)).toEqual([]);
   });
 
-  test('a definition of a programming term is general, its use is coding', () => {
+  test('defining a programming term is general, using it is coding', () => {
     expect(
       mistaken('general', ['What is Python?', 'What is JavaScript?', 'what is kubernetes', 'Who created Java?']),
     ).toEqual([]);
@@ -76,7 +76,7 @@ describe('requests that were once misread:', () => {
     expect(read('자바로 정렬 함수를 작성해줘').languagesSeen).toEqual(['java']);
   });
 
-  test('letters of formulas are no sign of a natural language', () => {
+  test('letters of formulas do not indicate a natural language', () => {
     for (const formula of [
       '∫ x e^x dx',
       'integrate x^2 sin(x) dx',
@@ -88,7 +88,7 @@ describe('requests that were once misread:', () => {
     }
   });
 
-  test('a word that English shares is no sign of another language', () => {
+  test('a word that English shares does not indicate another language', () => {
     const english = [
       ...['Solve x^2-5x+6=0', 'scala case class pattern matching', 'Give me 10 startup ideas'],
       'top ten customers last month',
@@ -107,12 +107,12 @@ describe('requests that were once misread:', () => {
     expect(['chat', 'general']).toContain(read("I can't log in").task);
   });
 
-  test('a function within a line is coding, a mathematical one is not', () => {
+  test('a function within a line of code is coding, a mathematical function is not', () => {
     expect(mistaken('coding', ['What does this function do? def f(x): return x*2'])).toEqual([]);
     expect(mistaken('math', ['What is the derivative of the function f(x) = x^2 + 3x?'])).toEqual([]);
   });
 
-  test('a clause under the law of a country is no translation', () => {
+  test('reviewing a clause under the law of a country is not translation', () => {
     const clause = "'The employee shall not work for any competitor worldwide for five years after termination.'";
     const { task, output } = read(`Review this clause for enforceability under German law: ${clause}`);
     expect(task).not.toBe('translation');
@@ -121,7 +121,7 @@ describe('requests that were once misread:', () => {
     expect(read(`Translate this clause into German: ${clause}`).task).toBe('translation');
   });
 
-  test('"ok" alone expects a short answer, and behind an answer it does not', () => {
+  test('"ok" alone has a short expected answer, but not after an answer', () => {
     for (const content of ['ok', '1', 'yes']) {
       expect(read(content).output.atMost).toBe(40);
       const messages = [{ role: 'assistant', content: '1. A plan of ten pages?' } as const];

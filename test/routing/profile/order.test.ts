@@ -36,7 +36,7 @@ const MESSAGES = [
   'How many orders did each user make?',
 ];
 
-describe('a system prompt that is little else than an order', () => {
+describe('a system prompt that consists mainly of one instruction', () => {
   test('applies to every message', () => {
     fc.assert(
       fc.property(fc.constantFrom(...ORDERS), fc.constantFrom(...MESSAGES), ([task, system], message) => {
@@ -55,7 +55,7 @@ describe('a system prompt that is little else than an order', () => {
     }
   });
 
-  test('is none where it is conditional, about the answer, or one duty among others', () => {
+  test('does not count as an instruction if it is conditional, about the answer, or one duty among others', () => {
     expect(taskOf('You write about SQL for beginners.', 'Write a haiku about rain')).toBe('writing');
     const loose = [
       'You are a helpful assistant. Summarize your answer at the end.',

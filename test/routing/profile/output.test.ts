@@ -15,7 +15,7 @@ const TEXT = 'The committee met on Tuesday and agreed to postpone the repair of 
   20,
 );
 
-describe('the length of an answer, in words', () => {
+describe('the length of an answer, stated in words', () => {
   test.each([
     ['Is the earth flat? Yes or no.', 4],
     ['Is this spam? Answer with only the label.', 4],
@@ -72,14 +72,14 @@ describe('the length of an answer, in words', () => {
       expect(stated(question)).toBeNull();
   });
 
-  test('comes from the system prompt, unless the user states another', () => {
+  test('comes from the system prompt, unless the user states another length', () => {
     const one = system('You are a trivia bot. Answer in one word.');
     expect(stated([one, user('What is the capital of France?')])).toBe(4);
     expect(stated([one, user('What is the capital of France? Explain it in 3 sentences.')])).toBe(90);
     expect(stated([system('You are a helpful, concise assistant.'), user('Why is the sky blue?')])).toBeNull();
   });
 
-  test('never falls with more words', () => {
+  test('never decreases if the request asks for more', () => {
     const unit = fc.constantFrom('words', 'sentences', 'paragraphs', 'pages', 'bullet points', 'ideas');
     const count = fc.integer({ min: 1, max: 5_000 });
     fc.assert(
@@ -92,8 +92,8 @@ describe('the length of an answer, in words', () => {
   });
 });
 
-describe('the length of an answer, by its text', () => {
-  test('is that of the text for a translation', () => {
+describe('the length of an answer, estimated from its text', () => {
+  test('is the length of the text for a translation', () => {
     const tokens = stated(`Translate into German: ${TEXT}`)!;
     expect(tokens).toBeGreaterThan(300);
     expect(tokens).toBeLessThan(500);
@@ -103,7 +103,7 @@ describe('the length of an answer, by its text', () => {
     ).toBeGreaterThan(300);
   });
 
-  test('is that of the text for a correction', () => {
+  test('is the length of the text for a correction', () => {
     expect(stated(`Proofread and rewrite this text: ${TEXT}`)).toBeGreaterThan(300);
   });
 
@@ -132,8 +132,8 @@ const format = (schema: Record<string, unknown>): Partial<ProfileInput> => ({
 });
 const THREE = object({ name: { type: 'string' }, age: { type: 'integer' }, city: { type: 'string' } });
 
-describe('the length of an answer, by a schema', () => {
-  test('is some tens of tokens for three short fields', () => {
+describe('the length of an answer, estimated from a schema', () => {
+  test('is a few tens of tokens for three short fields', () => {
     const tokens = stated(`Extract the person: ${TEXT}`, format(THREE))!;
     expect(tokens).toBeGreaterThan(20);
     expect(tokens).toBeLessThan(70);
@@ -156,7 +156,7 @@ describe('the length of an answer, by a schema', () => {
     expect(schemaTokens({ $defs: { node }, $ref: '#/$defs/node' })).toBeLessThan(60);
   });
 
-  test('is that of the arguments where only one call is possible', () => {
+  test('is the length of the arguments if only one call is possible', () => {
     const tool = (name: string): ChatTool => ({ type: 'function', function: { name, parameters: THREE } });
     const named = { type: 'function', function: { name: 'save' } } as const;
     expect(stated('Save it', { tools: [tool('save'), tool('other')], tool_choice: named })).toBeLessThan(80);
@@ -185,7 +185,7 @@ describe('the length of an answer, by a schema', () => {
   }));
   const fields = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'text'), schema);
 
-  /** Another field never lowers the expected length. */
+  /** Adding a field never lowers the expected length. */
   const checkLaw = (measure: (schema: unknown) => number) =>
     fc.assert(
       fc.property(fields, schema, (properties, one) => {
@@ -196,14 +196,14 @@ describe('the length of an answer, by a schema', () => {
       tries('another field never lowers the expected length of an answer', 150, 10_000),
     );
 
-  test('never falls with another field', () => checkLaw(schemaTokens));
+  test('never decreases with another field', () => checkLaw(schemaTokens));
   test('(and a mean over fields would break it)', () => {
     const mean = (one: unknown) =>
       Math.ceil(schemaTokens(one) / Math.max(1, Object.keys((one as ReturnType<typeof object>).properties).length));
     expect(() => checkLaw(mean)).toThrow();
   });
 
-  test('is finite for any value, recursive schemas included', () => {
+  test('is finite for any value, including recursive schemas', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const tokens = schemaTokens(value);
@@ -223,7 +223,7 @@ describe('the length of an answer, by a schema', () => {
 describe('edits and acknowledgements', () => {
   const read = (content: string) => profile({ messages: [{ role: 'user', content }] });
 
-  test('are expected to return about what they were given', () => {
+  test('short texts to rewrite have about the same length as the answer', () => {
     const edits = [
       'make this politer: send me the report now',
       'fix the typos: i recieved teh packge yesteday and its brokn',
@@ -241,7 +241,7 @@ describe('edits and acknowledgements', () => {
     }
   });
 
-  test('an emoji that answers a question, or is to be labelled, is no thanks', () => {
+  test('an emoji that answers a question, or is to be labelled, does not count as thanks', () => {
     const behind = (role: 'assistant' | 'system', content: string) =>
       profile({
         messages: [
@@ -256,7 +256,7 @@ describe('edits and acknowledgements', () => {
     );
   });
 
-  test('symptoms with figures are no math', () => {
+  test('a description of symptoms with figures is not math', () => {
     const symptoms = [
       'I have tearing chest pain radiating to my back, BP 190/110, I am 58. What should I do?',
       'tearing chest pain',

@@ -8,10 +8,10 @@ import { profile } from '../../support/chat-body.ts';
 /** A request as users send it, with the labels of a careful reader. */
 export interface LabelledPrompt {
   readonly id: string;
-  /** ISO 639-1, of the last question; `und` without words. */
+  /** The language of the last question as ISO 639-1; `und` if it has no words. */
   readonly language: string;
   readonly task: string;
-  /** Programming languages, ascending. */
+  /** Programming languages, in ascending order. */
   readonly languages: readonly string[];
   readonly needs: readonly string[];
   readonly request: ProfileInput;
@@ -30,11 +30,11 @@ export const promptsOf = (name: string): LabelledPrompt[] =>
 const HITS = ['task', 'naturalLanguage', 'languages', 'needs'] as const;
 
 export interface Score {
-  /** Share of prompts that are read correctly, 0..1. */
+  /** The share of prompts that are read correctly, 0..1. */
   readonly shares: Readonly<Record<(typeof HITS)[number], number>>;
-  /** Confusions: one line per pair of tasks, most frequent first. */
+  /** The confusions, with one line per pair of tasks, most frequent first. */
   readonly confusions: readonly string[];
-  /** By task: correct, and all. */
+  /** For each task, the number of correctly read prompts and of all prompts. */
   readonly byTask: Readonly<Record<string, string>>;
 }
 

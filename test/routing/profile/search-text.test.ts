@@ -8,10 +8,13 @@ import { Expressions, type WordingOf } from '../../../src/routing/profile/search
 import { tries } from '../../deep/effort.ts';
 import { promptsOf } from './prompts.ts';
 
-/** Those that are looked for in texts in lower case. */
+/** The expressions that are searched in lower-case texts. */
 const ALL = Object.values(expressionsOf(hard)).filter(({ ignoreCase }) => !ignoreCase);
 
-/** The same without what matches no text, so that texts can be made from it: it matches at least as many. */
+/**
+ * Returns the expression without the constructs that match no text, so that texts can be generated from it. It matches at least as many
+ * texts.
+ */
 const generous = ({ source }: RegExp): RegExp =>
   new RegExp(source.replaceAll(/\(\?<?[!=](?:[^()]|\([^()]*\))*\)|\\b/g, '').replaceAll('^', ''));
 
@@ -33,7 +36,7 @@ describe('the pieces that an expression needs', () => {
     expect(found === null ? null : [...found]).toEqual(pieces === null ? null : [...pieces]);
   });
 
-  /** Any match of an expression has one of its pieces. */
+  /** Any match of an expression contains one of its pieces. */
   const law = (piecesOf: typeof neededPieces) =>
     fc.property(
       fc.constantFrom(...ALL).chain((one) => fc.tuple(fc.constant(one), fc.stringMatching(generous(one)))),
@@ -94,12 +97,12 @@ describe('a text that is searched', () => {
     );
   });
 
-  test('tries no expression without one of its pieces', () => {
+  test('tries no expression on a text without one of its pieces', () => {
     const tried = { source: 'secret' } as RegExp;
     let times = 0;
     tried.test = () => ++times > 0;
     const expressions = new Expressions([tried], wordingOf);
-    // The first texts are read without looking for pieces.
+    // The first texts are read without searching for pieces.
     for (let at = 0; at < 16; at++) expect(readBy(expressions, 'nothing of the kind').has(0)).toBe(true);
     times = 0;
     expect(readBy(expressions, 'nothing of the kind').has(0)).toBe(false);
@@ -108,7 +111,7 @@ describe('a text that is searched', () => {
     expect(times).toBe(1);
   });
 
-  test('is searched in its ranges alone', () => {
+  test('is searched only in its ranges', () => {
     const sea = /sea/;
     const expressions = new Expressions([sea], wordingOf);
     for (let at = 0; at < 16; at++) readBy(expressions, '');
@@ -120,11 +123,11 @@ describe('a text that is searched', () => {
       return expressions.read('the sea is wide', ranges).mayHave(0);
     };
     expect(mayHave(4, 7)).toBe(true);
-    // A piece in two ranges is none.
+    // A piece that spans two ranges does not count.
     expect([mayHave(4, 6), mayHave(7, 15)]).toEqual([false, false]);
   });
 
-  test('is read for at most 32 expressions, each for lower case', () => {
+  test('can be searched with at most 32 expressions, each for lower case', () => {
     expect(() => new Expressions([/a/i], wordingOf)).toThrow(
       'an expression for lower-case texts must not have the flag i: a',
     );

@@ -9,7 +9,7 @@ import { image, user } from './prompts.ts';
 
 const of = (content: ChatMessage['content'], more: Partial<ProfileInput> = {}) =>
   profile({ messages: [user(content)], ...more });
-/** Fields beyond the schema. */
+/** Adds fields that are not in the schema. */
 const beside = <T extends object>(part: T, more: object): T => ({ ...part, ...more });
 const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } } as const;
 
@@ -20,7 +20,7 @@ describe('the needs of a request', () => {
     expect(of('Hello')).toMatchObject({ needs: 0, images: 0, unboundedMedia: 0 });
   });
 
-  test('follow from images, audio, files, tools, formats, choices and log probabilities', () => {
+  test('include images, audio, files, tools, formats, choices and token probabilities', () => {
     expect(needs(of([image]))).toEqual(['vision']);
     expect(needs(of([{ type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } }]))).toEqual(['audio_input']);
     expect(needs(of([{ type: 'file', file: { file_data: 'AA' } }]))).toEqual(['file_input']);
@@ -35,7 +35,7 @@ describe('the needs of a request', () => {
     expect(needs(of('x', { logprobs: true }))).toEqual(['logprobs']);
   });
 
-  test('treat compressed audio as unbounded, whatever its label', () => {
+  test('treat compressed audio as unbounded, whatever its label says', () => {
     const bounded = (format: string, begin: string) => {
       const data = Buffer.from(`${begin}${'\0'.repeat(90)}`, 'latin1').toString('base64');
       return of([{ type: 'input_audio', input_audio: { data, format } }]).unboundedMedia === 0;
@@ -48,7 +48,7 @@ describe('the needs of a request', () => {
     for (const format of ['flac', 'ogg', 'aac', 'webm']) expect(bounded(format, 'RIFF')).toBe(false);
   });
 
-  test('follow from fields that some dialects lack', () => {
+  test('include fields that some dialects lack', () => {
     const cases: [Partial<ProfileInput>, string[]][] = [
       [{ seed: 0 }, ['seed']],
       [{ frequency_penalty: 0.1 }, ['penalties']],
@@ -105,7 +105,7 @@ describe('PDFs', () => {
   const pdf = (bytes: number, type = 'application/pdf') =>
     file({ file_data: `data:${type};base64,${'A'.repeat(Math.ceil(bytes / 3) * 4)}` });
 
-  test('are files of that type, and those by an ID; others are not bounded', () => {
+  test('count files of the type PDF, and files given by an ID; other files have no bound', () => {
     expect(of([pdf(9), file({ file_id: 'f_1' })])).toMatchObject({ pdfs: 2, pages: 2, unboundedMedia: 0 });
     expect(of([pdf(9, ' Application/PDF ;name=a.pdf')])).toMatchObject({ pdfs: 1, unboundedMedia: 0 });
     expect(of([pdf(9, 'application/pdfx'), pdf(9, 'application/zip'), file({})])).toMatchObject({
@@ -114,7 +114,7 @@ describe('PDFs', () => {
     });
   });
 
-  test('have as many pages as their bytes suggest, at least one each', () => {
+  test('count as many PDF pages as the bytes suggest, at least one per file', () => {
     expect(of([pdf(1_200_000)])).toMatchObject({ pdfs: 1, pages: 12 });
     expect(of([pdf(10), pdf(240_000)])).toMatchObject({ pdfs: 2, pages: 3 });
   });
@@ -138,7 +138,7 @@ describe('the bound of the input', () => {
     text.map((more) => user([{ ...image, image_url: beside(image.image_url, { more }) }])),
     text.map((content) => ({ role: 'tool' as const, tool_call_id: 'call', content })),
   );
-  /** Every text that goes upstream. */
+  /** Returns every text that is sent upstream. */
   const texts = (value: unknown, key = ''): string[] => {
     if (typeof value === 'string') return key === 'role' || key === 'type' || key === 'url' ? [] : [value];
     if (typeof value !== 'object' || value === null) return [];
@@ -158,7 +158,7 @@ describe('the bound of the input', () => {
     );
   });
 
-  test('includes the template: 16 for the reply, each message and each call, 1,024 for tools', () => {
+  test('includes the chat template: 16 for the reply, each message and each call, 1,024 for tools', () => {
     const bound = (...messages: ChatMessage[]) => profile({ messages }).inputTokensMax;
     expect(bound(user('x'))).toBe(16 + 16 + 1);
     expect(bound(user('x'), user('yz'))).toBe(16 + 2 * 16 + 3);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type StemIndex, StemRows } from '../../../src/routing/profile/stem-rows.ts';
 import { tries } from '../../deep/effort.ts';
 
-/** Stems of few values, so that they are often equal or neighbours, and any. */
+/** Generates stems from a few values, so that they are often equal or adjacent, and also any stems. */
 const stem = fc.oneof(fc.integer({ min: -3, max: 12 }), fc.integer());
 const entries = fc.array(fc.tuple(stem, fc.integer({ min: 1, max: 0xffff })), { maxLength: 60 });
 type Entries = readonly (readonly [number, number])[];
@@ -15,7 +15,7 @@ const law = (indexOf: (all: Entries) => StemIndex) =>
     for (const one of [...expected.keys(), ...others]) expect(index.get(one)).toBe(expected.get(one));
   });
 
-test('the row of a stem is that of a map, and unknown stems have none', () => {
+test('StemRows returns the same row for a stem as a map, and none for an unknown stem', () => {
   fc.assert(
     law((all) => new StemRows(all)),
     tries('rows of stems are those of a map', 300, 20_000),
@@ -25,7 +25,7 @@ test('the row of a stem is that of a map, and unknown stems have none', () => {
 });
 
 test.each([
-  ['places were not tried further', (stem: number) => stem & 63],
+  ['the search stopped at the first place', (stem: number) => stem & 63],
   ['only the last bits of a stem were compared', (stem: number) => stem & 0xff],
 ] as const)('would be wrong if %s', (_, keyOf) => {
   const mutant = (all: Entries): StemIndex => {

@@ -11,7 +11,7 @@ const AGENT = `You are Loom, a coding agent working in the repository. You read 
 follow the style of the project. Never commit without being asked. Answer in at most four lines.\n\n# Tools\n${'Prefer the search tool to guessing names. '.repeat(60)}`;
 
 describe('a system prompt', () => {
-  test('with an instruction sets the task, and the message is its object', () => {
+  test('a system prompt with an instruction sets the task, and the message is its object', () => {
     expect(
       under('You classify tickets into billing, technical or other. Reply with the label.', user('How do I pay?')),
     ).toBe('classification');
@@ -33,7 +33,7 @@ describe('a system prompt', () => {
     );
   });
 
-  test('counts in the role `developer` and in parts as well', () => {
+  test('a system prompt counts in the role `developer` and in parts too', () => {
     const text = 'Translate everything the user writes into German. Output only the translation.';
     const messages = [user('Where is the station?')];
     expect(profile({ messages: [{ role: 'developer', content: text }, ...messages] }).task).toBe('translation');
@@ -41,7 +41,7 @@ describe('a system prompt', () => {
     expect(profile({ messages: [parts, ...messages] }).task).toBe('translation');
   });
 
-  test('gives the programming language where the question does not', () => {
+  test('a system prompt provides the programming language if the question does not', () => {
     const messages: ChatMessage[] = [
       { role: 'system', content: 'Generate PostgreSQL for the question. Return only SQL.' },
       user('who signed up last week?'),
@@ -49,7 +49,7 @@ describe('a system prompt', () => {
     expect(profile({ messages }).languagesSeen).toEqual(['sql']);
   });
 
-  test('of an agent does not change small talk and other requests', () => {
+  test('a system prompt of an agent does not change small talk and other requests', () => {
     const before = [user('the login test fails'), assistant('Fixed.')];
     expect(under(AGENT, ...before, user('thanks!'))).toBe('chat');
     expect(under(AGENT, user('hello'))).toBe('chat');
@@ -64,7 +64,7 @@ describe('a system prompt', () => {
     ).toBe('writing');
   });
 
-  test('of an agent that serves people is no sign of coding', () => {
+  test('a system prompt of an agent that serves people does not indicate coding', () => {
     const agents = ['You are a polite bank agent.', 'You are a polite agent for a bank. Help with accounts and cards.'];
     for (const content of agents) {
       expect(['chat', 'general']).toContain(under(content, user("I can't log in")));
@@ -73,7 +73,7 @@ describe('a system prompt', () => {
     expect(under('You are a coding agent in the repository.', user('make the login test pass'))).toBe('coding');
   });
 
-  test('that only gives a role leaves at least nine of ten tasks unchanged', () => {
+  test('a system prompt that only gives a role leaves at least nine of ten tasks unchanged', () => {
     const personas = [
       'You are a very capable assistant who gives short and correct answers.',
       'You are Otto, the virtual assistant of Halvorsen Outdoor. You help customers with tents, boots and orders. Be kind and brief. Never talk about politics.',
@@ -89,7 +89,7 @@ describe('a system prompt', () => {
     }
   });
 
-  test('is read at its head and its tail, whatever its length', () => {
+  test('a system prompt is read at its beginning and end, whatever its length', () => {
     const filler = 'The company was founded in 1921 and makes kettles. ';
     fc.assert(
       fc.property(fc.integer({ min: 30, max: 3_000 }), (times) => {
@@ -101,16 +101,16 @@ describe('a system prompt', () => {
     );
   });
 
-  test('sets no task without a message', () => {
+  test('a system prompt sets no task without a message', () => {
     expect(under('Translate everything into German.')).toBe('general');
   });
 });
 
-describe('a system prompt that is remembered', () => {
+describe('a system prompt that is cached', () => {
   const question = { role: 'user', content: 'My card was charged twice, is that a bug?' } as const;
   const under = (content: string) => profile({ messages: [{ role: 'system', content }, question] });
 
-  test('is read as it was the first time, also once others have pushed it out', () => {
+  test('has the same reading as the first time, even after others have removed it from the cache', () => {
     const orders = ['Translate everything into German.', 'You classify tickets as bug, billing, other.'];
     const first = orders.map(under);
     expect(first[0]).not.toEqual(first[1]);

@@ -15,7 +15,7 @@ const HOSTILE: Record<string, string> = {
   'digits and blanks': '1 +1 '.repeat(2 * MB),
   keywords: 'let '.repeat(2 * MB),
   'lines of keywords': 'def x\n'.repeat(MB),
-  'lines that nearly are code': `${'class A'.padEnd(160, 'x')}\n`.repeat(60_000),
+  'lines that almost are code': `${'class A'.padEnd(160, 'x')}\n`.repeat(60_000),
   'equals signs': '='.repeat(10 * MB),
   'tabs and blanks': '\t '.repeat(5 * MB),
   'imports without an end': 'import a.'.repeat(MB),
@@ -37,18 +37,18 @@ const HOSTILE: Record<string, string> = {
 
 describe('time', () => {
   for (const [name, text] of Object.entries(HOSTILE)) {
-    test(`is bounded for ${name}`, async () => {
+    test(`the time to read a prompt is bounded for ${name}`, async () => {
       await inTime(1_000, () => profile({ messages: [user(text)] }));
       await inTime(400, () => new QuestionReading(readQuestion(text)));
     });
   }
 
-  test('is at most linear in the number of messages', async () => {
+  test('the time to read a prompt is at most linear in the number of messages', async () => {
     const messages = Array.from({ length: 20_000 }, () => user('def f(x): '.repeat(20)));
     await inTime(2_000, () => profile({ messages }));
   });
 
-  test('is that of a few questions, however long the chain of follow-ups', async () => {
+  test('the time to read a prompt is the time of a few questions, however long the chain of follow-ups is', async () => {
     const messages = Array.from({ length: 20_000 }, () => user('and again?'));
     await inTime(2_000, () => profile({ messages }));
   });

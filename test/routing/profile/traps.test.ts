@@ -14,12 +14,12 @@ const read = (question: string | readonly ChatMessage[], more: Partial<ProfileIn
   profile({ messages: typeof question === 'string' ? [user(question)] : [...question], ...more });
 const taskOf = (question: string | readonly ChatMessage[], more: Partial<ProfileInput> = {}) =>
   read(question, more).task;
-/** Prompts that are read as another task. */
+/** Returns the prompts that are read as another task. */
 const mistaken = (task: string, questions: readonly string[]) =>
   questions.filter((question) => taskOf(question) !== task);
 
 describe('words', () => {
-  test('are matched whole: “let me know” and “letter” are no code, nor are lookalikes of keywords', () => {
+  test('are matched as whole words: “let me know”, “letter” and words similar to keywords are not code', () => {
     const prose = [
       'Please let me know which letter follows Q.',
       'let me know which one is better:\n- tea\n- coffee',
@@ -35,7 +35,7 @@ describe('words', () => {
     expect(mistaken('general', prose)).toEqual([]);
   });
 
-  test('that are also names of programming languages count as such only amid code', () => {
+  test('that are also names of programming languages count as such only within code', () => {
     const prose = [
       'Do pythons swim?',
       'Is java coffee strong?',
@@ -74,7 +74,7 @@ describe('words', () => {
     ['What does this do?\n```\nFROM node:20\nRUN npm ci\n```', ['dockerfile']],
     ['Fix it:\n```\ndefmodule Shop do\n  def f(x) do\n  end\nend\n```', ['elixir']],
     ['Fix it:\n```\ncase class User(name: String)\n```', ['scala']],
-  ])('name the language that is asked for: %s', (question, languages) => {
+  ])('name the requested programming language: %s', (question, languages) => {
     expect(read(question).languagesSeen).toEqual(languages);
   });
 
@@ -83,25 +83,25 @@ describe('words', () => {
     expect(names.filter((name) => canonicalLanguage(name) !== name || !isCodeLanguage(name))).toEqual([]);
   });
 
-  test('of mathematics in a title are not math', () => {
+  test('of mathematics in a title do not mean math', () => {
     expect(taskOf('Who wrote The Sum of All Fears?')).toBe('general');
     expect(taskOf('Call 555-0147 on 12/05/2026: where is the best pizza?')).toBe('general');
   });
 
-  test('count no more when repeated sixty times', () => {
+  test('count no more if they are repeated sixty times', () => {
     const trivia = 'What is the capital of France? ';
     expect(taskOf(trivia.repeat(60))).toBe(taskOf(trivia));
     expect(taskOf(trivia)).toBe('general');
   });
 
-  test('that name another task as the object of the first do not replace it', () => {
+  test('that name another task as the object of the first task do not replace it', () => {
     expect(taskOf('Write a function that summarizes a list of orders.')).toBe('coding');
     expect(taskOf('Translate my feelings into a poem about the sea.')).toBe('writing');
     expect(taskOf('Write a haiku about this function.\n```python\ndef f(): pass\n```')).toBe('writing');
     expect(taskOf('Translate into French: Please write me a letter about the function.')).toBe('translation');
   });
 
-  test('suffice in short but difficult questions', () => {
+  test('are enough in short but difficult questions', () => {
     expect(taskOf('Prove that sqrt 2 is irrational.')).toBe('math');
     expect(taskOf('∫ x e^x dx = ?')).toBe('math');
     expect(taskOf('Implement red-black trees.')).toBe('coding');
@@ -134,12 +134,12 @@ describe('the form', () => {
   ];
   const MATHS = ['Solve \\frac{1}{2} + x', 'What is 3 + 4 = ?', 'Find 12 * 7', '2x + 3 = 9'];
 
-  test('of code and of mathematics gives the task where no word does', () => {
+  test('of code and of mathematics determines the task if no word does', () => {
     expect(mistaken('coding', CODE)).toEqual([]);
     expect(mistaken('math', MATHS)).toEqual([]);
   });
 
-  test('of a document around the question does not hide it', () => {
+  test('of a document around the question does not hide the question', () => {
     const report = 'The council met on Monday. A function of the new class of bridges is to let lorries pass. '.repeat(
       40,
     );
@@ -150,21 +150,21 @@ describe('the form', () => {
     expect(taskOf(`<instructions>Summarize.</instructions>\n<text>\n${report}\n</text>`)).toBe('summarization');
   });
 
-  test('of a block whose start is missing, or too far away to be read, does not hide the question', () => {
+  test('of a block whose start is missing or too far away does not hide the question', () => {
     const work = 'Write a Python function that parses dates.\n';
     const question = 'Who was the first king of Norway?';
     expect(taskOf(`Here it is.\n<document>\n${work.repeat(80)}</document>\n${question}`)).toBe('general');
     expect(taskOf(`${work}</document>\n${question}`)).toBe('general');
     expect(taskOf(`${'x = compute(1);\n'.repeat(3)}</document>\n${question}`)).toBe('general');
-    // The end of the question itself: material follows it.
+    // The tag ends the question itself, and material follows it.
     expect(taskOf(`Write a poem about rain.\n</task>\n${work}`)).toBe('writing');
-    // No ends of blocks: markup, and what is too long for a tag or is none.
+    // These are not ends of blocks: markup, and text that is too long for a tag or no tag.
     for (const end of ['</div>', `</${'d'.repeat(60)}>`, '</document']) {
       expect([end, taskOf(`${work}${end}\n${question}`)]).toEqual([end, 'coding']);
     }
   });
 
-  test('of a message of nothing but blocks holds the question in them, but for those that software adds', () => {
+  test('of a message that consists only of blocks contains the question, except blocks that software adds', () => {
     const work = 'Write a Python function that parses dates.';
     expect(taskOf(`<note>\n${work}\n</note>`)).toBe('coding');
     expect(taskOf(`<note>\n${work}\n</note>\n<info>\nIt is for the shop.\n</info>`)).toBe('coding');
@@ -173,7 +173,7 @@ describe('the form', () => {
     expect(taskOf(`<note>\nWho was it?\n</note>\n<system-reminder>\n${work}\n</system-reminder>`)).toBe('general');
   });
 
-  test('of the question gives its language, not the text that it is about', () => {
+  test('of the question determines its language, not the text that the question is about', () => {
     expect(read('Translate to English: Wir haben morgen leider keine Zeit für ein Treffen.').naturalLanguage).toBe(
       'en',
     );
@@ -216,13 +216,13 @@ describe('a conversation', () => {
     expect(taskOf([...CODE, user('ok now write an email to my team about it')])).toBe('writing');
   });
 
-  test('counts by its user messages: system prompts and answers set no task', () => {
+  test('has the task of its user messages: system prompts and answers set no task', () => {
     expect(taskOf([{ role: 'system', content: CODE[0]!.content }, user('Hi')])).toBe('chat');
     expect(taskOf([assistant('```js\nlet x\n```')])).toBe('general');
     expect(taskOf([])).toBe('general');
   });
 
-  test('about an image is vision as long as it is about the image', () => {
+  test('about an image has the task vision as long as it is about the image', () => {
     const seen = [user([{ type: 'text', text: 'What is this?' }, image]), assistant('A cat.')];
     expect(taskOf(seen)).toBe('vision');
     expect(taskOf([...seen, user('and what colour is it?')])).toBe('vision');
@@ -233,7 +233,7 @@ describe('a conversation', () => {
 describe('tools', () => {
   const tools = [tool('get_weather'), tool('run_python')];
 
-  test('that are offered do not turn a follow-up on code into a call', () => {
+  test('that are offered do not turn a follow-up on code into a tool call', () => {
     const before = [user('Write a Python function that parses dates.'), assistant('```python\ndef parse(s): ...\n```')];
     for (const next of ['continue', 'now in Rust', 'fix it']) {
       expect(taskOf([...before, user(next)], { tools: [tool('get_weather')] })).toBe('coding');
@@ -246,7 +246,7 @@ describe('tools', () => {
     expect(taskOf('Fix the failing test in parser.go', { tools })).toBe('coding');
   });
 
-  test('are requested by name, in other languages too, by tool_choice, and amid their calls', () => {
+  test('are requested by name, in other languages too, by tool_choice, and between their calls', () => {
     expect(taskOf("What's the weather in Oslo?", { tools })).toBe('tool_use');
     expect(taskOf('Wie wird das Wetter morgen in Köln?', { tools })).toBe('tool_use');
     expect(taskOf('Hi', { tools, tool_choice: 'required' })).toBe('tool_use');
@@ -258,7 +258,7 @@ describe('tools', () => {
     expect(taskOf([user('what is ACME at today'), result], { tools })).toBe('tool_use');
   });
 
-  test('are requested by all words of a name, whatever parts its words', () => {
+  test('are requested by all words of a name, whatever separates the words', () => {
     for (const name of ['current_page', 'current page', 'current\npage', 'currentPage']) {
       expect(taskOf('Who wrote the current page?', { tools: [tool(name)] })).toBe('tool_use');
       expect(taskOf('Who wrote the current law?', { tools: [tool(name)] })).toBe('general');

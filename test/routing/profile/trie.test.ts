@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Trie } from '../../../src/routing/profile/trie.ts';
 import { tries } from '../../deep/effort.ts';
 
-/** A pattern that was found: its place in the list, and the offset behind it. */
+/** A pattern that was found: its index in the list, and the offset after it. */
 type Match = readonly [pattern: number, end: number];
 type Find = (patterns: readonly string[], text: string, from: number) => Match[];
 
@@ -21,7 +21,7 @@ const byTrie: Find = (patterns, text, from) => {
 
 const MARKS = '\u0301*';
 
-/** The same by an expression for each pattern: marks are skipped, and up to three signs stand between words. */
+/** Finds the same with one expression per pattern: marks are skipped, and up to three characters may be between words. */
 const oneByOne: Find = (patterns, text, from) =>
   patterns.flatMap((pattern, at): Match[] => {
     const isOpen = pattern.endsWith('*');
@@ -35,7 +35,7 @@ const oneByOne: Find = (patterns, text, from) =>
     return expression.test(text) ? [[at, expression.lastIndex]] : [];
   });
 
-/** Few letters, so that patterns share beginnings and occur. */
+/** Words with few letters, so that patterns share beginnings and occur often. */
 const word = fc.string({ unit: fc.constantFrom('a', 'b', 'z', 'д'), minLength: 1, maxLength: 3 });
 const pattern = fc
   .tuple(fc.array(word, { minLength: 1, maxLength: 3 }), fc.boolean())
@@ -54,7 +54,7 @@ const law = (find: Find) =>
     }
   });
 
-test('a trie finds every pattern that begins at a place, the shortest first, and no other', () => {
+test('a trie finds every pattern that begins at a position, shortest first, and no other', () => {
   fc.assert(law(byTrie), tries('a trie finds every pattern', 150, 20_000));
 });
 
@@ -68,10 +68,10 @@ test.each([
         from,
       ),
   ],
-  ['a phrase went on behind a comma', (patterns, one, from) => byTrie(patterns, one.replaceAll(',', ' '), from)],
+  ['a phrase continued after a comma', (patterns, one, from) => byTrie(patterns, one.replaceAll(',', ' '), from)],
   ['marks ended a word', (patterns, one, from) => byTrie(patterns, one.replaceAll('\u0301', '.'), from)],
   ['a pattern were forgotten', (patterns, one, from) => byTrie(patterns, one, from).slice(0, 1)],
-] as const satisfies readonly (readonly [string, Find])[])('would be wrong if %s', (_, mutant) => {
+] as const satisfies readonly (readonly [string, Find])[])('a trie would be wrong if %s', (_, mutant) => {
   expect(fc.check(law(mutant), { numRuns: 20_000, seed: 29, endOnFailure: true }).failed).toBe(true);
 });
 
