@@ -70,7 +70,7 @@ const TOO_LONG = {
 test.each([
   ['state', { encrypted_content: 'E'.repeat(1_000_000) }],
   ['summaries', { summary: Array(60_000).fill({}) }],
-])('%s without end are not kept for the caller', (_, item) => {
+])('endless %s are not kept for the caller', (_, item) => {
   const read = readerOf(openaiOf());
   const parts = Array.from({ length: 9 }, (_, at) => read(ended(at, item))).flat();
   expect(parts).toMatchObject([TOO_LONG]);
@@ -90,9 +90,9 @@ const ADAPTERS = [
 ] as const;
 
 test.each(ADAPTERS)(
-  '%s shows arguments of a call that nest without end as they are, and at once',
+  '%s passes on deeply nested arguments of a call unchanged and at once',
   async (_, adapter, upstream) => {
-    // A body's limits do not cover JSON within a string.
+    // The limits of a body do not apply to JSON within a string.
     const text = `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
     const call = { id: 'c', type: 'function', function: { name: 'f', arguments: text } } as const;
     const messages: ChatMessage[] = [
@@ -105,7 +105,7 @@ test.each(ADAPTERS)(
   },
 );
 
-test('IDs of megabytes are truncated, and still match results to calls', () => {
+test('IDs of several megabytes are truncated, and still match results to calls', () => {
   const calls = new ToolUses();
   const ids = ['a', 'b'].map((end) => 'é'.repeat(1_000_000) + end);
   const tool_calls = ids.map((id) => ({ id, type: 'function' as const, function: { name: 'f', arguments: '' } }));
@@ -140,7 +140,7 @@ test('consecutive answers become one turn, in linear time', async () => {
   ]);
 });
 
-test('unknown members of a usage cost nothing, however many', async () => {
+test('unknown members of a usage object cost no time, however many there are', async () => {
   const unknown = Object.fromEntries(Array.from({ length: 40_000 }, (_, at) => [`k${at}`, 1]));
   const parts = await inTime(500, () => {
     const read = claude();

@@ -31,7 +31,7 @@ const usage = (input: number, output: number, more: object = {}): StreamPart => 
   type: 'usage',
   usage: { ...plainUsage(input, output), ...more },
 });
-/** The content, and the last usage. */
+/** Returns the content and the last usage. */
 const said = (parts: readonly StreamPart[]) => {
   const finished = parts.some(({ type }) => type === 'finish');
   const last = parts.findLastIndex(({ type }) => type === 'usage');
@@ -79,14 +79,14 @@ describe('an answer', () => {
     expect(joinParts(replied(name))).toEqual(parts);
   });
 
-  test('counts cached, written and thought tokens once', () => {
+  test('counts cached, written and thinking tokens once', () => {
     const cached = usage(21 + 1_800 + 240, 4, { cachedInputTokens: 1_800, cacheWriteTokens: 240 });
     expect(replied('cached').at(-1)).toEqual(cached);
     expect(fromStream('cached').at(-1)).toEqual(cached);
     expect(replied('thinking').at(-1)).toEqual(usage(22, 140, { reasoningTokens: 118 }));
   });
 
-  test('that is invalid is a failure', () => {
+  test('is a failure if it is invalid', () => {
     for (const body of ['', '[]', '{}', '{"content":"Hi"}', 'null', '{"content":null,"stop_reason":"end_turn"}']) {
       expect(adapter.reply(body)).toEqual([
         { type: 'failure', failure: { kind: 'malformed', message: expect.stringMatching(/^the answer /) } },
@@ -134,7 +134,7 @@ describe('a stream', () => {
     expect(said(fromStream(name))).toEqual(parts);
   });
 
-  test('gives its thoughts, then their signature with the whole block', () => {
+  test('returns its thinking, then the signature with the whole block', () => {
     expect(said(fromStream('thinking'))).toEqual([
       thought('27 times 453 is 12231.'),
       details({
@@ -156,7 +156,7 @@ describe('a stream', () => {
     );
   });
 
-  test('shows nothing of unknown events, and counts what they say', () => {
+  test('shows nothing of unknown events, but counts their output', () => {
     const done = { type: 'message_delta', delta: { stop_reason: 'a_new_reason' } };
     const parts = read(
       { type: 'ping' },
@@ -175,7 +175,7 @@ describe('a stream', () => {
     expect(adapter.stream().read({ event: '', data: 'x' })).toMatchObject([{ type: 'failure' }]);
   });
 
-  test('with an input at the start and without block ends is read', () => {
+  test('is read if the input is at the start and block ends are missing', () => {
     const block = { type: 'tool_use', id: 'c', name: 'f', input: { a: 1 } };
     const parts = read(
       { type: 'message_start', message: { usage: { input_tokens: 3, output_tokens: 0 } } },
@@ -183,11 +183,11 @@ describe('a stream', () => {
       { type: 'message_delta', delta: { stop_reason: 'tool_use' } },
       { type: 'message_stop' },
     );
-    // The count at the start is not repeated after the finish, where it would count as the whole answer's.
+    // The count at the start is not repeated after the finish, because it would then count as the count of the whole answer.
     expect(said(parts)).toEqual([usage(3, 0), call(0, 'c', 'f', '{"a":1}'), finish('tool_calls', 'tool_use')]);
   });
 
-  test('gives the same however its texts and arguments are split', () => {
+  test('is the same however its texts and arguments are split', () => {
     const pieces = fc.array(fc.string({ unit: 'grapheme', maxLength: 6 }), { maxLength: 6 });
     const block = fc.record({ type: fc.constantFrom('text', 'thinking', 'tool_use'), pieces });
     const DELTAS = {
@@ -244,7 +244,7 @@ describe('the state of an answer', () => {
     Object.fromEntries(Object.entries(block).filter(([name]) => name !== 'citations' && name !== 'caller'));
 
   test.each(['thinking', 'thinking-omitted', 'redacted-thinking', 'progress-updates', 'tool-call', 'parallel-calls'])(
-    'named %s goes back block by block as it came',
+    'named %s is sent back block by block unchanged',
     (name) => {
       expect(sentBack(callerMessage(replied(name)))).toEqual(replies[name]?.content.map(asSent));
     },
@@ -294,7 +294,7 @@ describe('a failure', () => {
     },
   );
 
-  test('of 404 says whether it is about the model', () => {
+  test('with the status 404 says whether it concerns the model', () => {
     const failure = (message: string) =>
       adapter.failure(
         404,
@@ -306,7 +306,7 @@ describe('a failure', () => {
       expect(failure(message)).toEqual({ kind: 'not_found', status: 404, message });
   });
 
-  test('without the API’s body is classified by its status', () => {
+  test('without the API’s error body is classified by its status', () => {
     const failure = (status: number, body: string) => adapter.failure(status, new Headers(), body);
     expect(failure(502, '<html>Bad gateway</html>')).toEqual({ kind: 'server', message: 'status 502', status: 502 });
     expect(failure(418, 'short and\nstout')).toEqual({ kind: 'rejected', message: 'short and stout', status: 418 });

@@ -7,7 +7,7 @@ const FIXTURES = join(import.meta.dir, 'fixtures', 'anthropic');
 const file = (name: string) => Bun.file(join(FIXTURES, name));
 const ASKED = { model: 'claude-opus-4-8', max_tokens: 10, messages: [{ role: 'user' as const, content: 'Hi' }] };
 
-/** Anthropic's client, with this answer to every request. */
+/** Returns Anthropic's client, which receives this answer to every request. */
 function answered(body: string, status = 200, type = 'application/json'): Anthropic {
   const answer = async () => new Response(body, { status, headers: { 'content-type': type } });
   return new Anthropic({ apiKey: 'k', maxRetries: 0, fetch: answer });

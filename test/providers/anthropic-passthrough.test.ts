@@ -65,7 +65,7 @@ const isKept = (send: (body: object) => HttpCall) =>
     );
   });
 
-describe('a request that goes out as it came', () => {
+describe('a request that is passed on unchanged', () => {
   test('keeps every block, mark, signature, unknown member and their order', () => {
     fc.assert(isKept(passed), { numRuns: 300 });
   });
@@ -74,7 +74,7 @@ describe('a request that goes out as it came', () => {
     ['a mark', (body) => body.replace('"cache_control":{"type":"ephemeral","ttl":"5m"}', '"cache_control":null')],
     ['a null', (body) => body.replace('"thinking":null,', '')],
     ['a signature', (body) => body.replace(/"signature":"[^"]+/, '"signature":"')],
-  ])('and one that loses %s is found out', (_, spoil) => {
+  ])('the test detects a request that loses %s', (_, spoil) => {
     const spoilt = (body: object): HttpCall => {
       const sent = passed(body);
       return { ...sent, body: spoil(sent.body) };
@@ -86,17 +86,17 @@ describe('a request that goes out as it came', () => {
   const sentOf = (body: object, more: Partial<ProviderCall> = {}) =>
     JSON.parse(passed({ ...hello, ...body }, more).body);
 
-  test('streams where the answer is to be streamed, whatever its caller gets', () => {
+  test('requests a stream if the answer is to be streamed, whatever its caller receives', () => {
     expect(sentOf({ stream: true }).stream).toBeUndefined();
     expect(sentOf({}, { stream: true }).stream).toBe(true);
   });
 
-  test('keeps a budget of thinking above its own cap, which is its service’s to judge', () => {
+  test('keeps a thinking budget above the caller’s own cap, which the provider must check', () => {
     const thinking = { type: 'enabled', budget_tokens: 9_000 };
     expect(sentOf({ thinking }, { outputCap: 4_000 }).thinking).toEqual(thinking);
   });
 
-  test('has its thinking within half of a cap that was lowered, from the least budget on, or none', () => {
+  test('limits its thinking to half of a lowered cap, or removes it if that is below the minimum budget', () => {
     const thinking = { type: 'enabled', budget_tokens: 3_000 };
     const half = { ...thinking, budget_tokens: 1_900 };
     expect(sentOf({ thinking: half }, { outputCap: 3_800 }).thinking).toEqual(half);
@@ -106,7 +106,7 @@ describe('a request that goes out as it came', () => {
     expect([JSON.parse(body).thinking, dropped]).toEqual([undefined, ['thinking']]);
   });
 
-  test('loses the thoughts of other services’ models, and the messages that have nothing else', () => {
+  test('loses thinking blocks of other providers’ models, and messages with nothing else', () => {
     const foreign = { type: 'thinking', thinking: 'Hm.', signature: wrapState({}) };
     const own = { type: 'thinking', thinking: 'Hm.', signature: 'sig' };
     const kept = { role: 'assistant', content: [own, { type: 'text', text: 'Hi.' }] };
@@ -124,14 +124,17 @@ describe('a request that goes out as it came', () => {
   test.each<[string, object[], object[]]>([
     ['between a user’s turn and an answer', [user, system, assistant, user], [user, system, assistant, user]],
     ['at the end', [user, system], [user, system]],
-    ['behind a tool that the service runs', [user, searching, system], [user, searching, system]],
+    ['after a tool that the provider runs', [user, searching, system], [user, searching, system]],
     ['behind an answer', [user, assistant, system], [user, assistant, marked]],
     ['before the user', [user, system, user], [user, marked, user]],
     ['behind another', [user, assistant, system, system], [user, assistant, marked, system]],
     ['at the beginning', [system, user], [marked, user]],
-  ])('has a system message %s as it is, or marked where the service refuses it', (_, messages, expected) => {
-    expect(sentOf({ messages }).messages).toEqual(expected);
-    const older = expected.map((one) => (one === system ? marked : one));
-    expect(sentOf({ messages }, { upstream: 'claude-haiku-4-5' }).messages).toEqual(older);
-  });
+  ])(
+    'keeps a system message %s unchanged, or marked as text if the provider rejects it there',
+    (_, messages, expected) => {
+      expect(sentOf({ messages }).messages).toEqual(expected);
+      const older = expected.map((one) => (one === system ? marked : one));
+      expect(sentOf({ messages }, { upstream: 'claude-haiku-4-5' }).messages).toEqual(older);
+    },
+  );
 });

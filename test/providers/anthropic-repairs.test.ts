@@ -5,7 +5,7 @@ import { providerCall } from '../support/provider-call.ts';
 import { calls, made, result as told } from '../support/tool-messages.ts';
 import { wireAdapter, wireRequest } from '../support/wire-request.ts';
 
-/** Histories and tools that the API would refuse: repaired where possible, otherwise refused by field name. */
+/** Histories and tools that the API would reject. They are repaired if possible, and otherwise refused with the name of the field. */
 const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller', threads: false }));
 
 const user: ChatMessage = { role: 'user', content: 'a' };
@@ -31,7 +31,7 @@ describe('results of tools', () => {
     ['at the end', [user, calls('c1')]],
     ['for one of two calls', [user, calls('c1', 'c2'), told('c2')]],
     ['before the next answer', [user, calls('c1'), user, { role: 'assistant', content: 'b' }, told('c1')]],
-  ])('that are missing %s are told by the message that called', (_, messages) => {
+  ])('that are missing %s are reported with the message that contains the call', (_, messages) => {
     expect(refusalOf({ messages })).toEqual({
       kind: 'rejected',
       message: 'messages[1] calls a tool, but no later message has its result',
@@ -39,7 +39,7 @@ describe('results of tools', () => {
   });
 });
 
-test('a trailing thought is omitted', () => {
+test('a thinking block at the end is omitted', () => {
   const detail = {
     type: 'reasoning.text',
     text: 'Hm',
@@ -56,7 +56,7 @@ test('a trailing thought is omitted', () => {
   ]);
 });
 
-test('instructions alone stay a user’s turn when the thoughts about them come back', () => {
+test('instructions alone stay a user’s turn when the thinking about them is sent back', () => {
   const system: ChatMessage = { role: 'system', content: 's' };
   const detail = {
     type: 'reasoning.text',
@@ -72,14 +72,14 @@ test('instructions alone stay a user’s turn when the thoughts about them come 
     { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm', signature: 's' }, text('b')] },
     { role: 'user', content: [text('a')] },
   ]);
-  // A greeting is not an answer.
+  // A greeting without thinking does not count as such an answer.
   expect(messagesOf([system, { role: 'assistant', content: 'b' }, user])).toHaveLength(2);
 });
 
 test.each([
   [{}, 'A city.'],
   [{ description: 'A town.' }, 'A town.'],
-])('what describes the answer stands in its schema, unless that describes itself: %j', (own, description) => {
+])('the description of an answer is in its schema, unless the schema has a description: %j', (own, description) => {
   const schema = { type: 'object', properties: {}, additionalProperties: false, ...own };
   const response_format = { type: 'json_schema', json_schema: { name: 'x', description: 'A city.', schema } } as const;
   expect(bodyOf({ response_format }).output_config).toEqual({
@@ -87,7 +87,7 @@ test.each([
   });
 });
 
-describe('an unrepairable field is refused by name:', () => {
+describe('a field that cannot be repaired is refused by name:', () => {
   const tool = (name: string, parameters?: object) => ({ type: 'function' as const, function: { name, parameters } });
   const image = (url: string): ChatMessage[] => [
     { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
@@ -107,7 +107,7 @@ describe('an unrepairable field is refused by name:', () => {
     expect(refusalOf(request)).toEqual({ kind: 'rejected', message: expect.stringContaining(`${field} `) });
   });
 
-  test('parameters are always those of an object', () => {
+  test('the schema of parameters is always the schema of an object', () => {
     expect(bodyOf({ tools: [tool('a', { type: ['object', 'null'], properties: {} })] }).tools).toEqual([
       { name: 'a', input_schema: { type: 'object', properties: {} } },
     ]);
@@ -128,7 +128,7 @@ test('calls of one answer that share an ID get their results in order', () => {
   ]);
 });
 
-test('messages of the operator within a conversation are marked text of the user, where the model accepts none', () => {
+test('the operator’s messages within a conversation become marked text of the user if the model does not accept them there', () => {
   const late = text('<system-reminder>\nlate\n</system-reminder>');
   const [a, b, c, d] = [...'abcd'].map(text);
   const call = { id: 'c1', type: 'function' as const, function: { name: 'f', arguments: '{}' } };
@@ -149,7 +149,7 @@ test('messages of the operator within a conversation are marked text of the user
       { role: 'assistant', content: [b] },
       { role: 'user', content: [late, c] },
       { role: 'assistant', content: [d, { type: 'tool_use' }] },
-      // Results come first.
+      // The API requires results before other content.
       { role: 'user', content: [{ type: 'tool_result' }, late] },
     ],
   });

@@ -15,7 +15,7 @@ const made = (id: string, name = 'look', args = '{"at":1}') => madeOf(id, name, 
 const adapter = (prompt_cache: 'auto' | 'by_caller' = 'by_caller') =>
   wireAdapter(anthropic.prepare({ prompt_cache, threads: false }));
 
-/** The body for a model that reasons. */
+/** Builds the body for a model that reasons. */
 function build(request: Partial<ChatRequest>, rest: Parameters<typeof providerCall>[1] = {}, cache?: 'auto') {
   const model = { capabilities: ['reasoning' as const], ...rest.model };
   return wireRequest(
@@ -50,7 +50,7 @@ describe('the request', () => {
     });
   });
 
-  test('drops the sampling controls that a model refuses, and reports them', () => {
+  test('drops the sampling controls that a model rejects, and reports them', () => {
     const asked = { temperature: 0.3, top_p: 0.9 };
     const extras = { top_k: 5 };
     expect(build(asked, { extras })).toMatchObject({ body: { temperature: 0.3, top_k: 5 }, dropped: ['top_p'] });
@@ -61,7 +61,7 @@ describe('the request', () => {
     }
   });
 
-  test('refuses untranslatable fields by name', () => {
+  test('refuses fields that cannot be translated, by name', () => {
     const user = (content: ChatMessage['content']) => ({ messages: [{ role: 'user' as const, content }] });
     const image = (url: string) => user([{ type: 'image_url', image_url: { url } }]);
     const format = (schema?: object) => ({
@@ -86,7 +86,7 @@ describe('the request', () => {
 });
 
 describe('messages', () => {
-  test('of one role become one turn, without blanks', () => {
+  test('of the same role become one turn, without blanks', () => {
     const body = messagesOf([
       { role: 'user', content: 'a' },
       {
@@ -109,7 +109,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('of the operator keep their position after the user’s, where the model accepts them', () => {
+  test('of the operator keep their position after the user’s messages if the model accepts them there', () => {
     const said: ChatMessage[] = [
       { role: 'system', content: 'S' },
       { role: 'developer', content: 'D' },
@@ -134,7 +134,7 @@ describe('messages', () => {
     });
   });
 
-  test('of the operator alone become the user’s, marked behind an answer', () => {
+  test('of the operator alone become the user’s, marked if they follow an answer', () => {
     expect(messagesOf([{ role: 'system', content: 'S' }])).toMatchObject({
       messages: [{ role: 'user', content: [text('S')] }],
     });
@@ -151,7 +151,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('of the operator within a user’s turn stand behind it, where alone the model accepts them', () => {
+  test('of the operator within a user’s turn are moved after it, the only place where the model accepts them', () => {
     const said = [...'aAbB'].map(
       (content): ChatMessage => ({ role: /[A-Z]/.test(content) ? 'system' : 'user', content }),
     );
@@ -163,7 +163,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('carry images and files as blocks', () => {
+  test('contain images and files as blocks', () => {
     const b64 = btoa('name,age\nJörg,7'.replace('ö', '\u00c3\u00b6'));
     const { body, dropped } = build({
       messages: [
@@ -200,7 +200,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('end without blanks where the model continues an answer', () => {
+  test('end without blanks if the model continues an answer', () => {
     expect(
       messagesOf(
         [
@@ -223,7 +223,7 @@ describe('calls of tools', () => {
     ...(content !== undefined && { content: [text(content)] }),
   });
 
-  test('are answered in one turn, before the user’s text', () => {
+  test('have their results in one turn, before the user’s text', () => {
     const body = messagesOf([
       { role: 'user', content: 'a' },
       { role: 'assistant', content: 'b', tool_calls: [made('c1'), made('c2', 'look', '')] },
@@ -238,7 +238,7 @@ describe('calls of tools', () => {
     ]);
   });
 
-  test('get unique IDs in the API’s letters, the same in call and result', () => {
+  test('get unique IDs with the API’s characters, the same for call and result', () => {
     const body = messagesOf([
       { role: 'assistant', content: null, tool_calls: [made('f.look:0')] },
       { role: 'tool', tool_call_id: 'f.look:0', content: 'r1' },
@@ -284,7 +284,7 @@ describe('calls of tools', () => {
     ]);
   });
 
-  test('are declared with the choice `none` where the request has no tools', () => {
+  test('are declared with the choice `none` if the request has no tools', () => {
     const { body } = build({
       messages: [
         { role: 'assistant', content: null, tool_calls: [made('c1'), made('c2', 'stop')] },
@@ -302,7 +302,7 @@ describe('calls of tools', () => {
 });
 
 describe('tools', () => {
-  test('are sent with their schemas, strict only where supported', () => {
+  test('are sent with their schemas, which are strict only if the model supports it', () => {
     const parameters = { type: 'object', properties: { n: { type: 'integer', minimum: 1 } }, required: ['n'] };
     const tools = [
       tool('plain'),
@@ -353,7 +353,7 @@ describe('the cache', () => {
     { role: 'user', content: 'a' },
   ];
 
-  test('is used by default where the prompt is likely to return', () => {
+  test('is used by default if the prompt is likely to be sent again', () => {
     expect(build({ messages }, {}, 'auto').body).not.toContainKey('cache_control');
     expect(build({ messages, tools }, {}, 'auto').body).toMatchObject({
       cache_control: MARK,
@@ -363,7 +363,7 @@ describe('the cache', () => {
     expect(JSON.stringify(build({ messages, tools }).body)).not.toContain('cache_control');
   });
 
-  test('follows the caller’s marks on parts, messages and tools, with their time: four', () => {
+  test('follows the caller’s marks on parts, messages and tools with their lifetime, up to four', () => {
     const hour = { cache_control: { ...MARK, ttl: '1h' } };
     const part = { type: 'text' as const, text: 'x', cache_control: MARK };
     const { body, dropped } = build(

@@ -4,7 +4,7 @@ import { inTime } from '../support/in-time.ts';
 
 const closed = { type: 'object', additionalProperties: false } as const;
 
-test('a schema is walked once, however many references lead to the same part', async () => {
+test('a schema is traversed once, however many references lead to the same part', async () => {
   const names = Array.from({ length: 8_000 }, (_, at) => at);
   const big = { ...closed, properties: Object.fromEntries(names.map((at) => [`p${at}`, {}])) };
   const properties = Object.fromEntries(

@@ -37,10 +37,13 @@ describe('thinking', () => {
     ['claude-sonnet-5-5', 'none', { type: 'between_tools' }, undefined, []],
     ['claude-opus-5-5', 'none', SHOWN, { effort: 'low' }, ['reasoning_effort']],
     ['claude-fable-5-2', 'minimal', SHOWN, { effort: 'low' }, []],
-  ])('%s at effort %s is asked in its way', (upstream, effort, thinking, output, dropped) => {
-    const asked = build(upstream, { reasoning_effort: effort });
-    expect(asked).toEqual({ thinking, output_config: output, dropped });
-  });
+  ])(
+    'is requested of %s at effort %s in the form that the model accepts',
+    (upstream, effort, thinking, output, dropped) => {
+      const asked = build(upstream, { reasoning_effort: effort });
+      expect(asked).toEqual({ thinking, output_config: output, dropped });
+    },
+  );
 
   test('is not requested of a model that does not reason', () => {
     const model = { capabilities: [] };
@@ -51,7 +54,7 @@ describe('thinking', () => {
     });
   });
 
-  test('with a budget is omitted where the API would refuse it', () => {
+  test('with a budget is omitted if the API would reject it', () => {
     const tools = [{ type: 'function' as const, function: { name: 'f' } }];
     const call = { id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{}' } };
     const amid = (state: object): ChatMessage[] => [
@@ -83,7 +86,7 @@ describe('thinking', () => {
     expect(thoughtful({ top_p: 0.97 })).toMatchObject({ dropped: [], body: { top_p: 0.97 } });
   });
 
-  test('is the caller’s where the policy passes `thinking`', () => {
+  test('uses the caller’s setting if the policy passes `thinking` on', () => {
     const own = { type: 'enabled', budget_tokens: 2_000 };
     expect(build('claude-opus-4-5', { temperature: 0.1 }, { extras: { thinking: own } })).toEqual({
       thinking: own,
@@ -93,22 +96,22 @@ describe('thinking', () => {
   });
 });
 
-describe('a budget of thinking that the policy passes', () => {
+describe('a thinking budget that the policy passes on', () => {
   const own = { type: 'enabled', budget_tokens: 30_000 };
   const sent = (outputCap: number) =>
     build('claude-opus-4-5', { max_tokens: 32_000 }, { outputCap, extras: { thinking: own } });
 
-  test('stays where the cap is the caller’s own', () => {
+  test('stays unchanged if the cap is the caller’s own', () => {
     expect(sent(32_000).thinking).toEqual(own);
   });
 
-  test('stays without a cap of the caller’s where it fits', () => {
+  test('stays unchanged without a cap of the caller if it fits', () => {
     const sentWithin = (outputCap: number) => build('claude-opus-4-5', {}, { outputCap, extras: { thinking: own } });
     expect(sentWithin(30_001).thinking).toEqual(own);
     expect(sentWithin(30_000).thinking).toEqual({ ...own, budget_tokens: 15_000 });
   });
 
-  test('is lowered to half of a cap that was lowered, or left out', () => {
+  test('is lowered to half of a lowered cap, or left out', () => {
     expect(sent(30_001).thinking).toEqual({ ...own, budget_tokens: 15_000 });
     expect(sent(8_192).thinking).toEqual({ ...own, budget_tokens: 4_096 });
     expect(sent(1_000)).toMatchObject({ thinking: undefined, dropped: ['thinking'] });
@@ -142,7 +145,7 @@ describe('the capabilities that a model lacks', () => {
     expect(lacking('other-model')).toEqual([...ALWAYS, 'high_temperature']);
   });
 
-  test('are read from its name, in any host’s spelling', () => {
+  test('are determined by its name, in the spelling of any host', () => {
     for (const name of [
       'claude-opus-4-8',
       'anthropic.claude-opus-4-8-v1:0',
@@ -160,7 +163,7 @@ describe('the capabilities that a model lacks', () => {
 });
 
 describe('a schema', () => {
-  test('is closed, and its limits go into the description', () => {
+  test('allows no other members, and its limits are written into the description', () => {
     const schema = {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
@@ -203,7 +206,7 @@ describe('a schema', () => {
     ['has an object with arbitrary keys', { type: 'object' }],
     ['has an object with arbitrary keys', { type: ['object', 'null'], properties: {}, additionalProperties: true }],
     ['has a subschema that is not an object', { type: 'object', properties: { a: true } }],
-  ])('that %s cannot be said', (why, schema) => {
+  ])('that %s cannot be translated', (why, schema) => {
     expect(structuredSchema(schema)).toEqual({ why });
   });
 });

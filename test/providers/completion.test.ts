@@ -9,7 +9,7 @@ const finish = (choice: number): StreamPart => ({ type: 'finish', choice, reason
 const usage = (tokens: number): StreamPart => ({ type: 'usage', usage: plainUsage(tokens, tokens) });
 const failure: StreamPart = { type: 'failure', failure: { kind: 'server', message: 'no' } };
 
-/** The kept parts, and the state after the last one that was read. */
+/** Returns the kept parts, and the state after the last part that was read. */
 function follow(choices: number, parts: readonly StreamPart[]) {
   const completion = new AnswerCompletion(choices);
   const kept: StreamPart[] = [];
@@ -22,14 +22,14 @@ function follow(choices: number, parts: readonly StreamPart[]) {
 }
 
 describe('an answer', () => {
-  test('ends with the usage after the last finish, not with one before it', () => {
+  test('ends with the usage after the last finish, not with an earlier usage', () => {
     const parts = [said(0), usage(1), finish(0), usage(2), said(1), finish(1), usage(3), usage(4)];
     const { completion, kept, read } = follow(2, parts);
     expect([read, completion.complete]).toEqual([7, true]);
     expect(kept).toEqual(parts.slice(0, 7));
   });
 
-  test('is complete once every choice has finished: later noise does not break it', () => {
+  test('is complete once every choice has finished, and later parts do not break it', () => {
     for (const noise of [failure, said(0), said(5), finish(0)]) {
       const { completion, kept, read } = follow(1, [said(0), finish(0), noise, usage(1)]);
       expect([read, completion.complete, completion.failure]).toEqual([4, true, null]);

@@ -23,7 +23,7 @@ describe.each(COMPRESSED)('an answer with %s', (zip) => {
   const invalid = `the answer is not valid ${encoding}: its data is corrupt or incomplete`;
   const malformed = { kind: 'malformed', message: invalid };
 
-  test('that is cut anywhere is malformed, although its length is right', async () => {
+  test('that is cut off anywhere is malformed, even if its length is right', async () => {
     const length = ZIPS[zip]!(reply('good')).length;
     for (let cut = 1; cut < length; cut += cut < 12 ? 1 : 7) {
       const { failure } = await play(
@@ -34,7 +34,7 @@ describe.each(COMPRESSED)('an answer with %s', (zip) => {
     }
   });
 
-  test('that is no such data is malformed, and not an empty answer', async () => {
+  test('with invalid data is malformed, and not an empty answer', async () => {
     for (const call of [STREAM, JSON_CALL]) {
       const { failure } = await play(
         whole(encoding, (request) => Buffer.from(bodyFor(request, 'good'))),
@@ -62,7 +62,7 @@ describe.each(COMPRESSED)('an answer with %s', (zip) => {
     }
   });
 
-  test('that breaks off on the wire keeps what came before and is cut', async () => {
+  test('whose connection breaks keeps the parts before and is reported as cut', async () => {
     const { text, failure } = await play((connection, request) => {
       const bytes = ZIPS[zip]!(chunk({ content: 'some' }));
       const head = headOf(request, encoding, bytes.length + 100);
@@ -79,7 +79,7 @@ describe.each(COMPRESSED)('an answer with %s', (zip) => {
     expect(failure).toMatchObject({ kind: 'malformed', message: 'the answer ended without a finish' });
   });
 
-  test('that is an error keeps its status, its message and its pause', async () => {
+  test('that is an error keeps its status, its message and its wait', async () => {
     for (const call of [STREAM, JSON_CALL]) {
       const error = JSON.stringify({ error: { message: 'Slow down, please.', type: 'rate_limit' } });
       const { failure } = await play(
@@ -107,7 +107,7 @@ test('gzip in several members, and padded with zeros, is read whole', async () =
   expect((await play(whole('gzip', bytesFor))).text).toBe('good');
 });
 
-test('an error with an encoding that is not known keeps its status', async () => {
+test('an error with an unknown encoding keeps its status', async () => {
   const { failure } = await play(whole('rot13', () => Buffer.from('x'), '503 Busy'));
   expect(failure).toMatchObject({ kind: 'overloaded', status: 503 });
 });
@@ -116,7 +116,7 @@ describe('a bomb', () => {
   const BOMB = 64 << 20;
   const fast = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
   const blank = Buffer.alloc(BOMB, '\n');
-  /** The blank lines come before the answer, so that only a limit keeps it from being read. */
+  /** The blank lines come before the answer, so only a limit prevents the reader from reaching it. */
   const bombs: readonly (readonly [string, (text: string) => Uint8Array])[] = [
     ['gzip', (text) => gzipSync(Buffer.concat([blank, Buffer.from(text)]))],
     ['deflate', (text) => deflateSync(Buffer.concat([blank, Buffer.from(text)]))],
@@ -124,11 +124,11 @@ describe('a bomb', () => {
     ['zstd', (text) => zstdCompressSync(Buffer.concat([blank, Buffer.from(text)]))],
     ['gzip, gzip', (text) => gzipSync(gzipSync(Buffer.concat([blank, Buffer.from(text)])))],
     ['br, gzip, zstd', (text) => zstdCompressSync(gzipSync(brotliCompressSync(blank.subarray(text.length), fast)))],
-    // An inner layer that expands to nothing: empty members of gzip, compressed again.
+    // The inner layer expands to nothing: empty gzip members, compressed again.
     ['gzip, br', () => brotliCompressSync(Buffer.alloc(BOMB, gzipSync('')), fast)],
   ];
 
-  test.each(bombs)('of `%s` is refused, and nobody waits for it', async (encoding, zip) => {
+  test.each(bombs)('of `%s` is rejected, and no caller waits for it', async (encoding, zip) => {
     const bytes = zip(events('good'));
     const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('ok') });
     const bystander = startBystander(`http://127.0.0.1:${other.port}/`);

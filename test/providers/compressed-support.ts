@@ -34,7 +34,7 @@ export function headOf(request: RawRequest, encoding: string, length: number | n
   return `HTTP/1.1 ${status}\r\ncontent-type: ${typeOf(request)}\r\ncontent-encoding: ${encoding}\r\n${framing}\r\n\r\n`;
 }
 
-/** Lets a server answer one call. */
+/** Runs a server that answers one call. */
 export async function play(send: Send, options: CallOptions = {}) {
   const upstream = await startRawUpstream(send);
   try {
@@ -45,7 +45,7 @@ export async function play(send: Send, options: CallOptions = {}) {
   }
 }
 
-/** Sends a whole body with an encoding. */
+/** Returns a function that sends a whole body with an encoding. */
 export const whole =
   (encoding: string, bytesFor: (request: RawRequest) => Uint8Array, status?: string): Send =>
   (connection, request) => {
@@ -74,7 +74,7 @@ export const FLUSHED = {
   zstd: [createZstdCompress, constants.ZSTD_e_flush],
 } as const;
 
-/** Compresses each piece so that it can be read before the next one. */
+/** Compresses each piece so that it can be read before the next piece. */
 export async function flushed(zip: keyof typeof FLUSHED, pieces: readonly string[]): Promise<Buffer[]> {
   const [create, flush] = FLUSHED[zip];
   const encoder = create();

@@ -38,7 +38,7 @@ describe.each(ENCODINGS)('an answer with %s', (zip) => {
     }
   });
 
-  test('that arrives byte by byte is the same', async () => {
+  test('is the same if it arrives byte by byte', async () => {
     for (const call of [STREAM, JSON_CALL]) {
       const { text, failure } = await play(
         async (connection, request) => {
@@ -54,7 +54,7 @@ describe.each(ENCODINGS)('an answer with %s', (zip) => {
 });
 
 test.each(Object.keys(FLUSHED) as (keyof typeof FLUSHED)[])(
-  'each event of a stream with %s comes out before the next one is sent',
+  'each event of a stream with %s can be read before the next one is sent',
   async (zip) => {
     const words = ['one ', 'two ', 'three '];
     const pieces = await flushed(zip, [...words.map((content) => chunk({ content })), chunk({}, 'stop')]);
@@ -81,7 +81,7 @@ describe('several encodings', () => {
     ['gzip, gzip, gzip', (text: string) => gzipSync(gzipSync(gzipSync(text)))],
     ['identity', (text: string) => Buffer.from(text)],
     ['', (text: string) => Buffer.from(text)],
-  ])('are undone from the last to the first: `%s`', async (header, zip) => {
+  ])('are decoded from the last to the first: `%s`', async (header, zip) => {
     const { text, failure } = await play(whole(header, (request) => zip(bodyFor(request, 'good'))));
     expect([text, failure]).toEqual(['good', undefined]);
   });
@@ -103,7 +103,7 @@ describe('several encodings', () => {
     });
   });
 
-  test('of which one is unknown are refused by its name', async () => {
+  test('are rejected if one of them is unknown, with its name', async () => {
     for (const call of [STREAM, JSON_CALL]) {
       const { failure } = await play(
         whole('gzip, rot13', () => gzipSync('x')),
@@ -117,7 +117,7 @@ describe('several encodings', () => {
   });
 });
 
-test('a small answer is read, however much it was compressed', async () => {
+test('a small answer is read, however strongly it was compressed', async () => {
   const content = 'ha '.repeat(300_000);
   for (const zip of COMPRESSED) {
     const { text, failure } = await play(
@@ -128,9 +128,9 @@ test('a small answer is read, however much it was compressed', async () => {
   }
 });
 
-describe('an abort amid a compressed stream', () => {
+describe('an abort during a compressed stream', () => {
   test.each(Object.keys(FLUSHED) as (keyof typeof FLUSHED)[])(
-    'closes the connection at once, and a reader that waits gets the end: %s',
+    'closes the connection at once, and a waiting reader gets the end: %s',
     async (zip) => {
       const [first] = await flushed(zip, [chunk({ content: 'one' })]);
       const gone = Promise.withResolvers<void>();
@@ -150,7 +150,7 @@ describe('an abort amid a compressed stream', () => {
   );
 });
 
-test('a call that is given up frees the decoder, although decoded bytes still wait for a reader', async () => {
+test('a call that is cancelled frees the decoder, although decoded bytes still wait for a reader', async () => {
   const destroyed = spyOn(Gunzip.prototype, 'destroy');
   try {
     const bytes = gzipSync(Buffer.alloc(200_000, 'word '));
@@ -176,7 +176,7 @@ test('a call that is given up frees the decoder, although decoded bytes still wa
   }
 });
 
-test('through a proxy, and for a list of models, compressed answers are read, too', async () => {
+test('through a proxy, and for a list of models, compressed answers are also read', async () => {
   const list = JSON.stringify({ object: 'list', data: [{ id: 'a-model', object: 'model' }] });
   const server = Bun.serve({
     port: 0,
@@ -195,7 +195,7 @@ test('through a proxy, and for a list of models, compressed answers are read, to
     const url = `http://127.0.0.1:${server.port}/v1`;
     const models = await listModels(targetOf(url));
     expect(models?.map(({ id }) => id)).toEqual(['a-model']);
-    // A proxy gets the whole address of a request, so that the server can play both.
+    // A proxy receives the full URL of a request, so the server can act as both proxy and provider.
     const env = { http_proxy: `http://127.0.0.1:${server.port}` };
     for (const call of [STREAM, JSON_CALL]) {
       const parts = await partsOf(openTo('http://provider.example/v1', { call, env }));
@@ -206,7 +206,7 @@ test('through a proxy, and for a list of models, compressed answers are read, to
   }
 });
 
-/** Splits bytes at places from 0 to 1. */
+/** Splits bytes at positions given as shares from 0 to 1. */
 function splitAt(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   const cuts = [...places.map((place) => Math.floor(place * bytes.length)), bytes.length].sort((a, b) => a - b);
   return cuts.map((end, at) => bytes.subarray(at === 0 ? 0 : cuts[at - 1], end));
@@ -218,7 +218,7 @@ describe('any split of any encodings of an answer', () => {
   const places = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 });
   const texts = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 400 }), { minLength: 1, maxLength: 6 });
 
-  test('gives the parts of the plain answer', async () => {
+  test('produces the parts of the uncompressed answer', async () => {
     let body = { stream: '', json: '' };
     let zips: readonly string[] = [];
     let cuts: readonly number[] = [];

@@ -31,7 +31,7 @@ const events = (content: string) => event({ content }) + event({}, 'stop', { usa
 
 const isStream = ({ body }: RawRequest) => body.stream === true;
 
-/** An HTTP response with a content-length. */
+/** Returns an HTTP response with a content-length. */
 function http(status: string, headers: readonly string[], body: string | Uint8Array): Uint8Array {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   const head = [`HTTP/1.1 ${status}`, ...headers, `content-length: ${bytes.length}`];
@@ -48,7 +48,7 @@ async function play(options: CallOptions = {}) {
   return { parts, text: textIn(parts), failure: failureIn(parts), sent: call.sent, ms: performance.now() - started };
 }
 
-/** The same answer to a call for JSON and to one for a stream. */
+/** Sends the same answer to a call for JSON and to a call for a stream. */
 async function bothOf(answer: (request: RawRequest) => Uint8Array, options: CallOptions = {}) {
   upstream = await startRawUpstream((line, request) => line.write(answer(request)));
   return [await play({ ...options, call: CALLS[0] }), await play({ ...options, call: CALLS[1] })] as const;
@@ -62,14 +62,14 @@ describe('before an answer', () => {
     }
   });
 
-  test('101 is a failure: no other protocol was requested', async () => {
+  test('a 101 response is a failure, because no other protocol was requested', async () => {
     const switching = 'HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n';
     for (const { failure, sent } of await bothOf(() => Buffer.from(switching))) {
       expect([failure?.kind, sent]).toEqual(['connect', true]);
     }
   });
 
-  test.each(['idle', 'used'] as const)('a kept connection may be dead when %s', async (when) => {
+  test.each(['idle', 'used'] as const)('a kept connection that is dead when %s is handled', async (when) => {
     const seen: number[] = [];
     const lines: ServerConnection[] = [];
     const allGone = () => waitFor(() => lines.every(({ isGone }) => isGone));
@@ -77,7 +77,7 @@ describe('before an answer', () => {
       seen.push(request.nth);
       lines.push(line);
       if (request.nth === 2) return line.reset();
-      // An answer that ends before its request closes the connection.
+      // The answer is delayed, because an answer that ends before its request closes the connection.
       await Bun.sleep(20);
       await line.write(good(request, 'alive'));
       if (when === 'idle') setTimeout(() => line.end(), 20);
@@ -88,7 +88,7 @@ describe('before an answer', () => {
       if (when === 'idle') await allGone();
       const { text, failure, sent } = await play({ call });
       expect(sent).toBe(true);
-      // A connection closed in time is not reused. Otherwise it is unknown how much the server read.
+      // A connection that was closed in time is not reused. Otherwise it is unknown how much the server read.
       if (when === 'idle') expect([text, seen]).toEqual(['alive', [1, 1]]);
       else expect([failure?.kind, seen]).toEqual(['connect', [1, 2]]);
       await allGone();
@@ -128,7 +128,7 @@ describe('an answer', () => {
       'HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: 9999\r\n\r\n<html>data: {}';
     for (const { failure, ms } of await bothOf(() => Buffer.from(head))) {
       expect(failure).toEqual({ kind: 'malformed', message: 'the answer is an HTML page' });
-      // Waiting for its end would take until the deadline of five seconds.
+      // Waiting for the end would take until the deadline of five seconds.
       expect(ms).toBeLessThan(4_000);
     }
   });
@@ -185,7 +185,7 @@ describe('the total deadline bounds every wait', () => {
     upstream = await startRawUpstream((line) => line.write(http('200 OK', [SSE_TYPE], ': waiting').subarray(0, -1)));
     const { failure, ms } = await play(TOTAL);
     expect(failure?.kind).toBe('timeout');
-    // Far below the deadline for the first content.
+    // This is far below the deadline for the first content.
     expect(ms).toBeLessThan(4_000);
   });
 
@@ -196,13 +196,13 @@ describe('the total deadline bounds every wait', () => {
     });
     // The wait for usage without a deadline.
     let { text, failure } = await inTime(1_000, () => play(TOTAL));
-    // On a busy machine the answer itself may come after the deadline.
+    // On a busy machine the answer itself may arrive after the deadline.
     for (let totalMs = 160; failure && totalMs <= 2_560; totalMs *= 2) ({ text, failure } = await play({ totalMs }));
     expect([text, failure]).toEqual(['a', undefined]);
   });
 });
 
-test('a caller who reads slowly in the middle of an answer is not an idle upstream', async () => {
+test('a caller who reads slowly in the middle of an answer does not count as an idle upstream', async () => {
   upstream = await startRawUpstream(async (line) => {
     line.write(`HTTP/1.1 200 OK\r\n${SSE_TYPE}\r\nconnection: close\r\n\r\n`);
     for (let i = 0; i < 20; i++) {
@@ -218,12 +218,12 @@ test('a caller who reads slowly in the middle of an answer is not an idle upstre
     return [...parts, ...(await partsOf(call))];
   };
   let parts = await readSlowly(200);
-  // On a busy machine the upstream itself may stand still for as long.
+  // On a busy machine the upstream itself may pause for as long.
   for (let idleMs = 400; failureIn(parts) && idleMs <= 3_200; idleMs *= 2) parts = await readSlowly(idleMs);
   expect([textIn(parts), failureIn(parts)]).toEqual(['x'.repeat(20), undefined]);
 });
 
-test('a character cut at the very end is not ignored', async () => {
+test('a character that is cut off at the very end is not ignored', async () => {
   const lines = (events('Hi').match(/\{.*\}/g) ?? []).join('\n');
   const body = Buffer.concat([Buffer.from(lines), Uint8Array.of(0xc3)]);
   upstream = await startRawUpstream((line) => line.write(http('200 OK', ['content-type: application/x-ndjson'], body)));
@@ -239,7 +239,7 @@ test('a stream that ends soon after its finish leaves its connection for the nex
     await line.write(`${head}${text.length.toString(16)}\r\n${text}\r\n`);
     setTimeout(() => void line.write('0\r\n\r\n'), 20);
   });
-  // The next call may come before the end.
+  // The next call may start before the end of the stream.
   await waitFor(async () => {
     expect((await play()).failure).toBeUndefined();
     return most > 1;
@@ -257,11 +257,11 @@ test('the wait for usage starts once, whatever follows the finish', async () => 
   });
   const { text, failure, ms } = await play({ totalMs: 4_000 });
   expect([text, failure]).toEqual(['a', undefined]);
-  // Well before the total deadline.
+  // This is well before the total deadline.
   expect(ms).toBeLessThan(3_900);
 });
 
-test('the adapter’s wait takes precedence over the header', async () => {
+test('the wait that the adapter reads takes precedence over the header', async () => {
   const headers = ['retry-after: 9', JSON_TYPE];
   upstream = await startRawUpstream((line) => line.write(http('429 Too Many Requests', headers, '{}')));
   const failure = { kind: 'rate_limited', message: 'x' } as const;

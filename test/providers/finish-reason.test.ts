@@ -5,16 +5,16 @@ import { openTo, partsOf } from '../support/provider-call.ts';
 const upstream = startFakeUpstream();
 afterAll(() => upstream.stop());
 
-/** A key of words, as operators of own servers choose them. */
+/** A key made of words, as operators of their own servers choose it. */
 const KEY = 'our-house-provider-passphrase';
 
 test.each([
   ['stop', 'stop'],
   ['repetition_truncation', 'repetition_truncation'],
   ['a key of ours', KEY],
-  ['a piece of it at the end', `length ${KEY.slice(0, 14)}`],
+  ['a piece of the key at the end', `length ${KEY.slice(0, 14)}`],
   ['a novel', 'word '.repeat(100_000)],
-])('a finish reason is told as it is unless it holds a key or is no word: %s', async (told, finish) => {
+])('a finish reason is passed on unless it contains a key or is not a word: %s', async (told, finish) => {
   upstream.next({ text: 'Hello', finish });
   const parts = await partsOf(openTo(upstream.url, { apiKey: KEY }));
   const raw = parts.flatMap((part) => (part.type === 'finish' ? [part.raw] : []));

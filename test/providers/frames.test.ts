@@ -26,31 +26,31 @@ describe('server-sent events', () => {
     ['a mixture', 'data: a\r\n\ndata: b\n\r\n'],
     ['a byte order mark', '\uFEFFdata: a\n\ndata: b\n\n'],
     ['comments and keep-alives', ': hi\n\ndata: a\n:\n\n\n\n: OPENROUTER PROCESSING\n\ndata: b\n\n'],
-    ['no space behind the colon', 'data:a\n\ndata:b\n\n'],
+    ['no space after the colon', 'data:a\n\ndata:b\n\n'],
     ['id and retry', 'id: 1\nretry: 5\ndata: a\n\nid\ndata: b\n\n'],
     ['an event without data', 'event: x\n\ndata: a\n\ndata: b\n\n'],
   ])('are read with %s', (_, text) => {
     expect(sse(text)).toEqual(data('a', 'b'));
   });
 
-  test('join several data lines with LF, and keep their event', () => {
+  test('join several data lines with LF, and keep their event name', () => {
     expect(sse('event: e\ndata: a\ndata:\ndata:  b\n\ndata\n\n')).toEqual([
       { event: 'e', data: 'a\n\n b' },
       { event: '', data: '' },
     ]);
   });
 
-  test('without their blank line are not dispatched: they may be incomplete', () => {
+  test('without their blank line are not dispatched, because they may be incomplete', () => {
     expect(sse('data: a\n\ndata: {"half":')).toEqual(data('a'));
     expect(sse('data: a\n\ndata: b\n')).toEqual(data('a'));
   });
 
-  test('keep what surrounds invalid UTF-8', () => {
+  test('keep the text around invalid UTF-8', () => {
     const bytes = [...encoder.encode('data: a'), 0xff, ...encoder.encode('b\n\n')];
     expect(framesOf([new Uint8Array(bytes)], frameParser('sse'))).toEqual(data('a\uFFFDb'));
   });
 
-  test.each(['data: ', 'data: x\ndata: '])('larger than allowed stop the parser: %j', (start) => {
+  test.each(['data: ', 'data: x\ndata: '])('that are larger than allowed stop the parser: %j', (start) => {
     const parser = frameParser('sse', 100);
     expect(parser.push('data: fine\n\n')).toEqual(data('fine'));
     parser.push(start);
@@ -60,7 +60,7 @@ describe('server-sent events', () => {
     expect(frameParser('sse', 100).push(`${start}${'y'.repeat(200)}\n\n`)).toEqual([]);
   });
 
-  test('in a million one-letter pieces are still read in linear time', async () => {
+  test('in a million one-letter pieces are read in linear time', async () => {
     const frames = await inTime(2_000, () => {
       const parser = frameParser('sse');
       parser.push('data: ');
@@ -72,7 +72,7 @@ describe('server-sent events', () => {
 });
 
 describe('newline-delimited JSON', () => {
-  test('gives one frame per line, also for a last line without its end', () => {
+  test('NDJSON has one frame per line, even for a last line without its end', () => {
     const text = '{"a":1}\n\r\n{"b":"ü"}\r\n{"c":3}';
     expect(framesOf([encoder.encode(text)], frameParser('ndjson'))).toEqual(data('{"a":1}', '{"b":"ü"}', '{"c":3}'));
   });
@@ -101,7 +101,7 @@ test('the size limit applies to finished and unfinished frames, however the text
   fc.assert(law, { numRuns: 1_000 });
 });
 
-/** Splits bytes at the given places. */
+/** Splits bytes at the given positions. */
 function split(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
   return [0, ...places].map((from, i) => bytes.subarray(from, places[i] ?? bytes.length));
@@ -145,7 +145,7 @@ describe('any split of the bytes gives the same frames', () => {
 
   /** Realistic mistakes of a parser, which the property must detect. */
   const mutants: Record<string, (chunks: readonly Uint8Array[]) => Frame[]> = {
-    'decodes each piece for itself': (chunks) => {
+    'decodes each piece separately': (chunks) => {
       const parser = frameParser('sse');
       return chunks.flatMap((chunk) => parser.push(new TextDecoder().decode(chunk)));
     },
@@ -161,7 +161,7 @@ describe('any split of the bytes gives the same frames', () => {
   });
 });
 
-test('an unfinished line keeps nothing else in memory of the read that it came with', () => {
+test('an unfinished line does not keep the rest of its network read in memory', () => {
   const read = `${'data: {}\n\n'.repeat(6_000)}data: {"unfinished`;
   const live = () => {
     Bun.gc(true);

@@ -23,20 +23,20 @@ describe('an error', () => {
     ['overloaded', 503, 'overloaded', undefined],
     ['deadline', 504, 'timeout', undefined],
     ['cancelled', 499, 'server', undefined],
-  ])('is read for what it means: %s', (name, status, kind, retryAfterMs) => {
+  ])('is classified by its meaning: %s', (name, status, kind, retryAfterMs) => {
     const body = fixture(`errors/${name}.json`);
     const failure = read(status, body);
     expect(failure).toMatchObject({ kind, status });
     expect(failure.retryAfterMs).toBe(retryAfterMs as number);
     expect(failure.message).not.toContain('\n');
     expect(body).toContain(failure.message.slice(0, 30));
-    // In place of an answer it means the same.
+    // An error that replaces an answer has the same meaning.
     const parsed = JSON.parse(body);
     const [answer] = Array.isArray(parsed) ? parsed : [parsed];
     expect(adapter.reply(JSON.stringify(answer))).toEqual([{ type: 'failure', failure }]);
   });
 
-  test('of 404 says whether it is about the model', () => {
+  test('with the status 404 says whether it concerns the model', () => {
     expect(read(404, fixture('errors/not-found.json')).unknownModel).toBe(true);
     const file = { error: { code: 404, message: 'File files/a1 is not found.', status: 'NOT_FOUND' } };
     expect(read(404, JSON.stringify(file))).toEqual({ kind: 'not_found', status: 404, message: file.error.message });
@@ -55,7 +55,7 @@ describe('an error', () => {
       { kind: 'server', status: 502, message: 'status 502' },
     ],
     [503, '{', { kind: 'overloaded', status: 503, message: 'status 503' }],
-  ])('in another form is read by its status: %i %s', (status, body, failure) => {
+  ])('in another form is classified by its status: %i %s', (status, body, failure) => {
     expect(read(status, body)).toEqual(failure);
   });
 
@@ -63,7 +63,7 @@ describe('an error', () => {
     ['API key expired. Please renew the API key.', 'auth'],
     ['Cannot say how an API key not valid looks', 'rejected'],
     ['Request payload size exceeds the limit: 20971520 bytes.', 'context'],
-  ])('of an invalid argument is told apart by its words: %s', (message, kind) => {
+  ])('with an invalid argument is classified by its message: %s', (message, kind) => {
     expect(read(400, JSON.stringify({ error: { message, status: 'INVALID_ARGUMENT' } })).kind).toBe(kind as 'auth');
   });
 

@@ -34,7 +34,7 @@ describe('media', () => {
     ['https://example.com/cat.JPG?size=2#x.png', 'image/jpeg'],
     ['https://example.com/a.b/cat', 'image/jpeg'],
     ['https://example.com/cat.webp?sig=a.b', 'image/webp'],
-  ])('at an address are fetched by Google, with the type that it shows: %s', (url, mimeType) => {
+  ])('at a URL are fetched by Google, with the type that the URL shows: %s', (url, mimeType) => {
     expect(parts({ type: 'image_url', image_url: { url } })).toEqual([
       { role: 'user', parts: [{ fileData: { fileUri: url, mimeType } }] },
     ]);
@@ -54,7 +54,7 @@ test.each([
   'https://www.youtube.com/watch?v=9hE5-98ZeCg',
   'http://m.youtube.com:443/shorts/9hE5-98ZeCg',
   'https://youtu.be/9hE5-98ZeCg#.png',
-])('an address that names something at Google is no image: %s', (url) => {
+])('a URL that names something at Google is rejected as an image: %s', (url) => {
   expect(requested(url)).toMatchObject({ kind: 'rejected', message: expect.stringContaining('not an image') });
 });
 
@@ -62,6 +62,6 @@ test.each([
   'https://storage.googleapis.com/bucket/a.png',
   'https://example.com/youtube.com.png',
   'https://notyoutube.com/a',
-])('any other is fetched: %s', (url) => {
+])('any other URL is fetched: %s', (url) => {
   expect(requested(url)).toMatchObject({ body: expect.stringContaining(url) });
 });

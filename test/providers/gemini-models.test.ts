@@ -33,11 +33,11 @@ describe('thinking', () => {
     ['gemini-4-argon', 'xhigh', { includeThoughts: true, thinkingLevel: 'HIGH' }],
     ['gemini-flash-latest', 'none', { includeThoughts: true, thinkingLevel: 'LOW' }],
     ['gemini-3.8-flash', undefined, { includeThoughts: true }],
-  ])('is asked for as the model takes it: %s, %s', (upstream, effort, expected) => {
+  ])('is requested in the form that the model accepts: %s, %s', (upstream, effort, expected) => {
     expect(thinkingOf(upstream, effort)).toEqual({ ...expected, dropped: [] });
   });
 
-  test('with an unknown effort, or a model that does not think, is reported as dropped', () => {
+  test('with an unknown effort, or for a model that does not think, is reported as dropped', () => {
     expect(thinkingOf(NEW, 'ponder')).toEqual({ includeThoughts: true, dropped: ['reasoning_effort'] });
     const { body, dropped } = wireRequest(adapter, providerCall({ reasoning_effort: 'high' }, { upstream: NEW }));
     expect({ config: body.generationConfig, dropped }).toEqual({
@@ -56,7 +56,7 @@ test.each<[string, Capability[]]>([
   [OLD, ['json_with_tools']],
   ['gemini-2.0-flash', ['image_urls', 'json_with_tools']],
   ['gemma-3-27b-it', ['image_urls', 'json_with_tools']],
-])('what %s lacks is told by its name', (upstream, also) => {
+])('the capabilities that %s lacks follow from its name', (upstream, also) => {
   expect(adapter.lacks?.(providerCall().model, upstream)).toEqual([
     'logit_bias',
     'penalties',

@@ -6,7 +6,9 @@ import { calls, made, result as told } from '../support/tool-messages.ts';
 import { wireRequest } from '../support/wire-request.ts';
 import { geminiAdapter } from './fixtures/gemini/adapter.ts';
 
-/** Histories, tools and media that the API would refuse: repaired where possible, otherwise refused by field name. */
+/**
+ * Histories, tools and media that the API would reject. They are repaired if possible, and otherwise refused with the name of the field.
+ */
 const adapter = geminiAdapter();
 const NEW = 'gemini-4-pro';
 const OLD = 'gemini-2.5-flash';
@@ -36,7 +38,7 @@ const refusalOf = (request: Partial<ChatRequest>, upstream = NEW) =>
 const partsOf = (...content: MessagePart[]) => contentsOf({ role: 'user', content });
 
 describe('results of tools', () => {
-  test('directly follow their calls: messages between them come after', () => {
+  test('directly follow their calls: messages between them are moved after the results', () => {
     expect(contentsOf(user, calls('c1', 'c2'), told('c2', 'second'), system, user, told('c1', 'first'))).toEqual([
       said('a'),
       asks('c1', 'c2'),
@@ -75,7 +77,7 @@ describe('results of tools', () => {
     ['for one of two calls', [user, calls('c1', 'c2'), told('c2')]],
     ['for one of two calls of one ID', [user, calls('c1', 'c1'), told('c1')]],
     ['before the next answer', [user, calls('c1'), user, { role: 'assistant', content: 'b' }, told('c1'), user]],
-  ])('that are missing %s are told by the message that called', (_, messages) => {
+  ])('that are missing %s are reported with the message that contains the call', (_, messages) => {
     expect(refusalOf({ messages })).toEqual({
       kind: 'rejected',
       message: 'messages[1] calls a tool, but no later message has its result',
@@ -106,7 +108,7 @@ describe('a conversation that starts with a call', () => {
   test.each<[string, ChatMessage[]]>([
     ['of nothing', []],
     ['of a blank', [blank]],
-  ])('%s has a blank in its place', (_, before) => {
+  ])('%s has a blank instead', (_, before) => {
     expect(contentsOf(...before, calls('c1'), told('c1'))).toEqual([said(' '), ...rest]);
   });
 
@@ -116,7 +118,7 @@ describe('a conversation that starts with a call', () => {
   });
 });
 
-describe('media by other names:', () => {
+describe('media under other names:', () => {
   const data = (type: string) => `data:${type};base64,aGk=`;
   const file = (type: string): MessagePart => ({ type: 'file', file: { file_data: data(type) } });
 
@@ -141,7 +143,7 @@ describe('parameters of a tool', () => {
       { type: 'object', properties: {} },
     ],
     [{ properties: { a: {} } }, { properties: { a: {} } }],
-  ])('are those of an object: %j', (parameters, parametersJsonSchema) => {
+  ])('always describe an object: %j', (parameters, parametersJsonSchema) => {
     expect(parametersOf(parameters)).toEqual([{ functionDeclarations: [{ name: 'f', parametersJsonSchema }] }]);
   });
 });
@@ -155,7 +157,7 @@ describe('the description of an answer’s schema', () => {
   test.each([
     [schema, 'A city.'],
     [{ ...schema, description: 'A town.' }, 'A town.'],
-  ])('stands in its schema, unless that describes itself: %j', (schema, description) => {
+  ])('is in the schema, unless the schema has a description: %j', (schema, description) => {
     expect(bodyOf(format({ schema }))).toMatchObject({
       generationConfig: { responseJsonSchema: { ...schema, description } },
     });
@@ -169,7 +171,7 @@ describe('the description of an answer’s schema', () => {
   });
 });
 
-describe('an unrepairable field is refused by name:', () => {
+describe('a field that cannot be repaired is refused by name:', () => {
   const tool = (name: string, parameters?: object) => ({ type: 'function' as const, function: { name, parameters } });
   const hears = (data: string, format: string): ChatMessage[] => [
     { role: 'user', content: [{ type: 'input_audio', input_audio: { data, format } }] },

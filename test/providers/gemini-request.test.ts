@@ -22,7 +22,7 @@ describe('the path', () => {
     ['models/gemini-3.8-flash', '/models/gemini-3.8-flash:generateContent'],
     ['tunedModels/my-model', '/tunedModels/my-model:generateContent'],
     ['../x?y', '/models/..%2Fx%3Fy:generateContent'],
-  ])('names the model as one segment: %s', (upstream, path) => {
+  ])('contains the model name as one path segment: %s', (upstream, path) => {
     expect(build({}, { upstream, stream: false }).path).toBe(path);
   });
 
@@ -57,7 +57,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('of the system within a conversation keep their position, marked', () => {
+  test('of the system within a conversation keep their position and are marked', () => {
     expect(
       contentsOf([
         { role: 'user', content: 'Hi' },
@@ -114,7 +114,7 @@ describe('calls in the older form', () => {
   test.each([
     [NEW, { id: 'function_look' }],
     [OLD, {}],
-  ])('are understood, as today’s are: %s', (upstream, id) => {
+  ])('are translated like current calls: %s', (upstream, id) => {
     const call = { role: 'assistant' as const, content: null, function_call: { name: 'look', arguments: '{"at":2}' } };
     const asked = { role: 'user' as const, content: 'Hi' };
     const contents = contentsOf([asked, call, { role: 'function', name: 'look', content: 'r' }], upstream);
@@ -182,7 +182,7 @@ describe('tools', () => {
       { type: 'function', function: { name: 'g' } },
       { mode: 'ANY', allowedFunctionNames: ['g'] },
     ],
-  ])('are called as tool_choice says: %j', (tool_choice, functionCallingConfig) => {
+  ])('are called according to tool_choice: %j', (tool_choice, functionCallingConfig) => {
     expect(bodyOf({ tools, tool_choice }).toolConfig).toEqual({ functionCallingConfig });
   });
 
@@ -206,7 +206,7 @@ describe('tools', () => {
     { role: 'user', content: 'And?' },
   ];
 
-  test('and their results have one content each, in the same order, by name, and from Gemini 3 on by ID', () => {
+  test('and their results have one content each, in the same order, identified by name, and from Gemini 3 on by ID', () => {
     expect(contentsOf(history, NEW)).toEqual([
       { role: 'user', parts: [{ text: 'Weather?' }] },
       {
@@ -233,7 +233,7 @@ describe('tools', () => {
     expect(before).not.toContain('thoughtSignature');
   });
 
-  test('called twice with one ID answer the preceding call', () => {
+  test('called twice with one ID get their results from the preceding call', () => {
     const again: ChatRequest['messages'] = [
       ...history,
       { role: 'assistant', content: null, tool_calls: [made('a', 'g', '{}')] },
@@ -259,7 +259,7 @@ describe('tools', () => {
 });
 
 describe('the configuration', () => {
-  test('carries the caller’s settings, and always the cap', () => {
+  test('contains the caller’s settings, and always the output cap', () => {
     const request: Partial<ChatRequest> = {
       temperature: 1.5,
       top_p: 0.9,
@@ -331,7 +331,7 @@ describe('the configuration', () => {
     ['gemini-3.10-pro', true, ['temperature', 'top_p']],
     ['gemini-4-argon', true, ['temperature', 'top_p']],
     ['gemini-flash-latest', true, ['temperature', 'top_p']],
-  ])('leaves out sampling that the model does not heed, and says so: %s', (upstream, acceptsTemperature, dropped) => {
+  ])('leaves out sampling that the model ignores, and reports it: %s', (upstream, acceptsTemperature, dropped) => {
     const made = build({ temperature: 0.2, top_p: 0.5, user: 'u' }, { upstream, model: { acceptsTemperature } });
     expect(made.dropped).toEqual(['user', ...dropped]);
     expect(made.body.generationConfig).toEqual({
@@ -340,7 +340,7 @@ describe('the configuration', () => {
     });
   });
 
-  test('passes extras on, which never override our fields', () => {
+  test('passes extra fields on, which never override our fields', () => {
     const safetySettings = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }];
     const extras = { safetySettings, generationConfig: { maxOutputTokens: 1_000_000 } };
     expect(bodyOf({}, { extras })).toMatchObject({ safetySettings, generationConfig: { maxOutputTokens: 1_000 } });

@@ -31,14 +31,14 @@ const { schema } = fc.letrec<{ schema: object; node: object }>((tie) => ({
     .map(([own, inner]) => ({ ...own, ...inner })),
 }));
 
-/** Every object in a value. */
+/** Returns every object in a value. */
 function objectsIn(value: unknown): Record<string, unknown>[] {
   if (typeof value !== 'object' || value === null) return [];
   const inner = Object.values(value).flatMap(objectsIn);
   return Array.isArray(value) ? inner : [value as Record<string, unknown>, ...inner];
 }
 
-test('a schema keeps its meaning, and no reference has another keyword beside it unless there was an anyOf', () => {
+test('a schema keeps its meaning, and no reference has another keyword in its object unless there was an anyOf', () => {
   fc.assert(
     fc.property(schema, (whole) => {
       const before = JSON.stringify(whole);
@@ -47,7 +47,7 @@ test('a schema keeps its meaning, and no reference has another keyword beside it
         const crowded = typeof one.$ref === 'string' && Object.keys(one).some((name) => !name.startsWith('$'));
         expect(crowded && !('anyOf' in one)).toBe(false);
       }
-      // Each reference and each keyword is still there, once.
+      // Each reference and each keyword still occurs once.
       const keywords = (value: unknown) =>
         objectsIn(value)
           .flatMap((one) =>

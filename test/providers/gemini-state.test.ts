@@ -11,7 +11,7 @@ const OLD = 'gemini-2.5-flash';
 
 const partsOfStream = (name: string) => streamed(adapter, fixture(name));
 
-/** The user's and the model's turns in the next request. */
+/** Returns the user's and the model's turns in the next request. */
 function givenBack(message: ChatMessage, upstream = NEW): unknown {
   const results = (message.tool_calls ?? []).map(
     ({ id }): ChatMessage => ({ role: 'tool', tool_call_id: id, content: 'r' }),
@@ -30,14 +30,14 @@ const turn = (...parts: object[]) => [
   { role: 'model', parts },
 ];
 
-describe('a thought signature goes back to the model on its original part', () => {
+describe('a thinking signature is sent back to the model on its original part', () => {
   test('of a call', () => {
     const body = fixture('tool-call.json');
     const [part] = JSON.parse(body).candidates[0].content.parts;
     expect(givenBack(callerMessage(adapter.reply(body)))).toEqual(turn(part));
   });
 
-  test('of the first of parallel calls, which alone has one', () => {
+  test('if it belongs to the first of parallel calls, which alone has one', () => {
     expect(givenBack(callerMessage(partsOfStream('parallel-calls.sse')))).toEqual(
       turn(
         {
@@ -49,13 +49,13 @@ describe('a thought signature goes back to the model on its original part', () =
     );
   });
 
-  test('of the text, also where it came after it', () => {
+  test('if it belongs to the text, even if it arrived after the text', () => {
     expect(givenBack(callerMessage(partsOfStream('thinking.sse')))).toEqual(
       turn({ text: 'The sum is 129.', thoughtSignature: 'EjQKMgFyyNp8tiVKYI89Tex7S1g==' }),
     );
   });
 
-  test('of a text before calls, and of no text at all', () => {
+  test('if it belongs to text before calls, or to no text at all', () => {
     const functionCall = { id: 'c', name: 'f', args: {} };
     const answer = (...parts: object[]) =>
       adapter.reply(JSON.stringify({ candidates: [{ content: { parts }, finishReason: 'STOP' }] }));
@@ -92,7 +92,7 @@ describe('signatures in other forms', () => {
     expect(givenBack({ role: 'assistant', content: null, tool_calls: calls })).toEqual(turn(part('a', 'S')));
   });
 
-  test('of a call that its message has, too, as the OpenAI Agents SDK sends it, stay with the call', () => {
+  test('stay with the call if the message repeats them, as the OpenAI Agents SDK does', () => {
     const extra_content = { google: { thought_signature: 'S' } };
     const message = {
       role: 'assistant' as const,
@@ -122,7 +122,7 @@ describe('signatures in other forms', () => {
     expect(givenBack(message([foreign, 7 as never], 'Hello.'))).toEqual(turn({ text: 'Hello.' }));
   });
 
-  test('that are missing are replaced for the first call of a step, where the model requires one', () => {
+  test('that are missing are replaced for the first call of a step if the model requires one', () => {
     const message: ChatMessage = { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] };
     expect(givenBack(message)).toEqual(turn(part('a', 'skip_thought_signature_validator'), part('b')));
     expect(JSON.stringify(givenBack(message, OLD))).not.toContain('thoughtSignature');

@@ -10,7 +10,7 @@ import { fixture, geminiAdapter } from './fixtures/gemini/adapter.ts';
 const adapter = geminiAdapter();
 const { numRuns, seed } = tries('Gemini’s streams, split anywhere, give the parts of the whole answer', 60, 10_000);
 
-/** Parts of the responses of one stream. */
+/** Returns the parts of the responses of one stream. */
 function read(...responses: object[]): StreamPart[] {
   const reader = adapter.stream();
   return responses.flatMap((response) => reader.read({ event: '', data: JSON.stringify(response) }));
@@ -57,11 +57,11 @@ describe('an answer', () => {
     ],
   ])('in one piece is read: %s', (name, parts) => {
     expect(replyOf(`${name}.json`)).toEqual(parts);
-    // A stream of one response gives the same.
+    // A stream with one response has the same parts.
     expect(read(JSON.parse(fixture(`${name}.json`)))).toEqual(parts);
   });
 
-  test('of several candidates has as many choices, and probabilities in OpenAI’s shape', () => {
+  test('with several candidates has as many choices, and probabilities in OpenAI’s form', () => {
     const yes = { token: 'Yes', logprob: -0.105, bytes: null };
     expect(replyOf('candidates.json')).toEqual([
       text('Yes'),
@@ -78,13 +78,13 @@ describe('an answer', () => {
     ]);
   });
 
-  test('in a list of responses is read as their stream', () => {
+  test('in a list of responses is read like a stream of them', () => {
     const responses = framesOf(fixture('stream.sse')).map(({ data }) => data);
     expect(adapter.reply(`[${responses.join(',')}]`)).toEqual(streamOf('stream.sse'));
   });
 
   test.each(['', 'junk', 'null', '7', '[]', '{}', '{"candidates":[]}', '{"usageMetadata":{"promptTokenCount":1}}'])(
-    'that is none is a failure: %s',
+    'that is not an answer is a failure: %s',
     (body) => {
       expect(adapter.reply(body).at(-1)).toMatchObject({ type: 'failure', failure: { kind: 'malformed' } });
     },
@@ -92,7 +92,7 @@ describe('an answer', () => {
 });
 
 describe('a stream', () => {
-  test('gives its text, and usage after the finish', () => {
+  test('returns its text, and the usage after the finish', () => {
     expect(joinParts(streamOf('stream.sse').filter(({ type }) => type !== 'usage'))).toEqual([
       text('The sky is blue — “Rayleigh” scattering. 🌤'),
       finish('stop', 'STOP'),
@@ -100,7 +100,7 @@ describe('a stream', () => {
     expect(streamOf('stream.sse').at(-1)).toEqual(usage(8, 12));
   });
 
-  test('gives parallel calls a stable index, and each signature to its call', () => {
+  test('returns parallel calls with stable indexes, and each signature with its call', () => {
     expect(streamOf('parallel-calls.sse').filter(({ type }) => type !== 'usage')).toEqual([
       thought('**Weighing the cities**\n\nBoth are needed.'),
       call(0, 'a1b2c3d4', 'get_weather', '{"city":"Paris"}', 'EqABCp0BAXLI2nxPar4llelS1gA=='),
@@ -109,7 +109,7 @@ describe('a stream', () => {
     ]);
   });
 
-  test('gives thoughts, and the signature of an answer without calls as state of the message', () => {
+  test('returns its thinking, and the signature of an answer without calls as state of the message', () => {
     expect(joinParts(streamOf('thinking.sse').filter(({ type }) => type !== 'usage'))).toEqual([
       thought('**Counting**\n\nI add the primes.'),
       text('The sum is 129.'),
@@ -119,7 +119,7 @@ describe('a stream', () => {
     expect(streamOf('thinking.sse').at(-1)).toEqual(usage(17, 126, 120));
   });
 
-  test('gives the same however its text is split into responses, and its bytes into pieces', () => {
+  test('is the same however its text is split into responses, and its bytes into pieces', () => {
     const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
     const piece = fc.oneof(
       words.map((said) => ({ text: said })),
@@ -145,7 +145,7 @@ describe('a stream', () => {
     );
   });
 
-  test('gives calls without IDs an ID unique across answers', () => {
+  test('gives calls without IDs an ID that is unique across answers', () => {
     const idsOf = (responseId: string | undefined, index = 0) =>
       read({
         responseId,
@@ -154,11 +154,11 @@ describe('a stream', () => {
     expect(idsOf('abc')).toEqual(['call_3rqq83yd8_0_0', 'call_3rqq83yd8_0_1']);
     expect(idsOf('abc', 1)).toEqual(['call_3rqq83yd8_1_0', 'call_3rqq83yd8_1_1']);
     expect(idsOf(undefined)).toEqual(['call_0_0', 'call_0_1']);
-    // OpenAI accepts 40 characters, if the conversation continues there.
+    // OpenAI accepts 40 characters, in case the conversation continues there.
     expect(Math.max(...idsOf('x'.repeat(99)).map((id = '') => id.length))).toBeLessThanOrEqual(40);
   });
 
-  test('with unexpected members gives its readable parts, and never throws', () => {
+  test('with unexpected members returns its readable parts, and never throws', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (odd, other) => {
         const functionCall = { name: odd, args: other, id: odd };
@@ -202,11 +202,11 @@ describe('a finish', () => {
     ['LANGUAGE', 'content_filter'],
     ['OTHER', 'content_filter'],
     ['SOMETHING_NEW', 'content_filter'],
-  ])('of %s means %s, and keeps the raw one', (raw, reason) => {
+  ])('%s means %s, and the original reason is kept', (raw, reason) => {
     expect(read(candidate([], { finishReason: raw }))).toEqual([finish(reason as 'stop', raw)]);
   });
 
-  test('that is unspecified is ignored, and one of a broken answer is a failure after its usage', () => {
+  test('that is unspecified is ignored; a reason for an invalid answer is a failure after the usage', () => {
     expect(read(candidate([], { finishReason: 'FINISH_REASON_UNSPECIFIED' }), candidate([], {}))).toEqual([]);
     for (const raw of ['UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MALFORMED_RESPONSE']) {
       const broken = { ...candidate([{ text: 'x' }], { finishReason: raw }), usageMetadata: { promptTokenCount: 1 } };
@@ -217,7 +217,7 @@ describe('a finish', () => {
     ]);
   });
 
-  test('of calls that the cap cut off is `length`', () => {
+  test('for calls that the cap cut off is `length`', () => {
     expect(read(candidate([{ functionCall: { name: 'f' } }], { finishReason: 'MAX_TOKENS' })).at(-1)).toEqual(
       finish('length', 'MAX_TOKENS'),
     );
@@ -227,7 +227,7 @@ describe('a finish', () => {
 describe('usage', () => {
   const of = (usageMetadata: object) => read({ usageMetadata });
 
-  test('includes the cache in the prompt, excludes thoughts from the answer, and adds tool input to the prompt', () => {
+  test('includes the cache in the prompt, excludes thinking from the answer, and adds tool input to the prompt', () => {
     expect(
       of({
         promptTokenCount: 1_000,
@@ -240,7 +240,7 @@ describe('usage', () => {
     ).toEqual([usage(1_050, 320, 300, 600)]);
   });
 
-  test('counts thoughts once where the total shows that the answer includes them', () => {
+  test('counts thinking once if the total shows that the answer includes it', () => {
     const among = { promptTokenCount: 10, candidatesTokenCount: 120, thoughtsTokenCount: 100, totalTokenCount: 130 };
     expect(of(among)).toEqual([usage(10, 120, 100)]);
   });

@@ -37,7 +37,7 @@ describe('a header that an adapter sets', () => {
     expect(names.sort()).toEqual(OURS);
   });
 
-  test('never overrides ours, in any letter case', () => {
+  test('never overrides our headers, in any letter case', () => {
     const caseOf = (name: string) =>
       fc
         .array(fc.boolean(), { minLength: name.length, maxLength: name.length })
@@ -54,13 +54,13 @@ describe('a header that an adapter sets', () => {
 });
 
 describe('the key', () => {
-  test('goes only into the adapter’s header', () => {
+  test('is sent only in the adapter’s header', () => {
     const headers = headersOf({}, { auth: { header: 'x-api-key', prefix: '' } });
     expect(headers.get('x-api-key')).toBe('sk-1');
     expect(headers.get('authorization')).toBeNull();
   });
 
-  test('goes nowhere for an adapter without `auth`', () => {
+  test('is not sent for an adapter without `auth`', () => {
     const { auth: _, ...keyless } = openaiAdapter();
     const headers = callHeaders(
       keyless,
@@ -71,12 +71,12 @@ describe('the key', () => {
     expect([...headers.keys()].sort()).toEqual(OURS.filter((name) => name !== 'authorization'));
   });
 
-  test.each(['host', 'Content-Length', 'proxy-authorization'])('does not go into %s', (header) => {
+  test.each(['host', 'Content-Length', 'proxy-authorization'])('is not sent in %s', (header) => {
     expect(() => headersOf({}, { auth: { header, prefix: '' } })).toThrow('an API key cannot be sent in the header');
   });
 });
 
-test('the host header has the name where fetch gets an address', () => {
+test('the host header contains the name if fetch gets an address', () => {
   expect(headersOf({}, {}, 'https://api.example:8443/v1').get('host')).toBe('api.example:8443');
   expect(headersOf({}, {}, 'https://api.example/v1').get('host')).toBe('api.example');
   expect(headersOf({}, {}, 'http://192.0.2.1:80/v1').get('host')).toBeNull();

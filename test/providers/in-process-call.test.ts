@@ -36,10 +36,10 @@ describe('an in-process answer', () => {
   test('does not slow down for a late reader', async () => {
     const call = open(() => [say('a'), pause(10), say('b'), pause(10), say('c'), FINISH, USAGE]);
     const first = (await nextBatch(call)) ?? [];
-    // Late for both pauses.
+    // The reader is late for both pauses.
     await Bun.sleep(40);
     const second = (await nextBatch(call)) ?? [];
-    // On a busy machine the first batch may already have the second part.
+    // On a busy machine the first batch may already contain the second part.
     expect(textIn([...first, ...second])).toBe('abc');
   });
 
@@ -53,7 +53,7 @@ describe('an in-process answer', () => {
     expect(performance.now() - started).toBeLessThan(4_000);
   });
 
-  test('has a second for its usage once every choice has finished, whatever the pauses, and however late its reader is', async () => {
+  test('has a second for its usage once every choice has finished, regardless of pauses and of a late reader', async () => {
     const answers = [
       [say('a'), FINISH, pause(900), USAGE],
       [say('a'), FINISH, pause(900), pause(900), USAGE],
@@ -82,7 +82,7 @@ describe('an in-process answer', () => {
     expect(returned).toBe(true);
   });
 
-  test('without a finish, or with a throw, is a failure after the parts before it', async () => {
+  test('that has no finish, or throws, is a failure after the parts before it', async () => {
     const cut = await partsOf(open(() => [say('a')]));
     expect(cut[0]).toEqual(say('a'));
     expect(failureIn(cut)?.kind).toBe('cut');
@@ -95,7 +95,7 @@ describe('an in-process answer', () => {
     expect(failureIn(thrown)).toEqual({ kind: 'server', message: 'the adapter failed' });
   });
 
-  test('without end or pause does not delay the deadline', async () => {
+  test('that never ends or pauses does not delay the deadline', async () => {
     const call = open(
       function* () {
         yield FINISH;

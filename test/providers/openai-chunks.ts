@@ -2,7 +2,7 @@ import { openaiAdapter } from '../support/provider-call.ts';
 
 const adapter = openaiAdapter();
 
-/** Parts of chunks, given as objects or as raw data. */
+/** Returns the parts of chunks, which are given as objects or as raw data. */
 export function read(...chunks: (object | string)[]) {
   const reader = adapter.stream();
   return chunks.flatMap((chunk) =>

@@ -7,7 +7,7 @@ const adapter = openaiAdapter();
 
 describe('a call that a server sends as `tool_calls` and as the older `function_call`', () => {
   const fn = (name: string | undefined, text: string) => ({ ...(name && { name }), arguments: text });
-  /** Pieces of a call; each piece of the older form is longer or shorter than the piece beside it. */
+  /** Pieces of a call. Each piece of the older form is longer or shorter than the corresponding piece of the newer form. */
   const pieces = fc.array(fc.tuple(fc.string({ maxLength: 5 }), fc.string({ maxLength: 5 }), fc.boolean()));
   const whole = (function_call?: object) => {
     const tool_calls = [{ id: 'a', type: 'function', function: fn('f', '{"city":"Oslo"}') }];
@@ -15,11 +15,11 @@ describe('a call that a server sends as `tool_calls` and as the older `function_
     return JSON.stringify({ id: 'x', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] });
   };
 
-  test('is one call in a reply', () => {
+  test('is one call in an unstreamed answer', () => {
     expect(adapter.reply(whole(fn('f', '{"city":"Oslo"}')))).toEqual(adapter.reply(whole()));
   });
 
-  test('is one call in a stream, in whatever pieces the two come', () => {
+  test('is one call in a stream, in whatever pieces the two forms arrive', () => {
     fc.assert(
       fc.property(pieces, fc.boolean(), (texts, isWhole) => {
         const open = (older: boolean) =>
@@ -40,9 +40,9 @@ describe('a call that a server sends as `tool_calls` and as the older `function_
     );
   });
 
-  test('is one call in a stream that begins with the older field, however the pieces of the two alternate', () => {
+  test('is one call in a stream that begins with the older field, however the pieces of the two forms alternate', () => {
     const text = '{"city":"Oslo"}';
-    /** One field in pieces, cut at these places. */
+    /** Returns one field in pieces, cut at these positions. */
     const inPieces = (cuts: readonly number[], of: (name: string | undefined, piece: string) => object) => {
       const ends = [...new Set([...cuts, text.length])].sort((a, b) => a - b);
       return ends.map((end, at) => of(at === 0 ? 'f' : undefined, text.slice(ends[at - 1] ?? 0, end)));
@@ -69,7 +69,7 @@ describe('a call that a server sends as `tool_calls` and as the older `function_
     );
   });
 
-  test('that comes first in the older field does not hide the calls after it', () => {
+  test('that arrives first in the older field does not hide the calls after it', () => {
     const second = { index: 1, id: 'b', function: fn('f', '{"n":2}') };
     const parts = read(
       delta({ function_call: fn('f', '{"n":1}') }),
@@ -78,7 +78,7 @@ describe('a call that a server sends as `tool_calls` and as the older `function_
     expect(parts).toEqual([callPart(0, 'call_0_0', 'f', '{"n":1}'), callPart(1, 'b', 'f', '{"n":2}')]);
   });
 
-  test('is read from the older field where a choice has no `tool_calls`, next to a choice that has', () => {
+  test('is read from the older field if a choice has no `tool_calls`, even if another choice has them', () => {
     const older = (choice: number) => ({ index: choice, delta: { function_call: fn('f', '{}') } });
     const newer = {
       index: 0,

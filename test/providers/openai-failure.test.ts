@@ -68,7 +68,7 @@ describe('a status outside 2xx', () => {
     expect(failure(404, error({ message, param: 'tools[0].model' })).unknownModel).toBeUndefined();
   });
 
-  test('of a single request above the minute’s limit does not block other requests', () => {
+  test('for a single request above the limit per minute does not block other requests', () => {
     const message =
       'Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 46530.';
     const fields = { type: 'tokens', code: 'rate_limit_exceeded' };
@@ -87,7 +87,7 @@ describe('a status outside 2xx', () => {
     ['<html><body>502</body></html>', 'status 500'],
     ['', 'status 500'],
     ['null', 'null'],
-  ])('is explained wherever the upstream explains it: %j', (body, message) => {
+  ])('has the explanation from wherever the upstream puts it: %j', (body, message) => {
     expect(failure(500, body).message).toBe(message);
   });
 

@@ -10,7 +10,7 @@ import { streamed } from '../support/wire-request.ts';
 const FOLDER = join(import.meta.dir, 'fixtures');
 const adapter = openaiAdapter();
 
-/** The parts of a provider's body, unstreamed or streamed. */
+/** Returns the parts of a provider's body, unstreamed or streamed. */
 function partsIn(path: string): StreamPart[] {
   const body = readFileSync(join(FOLDER, path), 'utf8');
   return joinParts(path.endsWith('.json') ? adapter.reply(body) : streamed(adapter, body));
@@ -18,7 +18,7 @@ function partsIn(path: string): StreamPart[] {
 
 const call = (id: string, args: string, index = 0, extra?: object) => toolCall(index, id, 'get_weather', args, extra);
 type Counts = Parameters<typeof used>;
-/** A short answer that was thought about, and a call. */
+/** A short answer with reasoning, and a call. */
 const reasoned = (...counts: Counts) => [thought('Two and two.'), text('4'), finish('stop'), used(...counts)];
 const calledFor = (id: string, args: string, ...counts: Counts) => [
   ...[thought('Oslo, then.'), call(id, args), finish('tool_calls'), used(...counts)],

@@ -5,7 +5,7 @@ import type { ModelRequest } from '../../src/core/model-request.ts';
 import { readChatRequest } from '../../src/dialects/openai-chat/reader.ts';
 import { chatRequest } from '../support/model-request.ts';
 
-/** The neutral form of a request, as if it had come in another dialect. */
+/** Returns the neutral form of a request, as if it had arrived in another dialect. */
 function foreign({
   operation,
   model,
@@ -28,11 +28,11 @@ function foreign({
   return self;
 }
 
-/** A conversation without places, which differ by dialect. */
+/** Returns a conversation without its paths, which differ by dialect. */
 const withoutPlaces = (conversation: Conversation): unknown =>
   JSON.parse(JSON.stringify(conversation, (name, value) => (name === 'at' || name === 'valueAt' ? undefined : value)));
 
-test('a request of another dialect is translated, and one of this dialect goes out as it came', () => {
+test('a request of another dialect is translated, and a request of this dialect is passed on unchanged', () => {
   const request = chatRequest({
     messages: [
       { role: 'developer', content: 'Be brief.' },

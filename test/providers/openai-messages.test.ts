@@ -16,7 +16,7 @@ const plainMessages = [
 ];
 const plainTools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }];
 
-test('messages and tools that need no translation go as they are, without a copy', () => {
+test('messages and tools that need no translation are sent unchanged, without a copy', () => {
   const dropped: string[] = [];
   expect(messagesFor(plainMessages, { settings: PLAIN, reasons: true, dropped })).toBe(plainMessages);
   expect(toolsFor(plainTools, PLAIN, dropped)).toBe(plainTools);
@@ -63,7 +63,7 @@ const settings: fc.Arbitrary<Partial<DialectSettings>> = fc.record({
   leave_out: fc.constantFrom([], ['name']),
 });
 
-test('a translation changes nothing of the original, and a translation of its result changes no more', () => {
+test('a translation does not change the original, and translating its result changes nothing more', () => {
   const law = 'the translation of messages never changes the original';
   fc.assert(
     fc.property(fc.array(message), fc.array(tool), settings, (messages, tools, own) => {
@@ -81,7 +81,7 @@ test('a translation changes nothing of the original, and a translation of its re
   );
 });
 
-test('an answer of which nothing is left is left out: servers refuse one without content', () => {
+test('an answer with no content left is left out, because servers reject it', () => {
   const asked = { role: 'user', content: 'Go on.', cache_control: { type: 'ephemeral' } };
   const thought = { role: 'assistant', content: null, refusal: null, reasoning_details: [{ text: 'Hm.' }] };
   const called = { ...plainMessages[2], reasoning_content: 'Hm.' };
@@ -90,7 +90,7 @@ test('an answer of which nothing is left is left out: servers refuse one without
     plainMessages[2]!,
     { role: 'user', content: 'Go on.' },
   ]);
-  // Paths are those of the caller's messages.
+  // The paths refer to the caller's messages.
   expect(dropped).toEqual(['messages[2].cache_control']);
   const reader: DialectSettings = { ...PLAIN, reasoning_history: 'reasoning_details' };
   const { refusal: _, ...kept } = thought;
@@ -98,7 +98,7 @@ test('an answer of which nothing is left is left out: servers refuse one without
 });
 
 test.each(['reasoning_content', 'reasoning', 'demanded'] as const)(
-  'readable reasoning alone is no message, also for a server that takes it (%s)',
+  'readable reasoning alone is not sent as a message, even to a server that accepts reasoning (%s)',
   (reasoning_history) => {
     const thought = { role: 'assistant', content: null, reasoning_content: 'Hm.' };
     const said = { ...thought, content: 'So.' };

@@ -14,7 +14,7 @@ const sent = (upstream: string, request: Partial<ChatRequest>, capabilities: Cap
 const tools = [{ type: 'function' as const, function: { name: 'f' } }];
 
 describe('a model of OpenAI’s', () => {
-  test('that reasons is capped in the newer field, and drops sampling hints', () => {
+  test('that reasons is capped in the newer field, and loses sampling hints', () => {
     const { path, body, dropped } = sent('gpt-6.1-sol', {
       temperature: 0.2,
       top_p: 0.9,
@@ -39,7 +39,7 @@ describe('a model of OpenAI’s', () => {
     ['gpt-5', []],
     ['o4-mini', ['single_tool_calls']],
     ['a-deployment', []],
-  ])('named %s lacks what reasoning models refuse', (upstream, more) => {
+  ])('named %s lacks the features that reasoning models reject', (upstream, more) => {
     const traits = providerCall({}, { model: { capabilities: ['reasoning'] } }).model;
     expect(adapter.lacks?.(traits, upstream).toSorted()).toEqual(
       ['stop', 'penalties', 'logit_bias', 'logprobs', ...more].toSorted() as Capability[],
@@ -62,10 +62,10 @@ describe('a model of OpenAI’s', () => {
     ['gpt-6.1-sol', 'default', 'default', 'default'],
     ['a-deployment', 'max', 'max', null],
   ])(
-    'named %s is asked for the effort %s as %s, and beside tools as well as it goes',
+    'named %s gets the effort %s as %s, and with tools the nearest possible one',
     (upstream, asked, effort, beside) => {
       const alone = sent(upstream, { reasoning_effort: asked });
-      // Reported by models that cannot stop reasoning.
+      // The change is reported for models that cannot stop reasoning.
       const told = asked === 'none' && effort !== 'none' ? ['reasoning_effort'] : [];
       expect([alone.path, alone.body.reasoning_effort, alone.dropped]).toEqual(['/chat/completions', effort, told]);
       const { path, body, dropped } = sent(upstream, { reasoning_effort: asked, tools });
@@ -78,7 +78,7 @@ describe('a model of OpenAI’s', () => {
     },
   );
 
-  test('that must not reason with tools uses chat completions', () => {
+  test('that cannot reason with tools uses chat completions', () => {
     const { path, body, dropped } = sent('gpt-5.6-terra', { tools, reasoning_effort: 'none' });
     expect([path, body.reasoning_effort, dropped]).toEqual(['/chat/completions', 'none', []]);
   });

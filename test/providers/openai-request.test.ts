@@ -8,7 +8,7 @@ const build = (call: ProviderCall, settings: Partial<DialectSettings> = {}) =>
   wireRequest(openaiAdapter(settings), call);
 
 describe('the request', () => {
-  test('carries every OpenAI field that the caller set, and the upstream model name', () => {
+  test('contains every OpenAI field that the caller set, and the upstream model name', () => {
     const fields = {
       temperature: 0.5,
       top_p: 0.9,
@@ -39,7 +39,7 @@ describe('the request', () => {
     });
   });
 
-  test('carries earlier answers without nulls and reasoning, which strict servers refuse', () => {
+  test('contains earlier answers without nulls and reasoning, which strict servers reject', () => {
     const calls = [{ id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{}' } }];
     const answer = {
       role: 'assistant' as const,
@@ -55,7 +55,7 @@ describe('the request', () => {
     expect(kept.body.messages).toEqual([{ ...bare, reasoning_content: 'Hm' }]);
   });
 
-  test('carries no empty lists, and no tool fields without tools', () => {
+  test('contains no empty lists, and no tool fields without tools', () => {
     const { body, dropped } = build(
       providerCall({ tools: [], tool_choice: 'auto', parallel_tool_calls: false, stop: [] }),
     );
@@ -63,7 +63,7 @@ describe('the request', () => {
     expect(dropped).toEqual([]);
   });
 
-  test('never carries Signalbox’s own fields, metadata or unlisted unknown fields', () => {
+  test('never contains Signalbox’s own fields, metadata or unlisted unknown fields', () => {
     const own = {
       route_strategy: { cost_weight: 1 },
       constraints: {},
@@ -91,7 +91,7 @@ describe('the request', () => {
     expect(body).not.toHaveProperty('max_tokens');
   });
 
-  test('drops sampling controls that the model refuses, and reports them', () => {
+  test('drops sampling controls that the model rejects, and reports them', () => {
     const call = providerCall({ temperature: 1, top_p: 0.5, seed: 1 }, { model: { acceptsTemperature: false } });
     const { body, dropped } = build(call);
     expect(dropped.toSorted()).toEqual(['temperature', 'top_p']);
@@ -99,7 +99,7 @@ describe('the request', () => {
     expect(body.seed).toBe(1);
   });
 
-  test('carries a reasoning effort to models that reason, and drops it for others', () => {
+  test('contains a reasoning effort for models that reason, and drops it for others', () => {
     const request = { reasoning_effort: 'low' };
     expect(build(providerCall(request)).dropped).toEqual(['reasoning_effort']);
     const reasons = build(providerCall(request, { model: { capabilities: ['reasoning'] } }));
@@ -107,20 +107,20 @@ describe('the request', () => {
     expect(reasons.body.reasoning_effort).toBe('low');
   });
 
-  test('requests usage on every stream, besides the caller’s options', () => {
+  test('requests usage on every stream, in addition to the caller’s options', () => {
     const stream_options = { include_usage: false, include_obfuscation: false };
     const { body } = build(providerCall({ stream_options }));
     expect(body.stream_options).toEqual({ include_usage: true, include_obfuscation: false });
   });
 
-  test('sends a developer’s message as the system’s, unless the provider has developers', () => {
+  test('sends a developer message as a system message, unless the provider supports developer messages', () => {
     const call = providerCall({ messages: [{ role: 'developer', content: 'Be kind.' }] });
     expect(build(call).body.messages).toEqual([{ role: 'system', content: 'Be kind.' }]);
     const own = build(call, { developer_role: 'developer' });
     expect(own.body.messages).toEqual([{ role: 'developer', content: 'Be kind.' }]);
   });
 
-  test('sends an empty text for the missing content of an answer with calls, unless the provider takes null', () => {
+  test('sends an empty text for the missing content of an answer with calls, unless the provider accepts null', () => {
     const tool_calls = [{ id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{}' } }];
     for (const content of [{ content: null }, {}]) {
       const call = providerCall({ messages: [{ role: 'assistant', ...content, tool_calls }] });

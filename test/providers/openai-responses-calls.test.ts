@@ -13,7 +13,7 @@ function madeOf(request: Partial<ChatRequest>): object {
 }
 const bodyOf = (request: Partial<ChatRequest>) => JSON.parse(Object(madeOf(request)).body);
 
-/** Each call's ID and its result. */
+/** Returns each call's ID and its result. */
 function pairs(...messages: ChatMessage[]): unknown[] {
   const items: Record<string, unknown>[] = bodyOf({ messages }).input;
   const ofCalls = items.filter(({ type }) => type === 'function_call').map(({ call_id }) => call_id);
@@ -24,7 +24,7 @@ function pairs(...messages: ChatMessage[]): unknown[] {
 }
 
 describe('calls of other servers', () => {
-  test('stay distinct from generated IDs', () => {
+  test('keep IDs that differ from generated IDs', () => {
     const messages = [calls('a'), result('a', '1'), calls('a'), result('a', '2'), calls('a_2'), result('a_2', '3')];
     const ids = pairs(...messages).map((pair) => Object(pair)[0]);
     expect(new Set(ids).size).toBe(3);
@@ -60,12 +60,12 @@ test.each<[string, Partial<ChatRequest>]>([
   ['tools[0].function.parameters', tool({ parameters: { type: 'string' } } as object)],
   ['tools[0].function.parameters', tool({ strict: true } as object)],
   ['response_format.json_schema.schema', { response_format: { type: 'json_schema', json_schema: { name: 'x' } } }],
-])('what cannot be said is told by its field: %s', (field, request) => {
+])('a request that cannot be translated is refused with its field: %s', (field, request) => {
   expect(madeOf(request)).toEqual({ kind: 'rejected', message: expect.stringMatching(/./) });
   expect(Object(madeOf(request)).message.split(' ')[0]).toBe(field);
 });
 
-test('parameters without a type are those of an object', () => {
+test('parameters without a type are treated as an object', () => {
   const parameters = { properties: { a: { type: 'string' } } };
   expect(bodyOf(tool({ parameters } as object)).tools[0].parameters).toEqual({ ...parameters, type: 'object' });
 });

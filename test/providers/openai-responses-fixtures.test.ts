@@ -11,7 +11,7 @@ import { openaiOf } from './fixtures/openai-responses/adapter.ts';
 const FOLDER = join(import.meta.dir, 'fixtures/openai-responses');
 const adapter = openaiOf();
 
-/** The parts of a body, unstreamed or streamed. */
+/** Returns the parts of a body, unstreamed or streamed. */
 function partsIn(name: string, reading = adapter): StreamPart[] {
   const body = readFileSync(join(FOLDER, name), 'utf8');
   return joinParts(name.endsWith('.json') ? reading.reply(body) : streamed(reading, body));
@@ -133,7 +133,7 @@ describe('a response that failed', () => {
     }
   });
 
-  test.each(['cancelled', 'in_progress', 'queued', undefined])('or stayed %s gives no answer', (status) => {
+  test.each(['cancelled', 'in_progress', 'queued', undefined])('or stayed %s is not an answer', (status) => {
     const parts = adapter.reply(JSON.stringify({ object: 'response', status, output: [] }));
     expect(parts).toMatchObject([{ type: 'failure', failure: { kind: 'cut' } }]);
   });

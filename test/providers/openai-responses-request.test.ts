@@ -32,7 +32,7 @@ const build = (request: Partial<ChatRequest>, rest?: Rest, adapter = openaiOf())
 const inputOf = (messages: ChatMessage[], adapter = openaiOf()) => build({ messages }, {}, adapter).body.input;
 
 describe('a request with tools', () => {
-  test('goes to the Responses API without storage', () => {
+  test('is sent to the Responses API without storage', () => {
     const { path, headers, body, dropped } = build({});
     expect({ path, headers, dropped }).toEqual({ path: '/responses', headers: {}, dropped: [] });
     expect(body).toEqual({
@@ -50,9 +50,9 @@ describe('a request with tools', () => {
     ['an effort', { reasoning_effort: 'high' }, { reasoning: { effort: 'high', summary: 'auto' } }],
     ['a choice of none', { tool_choice: 'none' }, { tool_choice: 'none' }],
     ['any choice', { tool_choice: 'auto' }, { tool_choice: 'auto' }],
-    ['a call that must be', { tool_choice: 'required' }, { tool_choice: 'required' }],
+    ['any forced call', { tool_choice: 'required' }, { tool_choice: 'required' }],
     [
-      'the call that must be',
+      'a forced call by name',
       { tool_choice: { type: 'function', function: { name: 'look' } } },
       { tool_choice: { type: 'function', name: 'look' } },
     ],
@@ -69,13 +69,13 @@ describe('a request with tools', () => {
       { text: { format: { type: 'json_schema', name: 's', description: 'D', schema: {}, strict: true } } },
     ],
     [
-      'a schema that is but a hint',
+      'a schema that is only a hint',
       { response_format: { type: 'json_schema', json_schema: { name: 's', schema: {} } } },
       { text: { format: { type: 'json_schema', name: 's', schema: {}, strict: false } } },
     ],
     ['a user', { user: 'u' }, { user: 'u' }],
-    ['nothing that says nothing', { n: 1, stop: [], logprobs: false, presence_penalty: 0, logit_bias: {} }, {}],
-    ['nothing that is for us', { metadata: { a: 'b' }, response_format: { type: 'text' } }, {}],
+    ['no fields with empty values', { n: 1, stop: [], logprobs: false, presence_penalty: 0, logit_bias: {} }, {}],
+    ['no fields for Signalbox', { metadata: { a: 'b' }, response_format: { type: 'text' } }, {}],
   ])('asks for %s', (_, asked, fields) => {
     const { body, dropped } = build(asked);
     expect(body).toEqual({ ...build({}).body, ...fields });
@@ -117,14 +117,14 @@ describe('a request with tools', () => {
     expect(build({ stream_options }).body).not.toHaveProperty('stream_options');
   });
 
-  test('drops the sampling controls that a model refuses, and reports them', () => {
+  test('drops the sampling controls that a model rejects, and reports them', () => {
     const asked = { temperature: 0.2, top_p: 0.9 };
     expect(build(asked)).toMatchObject({ dropped: ['temperature', 'top_p'] });
     expect(build(asked).body).not.toContainAnyKeys(['temperature', 'top_p']);
     expect(build(asked, { model: { acceptsTemperature: true } })).toMatchObject({ body: asked, dropped: [] });
   });
 
-  test('requests no summary where OpenAI refuses it', () => {
+  test('requests no summary if OpenAI rejects it', () => {
     const { body } = build({ reasoning_effort: 'low' }, {}, openaiOf({ reasoning_summaries: 'left_out' }));
     expect(body.reasoning).toEqual({ effort: 'low' });
   });
@@ -148,14 +148,14 @@ describe('a field that the Responses API lacks', () => {
     ['messages[1].content[0].input_audio', { messages: [{ role: 'user', content: 'Hear:' }, audio] }, 1_000],
   ];
 
-  test.each(BEYOND)('goes to chat completions without reasoning: %s', (_, asked, outputCap) => {
+  test.each(BEYOND)('is sent to chat completions without reasoning: %s', (_, asked, outputCap) => {
     const { path, body, dropped } = build({ ...asked, reasoning_effort: 'high' }, { outputCap });
     expect([path, body.reasoning_effort, body.max_completion_tokens]).toEqual(['/chat/completions', 'none', outputCap]);
     expect(dropped).toEqual(['reasoning_effort']);
     expect(build(asked, { outputCap }).dropped).toEqual([]);
   });
 
-  test.each(BEYOND)('is refused where chat completions accept no tools: %s', (field, asked, outputCap) => {
+  test.each(BEYOND)('is refused if chat completions accept no tools: %s', (field, asked, outputCap) => {
     const failure = openaiOf().request(callOf(asked, { upstream: 'gpt-6-astra', outputCap }));
     expect(failure).toMatchObject({ kind: 'rejected' });
     expect('message' in failure && failure.message.startsWith(`${field} `)).toBe(true);
@@ -169,7 +169,7 @@ describe('a field that the Responses API lacks', () => {
 });
 
 describe('a conversation', () => {
-  test('keeps its order, with each role’s content', () => {
+  test('keeps its order, with the content of each role', () => {
     const messages: ChatMessage[] = [
       { role: 'system', content: 'Be kind.' },
       { role: 'user', content: 'Look.' },
@@ -247,7 +247,7 @@ describe('a conversation', () => {
     ).toEqual([callItem('function_look'), resultItem('function_look', 'seen')]);
   });
 
-  test('gives calls that share an ID their results in order, under unique IDs', () => {
+  test('gives calls that share an ID their results in order, with unique IDs', () => {
     const messages: ChatMessage[] = [
       { role: 'assistant', content: null, tool_calls: [made('x_2', '0'), made('x', '1'), made('x', '2')] },
       { role: 'tool', tool_call_id: 'x_2', content: 'none' },
@@ -309,7 +309,7 @@ describe('earlier reasoning', () => {
     return { role: 'assistant', ...message };
   };
 
-  /** The items of an answer and the required results of its calls. */
+  /** Returns the items of an answer and the required results of its calls. */
   const itemsOf = (message: ChatMessage, adapter = openaiOf()) => {
     const results = (message.tool_calls ?? []).map(({ id }) => ({
       role: 'tool' as const,
@@ -350,7 +350,7 @@ describe('earlier reasoning', () => {
     expect(itemsOf(answer(details, { tool_calls: undefined }))).toEqual([]);
   });
 
-  test('is omitted if it is another service’s or empty', () => {
+  test('is omitted if it belongs to another service or is empty', () => {
     const strange = [
       { ...encrypted('d', 0, 'rs_1'), format: 'azure-openai-responses-v1' },
       { type: 'reasoning.text', text: 'Hm', signature: 's', format: 'anthropic-claude-v1', index: 0 },

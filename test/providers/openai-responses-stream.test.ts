@@ -45,13 +45,13 @@ const anyItem: fc.Arbitrary<Item> = fc.oneof(
 
 interface Answer {
   readonly output: readonly Item[];
-  /** Characters per piece of each text. */
+  /** The number of characters per piece of each text. */
   readonly pace: number;
-  /** Texts are streamed, not only within their items. */
+  /** Whether texts are streamed, not only contained in their items. */
   readonly inPieces: boolean;
-  /** Events have names, not only types. */
+  /** Whether events have names, not only types. */
   readonly named: boolean;
-  /** Where the bytes are split. */
+  /** The positions at which the bytes are split. */
   readonly cuts: readonly number[];
 }
 
@@ -100,7 +100,7 @@ function read(frames: readonly Frame[]): StreamPart[] {
   return joinParts(frames.flatMap((frame) => reader.read(frame)));
 }
 
-/** The same bytes, split arbitrarily. */
+/** Returns the same bytes, split at these positions. */
 function cut(frames: readonly Frame[], places: readonly number[]): Frame[] {
   const lines = frames.map(({ event, data }) => `${event === '' ? '' : `event: ${event}\n`}data: ${data}\n\n`).join('');
   const bytes = new TextEncoder().encode(lines);
@@ -112,7 +112,7 @@ function cut(frames: readonly Frame[], places: readonly number[]): Frame[] {
 }
 
 describe('a stream of the Responses API', () => {
-  test('gives the same as the unstreamed answer, however it is split', () => {
+  test('has the same parts as the unstreamed answer, however it is split', () => {
     fc.assert(
       fc.property(anyAnswer, (answer) => {
         const frames = framesOf(answer);
@@ -139,7 +139,7 @@ describe('a stream of the Responses API', () => {
     );
   });
 
-  test('may contain anything without an exception', () => {
+  test('may contain anything without causing an exception', () => {
     const name = fc.constantFrom(
       ...['created', 'output_item.added', 'output_item.done', 'output_text.delta', 'refusal.delta', 'completed'],
       ...['reasoning_summary_text.delta', 'function_call_arguments.delta', 'incomplete', 'failed', 'unheard.of'],
@@ -164,7 +164,7 @@ describe('a stream of the Responses API', () => {
     expect(parts.at(-1)).toMatchObject({ type: 'finish' });
   });
 
-  test('is distinguished from one of chat completions whose text mentions such events', () => {
+  test('is distinguished from a stream of chat completions whose text mentions such events', () => {
     const data = JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hi', of: { type: 'error' } } }] });
     expect(read([{ event: '', data }])).toEqual([{ type: 'text', choice: 0, text: 'Hi' }]);
     const error = JSON.stringify({ error: { type: 'error', message: 'Gone.' } });
@@ -209,7 +209,7 @@ describe('an answer of the Responses API', () => {
     }
   });
 
-  test('that breaks off is a cut failure', async () => {
+  test('that breaks off is a failure of the kind cut', async () => {
     for (const behaviour of [{ cutAfter: 5 }, { endAfter: 5 }]) {
       upstream.next({ text: 'Rain, later sun.', ...behaviour });
       const parts = await ask();
@@ -225,7 +225,7 @@ describe('an answer of the Responses API', () => {
     expect(failureIn(parts)).toMatchObject({ kind: 'timeout' });
   });
 
-  test('that fails within its stream reports why', async () => {
+  test('that fails within its stream reports the reason', async () => {
     upstream.next({ raw: [event({ code: 'rate_limit_exceeded', message: 'Slow down.', param: null })] });
     expect(failureIn(await ask())).toMatchObject({ kind: 'rate_limited', message: 'Slow down.' });
     upstream.next({ raw: [event({ error: { type: 'server_error', code: null, message: 'Gone.' } })] });

@@ -9,12 +9,12 @@ import { callerMessage } from '../support/caller-message.ts';
 import { openaiAdapter, providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 
-/** The caller's message of an answer. */
+/** Returns the message that the caller receives for an answer. */
 function messageOf(body: string): ChatMessage {
   return callerMessage(openaiAdapter().reply(body));
 }
 
-/** The same message in the next request. */
+/** Returns the same message in the next request. */
 function sentBack(message: ChatMessage, preset = 'openrouter'): Record<string, unknown> {
   const call = providerCall({ messages: [message] }, { model: { capabilities: ['reasoning'] } });
   const { body } = wireRequest(openaiAdapter(presets[preset]?.settings), call);
@@ -25,21 +25,21 @@ const reply = (message: object) =>
   JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }], usage: null });
 
 describe('opaque state of the model', () => {
-  test('goes back unchanged: encrypted reasoning of OpenRouter', () => {
+  test('is sent back unchanged: encrypted reasoning of OpenRouter', () => {
     const path = join(import.meta.dir, 'fixtures/openai-compatible/openrouter-encrypted.json');
     const body = readFileSync(path, 'utf8');
     const { reasoning_details: details } = JSON.parse(body).choices[0].message;
     expect(sentBack(messageOf(body)).reasoning_details).toEqual(details);
   });
 
-  test('goes back unchanged: signatures of messages and calls', () => {
+  test('is sent back unchanged: signatures of messages and calls', () => {
     const path = join(import.meta.dir, 'fixtures/openai-compatible/google-compatible-call.json');
     const body = readFileSync(path, 'utf8');
     const { extra_content, tool_calls } = JSON.parse(body).choices[0].message;
     expect(sentBack(messageOf(body), 'vllm')).toMatchObject({ extra_content, tool_calls });
   });
 
-  test('goes back unchanged, for arbitrary values', () => {
+  test('is sent back unchanged, for arbitrary values', () => {
     const entry = fc.dictionary(fc.string(), fc.jsonValue());
     fc.assert(
       fc.property(fc.array(entry, { minLength: 1, maxLength: 4 }), (details) => {
@@ -51,7 +51,7 @@ describe('opaque state of the model', () => {
     );
   });
 
-  test('with later pieces of a call, or before its name, belongs to the call', () => {
+  test('that arrives with later pieces of a call, or before its name, belongs to the call', () => {
     const extra_content = { google: { thought_signature: 's' } };
     const one = (call: object) => ({
       event: '',

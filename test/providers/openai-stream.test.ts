@@ -6,7 +6,7 @@ import { callPart, calls, delta, read } from './openai-chunks.ts';
 const adapter = openaiAdapter();
 
 describe('a chunk', () => {
-  test('gives text, reasoning under either name, and refusal, without empty parts', () => {
+  test('returns text, reasoning under either name, and refusals, without empty parts', () => {
     expect(
       read(
         delta({ role: 'assistant', content: '', refusal: null }),
@@ -25,7 +25,7 @@ describe('a chunk', () => {
     ]);
   });
 
-  test('gives content that is a list of text and thinking', () => {
+  test('returns content that is a list of text and thinking', () => {
     const content = [
       { type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] },
       { type: 'text', text: 'Hi' },
@@ -36,7 +36,7 @@ describe('a chunk', () => {
     ]);
   });
 
-  test('gives log probabilities unchanged', () => {
+  test('returns token probabilities unchanged', () => {
     const content = [{ token: 'Hi', logprob: -0.1, bytes: null, top_logprobs: [] }];
     const chunk = { choices: [{ index: 1, delta: { content: 'Hi' }, logprobs: { content, refusal: null } }] };
     expect(read(chunk)).toEqual([
@@ -53,7 +53,7 @@ describe('a chunk', () => {
     ['function_call', 'tool_calls'],
     ['content_filter', 'content_filter'],
     ['eos_token', 'stop'],
-  ])('with finish reason %s means %s, and keeps the raw one', (raw, reason) => {
+  ])('with finish reason %s means %s, and the original reason is kept', (raw, reason) => {
     expect(read(delta({}, raw))).toEqual([{ type: 'finish', choice: 0, reason: reason as 'stop', raw }]);
   });
 
@@ -61,7 +61,7 @@ describe('a chunk', () => {
     expect(read(delta({}, ''), delta({}, null), delta({}, undefined), delta({}, 7))).toEqual([]);
   });
 
-  test('that is empty, a ping or after [DONE] gives nothing', () => {
+  test('that is empty, a ping or after [DONE] returns nothing', () => {
     expect(
       read('', { type: 'ping' }, { choices: [] }, { choices: [null, 1] }, '[DONE]', delta({ content: 'x' })),
     ).toEqual([]);
@@ -117,7 +117,7 @@ describe('usage', () => {
     });
   });
 
-  test('adds reasoning that the upstream’s total shows outside the completion', () => {
+  test('includes reasoning that the upstream’s total shows to be outside the completion', () => {
     const usage = {
       prompt_tokens: 10,
       completion_tokens: 5,
@@ -128,7 +128,7 @@ describe('usage', () => {
   });
 
   test.each([[null], [{}], [{ prompt_tokens: '3', completion_tokens: 2 }], [[1]]])(
-    'without counts is none: %j',
+    'without counts is ignored: %j',
     (usage) => {
       expect(read({ choices: [], usage })).toEqual([]);
     },
@@ -167,17 +167,17 @@ describe('tool calls', () => {
     ]);
   });
 
-  test('all at index 0 with different IDs are separate', () => {
+  test('that all have index 0 with different IDs are separate', () => {
     const one = (id: string) => calls({ index: 0, id, function: { name: 'f', arguments: '{}' } });
     expect(read(one('a'), one('b')).map((part) => 'index' in part && part.index)).toEqual([0, 1]);
   });
 
-  test('that repeat ID and name on each delta are one', () => {
+  test('that repeat ID and name in each delta are one call', () => {
     const one = (args: string) => calls({ index: 0, id: 'a', function: { name: 'f', arguments: args } });
     expect(read(one('{'), one('}'))).toEqual([callPart(0, 'a', 'f', '{'), callPart(0, undefined, undefined, '}')]);
   });
 
-  test('are held until their name is known; one that never gets a name is a failure', () => {
+  test('are held until their name is known; a call that never gets a name is a failure', () => {
     const early = calls({ index: 0, id: 'a', function: { arguments: '{' } });
     expect(read(early, calls({ index: 0, function: { name: 'f', arguments: '}' } }))).toEqual([
       callPart(0, 'a', 'f', '{}'),
@@ -185,12 +185,12 @@ describe('tool calls', () => {
     expect(read(early, delta({}, 'tool_calls'))).toMatchObject([{ type: 'failure', failure: { kind: 'malformed' } }]);
   });
 
-  test('without an ID get one of their answer, so that no later turn repeats it', () => {
+  test('without an ID get one made from their answer’s ID, so that no later turn repeats it', () => {
     const first = { ...calls({ function: { name: 'f', arguments: '{}' } }), id: 'chatcmpl-1' };
     expect(read(first)).toEqual([callPart(0, 'call_2tnbiizjq_0_0', 'f', '{}')]);
   });
 
-  test('of the older form, and with arguments as an object, are read alike', () => {
+  test('of the older form, and with arguments as an object, are read in the same way', () => {
     expect(
       read(delta({ function_call: { name: 'f', arguments: '{' } }), delta({ function_call: { arguments: '}' } })),
     ).toEqual([callPart(0, 'call_0_0', 'f', '{'), callPart(0, undefined, undefined, '}')]);
@@ -201,7 +201,7 @@ describe('tool calls', () => {
 });
 
 describe('an unstreamed reply', () => {
-  test('gives the parts that its stream would give', () => {
+  test('returns the same parts as its stream', () => {
     const tool_calls = [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }];
     const body = {
       id: 'chatcmpl-1',
@@ -235,13 +235,13 @@ describe('an unstreamed reply', () => {
   });
 });
 
-test('a text under two names at once is given once', () => {
+test('a text that has two names at once is returned once', () => {
   expect(read(delta({ reasoning_content: 'Hm', reasoning: 'Hm' }))).toEqual([
     { type: 'reasoning', choice: 0, text: 'Hm' },
   ]);
 });
 
-test('probabilities of a refusal alone are given', () => {
+test('probabilities of a refusal alone are returned', () => {
   const refusal = [{ token: 'No', logprob: -0.1 }];
   expect(read({ choices: [{ index: 0, delta: {}, logprobs: { content: null, refusal } }] })).toEqual([
     { type: 'logprobs', choice: 0, content: [], refusal },
@@ -260,7 +260,7 @@ test('a late name without index and ID belongs to the call without a name', () =
   ).toEqual([callPart(0, 'a', 'f', '{}')]);
 });
 
-test('the usage of a failed unstreamed answer precedes the failure: it is billed', () => {
+test('the usage of a failed unstreamed answer comes before the failure, because it is billed', () => {
   const usage = { prompt_tokens: 3, completion_tokens: 2 };
   const choice = { index: 0, message: { content: 'Hi' }, finish_reason: 'error' };
   const kinds = (reply: object) => adapter.reply(JSON.stringify(reply)).map(({ type }) => type);
@@ -276,7 +276,7 @@ test('a choice may have at most 512 tool calls', () => {
   expect(kinds(520)).toEqual([...Array(512).fill('tool-call'), 'failure']);
 });
 
-test('cached tokens have the usual name where both are present', () => {
+test('cached tokens are read from the usual name if both names are present', () => {
   const usage = { prompt_tokens: 9, completion_tokens: 2, prompt_cache_hit_tokens: 4 };
   expect(read({ usage })).toMatchObject([{ usage: { cachedInputTokens: 4 } }]);
   expect(read({ usage: { ...usage, prompt_tokens_details: { cached_tokens: 3 } } })).toMatchObject([
@@ -290,7 +290,7 @@ test('a finish reason that reports a break is a failure', () => {
   }
 });
 
-test('where every call has the index 0, a delta without an ID continues the last call', () => {
+test('if every call has the index 0, a delta without an ID continues the last call', () => {
   const begun = (id: string) => calls({ index: 0, id, function: { name: 'f', arguments: '' } });
   expect(read(begun('a'), begun('b'), calls({ index: 0, function: { arguments: '{}' } }))).toEqual([
     callPart(0, 'a', 'f', ''),

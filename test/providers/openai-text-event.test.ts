@@ -8,7 +8,7 @@ interface FrameReader {
   read(frame: Frame): readonly StreamPart[];
 }
 
-/** Texts that repeat what stands around them, and ones that JSON escapes. */
+/** Texts that repeat the characters around them, and texts that JSON escapes. */
 const text = fc.oneof(
   fc.constantFrom(
     '',
@@ -41,7 +41,7 @@ const data = fc.oneof(
 const event = fc.constantFrom('', '', '', 'message', 'error');
 const frames = fc.array(fc.record({ event, data }), { maxLength: 30 });
 
-/** What each event says alone: a new reader knows no other. */
+/** Returns the parts of an event alone, read by a new reader that knows no other event. */
 const alone = (frame: Frame): readonly StreamPart[] => new ChunkReader().read(frame);
 
 const isLaw = (make: () => FrameReader) =>
@@ -50,14 +50,14 @@ const isLaw = (make: () => FrameReader) =>
     for (const frame of all) expect(reader.read(frame)).toEqual(alone(frame));
   });
 
-test('an event of a stream gives the parts that it gives alone, whatever events came before it', () => {
+test('an event of a stream has the same parts as alone, whatever events came before it', () => {
   fc.assert(
     isLaw(() => new ChunkReader()),
     { numRuns: 1_000 },
   );
 });
 
-test('a reader that takes whatever stands at the place of the text breaks that law', () => {
+test('the test detects a reader that returns any text at the position of the text', () => {
   const mutant = (): FrameReader => {
     const [before, after] = body({ index: 0, delta: { content: '|' }, finish_reason: null }).split('|') as [
       string,
@@ -74,7 +74,7 @@ test('a reader that takes whatever stands at the place of the text breaks that l
   expect(() => fc.assert(isLaw(mutant), { numRuns: 1_000 })).toThrow();
 });
 
-test('an event behind a call is read whole: with a call its end may go without saying', () => {
+test('an event after a call is parsed completely, because a call changes how it may end', () => {
   const said = (finish: string) => body({ index: 0, message: { content: 'word' }, finish_reason: finish });
   const call = { index: 0, id: 'c', function: { name: 'look', arguments: '{}' } };
   const reader = new ChunkReader();

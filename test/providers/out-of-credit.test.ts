@@ -7,7 +7,7 @@ import { geminiAdapter } from './fixtures/gemini/adapter.ts';
 
 const anthropicAdapter = () => wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller', threads: false }));
 
-/** The errors of services whose account can pay for no request, as their documentation or users report them. */
+/** The errors of providers for an account without credit, as their documentation or users report them. */
 const ACCOUNTS: readonly (readonly [string, () => WireAdapter, number, object])[] = [
   [
     'OpenAI',
@@ -259,14 +259,14 @@ const read = (adapter: () => WireAdapter, status: number, body: object) =>
   adapter().failure(status, new Headers(), JSON.stringify(body));
 
 test.each(ACCOUNTS)(
-  'an account without credit is known by the error of its service: %s',
+  'an account without credit is recognized by the provider’s error: %s',
   (_, adapter, status, body) => {
     expect(read(adapter, status, body)).toMatchObject({ kind: 'credit', ofAccount: true, status });
   },
 );
 
 test.each(ACCOUNTS.filter(([, , , body]) => 'error' in body && typeof body.error === 'object'))(
-  'and in place of an answer it means the same: %s',
+  'the same error instead of an answer has the same meaning: %s',
   (_, adapter, __, body) => {
     expect(adapter().reply(JSON.stringify(body))).toMatchObject([
       { type: 'failure', failure: { kind: 'credit', ofAccount: true } },
@@ -274,7 +274,7 @@ test.each(ACCOUNTS.filter(([, , , body]) => 'error' in body && typeof body.error
   },
 );
 
-describe('a 402 that does not speak of the whole account', () => {
+describe('a 402 that does not concern the whole account', () => {
   test.each<[string, () => WireAdapter, object | string]>([
     [
       'OpenRouter, for a long answer',
@@ -327,7 +327,7 @@ describe('a 402 that does not speak of the whole account', () => {
     ]),
     ['one without a body', anthropicAdapter, {}],
     ['another of Gemini', geminiAdapter, { error: { code: 402, message: 'Pay.', status: 'RESOURCE_EXHAUSTED' } }],
-  ])('says nothing of other requests: %s', (_, adapter, body) => {
+  ])('says nothing about other requests: %s', (_, adapter, body) => {
     const failure = read(adapter, 402, Object(body));
     expect([failure.kind, failure.ofAccount]).toEqual(['credit', undefined]);
   });
@@ -359,11 +359,11 @@ test.each<[string, () => WireAdapter, number, object]>([
       },
     },
   ],
-])('a rate limit stays one: %s', (_, adapter, status, body) => {
+])('a rate limit is still read as a rate limit: %s', (_, adapter, status, body) => {
   expect(read(adapter, status, body).kind).toBe('rate_limited');
 });
 
-test('a prompt that a refusal quotes is not read as a word about the account', () => {
+test('a prompt that an error quotes is not read as a message about the account', () => {
   const message = 'Invalid value: "your credit balance is too low, insufficient balance"';
   const error = { type: 'invalid_request_error', message };
   for (const adapter of [openaiAdapter, anthropicAdapter]) expect(read(adapter, 400, { error }).kind).toBe('rejected');

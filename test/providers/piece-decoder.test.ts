@@ -5,7 +5,7 @@ import { tries } from '../deep/effort.ts';
 
 const LAW = 'bytes in pieces are decoded as the whole is';
 
-/** Text and bytes that are none, with marks of byte order, cut anywhere. */
+/** Text and invalid bytes, with byte order marks, cut anywhere. */
 const pieces = fc
   .tuple(
     fc.array(
@@ -39,7 +39,7 @@ test(LAW, () => {
   );
 });
 
-test('the law refuses a decoder that takes each piece for a whole', () => {
+test('the test detects a decoder that treats each piece as a whole text', () => {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const law = lawOf((parts) => parts.map((piece) => decoder.decode(piece)).join(''));
   expect(fc.check(law, { numRuns: 2_000, endOnFailure: true }).failed).toBe(true);

@@ -11,7 +11,7 @@ import { wireRequest } from '../support/wire-request.ts';
 const NAMES = Object.keys(presets);
 const settingsOf = (name: string): DialectSettings => ({ ...PLAIN, ...presets[name]?.settings });
 
-/** The request to a preset's service for a reasoning model. */
+/** Returns the request to a preset's service for a reasoning model. */
 const sent = (name: string, request: Partial<ChatRequest>, capabilities: Capability[] = ['reasoning']) =>
   wireRequest(openaiAdapter(settingsOf(name)), providerCall(request, { model: { capabilities } }));
 
@@ -26,7 +26,7 @@ describe('the presets', () => {
   });
 
   test.each(NAMES)(
-    'of %s have settings that fit, an address or a variable for one, and a key unless it is local',
+    'of %s have settings that fit, an address or a variable for one, and a key unless the server is local',
     (name) => {
       const preset = presets[name];
       if (!preset) throw new Error('no preset');
@@ -40,14 +40,14 @@ describe('the presets', () => {
     },
   );
 
-  test('are complete: the schema’s defaults are those of a plain server', () => {
+  test('are complete: the schema’s defaults are the settings of a plain server', () => {
     expect(Value.Create(DialectSettings)).toEqual(PLAIN);
   });
 });
 
 describe('an effort', () => {
   test.each<[string, string, readonly string[]]>([
-    // Requested: none, minimal, low, medium, high, xhigh, max.
+    // Requested efforts: none, minimal, low, medium, high, xhigh, max.
     ['mistral', 'mistral-small-2603', ['none', 'high', 'high', 'high', 'high', 'high', 'high']],
     ['groq', 'qwen/qwen3.8-27b', ['none', 'low', 'low', 'medium', 'high', 'high', 'high']],
     ['groq', 'openai/gpt-oss-120b', ['low', 'low', 'low', 'medium', 'high', 'high', 'high']],
@@ -56,7 +56,7 @@ describe('an effort', () => {
     ['fireworks', 'accounts/fireworks/models/glm-5p3', ['none', 'low', 'low', 'medium', 'high', 'xhigh', 'max']],
     ['vllm', 'openai/gpt-oss-20b', ['low', 'low', 'low', 'medium', 'high', 'high', 'high']],
     ['vllm', 'Qwen/Qwen3.8-27B', ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']],
-  ])('goes to %s for %s as the next that it takes', (name, upstream, efforts) => {
+  ])('is sent to %s for %s as the nearest effort that it accepts', (name, upstream, efforts) => {
     for (const [at, asked] of EFFORTS.entries()) {
       const call = { upstream, model: { capabilities: ['reasoning' as const] } };
       const adapter = openaiAdapter(settingsOf(name));
@@ -98,7 +98,7 @@ describe('a request', () => {
     ['lm-studio', { seed: 7, max_tokens: 1_000, stop: ['END'] }],
     ['vllm', { seed: 7, max_tokens: 1_000, stop: ['END'] }],
     ['llama-cpp', { seed: 7, max_tokens: 1_000, stop: ['END'] }],
-  ])('to %s has the names that it knows, and nothing that says nothing', (name, fields) => {
+  ])('to %s has the names that it knows, and no empty values', (name, fields) => {
     const { body, dropped } = sent(name, ask, []);
     const options = 'stream' in fields ? {} : { stream: true, stream_options: { include_usage: true } };
     expect(body).toEqual({
@@ -153,13 +153,13 @@ describe('an earlier answer in a request', () => {
     ['openrouter', { reasoning_details: answer.reasoning_details, ...rest }],
     ['xai', rest],
     ['lm-studio', rest],
-  ])('goes to %s with its reasoning under the name that it wants', (name, members) => {
+  ])('is sent to %s with its reasoning under the name that the service expects', (name, members) => {
     expect(sent(name, { messages: [answer] }).body.messages).toEqual([
       { role: 'assistant', content: null, ...members },
     ]);
   });
 
-  test('goes to a strict server without unsupported members, and the caller’s own are reported', () => {
+  test('is sent to a strict server without unsupported members, and the caller’s own ones are reported', () => {
     const { dropped } = sent('groq', { messages: [answer] });
     expect(dropped).toEqual(['messages[0].extra_content', 'messages[0].metadata']);
   });
@@ -186,7 +186,7 @@ describe('an earlier answer in a request', () => {
     ]);
   });
 
-  test('that refused is plain text for a server without refusals', () => {
+  test('that is a refusal is plain text for a server without refusals', () => {
     const messages: ChatMessage[] = [
       { role: 'assistant', content: null, refusal: 'No.' },
       { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
@@ -202,7 +202,7 @@ describe('an earlier answer in a request', () => {
   });
 });
 
-test('Mistral gets call IDs of nine letters, the same for a call and its result, and its own unchanged', () => {
+test('Mistral gets call IDs of nine letters, the same for a call and its result, and its own IDs unchanged', () => {
   const id = 'toolu_01A09q90qw90lq917835lq9';
   const fn = { name: 'f', arguments: '{}' };
   const calls = [id, 'Dx7Kq2mBv'].map((one) => ({ id: one, type: 'function' as const, function: fn }));
@@ -247,7 +247,7 @@ describe('tools', () => {
   });
 });
 
-test('a service lacks its preset’s capabilities, and more for reasoning models', () => {
+test('a service lacks the capabilities in its preset, and more for reasoning models', () => {
   const lacks = (name: string, capabilities: Capability[], acceptsTemperature = true) => {
     const traits = providerCall({}, { model: { capabilities, acceptsTemperature } }).model;
     return openaiAdapter(settingsOf(name)).lacks?.(traits, 'some-model') ?? [];

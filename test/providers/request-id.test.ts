@@ -18,7 +18,7 @@ describe('the provider’s request ID', () => {
     expect(idIn({ [header]: id })).toBe(id);
   });
 
-  test('is null without one', () => {
+  test('is null if the provider sends none', () => {
     expect(idIn({ 'content-type': 'text/plain' })).toBeNull();
   });
 
@@ -28,18 +28,18 @@ describe('the provider’s request ID', () => {
     ['empty', ''],
     ['our own key', KEY],
     ['with our own key in it', `req_${KEY}_1`],
-    ['with a piece of it at the end', `req_${KEY.slice(0, 8)}`],
-    ['what looks like a key', 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789'],
-  ])('is nothing that is %s', (_, id) => {
+    ['with a piece of the key at the end', `req_${KEY.slice(0, 8)}`],
+    ['text that looks like a key', 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789'],
+  ])('is never %s', (_, id) => {
     expect(idIn({ 'x-request-id': id })).toBeNull();
     expect(idIn({ 'x-request-id': id, 'request-id': 'req_2' })).toBe('req_2');
   });
 });
 
-/** A key that repeats itself, so that a piece of it may begin within another. */
+/** A key that repeats itself, so that a piece of it may begin within another piece. */
 const REPEATED = 'abababcababd';
 
-/** Whether a text holds the key, or ends with a piece of it that is long enough to be one. */
+/** Returns whether a text contains the key, or ends with a piece of it that is long enough. */
 function holdsKey(text: string): boolean {
   for (let length = 4; length < REPEATED.length; length++) if (text.endsWith(REPEATED.slice(0, length))) return true;
   return text.includes(REPEATED);
@@ -57,7 +57,7 @@ test('a key, or a piece of it at the end, is found wherever it begins', () => {
   );
 });
 
-test('a search that only tries the first place where the key could begin fails', () => {
+test('the test detects a search that only tries the first position where the key could begin', () => {
   const mutant = (text: string) => {
     const at = text.indexOf(REPEATED.slice(0, 4));
     return !text.includes(REPEATED) && (at < 0 || !REPEATED.startsWith(text.slice(at)));

@@ -27,7 +27,7 @@ const anthropic = (limit: string, remaining: string, reset: string) => ({
   [`anthropic-${limit}-reset`]: reset,
 });
 
-describe('without the header, the exhausted limit of a 429 gives the wait', () => {
+describe('without the header, the exhausted limit of a 429 determines the wait', () => {
   test.each<[Record<string, string>, number | undefined]>([
     [openai('requests', '0', '1s'), 1_000],
     [openai('tokens', '0', '6m0s'), 360_000],
@@ -52,7 +52,7 @@ describe('without the header, the exhausted limit of a 429 gives the wait', () =
     expect(retryAfterMs(new Headers(headers), NOW, 429)).toBe(ms as number);
   });
 
-  test('for another status it gives none', () => {
+  test('for another status there is no wait', () => {
     expect(retryAfterMs(new Headers(openai('requests', '0', '1s')), NOW, 500)).toBeUndefined();
   });
 });

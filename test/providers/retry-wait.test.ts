@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { failureIn, openaiAdapter, openTo, partsOf } from '../support/provider-call.ts';
 
-test('a wait that an adapter reads from a body is at most a day, as one from a header', async () => {
+test('a wait that an adapter reads from a body is at most a day, like a wait from a header', async () => {
   const upstream = startFakeUpstream();
   upstream.behave({ fail: 'rate_limited' });
   for (const [asked, told] of [

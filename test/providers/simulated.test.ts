@@ -41,7 +41,7 @@ function called(parts: readonly StreamPart[]) {
 }
 
 describe('a simulated answer', () => {
-  test('names itself, its model and the prompt, and explains how to get real answers', () => {
+  test('says that it is simulated, repeats its model and the prompt, and explains how to get real answers', () => {
     const text = textIn(ask(said('How tall is the\n moon?')));
     expect(text).toContain('simulated');
     expect(text).toContain('"fake-model"');
@@ -74,17 +74,20 @@ describe('a simulated answer', () => {
     });
   });
 
-  test.each(['Hello', '你好'.repeat(50), '💡'.repeat(50), 'ü'.repeat(300)])('keeps to its cap: %s', (content) => {
-    for (const outputCap of [1, 2, 20, 60]) {
-      const parts = ask(said(content), { outputCap });
-      expect(finishOf(parts)).toMatchObject({ reason: 'length' });
-      expect(usageOf(parts)?.outputTokens).toBeLessThanOrEqual(outputCap);
-      expect(textIn(parts).isWellFormed()).toBe(true);
-    }
-    for (const part of ask(said(content))) if (part.type === 'text') expect(part.text.isWellFormed()).toBe(true);
-  });
+  test.each(['Hello', '你好'.repeat(50), '💡'.repeat(50), 'ü'.repeat(300)])(
+    'respects its output cap: %s',
+    (content) => {
+      for (const outputCap of [1, 2, 20, 60]) {
+        const parts = ask(said(content), { outputCap });
+        expect(finishOf(parts)).toMatchObject({ reason: 'length' });
+        expect(usageOf(parts)?.outputTokens).toBeLessThanOrEqual(outputCap);
+        expect(textIn(parts).isWellFormed()).toBe(true);
+      }
+      for (const part of ask(said(content))) if (part.type === 'text') expect(part.text.isWellFormed()).toBe(true);
+    },
+  );
 
-  test('gives the requested number of choices, all finished and counted', () => {
+  test('has the requested number of choices, all finished and counted', () => {
     const one = ask(said('x'));
     const three = ask({ ...said('x'), n: 3 });
     for (const choice of [0, 1, 2]) expect(finishOf(three, choice)).toMatchObject({ reason: 'stop' });
@@ -224,7 +227,7 @@ describe('JSON', () => {
       { $ref: '#/$defs/tree', $defs: { tree: node({ $ref: '#/$defs/tree' }) } },
       { name: 'simulated', children: [] },
     ],
-  ])('ends a recursive schema with an empty list, or the first alternative that ends: %s', (_, schema, value) => {
+  ])('ends a recursive schema with an empty list, or with the first alternative that ends: %s', (_, schema, value) => {
     const response_format = { type: 'json_schema' as const, json_schema: { name: 'n', schema } };
     expect(JSON.parse(textIn(ask({ ...said('x'), response_format }, { outputCap: 5_000 })))).toEqual(value);
   });

@@ -9,7 +9,7 @@ const event = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 const MEGABYTE = event({ content: 'a'.repeat(1_000_000) });
 
-/** Characters received of a stream of this many megabytes, and its end. */
+/** Returns the number of received characters of a stream of this many megabytes, and its end. */
 async function heard(megabytes: number, stream: boolean) {
   const raw = [...Array.from({ length: megabytes }, () => MEGABYTE), event({}, 'stop')];
   upstream.next({ raw, contentType: 'text/event-stream' });
@@ -23,12 +23,12 @@ async function heard(megabytes: number, stream: boolean) {
   return { characters, failure: null };
 }
 
-test('a stream in place of a JSON answer has the JSON answer’s size limit', async () => {
+test('a stream instead of a JSON answer has the JSON answer’s size limit', async () => {
   expect(await heard(30, false)).toEqual({ characters: 30_000_000, failure: null });
   expect((await heard(40, false)).failure).toMatchObject({ kind: 'malformed', message: 'the answer was too large' });
 });
 
-test('a stream may be longer, but is limited', async () => {
+test('a stream may be longer than a JSON answer, but has a limit', async () => {
   expect(await heard(40, true)).toEqual({ characters: 40_000_000, failure: null });
   expect((await heard(280, true)).failure).toMatchObject({ kind: 'malformed', message: 'the answer was too large' });
 });

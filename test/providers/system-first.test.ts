@@ -4,7 +4,7 @@ import { systemFirst } from '../../plugins/providers/openai-compatible/system-fi
 import type { Members } from '../../src/core/original.ts';
 import { tries } from '../deep/effort.ts';
 
-/** Texts that tell their places, as a string or as parts. */
+/** Texts that state their positions, as a string or as parts. */
 const message = fc.record({
   role: fc.constantFrom('system', 'developer', 'user', 'assistant', 'tool'),
   isParts: fc.boolean(),
@@ -19,7 +19,7 @@ const conversations = fc.array(message, { maxLength: 7 }).map((all) =>
 const textIn = ({ content }: Members): string =>
   Array.isArray(content) ? content.map((part) => part.text).join(' ') : String(content);
 const isInstruction = ({ role }: Members): boolean => role === 'system' || role === 'developer';
-/** The messages with instructions behind the results that follow them: nothing comes between a call and its results. */
+/** Returns the messages with instructions after the results that follow them, because nothing comes between a call and its results. */
 const withResultsFirst = (messages: readonly Members[]): Members[] => {
   const waiting: Members[] = [];
   const ordered = messages.flatMap((one) => {
@@ -37,17 +37,17 @@ const law = (fit: typeof systemFirst) =>
     const before = structuredClone(messages);
     const sent = fit(messages);
     expect(messages).toEqual(before);
-    // One system message, at the beginning.
+    // There is one system message, at the beginning.
     expect(sent.findLastIndex(isInstruction)).toBeLessThan(1);
     const leading = messages.findIndex((one) => !isInstruction(one));
     const begin = leading < 0 ? messages.length : leading;
-    // Every text is there, in the caller's order, and marked if it is an instruction behind the first other message.
+    // Every text is present, in the caller's order, and marked if it is an instruction after the first other message.
     const ordered = [...messages.slice(0, begin), ...withResultsFirst(messages.slice(begin))];
     expect(placesIn(sent)).toEqual(placesIn(ordered));
     for (const late of messages.slice(begin).filter(isInstruction)) {
       expect(sent.map(textIn).join(' ')).toContain(`<system>\n${textIn(late)}\n</system>`);
     }
-    // Nobody answers who did not, and no user speaks behind a result who did not.
+    // No answer and no user's message after a result is added.
     const rolesOf = (list: readonly Members[]) => list.filter(({ role }) => role === 'assistant' || role === 'tool');
     expect(rolesOf(sent).map(({ role }) => role)).toEqual(rolesOf(messages).map(({ role }) => role));
     const afterTool = (list: readonly Members[]) =>
@@ -56,7 +56,7 @@ const law = (fit: typeof systemFirst) =>
     expect(fit(sent)).toBe(sent);
   });
 
-describe('system messages for a server that takes one, at the beginning,', () => {
+describe('system messages for a server that accepts only one, at the beginning,', () => {
   test('keep every text in its place', () => {
     fc.assert(
       law(systemFirst),
@@ -70,7 +70,7 @@ describe('system messages for a server that takes one, at the beginning,', () =>
       (all) => [...all.filter(isInstruction).slice(0, 1), ...all.filter((m) => !isInstruction(m))],
     ],
     [
-      'given to the user unmarked',
+      'given to the user without a mark',
       (all) => all.map((one, at) => (at > 0 && isInstruction(one) ? { ...one, role: 'user' } : one)),
     ],
     ['left where they are', (all) => all],
@@ -82,11 +82,11 @@ describe('system messages for a server that takes one, at the beginning,', () =>
         return systemFirst(all.map((one, at) => (isInstruction(one) && isCut(at) ? marked(one) : one)));
       },
     ],
-  ])('would not if they were %s', (_, mutant) => {
+  ])('would not keep every text in its place if they were %s', (_, mutant) => {
     expect(fc.check(law(mutant), { numRuns: 300, seed: 1, endOnFailure: true }).failed).toBe(true);
   });
 
-  test('stand in the message beside them', () => {
+  test('are put in the neighbouring message', () => {
     const said = (role: string, content: string) => ({ role, content });
     expect(
       systemFirst([

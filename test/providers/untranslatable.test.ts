@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { openaiAdapter, openTo, partsOf } from '../support/provider-call.ts';
 
-test('a request that the adapter cannot translate is refused with its message, and never sent', async () => {
+test('a request that the adapter cannot translate is refused with the adapter’s message, and never sent', async () => {
   const upstream = startFakeUpstream();
   const refusal = { kind: 'rejected', message: '`messages[0].content[0].file` is no PDF' } as const;
   const call = openTo(upstream.url, { adapter: { ...openaiAdapter(), request: () => refusal } });

@@ -35,7 +35,7 @@ const chunk = (delta: object, finish: string | null = null, rest: object = {}) =
 const USAGE = { prompt_tokens: 3, completion_tokens: 2 };
 
 describe('a good answer', () => {
-  test('gives the same parts as a stream and as JSON', async () => {
+  test('has the same parts as a stream and as JSON', async () => {
     const behaviour: Behaviour = {
       text: 'Hello you',
       reasoning: 'Hm.',
@@ -70,7 +70,7 @@ describe('a good answer', () => {
     });
   });
 
-  test('is read by its content type: JSON for a stream request, and the reverse', async () => {
+  test('is read according to its content type: JSON for a stream request, and the reverse', async () => {
     expect(textIn((await play({ form: 'json', text: 'one piece' })).parts)).toBe('one piece');
     expect(textIn((await play({ form: 'sse', text: 'a stream' }, { call: JSON_CALL })).parts)).toBe('a stream');
   });
@@ -81,7 +81,7 @@ describe('a good answer', () => {
     expect(parts.filter((part) => part.type === 'finish').map((part) => part.choice)).toEqual([0, 1, 2]);
   });
 
-  test('gives one batch per network read', async () => {
+  test('has one batch per network read', async () => {
     const many = Array.from({ length: 500 }, (_, i) => `${i} `);
     upstream.next({ raw: [many.map((content) => chunk({ content })).join('') + chunk({}, 'stop', { usage: USAGE })] });
     const call = openTo(upstream.url);
@@ -95,7 +95,7 @@ describe('a good answer', () => {
     expect(batches).toBeLessThan(20);
   });
 
-  test('survives characters split between writes', async () => {
+  test('may have characters that are split between writes', async () => {
     const bytes = new TextEncoder().encode(chunk({ content: 'ü💡' }) + chunk({}, 'stop'));
     const raw = Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
     expect(textIn((await play({ raw })).parts)).toBe('ü💡');
@@ -103,7 +103,7 @@ describe('a good answer', () => {
 });
 
 describe('the end of a stream', () => {
-  test('comes with finish and usage, without waiting for [DONE] or the socket', async () => {
+  test('is the finish with the usage, without waiting for [DONE] or the socket', async () => {
     const seen = upstream.aborted;
     let played = 0;
     // Waiting for usage would take a second each time.
@@ -114,7 +114,7 @@ describe('the end of a stream', () => {
     await waitFor(() => upstream.aborted === seen + played);
   });
 
-  test('is clean without usage, at most a second after the finish', async () => {
+  test('is successful without usage, at most a second after the finish', async () => {
     expect((await play({ usage: 'missing' })).failure).toBeUndefined();
     const { failure, ms } = await play({ usage: 'missing', keepOpen: true });
     expect(failure).toBeUndefined();
@@ -128,7 +128,7 @@ describe('the end of a stream', () => {
     expect(failure).toMatchObject({ kind: 'cut' });
   });
 
-  test('by [DONE] alone, without a finish for each choice, is a failure', async () => {
+  test('with [DONE] but without a finish for each choice is a failure', async () => {
     const { failure } = await play(
       { raw: [chunk({ content: 'a' }), chunk({}, 'stop'), 'data: [DONE]\n\n'] },
       {
@@ -138,18 +138,18 @@ describe('the end of a stream', () => {
     expect(failure?.kind).toBe('cut');
   });
 
-  test('by a broken connection is a failure', async () => {
+  test('with a broken connection is a failure', async () => {
     const { parts, failure } = await play({ text: ['a', 'b', 'c'], cutAfter: 3 });
     expect(textIn(parts)).toBe('ab');
     expect(failure?.kind).toBe('cut');
   });
 
-  test('by a broken connection after the finish is clean: only usage is missing', async () => {
+  test('with a broken connection after the finish is successful, because only usage is missing', async () => {
     const { failure } = await play({ text: ['a'], usage: 'missing', done: false, cutAfter: 3 });
     expect(failure).toBeUndefined();
   });
 
-  test('repeats nothing: a second finish and all after it are dropped', async () => {
+  test('repeats nothing: a second finish and everything after it are dropped', async () => {
     const raw = [chunk({ content: 'a' }, 'stop'), chunk({ content: 'b' }), chunk({}, 'length'), 'data: junk\n\n'];
     const { parts } = await play({ raw });
     expect(parts).toEqual([
@@ -158,7 +158,7 @@ describe('the end of a stream', () => {
     ]);
   });
 
-  test('prefers the usage after the finish to a running count before it', async () => {
+  test('uses the usage after the finish instead of an interim count before it', async () => {
     const usage = (n: number) => ({ usage: { prompt_tokens: 3, completion_tokens: n } });
     const raw = [chunk({ content: 'a' }, null, usage(1)), chunk({}, 'stop'), `data: ${JSON.stringify(usage(2))}\n\n`];
     const { parts } = await play({ raw });
@@ -175,7 +175,11 @@ describe('a 200 that is not an answer', () => {
     ['half of a JSON text', { raw: ['{"choices":[{"mess'], form: 'json' }, 'malformed'],
     ['JSON without choices', { raw: ['{"choices":[]}'], form: 'json' }, 'malformed'],
     ['a malformed chunk', { raw: [chunk({ content: 'a' }), 'data: {"cho\n\n'] }, 'malformed'],
-    ['a choice not asked for', { raw: ['data: {"choices":[{"index":7,"delta":{"content":"x"}}]}\n\n'] }, 'malformed'],
+    [
+      'a choice that was not requested',
+      { raw: ['data: {"choices":[{"index":7,"delta":{"content":"x"}}]}\n\n'] },
+      'malformed',
+    ],
     ['a giant event', { raw: [`data: ${'x'.repeat(1_100_000)}`] }, 'malformed'],
   ])('fails: %s', async (_, behaviour, kind) => {
     for (const call of [providerCall(), JSON_CALL]) {
@@ -185,7 +189,7 @@ describe('a 200 that is not an answer', () => {
     expect((await play({ form: 'sse', ...behaviour })).failure?.kind as string).toBe(kind);
   });
 
-  test('fails unparsed: JSON, or an event, that nests too deep or has too many values', async () => {
+  test('fails without being parsed if JSON, or an event, is nested too deeply or has too many values', async () => {
     const deep = `{"choices":${'['.repeat(500_000)}`;
     const wide = `{"choices":[${'{},'.repeat(2_000_000)}{}]}`;
     const message = 'the answer is nested too deeply or has too many values';
@@ -196,7 +200,7 @@ describe('a 200 that is not an answer', () => {
     expect((await play({ raw: [`data: ${deep}\n\n`] })).failure).toMatchObject({ kind: 'malformed', message });
   });
 
-  test('fails: a JSON answer above the limit, of unknown length', async () => {
+  test('fails if a JSON answer of unknown length is above the limit', async () => {
     const megabyte = ' '.repeat(1 << 20);
     const { failure } = await play({ raw: Array(34).fill(megabyte), form: 'json' }, { call: JSON_CALL });
     expect(failure).toMatchObject({ kind: 'malformed', message: 'the answer was too large' });
@@ -213,7 +217,7 @@ describe('an error status', () => {
     [500, {}, 'server'],
     [503, {}, 'overloaded'],
     [504, {}, 'timeout'],
-  ])('%d %j is a failure of its kind', async (status, error, kind) => {
+  ])('with the status %d and the body %j is a failure of its kind', async (status, error, kind) => {
     for (const call of [providerCall(), JSON_CALL]) {
       const { failure, parts } = await play({ status, error: { message: 'Why.', ...error } }, { call });
       expect(failure).toEqual({ kind: kind as 'auth', message: 'Why.', status });
@@ -224,11 +228,11 @@ describe('an error status', () => {
   test.each<[string, string, number]>([
     ['retry-after', '2', 2_000],
     ['retry-after-ms', '150', 150],
-  ])('says when to come back by %s', async (name, value, ms) => {
+  ])('states when to try again, by %s', async (name, value, ms) => {
     expect((await play({ status: 429, headers: { [name]: value } })).failure?.retryAfterMs).toBe(ms);
   });
 
-  test('with a giant or hanging body is still that status', async () => {
+  test('with a huge or hanging body keeps that status', async () => {
     const giant = await play({ status: 500, error: 'x'.repeat(3_000_000) });
     expect(giant.failure).toMatchObject({ kind: 'server', status: 500 });
     expect(giant.failure?.message.length).toBeLessThanOrEqual(300);
@@ -241,7 +245,7 @@ describe('an error status', () => {
     expect(failure?.message).toBe('bad key [secret] here');
   });
 
-  test.each(['y', '1234567'])('is not garbled by a key as short as a part of a word: %s', async (apiKey) => {
+  test.each(['y', '1234567'])('is not damaged by a key as short as a part of a word: %s', async (apiKey) => {
     const error = 'the system says yesterday, 12345678';
     expect((await play({ status: 400, error }, { apiKey })).failure?.message).toBe(error);
     expect((await play({ status: 400, error }, { apiKey: '12345678' })).failure?.message).toContain(', [secret]');
@@ -249,7 +253,7 @@ describe('an error status', () => {
 });
 
 describe('no connection', () => {
-  test('refused: nothing was sent', async () => {
+  test('a refused connection counts as never sent', async () => {
     const gone = startFakeUpstream();
     await gone.stop();
     const call = openTo(gone.url);
@@ -265,20 +269,20 @@ describe('no connection', () => {
     }
   });
 
-  test('TLS to a plain server', async () => {
+  test('TLS to a plain server fails', async () => {
     const call = openTo(upstream.url.replace('http:', 'https:'));
     expect(failureIn(await partsOf(call))?.kind).toBe('connect');
     expect(call.sent).toBe(false);
   });
 
-  test('a connection closed without an answer: the request may have been read', async () => {
+  test('a connection that is closed without an answer counts as sent, because the request may have been read', async () => {
     using server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: (socket) => void socket.end() } });
     const call = openTo(`http://127.0.0.1:${server.port}`);
     expect(failureIn(await partsOf(call))?.kind).toBe('connect');
     expect(call.sent).toBe(true);
   });
 
-  test('a key that no header can carry is the operator’s mistake, and is not shown', async () => {
+  test('a key that no header can contain is the operator’s mistake, and is not shown', async () => {
     const failure = failureIn(await partsOf(openTo(upstream.url, { apiKey: 'sk\nsecret' })));
     expect(failure?.kind).toBe('auth');
     expect(failure?.message).not.toContain('secret');
@@ -301,32 +305,32 @@ describe('deadlines', () => {
     const result = await play(behaviour, options);
     expect(result.failure).toMatchObject({ kind: 'timeout' });
     expect(result.ms).toBeGreaterThanOrEqual(ms - 2);
-    // Far below the default deadlines of five seconds.
+    // This is far below the default deadlines of five seconds.
     expect(result.ms).toBeLessThan(ms + 2_000);
     await waitFor(() => upstream.aborted === seen + 1);
     return result;
   };
 
-  test('no headers: the first-token deadline, and the upstream sees the abort', async () => {
+  test('without headers, the first-token deadline applies, and the upstream sees the abort', async () => {
     await within({ hang: 'headers' }, { deadlines: { firstTokenMs: 60 } }, 60);
   });
 
-  test('headers and keep-alives but no content: the first-token deadline', async () => {
+  test('with headers and keep-alives but no content, the first-token deadline applies', async () => {
     const raw = Array(50).fill(': waiting\n\n');
     await within({ raw, betweenChunksMs: 10, keepOpen: true }, { deadlines: { firstTokenMs: 60 } }, 60);
   });
 
-  test('silence after content: the idle deadline', async () => {
+  test('with silence after content, the idle deadline applies', async () => {
     const { parts } = await within({ text: ['a', 'b'], hang: 2 }, { deadlines: { idleMs: 60 } }, 60);
     expect(textIn(parts)).toBe('a');
   });
 
-  test('content without end: the total deadline', async () => {
+  test('with content but no end, the total deadline applies', async () => {
     const text = Array(500).fill('x');
     await within({ text, betweenChunksMs: 5 }, { totalMs: 80, deadlines: { idleMs: 50 } }, 80);
   });
 
-  test('JSON has only the total deadline', async () => {
+  test('a JSON answer has only the total deadline', async () => {
     const slow = { headersAfterMs: 60 };
     const deadlines = { firstTokenMs: 20, idleMs: 20 };
     expect((await play(slow, { call: JSON_CALL, deadlines })).failure).toBeUndefined();
@@ -361,7 +365,7 @@ describe('abort', () => {
     expect(performance.now() - started).toBeLessThan(4_000);
   });
 
-  test('is harmless twice and after the end', async () => {
+  test('has no effect the second time or after the end', async () => {
     const { call } = await play({});
     call.abort();
     call.abort();

@@ -27,7 +27,7 @@ describe('a trade-off', () => {
     expect(between([0.95, 2], [0.9, 1])).toBe('5 percentage points higher expected quality at 200 % of the cost.');
     expect(between([0.9, 40], [0.9, 1])).toBe('The same expected quality at 40 times the cost.');
     expect(between([0.895, 1], [0.9, 1])).toBe('0.5 percentage points lower expected quality at the same cost.');
-    expect(between([0.5, 0.004], [0.9, 1])).toBe('states the latency only if the difference is noticeable');
+    expect(between([0.5, 0.004], [0.9, 1])).toBe('40 percentage points lower expected quality at 0.4 % of the cost.');
   });
 
   test('writes one percentage point in the singular', () => {
@@ -35,7 +35,7 @@ describe('a trade-off', () => {
     expect(between([0.915, 1], [0.9, 1])).toStartWith('1.5 percentage points higher');
   });
 
-  test('states the latency only where the difference is noticeable', () => {
+  test('states the latency only if the difference is noticeable', () => {
     const timed = (other: number, choice: number) => between([0.905, 0.3, other], [0.9, 1, choice]);
     const plain = '0.5 percentage points higher expected quality at 30 % of the cost';
     expect(timed(38_200, 15_249)).toBe(`${plain}, in 38.2 s instead of 15.2 s.`);

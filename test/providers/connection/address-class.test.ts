@@ -31,7 +31,7 @@ describe('an address', () => {
     for (const text of texts) expect([text, addressClass(address(text))]).toEqual([text, kind]);
   });
 
-  test('of Azure’s machine service is not allowed for images', () => {
+  test('of Azure’s internal machine service is not allowed for images', () => {
     expect(isPublic(address('168.63.129.16'))).toBe(false);
   });
 });
@@ -63,12 +63,12 @@ const noDisguise = (classOf: (address: Address) => AddressClass) =>
     expect(classOf(address(addressText(disguised)))).toBe(classOf(disguised));
   });
 
-describe('IPv4 inside of IPv6', () => {
-  test('is as forbidden as by itself, and public only in the well-known NAT64 prefix', () => {
+describe('an IPv4 address within an IPv6 address', () => {
+  test('is as forbidden as the IPv4 address itself, and public only with the well-known NAT64 prefix', () => {
     fc.assert(noDisguise(addressClass), { numRuns: 2_000 });
   });
 
-  test('is not classified by its prefix alone: the law kills such a classification', () => {
+  test('is not classified by its prefix alone: the test detects such a classification', () => {
     const outside = (given: Address): AddressClass => (isPublic(given) ? 'public' : 'private');
     expect(fc.check(noDisguise(outside), { numRuns: 2_000, endOnFailure: true }).failed).toBe(true);
   });

@@ -7,7 +7,7 @@ import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstrea
 import { freePort } from '../../support/ports.ts';
 import { failureIn, openTo, partsOf, textIn } from '../../support/provider-call.ts';
 
-/** A dial whose host resolves to successive `answers`; the last one repeats. */
+/** Creates a dial whose host resolves to successive `answers`; the last one repeats. */
 function dialTo(baseUrl: string, answers: readonly (readonly string[])[] = [], allowPrivate = false) {
   let asked = 0;
   const resolver = new Resolver(async () => {
@@ -47,7 +47,7 @@ describe('a name may resolve', () => {
     ['http://api.example/v1', '64:ff9b::a9fe:a9fe', true, 'requests are never sent'],
     ['http://api.example/v1', 'fe80::1%eth0', true, 'requests are never sent'],
     ['http://api.example/v1', 'no address at all', true, 'requests are never sent'],
-  ])('not from %s to %s, with allow_private_network: %p', async (url, address, allowPrivate, why) => {
+  ])('a host does not lead from %s to %s, with allow_private_network: %p', async (url, address, allowPrivate, why) => {
     const { bases } = dialTo(url, [[address]], allowPrivate);
     const { hostname } = new URL(url);
     const failure = await bases().catch((error: unknown) => error);
@@ -57,17 +57,17 @@ describe('a name may resolve', () => {
     expect(String(failure).includes('`providers.lab.allow_private_network`')).toBe(why === 'private');
   });
 
-  test('to allowed and forbidden addresses: only the allowed ones are used', async () => {
+  test('a host with allowed and forbidden addresses leads only to the allowed ones', async () => {
     const { bases } = dialTo('https://api.example/v1', [
       ['10.0.0.1', '1.1.1.1', '169.254.169.254', '1.0.0.1', '1.1.1.1'],
     ]);
     expect(await bases()).toEqual(['https://1.1.1.1/v1', 'https://1.0.0.1/v1']);
   });
 
-  test('to other addresses later, which are checked again', async () => {
+  test('a host that later has other addresses leads to them after another check', async () => {
     const { bases } = dialTo('https://api.example/v1', [['1.1.1.1'], ['10.0.0.1']]);
     expect(await bases()).toEqual(['https://1.1.1.1/v1']);
-    // The old answer serves while the new one is fetched.
+    // The old answer is used while the new one is fetched.
     expect(await bases(35_000)).toEqual(['https://1.1.1.1/v1']);
     await Bun.sleep(0);
     await expect(bases()).rejects.toThrow('10.0.0.1, a private address');
@@ -76,7 +76,7 @@ describe('a name may resolve', () => {
 
 describe('an address that the policy names', () => {
   test.each(['http://127.0.0.1:11434/v1', 'http://10.0.0.5', 'http://[fd00::7]:8080/v1', 'https://1.1.1.1/v1'])(
-    'is used as it is, without a look-up: %s',
+    'is used without a lookup: %s',
     async (url) => {
       const { bases, asked, dial } = dialTo(url, [['9.9.9.9']]);
       expect(await bases()).toEqual([url]);
@@ -96,7 +96,7 @@ describe('an address that the policy names', () => {
   });
 
   test.each(['file:///etc/passwd', 'ftp://api.example', 's3://bucket', 'unix:///run/x.sock', 'nonsense'])(
-    'of another scheme is none: %s',
+    'with another scheme is not accepted: %s',
     (baseUrl) => {
       expect(new UpstreamNetwork().dial({ provider: 'lab', baseUrl, allowPrivate: true }, () => undefined)).toBeNull();
     },
@@ -104,7 +104,7 @@ describe('an address that the policy names', () => {
 });
 
 describe('the addresses of a name', () => {
-  test('keep port and path, and IPv6 its brackets', async () => {
+  test('keep port and path, and IPv6 addresses keep their brackets', async () => {
     const { bases, dial } = dialTo('http://api.example:8080/base/v1/', [['1.1.1.1', '2606:4700::1']]);
     expect(await bases()).toEqual(['http://1.1.1.1:8080/base/v1', 'http://[2606:4700:0:0:0:0:0:1]:8080/base/v1']);
     const [peer] = await dial.peers(performance.now());
@@ -112,7 +112,7 @@ describe('the addresses of a name', () => {
     expect(urlBelow(peer!.base, '//elsewhere.example/x')).toBe('http://1.1.1.1:8080/base/v1/elsewhere.example/x');
   });
 
-  test('start with the one that worked last, also in a new answer with another order', async () => {
+  test('start with the address that worked last, even if a new answer has another order', async () => {
     const { bases, dial } = dialTo('http://api.example', [
       ['1.1.1.1', '1.0.0.1'],
       ['1.1.1.1', '8.8.8.8', '1.0.0.1'],
@@ -137,13 +137,13 @@ describe('the addresses of a name', () => {
     expect((await dialTo('http://api.example', [many]).bases()).length).toBe(8);
   });
 
-  test('are unknown: the failure has the resolver’s code, but not its message', async () => {
+  test('that are unknown cause a failure with the resolver’s code, but without its message', async () => {
     const { bases } = dialTo('http://api.example', []);
     for (let i = 0; i < 2; i++) await expect(bases()).rejects.toThrow(/^no address for `api.example` \(ENOTFOUND\)$/);
   });
 });
 
-test('a provider keeps its dial over a reload without changes to it or its proxy', () => {
+test('a provider keeps its dial over a reload that changes neither it nor its proxy', () => {
   const network = new UpstreamNetwork();
   const options = { provider: 'lab', baseUrl: 'https://api.example/v1', allowPrivate: false };
   const dial = network.dial(options, () => undefined);
@@ -158,13 +158,13 @@ test('a provider keeps its dial over a reload without changes to it or its proxy
 });
 
 describe('behind a proxy', () => {
-  /** A plain HTTP proxy that answers itself and records its requests. */
+  /** Starts a plain HTTP proxy that answers itself and records its requests. */
   function startProxy() {
     const asked: string[] = [];
     const answer = JSON.stringify({ choices: [{ index: 0, message: { content: 'by proxy' }, finish_reason: 'stop' }] });
     const server = Bun.listen({
       hostname: '127.0.0.1',
-      // It takes every request; the system gives this port to no other test's server.
+      // The proxy accepts every request, so it uses a port that the system gives to no other test's server.
       port: freePort(),
       socket: {
         data(socket, data) {
@@ -181,7 +181,7 @@ describe('behind a proxy', () => {
   }
   const nobody = () => new Resolver(() => Promise.reject(new Error('nothing is looked up')));
 
-  test('names go to the proxy unresolved', async () => {
+  test('host names go to the proxy without being resolved', async () => {
     const proxy = startProxy();
     const options = { network: new UpstreamNetwork(nobody()), env: { HTTP_PROXY: proxy.url } };
     expect(textIn(await partsOf(openTo('http://api.example:81/v1', options)))).toBe('by proxy');

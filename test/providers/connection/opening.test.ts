@@ -41,7 +41,7 @@ async function play(url: string, options: CallOptions = {}) {
   return { failure: failureIn(parts), text: textIn(parts), sent: call.sent, ms: performance.now() - started };
 }
 
-/** Far above the deadlines of these tests, far below the default of five seconds. */
+/** Far above the deadlines of these tests, and far below the default of five seconds. */
 const SOON_MS = 2_500;
 
 const CALLS = [providerCall(), providerCall({}, { stream: false })];
@@ -49,9 +49,9 @@ const at = (host: string) => upstream.url.replace('127.0.0.1', host);
 
 describe('without a connection within the deadline', () => {
   test.each<[string, () => string]>([
-    ['because nobody accepts it', () => `http://127.0.0.1:${crowded.port}/v1`],
-    ['because TLS is not answered', () => `https://127.0.0.1:${silent.port}/v1`],
-  ])('a call fails as never sent: %s', async (_, url) => {
+    ['because the server accepts no connection', () => `http://127.0.0.1:${crowded.port}/v1`],
+    ['because the server does not answer the TLS handshake', () => `https://127.0.0.1:${silent.port}/v1`],
+  ])('a call fails and counts as never sent: %s', async (_, url) => {
     for (const call of CALLS) {
       const { failure, sent, ms } = await play(url(), { call, deadlines: { connectMs: 150 } });
       expect(failure).toEqual({ kind: 'connect', message: 'no connection within 150 ms' });
@@ -61,7 +61,7 @@ describe('without a connection within the deadline', () => {
     }
   });
 
-  test('because of a slow lookup: the same', async () => {
+  test('a call with a slow lookup fails and counts as never sent', async () => {
     const network = new UpstreamNetwork(new Resolver(() => new Promise(() => {})));
     const { failure, sent, ms } = await play(at('slow.example'), { network, deadlines: { connectMs: 100 } });
     expect(failure).toEqual({ kind: 'connect', message: 'no address for `slow.example` within 100 ms' });
@@ -75,7 +75,7 @@ describe('without a connection within the deadline', () => {
     expect(ms).toBeLessThan(SOON_MS);
   });
 
-  test('a call that is aborted ends at once', async () => {
+  test('an aborted call ends at once', async () => {
     const waiting = new UpstreamNetwork(new Resolver(() => new Promise(() => {})));
     for (const call of [
       openTo(`http://127.0.0.1:${crowded.port}/v1`),
@@ -102,10 +102,10 @@ describe('the deadline for a connection', () => {
     await slow.stop();
   });
 
-  test('keeps an unanswered request marked as sent', async () => {
+  test('does not affect that an unanswered request counts as sent', async () => {
     const mute = startFakeUpstream();
     for (const call of CALLS) {
-      // For the first request the address is untried; before the second it has just answered.
+      // At the first request the address is untried; before the second it has just answered.
       for (const _ of [1, 2]) {
         mute.next({ hang: 'headers' });
         const { failure, sent } = await play(mute.url, { call, deadlines: { firstTokenMs: 100 }, totalMs: 100 });
@@ -116,11 +116,11 @@ describe('the deadline for a connection', () => {
     await mute.stop();
   });
 
-  test('does not change a request: it has its length and its whole body', async () => {
+  test('does not change the request, which has its length and its whole body', async () => {
     const fresh = startFakeUpstream();
     const content = 'ü💡 '.repeat(50_000);
     const call = providerCall({ messages: [{ role: 'user', content }] });
-    // For the first request the address is untried; before the second it has just answered.
+    // At the first request the address is untried; before the second it has just answered.
     for (const _ of [1, 2]) await play(fresh.url, { call });
     const [cold, warm] = fresh.requests;
     expect(cold!.text).toBe(warm!.text);
@@ -137,7 +137,7 @@ describe('a name', () => {
     expect(upstream.requests.at(-1)?.headers.get('host')).toBe(`localhost:${upstream.port}`);
   });
 
-  test('is fetched by its checked address, and named to the server', async () => {
+  test('is called at its checked address, and its name is sent to the server', async () => {
     const { network } = networkOf({ 'api.example': [['127.0.0.1']] });
     upstream.requests.length = 0;
     for (const call of CALLS) {
@@ -147,7 +147,7 @@ describe('a name', () => {
     expect(hosts).toEqual([`api.example:${upstream.port}`, `api.example:${upstream.port}`]);
   });
 
-  test('with several addresses is reached by the one that accepts', async () => {
+  test('with several addresses is reached at the address that accepts', async () => {
     const { network } = networkOf({ 'api.example': [['127.0.0.2', '::1', '127.0.0.1']] });
     const { failure, sent } = await play(at('api.example'), { network, allowPrivate: true });
     expect([failure, sent]).toEqual([undefined, true]);
@@ -176,7 +176,7 @@ describe('a name', () => {
     expect(sent).toBe(false);
   });
 
-  test('whose address has just answered and then fails is reached by the next', async () => {
+  test('whose address has just answered and then fails is reached at the next address', async () => {
     const first = startFakeUpstream({ hostname: '127.0.0.2' });
     const second = startFakeUpstream({ port: first.port, prefix: first.prefix });
     const { network } = networkOf({ 'api.example': [['127.0.0.2', '127.0.0.1']] });
@@ -190,7 +190,7 @@ describe('a name', () => {
     expect([last.failure?.kind, last.sent]).toEqual(['connect', false]);
   });
 
-  test('is not tried at a second address once it was sent to the first', async () => {
+  test('is not tried at a second address after the request was sent to the first', async () => {
     using server = Bun.listen({
       hostname: '127.0.0.2',
       port: 0,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Resolver } from '../../../src/providers/connection/resolver.ts';
 
-/** A resolver with manual answers, and a clock that starts with the test. */
+/** Creates a resolver with manual answers, and a clock that starts with the test. */
 function scripted() {
   const asked: { readonly host: string; answer(...addresses: string[]): void; fail(message: string): void }[] = [];
   const resolver = new Resolver((host) => {
@@ -9,7 +9,7 @@ function scripted() {
     asked.push({ host, answer: (...addresses) => resolve(addresses), fail: (message) => reject(new Error(message)) });
     return promise;
   });
-  /** The result `ms` from now. */
+  /** Returns the result `ms` from now. */
   const after = (ms: number) => resolver.resolve('api.example', performance.now() + ms);
   return { asked, after };
 }
@@ -19,7 +19,7 @@ const LATER = 35_000;
 const TOO_LATE = 700_000;
 
 describe('a name', () => {
-  test('is looked up once for concurrent requests, and then cached', async () => {
+  test('a name is looked up once for concurrent requests, and then cached', async () => {
     const { asked, after } = scripted();
     const [first, second] = [after(0), after(0)];
     expect(asked.map(({ host }) => host)).toEqual(['api.example']);
@@ -30,7 +30,7 @@ describe('a name', () => {
     expect(asked.length).toBe(1);
   });
 
-  test('is looked up again, once, behind later requests', async () => {
+  test('a name is looked up again once, in the background of later requests', async () => {
     const { asked, after } = scripted();
     const first = after(0);
     asked[0]!.answer('192.0.2.1');
@@ -43,7 +43,7 @@ describe('a name', () => {
     expect(after(SOON)).toEqual(['192.0.2.9']);
   });
 
-  test('keeps its list while the answer is the same', async () => {
+  test('a name keeps its list while the answer is the same', async () => {
     const { asked, after } = scripted();
     const first = after(0);
     asked[0]!.answer('192.0.2.1');
@@ -54,7 +54,7 @@ describe('a name', () => {
     expect(after(SOON)).toBe(list);
   });
 
-  test('stays cached for a limited time while lookups fail', async () => {
+  test('a name stays cached for a limited time while lookups fail', async () => {
     const { asked, after } = scripted();
     const first = after(0);
     asked[0]!.answer('192.0.2.1');
@@ -69,7 +69,7 @@ describe('a name', () => {
     await expect(last).rejects.toThrow('still none');
   });
 
-  test('that cannot be looked up is not looked up again at once', async () => {
+  test('a name that cannot be looked up is not looked up again at once', async () => {
     const { asked, after } = scripted();
     const first = after(0);
     asked[0]!.fail('no such name');
@@ -81,7 +81,7 @@ describe('a name', () => {
     expect(await again).toEqual(['192.0.2.1']);
   });
 
-  test('without an address is a failed lookup', async () => {
+  test('a name without an address is a failed lookup', async () => {
     const { asked, after } = scripted();
     const first = after(0);
     asked[0]!.answer();

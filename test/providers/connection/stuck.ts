@@ -6,11 +6,11 @@ export interface StuckServer {
   stop(): void;
 }
 
-/** More connections than the backlog of a server holds. */
+/** More connections than the backlog of a server can hold. */
 const CROWD = 600;
 const BUSY_MS = 600_000;
 
-/** A server with a full backlog: further connections are neither accepted nor refused. */
+/** Starts a server with a full backlog, which neither accepts nor refuses further connections. */
 export async function startCrowded(): Promise<StuckServer> {
   const code = `const { port } = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
     require('node:fs').writeSync(1, port + '\\n');
@@ -37,7 +37,7 @@ export async function startCrowded(): Promise<StuckServer> {
   };
 }
 
-/** A server that accepts and then stays silent. */
+/** Starts a server that accepts connections and then stays silent. */
 export function startSilent(): Promise<StuckServer> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

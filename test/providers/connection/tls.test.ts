@@ -21,7 +21,7 @@ beforeAll(async () => {
     socket.on('data', (data) => {
       if (!data.includes('\r\n\r\n')) return;
       const head = ['HTTP/1.1 200 OK', 'content-type: application/json', `content-length: ${answer.length}`];
-      // An answer that ends before its request closes the connection.
+      // The answer is delayed, because an answer that ends before its request closes the connection.
       setTimeout(() => socket.write(`${head.join('\r\n')}\r\n\r\n${answer}`), 20);
     });
   });
@@ -50,20 +50,20 @@ async function callsTo(trusting: boolean, ...hosts: string[]): Promise<unknown[]
 }
 
 describe('the certificate of a looked-up address', () => {
-  test('is verified for the name, which the server gets; one connection serves several calls', async () => {
+  test('is verified for the name, which is also sent to the server; one connection serves several calls', async () => {
     const safe = { text: 'safe', failure: null, sent: true };
     expect(await callsTo(true, 'api.example', 'api.example', 'api.example')).toEqual([safe, safe, safe]);
     expect(named).toEqual(['api.example']);
   });
 
-  test('for another name is refused before anything is sent, also with an open connection to the right name', async () => {
+  test('for another name is rejected before anything is sent, even with an open connection to the right name', async () => {
     const refused = { text: '', failure: 'no connection (ERR_TLS_CERT_ALTNAME_INVALID)', sent: false };
     const [first, ...others] = await callsTo(true, 'api.example', 'other.example', '127.0.0.1');
     expect(first).toMatchObject({ text: 'safe' });
     expect(others).toEqual([refused, refused]);
   });
 
-  test('that is self-signed is refused before anything is sent', async () => {
+  test('that is self-signed is rejected before anything is sent', async () => {
     expect(await callsTo(false, 'api.example')).toEqual([
       { text: '', failure: 'no connection (DEPTH_ZERO_SELF_SIGNED_CERT)', sent: false },
     ]);

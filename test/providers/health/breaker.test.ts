@@ -8,7 +8,7 @@ import { begun, FIRST, FORCED, fail, fakeHealth, REJECTED, SERVER, succeed } fro
 
 const { numRuns, seed } = tries('a circuit breaker keeps its promises in any history', 200, 20_000);
 
-/** A breaker driven by scripts. */
+/** A breaker that scripts control. */
 interface Subject {
   begin(force: boolean): Attempt | 'shut';
   isShut(): boolean;
@@ -72,7 +72,7 @@ const waits = fc.oneof(
   fc.constantFrom(0, 1, 500, 999, 1_000, 2_000, 4_000, 8_000, 16_000, 29_999, 30_000, 60_000),
   fc.integer({ min: 0, max: 40_000 }),
 );
-/** Actions of callers and upstreams; `which` picks one of the running attempts. */
+/** Actions of callers and upstreams; `which` selects one of the running attempts. */
 const steps = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: waits }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('begin' as const), force: fc.boolean() }) },
@@ -92,7 +92,7 @@ const steps = fc.oneof(
       how: fc.constantFrom('completed' as const, 'failed' as const, 'mixed' as const),
     }),
   },
-  // The end of an ejection, and the probe's result.
+  // The end of an ejection, and the result of the probe.
   {
     weight: 4,
     arbitrary: fc.record({ do: fc.constant('probe' as const), how: fc.constantFrom('answered' as const, ...ENDS) }),
@@ -101,7 +101,7 @@ const steps = fc.oneof(
 const scripts = fc.array(steps, { minLength: 1, maxLength: 60, size: 'max' });
 type Script = typeof scripts extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** The breaker's observable behaviour while the script runs. */
+/** Returns the breaker's observable behaviour while the script runs. */
 function seen(subject: Subject, script: Script): string[] {
   const log: string[] = [];
   let open: Attempt[] = [];
@@ -123,7 +123,7 @@ function seen(subject: Subject, script: Script): string[] {
       case 'end': {
         const attempt = open[step.which % Math.max(1, open.length)];
         attempt?.[step.how]();
-        // A second end must do nothing.
+        // A second end of an attempt must do nothing.
         if (attempt && step.how !== 'answered' && step.which % 3 > 0) open = open.filter((one) => one !== attempt);
         break;
       }
@@ -150,7 +150,7 @@ const law = (subject: () => Subject) =>
   });
 
 describe('a breaker', () => {
-  test('agrees with its law, computed from the list of all events', () => {
+  test('a breaker agrees with its rules, computed from the list of all events', () => {
     fc.assert(law(real), { numRuns, seed });
   }, 3_600_000);
 
@@ -163,16 +163,16 @@ describe('a breaker', () => {
     'forgets its ejections at the first answer',
     'stale faults count',
     'forced faults open it again',
-    'a first part counts as a whole answer',
-    'a dropped probe keeps its place',
-    'a lost probe keeps its place',
+    'a first part counts as a complete answer',
+    'a dropped probe keeps blocking others',
+    'a lost probe keeps blocking others',
     'the window never slides',
     'no window',
     'proven by a first part',
     'a forced answer does not close it',
     'faults in a row are counted across answers',
   ];
-  test.each(BUGS)('would be caught if: %s', (bug) => {
+  test.each(BUGS)('the test would detect this mistake: %s', (bug) => {
     const { failed } = fc.check(
       law(() => naive(bug)),
       { numRuns: 5_000, seed, endOnFailure: true },
@@ -180,7 +180,7 @@ describe('a breaker', () => {
     expect(failed).toBe(true);
   });
 
-  test('opens at the fifth consecutive fault, and not at the fourth', () => {
+  test('a breaker opens at the fifth consecutive fault, and not at the fourth', () => {
     const { health, changes } = fakeHealth();
     const endpoint = health.endpoint('p', 'u', 'm');
     fail(endpoint, 4);
@@ -201,7 +201,7 @@ describe('a breaker', () => {
     ]);
   });
 
-  test('opens when half of 20 answers fail within 10 s, though no five in a row do', () => {
+  test('a breaker opens if half of 20 answers fail within 10 s, even if no five in a row do', () => {
     const { health, time } = fakeHealth();
     const endpoint = health.endpoint('p', 'u', 'm');
     const pair = () => {
@@ -215,7 +215,7 @@ describe('a breaker', () => {
     expect(endpoint.state).toBe('ejected');
   });
 
-  test('counts attempts that ended within the last ten seconds, and none before', () => {
+  test('a breaker counts attempts that ended within the last ten seconds, and no earlier ones', () => {
     for (const [waits, state] of [
       [9_999, 'ejected'],
       [10_000, 'healthy'],
@@ -232,7 +232,7 @@ describe('a breaker', () => {
     }
   });
 
-  test('starts with the shortest ejection again after ten complete answers without a fault', () => {
+  test('a breaker starts with the shortest ejection again after ten complete answers without a fault', () => {
     for (const [answers, forMs] of [
       [9, 2_000],
       [10, 1_000],
@@ -247,7 +247,7 @@ describe('a breaker', () => {
     }
   });
 
-  test('counts only the first end of each attempt', () => {
+  test('a breaker counts only the first end of each attempt', () => {
     const { health } = fakeHealth();
     const endpoint = health.endpoint('p', 'u', 'm');
     const ends = [
@@ -275,7 +275,7 @@ describe('a breaker', () => {
     expect(endpoint.state).toBe('healthy');
   });
 
-  test('stays open where each stream starts and then breaks off', () => {
+  test('a breaker stays open if each stream starts and then breaks off', () => {
     const { health, time, changes } = fakeHealth();
     const endpoint = health.endpoint('p', 'u', 'm');
     const cut = () => {
@@ -294,7 +294,7 @@ describe('a breaker', () => {
     }
   });
 
-  test('admits one probe, and all attempts once it has content', () => {
+  test('a breaker admits one probe, and all attempts once the probe has content', () => {
     const { health, time } = fakeHealth();
     const endpoint = health.endpoint('p', 'u', 'm');
     fail(endpoint, 5);
@@ -308,7 +308,7 @@ describe('a breaker', () => {
     succeed(endpoint, 3);
   });
 
-  test('a caller’s mistake is not a fault, frees the probe, and does not reset the count of faults', () => {
+  test('a caller’s mistake is not a fault, ends the probe, and does not reset the count of faults', () => {
     const { health, time } = fakeHealth();
     const endpoint = health.endpoint('p', 'u', 'm');
     for (const kind of ['rejected', 'context'] as const) fail(endpoint, 100, { kind, message: 'no' });

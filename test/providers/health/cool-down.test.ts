@@ -5,7 +5,7 @@ import { begun, FIRST, FORCED, fail, fakeHealth, limited, succeed, UNIX } from '
 function endpointOf(upstream = 'u') {
   const fake = fakeHealth();
   const endpoint: EndpointHealth = fake.health.endpoint('p', upstream, 'm');
-  /** Time until it reopens, ms; advances the clock to then. */
+  /** Returns the time in ms until the endpoint is available again, and advances the clock to it. */
   const shutFor = () => {
     const ms = endpoint.retryAt - UNIX - fake.time.now;
     fake.time.now += ms - 1;
@@ -39,7 +39,7 @@ describe('after a 429', () => {
     begun(endpoint);
   });
 
-  test('without a requested wait it is 1 s, doubled up to 30 s, until a success', () => {
+  test('without a requested wait the pause is 1 s, doubled up to 30 s, until a success', () => {
     const { endpoint, shutFor } = endpointOf();
     for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
       fail(endpoint, 1, limited());
@@ -66,7 +66,7 @@ describe('after a 429', () => {
     expect(shutFor()).toBe(9_000);
   });
 
-  test('an answer to an earlier attempt does not end it', () => {
+  test('an answer to an earlier attempt does not end the pause', () => {
     const { endpoint } = endpointOf();
     const early = begun(endpoint);
     fail(endpoint, 1, limited(5_000));
@@ -75,13 +75,13 @@ describe('after a 429', () => {
     expect(endpoint.state).toBe('cooling');
   });
 
-  test('the wait is at most an hour', () => {
+  test('the pause is at most an hour', () => {
     const { endpoint, shutFor } = endpointOf();
     fail(endpoint, 1, limited(86_400_000));
     expect(shutFor()).toBe(3_600_000);
   });
 
-  test('no breaker opens, and other endpoints of the provider keep serving', () => {
+  test('a 429 opens no breaker, and other endpoints of the provider keep serving', () => {
     const { health, endpoint, shutFor } = endpointOf();
     for (let i = 0; i < 30; i++) {
       fail(endpoint, 1, limited(10));
@@ -92,7 +92,7 @@ describe('after a 429', () => {
     begun(health.endpoint('p', 'other', 'm'));
   });
 
-  test('a probe that gets one is undecided: the next may probe after the pause', () => {
+  test('a probe that gets a 429 has no result, and the next may probe after the pause', () => {
     const { endpoint, time, shutFor } = endpointOf();
     fail(endpoint, 5);
     time.now += 1_000;
@@ -105,7 +105,7 @@ describe('after a 429', () => {
     expect(endpoint.state).toBe('healthy');
   });
 
-  test('its end is reported within a second, even without requests', () => {
+  test('the end of the pause is reported within a second, even without requests', () => {
     const { health, endpoint, changes, time } = endpointOf();
     fail(endpoint, 1, limited(2_500));
     for (time.now = 1_000; time.now <= 2_000; time.now += 1_000) health.publish();
@@ -115,7 +115,7 @@ describe('after a 429', () => {
     expect(changes.at(-1)).toMatchObject({ from: 'cooling', to: 'healthy', why: null, forMs: null });
   });
 
-  test('it takes precedence over an ejection, and is reported', () => {
+  test('the pause takes precedence over an ejection, and is reported', () => {
     const { endpoint, changes, health, time } = endpointOf();
     const late = begun(endpoint);
     fail(endpoint, 5);

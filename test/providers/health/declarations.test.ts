@@ -11,7 +11,7 @@ const stops = (marginTokens: number): StoppedBilling => ({
   marginMs: 5,
 });
 
-/** The parts of a policy that say what `m` declares; null where it has no such model. */
+/** Returns the parts of a policy that contain the declaration of `m`; null for a policy without such a model. */
 function policy(
   afterAbort: StoppedBilling | { readonly bills: 'whole' } | null,
 ): Parameters<Declarations['review']>[0] {
@@ -29,7 +29,7 @@ function stand(known: readonly BrokenDeclaration[] = []) {
   return { heard, declarations };
 }
 
-test('what was billed more is summed from the first time on, and only a policy that declares otherwise lifts it', () => {
+test('the excess bill is summed from the first time on, and only a policy with another declaration resets it', () => {
   const { heard, declarations } = stand();
   declarations.review(policy(stops(3)));
   declarations.record(NAME, stops(3), 10, 1_000);
@@ -38,7 +38,7 @@ test('what was billed more is summed from the first time on, and only a policy t
   expect(declarations.hasBroken(NAME, stops(3))).toBe(true);
   expect(declarations.hasBroken(NAME, stops(4))).toBe(false);
   declarations.review(policy(stops(3)));
-  // Without the model, such as while its key is missing.
+  // The policy lacks the model, for example while its key is missing.
   declarations.review(policy(null));
   expect(heard).toEqual(['broken 10', 'more 15']);
   declarations.review(policy({ bills: 'whole' }));
@@ -47,14 +47,14 @@ test('what was billed more is summed from the first time on, and only a policy t
   expect(declarations.of(NAME)).toBeNull();
 });
 
-test('an answer that ends under a policy that declares otherwise breaks nothing', () => {
+test('an answer that ends under a policy with another declaration breaks no declaration', () => {
   const { heard, declarations } = stand();
   declarations.review(policy(stops(4)));
   declarations.record(NAME, stops(3), 10, 1_000);
   expect([heard, declarations.of(NAME)]).toEqual([[], null]);
 });
 
-test('what an earlier process knew counts, unless the first policy declares otherwise', () => {
+test('broken declarations of an earlier process count, unless the first policy declares something else', () => {
   const known = { ...NAME, marginTokens: 3, marginMs: 5, since: 1, excess: 7 };
   const same = stand([known]);
   same.declarations.review(policy(stops(3)));

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { leastOf } from '../../support/in-time.ts';
 import { fakeHealth } from './support.ts';
 
-/** The time to take up so many endpoints, ms. */
+/** Returns the time in ms to create this many endpoints. */
 function takeUp(count: number): number {
   const { health } = fakeHealth();
   const began = performance.now();
@@ -10,11 +10,11 @@ function takeUp(count: number): number {
   return performance.now() - began;
 }
 
-test('eight times the endpoints take up to twenty times as long, not sixty-four', async () => {
+test('eight times as many endpoints take up to twenty times as long, not sixty-four times', async () => {
   expect(await leastOf(20, async () => takeUp(16_000) / takeUp(2_000))).toBeLessThan(20);
 });
 
-test('an endpoint behind another address begins with the speed of its twin, until the last of them is forgotten', () => {
+test('an endpoint at another address begins with the speed of the endpoints of the same name, until the last of them is forgotten', () => {
   const { health } = fakeHealth();
   const first = health.endpoint('p', 'u', 'm', 'one');
   expect(health.endpoint('p', 'u', 'm', 'one')).toBe(first);

@@ -11,7 +11,7 @@ function served(ids: readonly string[]) {
   const models = snapshot(ids.map((id) => model(id)));
   fake.health.watch(models);
   const page = metricsPage(endpointFamilies(() => fake.health.samples()));
-  /** Of the endpoint `m`; undefined where there is no such series. */
+  /** Returns the figure of the endpoint `m`; undefined if there is no such series. */
   const figure = async (name: string, labels: Readonly<Record<string, string>> = {}) =>
     total(readPage(await page()), name, { provider: 'p', model: 'm', upstream: 'm', ...labels }) ?? undefined;
   const states = async () => readPage(await page()).get('signalbox_endpoint_state')!.samples;
@@ -19,7 +19,7 @@ function served(ids: readonly string[]) {
 }
 
 describe('metrics of endpoints', () => {
-  test('show the state of each', async () => {
+  test('show the state of each endpoint', async () => {
     const { health, figure, states, time } = served(['m']);
     const stateNow = async () => (await states()).filter(({ value }) => value === 1).map(({ labels }) => labels.state);
     const endpoint = health.endpoint('p', 'm', 'm');
@@ -28,7 +28,7 @@ describe('metrics of endpoints', () => {
     fail(endpoint, 5);
     expect(await stateNow()).toEqual(['ejected']);
     time.now = 60_000;
-    // Unknown until an attempt.
+    // The state is unknown until an attempt.
     expect(await stateNow()).toEqual(['ejected']);
     begun(endpoint).answered(100);
     expect(await stateNow()).toEqual(['healthy']);
@@ -59,7 +59,7 @@ describe('metrics of endpoints', () => {
     expect(await figure('signalbox_ejections_total')).toBe(1);
   });
 
-  test('show measurements, and nothing without any', async () => {
+  test('show measurements, and nothing if there are none', async () => {
     const { health, figure } = served(['m']);
     const ttft = (percentile: string) => figure('signalbox_endpoint_ttft_seconds', { percentile });
     const warm = () => figure('signalbox_endpoint_warm_ttft_seconds', { percentile: '50' });
@@ -80,7 +80,7 @@ describe('metrics of endpoints', () => {
     expect(await warm()).toBeWithin(0.028, 0.032);
   });
 
-  test('have one line per series, for any names, and only for the policy in force', async () => {
+  test('have one line per series, for any names, and only for the active policy', async () => {
     const models = ['m', 'with "quotes"', 'back\\slash', 'two\nlines'];
     const { health, states } = served(models);
     health.endpoint('p', 'm', 'stranger');

@@ -8,8 +8,8 @@ function providerOf() {
   return { ...fake, one: one!, other: other!, stranger: fake.health.endpoint('q', 'one', 'one') };
 }
 
-describe('a key that the provider refuses', () => {
-  test('blocks all its endpoints for a minute, forced or not, and no other provider’s', () => {
+describe('a key that the provider rejects', () => {
+  test('blocks all endpoints of its provider for a minute, forced or not, and no other provider’s', () => {
     const { one, other, stranger, changes, time } = providerOf();
     fail(one, 1, AUTH);
     for (const endpoint of [one, other]) {
@@ -52,7 +52,7 @@ describe('a key that the provider refuses', () => {
     ]);
   });
 
-  test('is not a fault, and a probe that gets one makes room for the next', () => {
+  test('is not a fault, and a probe that is rejected makes room for the next', () => {
     const { one, other, time } = providerOf();
     fail(one, 1, AUTH);
     time.now = 60_000;
@@ -64,7 +64,7 @@ describe('a key that the provider refuses', () => {
     expect(one.state).toBe('healthy');
   });
 
-  test('is forgotten by a reload, after which earlier attempts no longer count', () => {
+  test('is forgotten after a reload, after which earlier attempts no longer count', () => {
     const { health, one, other, time, changes } = providerOf();
     const early = begun(other);
     fail(one, 1, AUTH);
@@ -74,7 +74,7 @@ describe('a key that the provider refuses', () => {
     expect([one.state, other.state]).toEqual(['healthy', 'healthy']);
     early.failed(AUTH, true);
     expect(other.state).toBe('healthy');
-    // Whether the key is good is unknown before an answer.
+    // Whether the key is valid is unknown before an answer.
     expect(changes).toHaveLength(before);
     succeed(one);
     expect(changes.slice(before).map(({ to }) => to)).toEqual(['healthy', 'healthy']);
@@ -83,7 +83,7 @@ describe('a key that the provider refuses', () => {
     expect(other.state).toBe('misconfigured');
   });
 
-  test('while others work blocks only this endpoint: the key lacks a right for it', () => {
+  test('blocks only this endpoint if others work, because the key lacks a permission for it', () => {
     const { one, other, changes, time } = providerOf();
     succeed(other);
     fail(one, 1, AUTH);
@@ -104,7 +104,7 @@ describe('a key that the provider refuses', () => {
     expect(one.state).toBe('healthy');
   });
 
-  test('after it worked blocks the provider: it was revoked', () => {
+  test('blocks the provider if the key has worked before, because it was revoked', () => {
     const { one, other } = providerOf();
     succeed(one);
     succeed(other);
@@ -113,7 +113,7 @@ describe('a key that the provider refuses', () => {
   });
 
   test.each([400, 403, 422])(
-    'by a %d, which may be about what the caller sent, is believed of that endpoint at most',
+    'with the status %d affects at most that endpoint, because the caller’s content may be the reason',
     (status) => {
       const { one, other, time, changes } = providerOf();
       const doubtful = { ...AUTH, status };
@@ -144,7 +144,7 @@ describe('a key that the provider refuses', () => {
     for (const { why } of changes) expect(why ?? '').not.toContain('prompt');
   });
 
-  test('stays refused for all if the probe is of an endpoint that never worked', () => {
+  test('stays rejected for all endpoints if the probe is at an endpoint that never worked', () => {
     const { one, other, time } = providerOf();
     succeed(one);
     fail(one, 1, AUTH);
@@ -153,7 +153,7 @@ describe('a key that the provider refuses', () => {
     expect(one.begin(FIRST)).toBe('shut');
   });
 
-  test('is not refused for an endpoint that the next policy adds', () => {
+  test('is not rejected for an endpoint that the next policy adds', () => {
     const { health, one } = providerOf();
     fail(one, 1, AUTH);
     health.reloaded({ models: [model('new')] });

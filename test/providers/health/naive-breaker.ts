@@ -1,6 +1,6 @@
 import { PROBE_MS } from '../../../src/providers/health/lockout.ts';
 
-/** Mistakes of a breaker. */
+/** Mistakes that a breaker could make. */
 export type Bug =
   | 'many probes'
   | 'no cap'
@@ -10,9 +10,9 @@ export type Bug =
   | 'forgets its ejections at the first answer'
   | 'stale faults count'
   | 'forced faults open it again'
-  | 'a first part counts as a whole answer'
-  | 'a dropped probe keeps its place'
-  | 'a lost probe keeps its place'
+  | 'a first part counts as a complete answer'
+  | 'a dropped probe keeps blocking others'
+  | 'a lost probe keeps blocking others'
   | 'the window never slides'
   | 'no window'
   | 'proven by a first part'
@@ -34,7 +34,7 @@ export interface NaiveAttempt {
   wasDropped: boolean;
 }
 
-/** The breaker's law, computed from the list of all events, without counters. */
+/** A simple implementation of the breaker's rules, computed from the list of all events, without counters. */
 export class NaiveBreaker {
   readonly #log: Entry[] = [];
   readonly #attempts: NaiveAttempt[] = [];
@@ -69,7 +69,7 @@ export class NaiveBreaker {
     if (attempt.hasEnded || attempt.hasAnswered) return;
     attempt.hasAnswered = true;
     this.#closedBy(attempt, now);
-    if (this.#bug === 'a first part counts as a whole answer') this.#log.push({ what: 'ok', at: now });
+    if (this.#bug === 'a first part counts as a complete answer') this.#log.push({ what: 'ok', at: now });
   }
 
   completed(attempt: NaiveAttempt, now: number): void {
@@ -133,18 +133,18 @@ export class NaiveBreaker {
 
   #isProbing(now: number): boolean {
     const probe = this.#bug === 'many probes' ? undefined : this.#probe();
-    return probe !== undefined && (now < probe.began + PROBE_MS || this.#bug === 'a lost probe keeps its place');
+    return probe !== undefined && (now < probe.began + PROBE_MS || this.#bug === 'a lost probe keeps blocking others');
   }
 
-  /** The attempt whose result counts: the last probe of this ejection. */
+  /** Returns the attempt whose result counts: the last probe of this ejection. */
   #probe(): NaiveAttempt | undefined {
     const openings = this.#openings();
     const last = this.#attempts.findLast((one) => one.isProbe && one.openings === openings);
-    const isOver = last?.hasEnded && !(last.wasDropped && this.#bug === 'a dropped probe keeps its place');
+    const isOver = last?.hasEnded && !(last.wasDropped && this.#bug === 'a dropped probe keeps blocking others');
     return isOver ? undefined : last;
   }
 
-  /** Ejections since the endpoint last recovered. */
+  /** Returns the number of ejections since the endpoint last recovered. */
   #level(): number {
     if (this.#bug === 'never forgets its ejections') return this.#openings();
     const enough = this.#bug === 'forgets its ejections at the first answer' ? 1 : 10;

@@ -47,7 +47,7 @@ describe('an account without credit', () => {
     expect([one.state, other.state]).toEqual(['healthy', 'healthy']);
   });
 
-  test('is not probed again within the minute by a probe that fails otherwise, is slow or is dropped', () => {
+  test('is not probed again within the minute after a probe that fails otherwise, is slow or is dropped', () => {
     const { one, other, time } = providerOf();
     fail(one, 1, EMPTY);
     for (const end of [SERVER, REJECTED, null, 'slow'] as const) {
@@ -61,14 +61,14 @@ describe('an account without credit', () => {
     }
   });
 
-  test('is forgotten by a reload', () => {
+  test('is forgotten after a reload', () => {
     const { health, one } = providerOf();
     fail(one, 1, EMPTY);
     health.reloaded({ models: [model('one')] });
     begun(one);
   });
 
-  test('with a key that is refused afterwards, the last refusal counts', () => {
+  test('whose key is rejected afterwards has the state of the last rejection', () => {
     const { one, time } = providerOf();
     fail(one, 1, EMPTY);
     time.now = 60_000;
@@ -76,7 +76,7 @@ describe('an account without credit', () => {
     expect(one.state).toBe('misconfigured');
   });
 
-  test('a key that is good after a refusal still counts as such: a 401 of one endpoint concerns it alone', () => {
+  test('does not make its key invalid: a 401 at one endpoint concerns this endpoint alone', () => {
     const { one, other, time } = providerOf();
     succeed(other);
     fail(other, 1, EMPTY);
@@ -86,7 +86,7 @@ describe('an account without credit', () => {
     expect([one.state, other.state]).toEqual(['misconfigured', 'healthy']);
   });
 
-  test('with a bare 402 pauses its endpoint alone, and one that has worked after five in a row', () => {
+  test('is not assumed after a single 402 without details, which pauses its endpoint alone, or after five in a row if it has worked', () => {
     const { one, other } = providerOf();
     succeed(one);
     fail(one, 4, BARE);

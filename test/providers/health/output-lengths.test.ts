@@ -32,7 +32,7 @@ function learning(policy = POLICY) {
     return [...readings().outputTokens] as [number, number];
   };
   const saw = (task: string, tokens: number, times = 1) => {
-    // Each by another caller: one alone would count once.
+    // Each answer has another caller, because answers of one caller would count once.
     for (let i = 0; i < times; i++) outputs.observe(task, tokens, `key${i}`);
   };
   return { ...fake, outputs, readings, publish, saw };
@@ -75,7 +75,7 @@ describe('the expected output of a task', () => {
     expect(outputs.weight('coding')).toBe(0);
   });
 
-  test('is a median: one endless answer moves it no more than any other', () => {
+  test('is a median: a very long answer changes it no more than any other', () => {
     const { publish, saw } = learning();
     saw('general', 100, 100);
     const [before] = publish();
@@ -103,7 +103,7 @@ describe('the expected output of a task', () => {
     expect(readings()).toBe(first);
   });
 
-  test('outlives reloads by the task’s name, also when the task is named again later', () => {
+  test('survives reloads under the task’s name, even if the task is named again later', () => {
     const { publish, saw, health } = learning();
     saw('coding', 300, 2_000);
     const without = health.watch(snapshot([model('a')]));
@@ -114,7 +114,7 @@ describe('the expected output of a task', () => {
   });
 });
 
-describe('where the measured length counts alone', () => {
+describe('if the measured length counts alone', () => {
   const measured = { ...POLICY, answerLength: 'measured' as const };
 
   test('it replaces the declared length from 20 answers on, in whole tokens, for costs and reference costs alike', () => {
@@ -130,11 +130,11 @@ describe('where the measured length counts alone', () => {
     expect([...readings().referenceTokens]).toEqual([general, 1_200]);
   });
 
-  test('it does not switch back and forth while answers are few: it ends below 10 answers', () => {
+  test('it does not switch back and forth while there are few answers, and stops counting below 10 answers', () => {
     const { publish, saw, outputs } = learning(measured);
     saw('general', 100, 25);
     const [first] = publish();
-    // At a steady rate of answers that keeps the weight between 10 and 20.
+    // A steady rate of answers keeps the weight between 10 and 20.
     for (let hour = 0; hour < 48; hour++) {
       saw('general', 100, 2);
       expect(publish(HOUR_MS)[0]).toBe(first);
@@ -142,21 +142,21 @@ describe('where the measured length counts alone', () => {
     const weight = outputs.weight('general');
     expect([weight > 10, weight < 20]).toEqual([true, true]);
     expect(publish(12 * HOUR_MS)[0]).toBe(400);
-    // A task with as few answers that never had more does not begin.
+    // A task with equally few answers that never had more does not start to use the measured length.
     for (let hour = 0; hour < 48; hour++) {
       saw('coding', 100, 2);
       expect(publish(HOUR_MS)[1]).toBe(1_200);
     }
   });
 
-  test('an answer of one token or less is declared as one', () => {
+  test('a length of one token or less counts as one token', () => {
     const { publish, saw } = learning(measured);
     saw('general', 0.2, 40);
     expect(publish()[0]).toBe(1);
   });
 });
 
-test('where lengths are blended, a reference cost depends only on the policy, not on learning or caches', () => {
+test('if lengths are blended, a reference cost depends only on the policy, not on learning or caches', () => {
   const learnt = fc.record({ factor: fc.constantFrom(0.01, 0.5, 3, 100), cached: fc.constantFrom(0, 100, 5_000) });
   fc.assert(
     fc.property(worlds, learnt, ({ snapshot: from, facts: asked }, { factor, cached }) => {

@@ -13,7 +13,7 @@ type Quantiles = Pick<DecayedQuantiles, 'observe' | 'quantile' | 'weight'>;
 const histories = fc.record({
   seen: fc.array(
     fc.record({
-      // Uniform over magnitudes.
+      // Values are uniform over orders of magnitude.
       value: fc.double({ min: 0, max: 1, noNaN: true }).map((share) => LOWEST * (HIGHEST / LOWEST) ** share),
       pause: fc.oneof(
         fc.integer({ min: 0, max: 60_000 }),
@@ -26,7 +26,7 @@ const histories = fc.record({
   share: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 
-/** Within one bucket of the exact quantile, by weights that halve with each half-life, and of the exact weight. */
+/** The result is within one bucket of the exact quantile, by weights that halve with each half-life, and has the exact weight. */
 const law = (subject: () => Quantiles) =>
   fc.property(histories, ({ seen, later, share }) => {
     const quantiles = subject();
@@ -88,7 +88,7 @@ const MUTANTS: Readonly<Record<string, () => Quantiles>> = {
       weight: (now) => inner.weight(now / 2),
     };
   },
-  'old weights go when they are written anew': () => {
+  'old weights are lost when weights are rescaled': () => {
     let inner = real();
     let landmark = 0;
     return {
@@ -115,11 +115,11 @@ const MUTANTS: Readonly<Record<string, () => Quantiles>> = {
 };
 
 describe('decayed quantiles', () => {
-  test('are within one bucket of the exact quantiles', () => {
+  test('the quantiles are within one bucket of the exact quantiles', () => {
     fc.assert(law(real), { numRuns, seed });
   }, 3_600_000);
 
-  test.each(Object.entries(MUTANTS))('would be caught if: %s', (_, mutant) => {
+  test.each(Object.entries(MUTANTS))('the test would detect this mistake: %s', (_, mutant) => {
     expect(fc.check(law(mutant), { numRuns: 2_000, seed, endOnFailure: true }).failed).toBe(true);
   });
 
@@ -131,12 +131,12 @@ describe('decayed quantiles', () => {
     expect(quantiles.quantile(1)).toBeLessThan(HIGHEST * BUCKET);
   });
 
-  test('are NaN without observations', () => {
+  test('the quantiles are NaN without observations', () => {
     expect(real().quantile(0.5)).toBeNaN();
     expect(real().weight(1_000)).toBe(0);
   });
 
-  test('stay correct for years of observations', () => {
+  test('the quantiles stay correct for years of observations', () => {
     const quantiles = real();
     const year = 31_536_000_000;
     for (let now = 0; now < 3 * year; now += year / 1_000) {

@@ -22,7 +22,7 @@ function watched() {
     fake.health.endpoint('q', 'a2', 'a'),
     fake.health.endpoint('p', 'b1', 'b'),
   ] as const;
-  /** Streams with these figures. */
+  /** Simulates streams with these figures. */
   const stream = (slot: 0 | 1 | 2, ttftMs: number, tokensPerSecond: number, times = 1) => {
     for (let i = 0; i < times; i++) {
       const trial = begun(slots[slot]);
@@ -38,14 +38,14 @@ function watched() {
   return { ...fake, readings, slots, stream, publish };
 }
 
-/** Within one bucket on either side. */
+/** Expects a value within one bucket on either side. */
 function expectNear(value: number, wanted: number, factor = BUCKET): void {
   expect(value).toBeGreaterThan(wanted / factor);
   expect(value).toBeLessThan(wanted * factor);
 }
 
 describe('the readings of a snapshot', () => {
-  test('has the catalog’s figures by slot until the first measurement, and stays the same object', () => {
+  test('have the catalog’s figures by slot until the first measurement, and stay the same object', () => {
     const { readings, publish } = watched();
     expect(readings()).toEqual(priorReadings(MODELS));
     expect([...readings().ttftMs]).toEqual([400, 400, 900]);
@@ -55,7 +55,7 @@ describe('the readings of a snapshot', () => {
     expect(publish()).toBe(first);
   });
 
-  test('shows measurements from the next second on, only for their endpoint', () => {
+  test('show measurements from the next second on, only for their endpoint', () => {
     const { readings, stream, publish } = watched();
     const before = readings();
     stream(1, 2_000, 10, 1_000);
@@ -69,7 +69,7 @@ describe('the readings of a snapshot', () => {
     expect([...before.ttftMs]).toEqual([400, 400, 900]);
   });
 
-  test('waits longer for figures with more endpoints, but not for changes of state', () => {
+  test('wait longer for figures if there are more endpoints, but not for changes of state', () => {
     const many = snapshot(Array.from({ length: 300 }, (_, i) => model(`m${i}`, { endpoints: [at('p', `${i}`)] })));
     const { health, time } = fakeHealth();
     const readings = health.watch(many);
@@ -88,7 +88,7 @@ describe('the readings of a snapshot', () => {
     expect(numbers.has(readings().number)).toBe(false);
   });
 
-  test('weighs measurements against the catalog, which counts as 3 answers', () => {
+  test('weigh measurements against the catalog, which counts as 3 answers', () => {
     const { stream, publish } = watched();
     stream(0, 1_600, 80, PRIOR_ANSWERS.stated);
     expectNear(publish().ttftMs[0]!, Math.sqrt(400 * 1_600));
@@ -108,7 +108,7 @@ describe('the readings of a snapshot', () => {
     expect(publish()).toBe(settled);
   });
 
-  test('follows a provider’s slowdown within a few minutes', () => {
+  test('follow a provider’s slowdown within a few minutes', () => {
     const { stream, publish } = watched();
     for (let second = 0; second < 600; second++) {
       stream(0, 400, 80);
@@ -122,7 +122,7 @@ describe('the readings of a snapshot', () => {
     expectNear(publish().tokensPerSecond[0]!, 8, 1.2);
   });
 
-  test('shows a change of state at once, and when the endpoint may be tried again', () => {
+  test('show a change of state at once, and when the endpoint may be tried again', () => {
     const { readings, slots } = watched();
     fail(slots[0], 5);
     expect(readings()).toMatchObject({ number: 1, allHealthy: false });
@@ -135,7 +135,7 @@ describe('the readings of a snapshot', () => {
     expect([...readings().retryAt]).toEqual([UNIX + 60_000, UNIX + 7_000, UNIX + 60_000]);
   });
 
-  test('expires at the end of a pause, without a timer', () => {
+  test('expire at the end of a pause, without a timer', () => {
     const { readings, slots, time } = watched();
     fail(slots[0], 5);
     fail(slots[1], 1, limited(2_500));
@@ -151,7 +151,7 @@ describe('the readings of a snapshot', () => {
     expect(readings()).toBe(last);
   });
 
-  test('blocks other attempts during a probe', () => {
+  test('block other attempts during a probe', () => {
     const { readings, slots, time } = watched();
     fail(slots[0], 5);
     time.now = 1_000;
@@ -166,7 +166,7 @@ describe('the readings of a snapshot', () => {
     expect(readings().allHealthy).toBe(true);
   });
 
-  test('belongs to one policy; measurements are shared, and outlive reloads', () => {
+  test('belong to one policy; measurements are shared, and survive reloads', () => {
     const { health, stream, slots, publish } = watched();
     stream(2, 9_000, 30, 100);
     fail(slots[0], 5);
@@ -184,7 +184,7 @@ describe('the readings of a snapshot', () => {
   });
 });
 
-describe('the time to the first token where the prompt is in the provider’s cache', () => {
+describe('the time to the first token if the prompt is in the provider’s cache', () => {
   const DECLARED = snapshot([
     model('a', { latency: { ttftMs: 400, outputTokensPerSecond: 80, warmTtftMs: 100 } }),
     model('b', { latency: { ttftMs: 400, outputTokensPerSecond: 80 } }),
@@ -207,7 +207,7 @@ describe('the time to the first token where the prompt is in the provider’s ca
     return { ...fake, stream, publish };
   }
 
-  test('is learnt separately from the other', () => {
+  test('is learned separately from the usual time', () => {
     const { stream, publish } = seen();
     stream('a', 50, true);
     stream('b', 200, true);
@@ -217,7 +217,7 @@ describe('the time to the first token where the prompt is in the provider’s ca
     expectNear(warmTtftMs[1]!, 200, BUCKET * 1.02);
   });
 
-  test('is that of any prompt unless declared or measured', () => {
+  test('is the usual time unless another is declared or measured', () => {
     const { stream, publish } = seen();
     stream('a', 2_000, false);
     stream('b', 2_000, false);
@@ -226,7 +226,7 @@ describe('the time to the first token where the prompt is in the provider’s ca
     expect(warmTtftMs[1]).toBe(ttftMs[1]!);
   });
 
-  test('is learnt where it is declared as 0', () => {
+  test('is learned if it is declared as 0', () => {
     const declared = snapshot([model('a', { latency: { ttftMs: 500, warmTtftMs: 0, outputTokensPerSecond: 50 } })]);
     const { health, time } = fakeHealth();
     const readings = health.watch(declared);
@@ -242,7 +242,7 @@ describe('the time to the first token where the prompt is in the provider’s ca
     expectNear(readings().warmTtftMs[0]!, 200, BUCKET * 1.03);
   });
 
-  test('is weighed against the declared one, and never exceeds that of any prompt', () => {
+  test('is weighed against the declared time, and never exceeds the usual time', () => {
     const { stream, publish } = seen();
     stream('a', 400, true, PRIOR_ANSWERS.stated);
     expectNear(publish().warmTtftMs[0]!, Math.sqrt(100 * 400));
@@ -251,7 +251,7 @@ describe('the time to the first token where the prompt is in the provider’s ca
     expect(warmTtftMs[0]).toBe(ttftMs[0]!);
   });
 
-  test('is not learnt from incomplete answers, which do not report cached tokens', () => {
+  test('is not learned from incomplete answers, which do not report cached tokens', () => {
     const { health, publish } = seen();
     for (let i = 0; i < 1_000; i++) {
       const trial = begun(health.endpoint('p', 'b', 'b'));
@@ -289,7 +289,7 @@ describe('learning', () => {
     expect(publish()).toBe(first);
   });
 
-  test('takes no rate from fewer than 16 tokens or less than 50 ms', () => {
+  test('uses no rate from fewer than 16 tokens or less than 50 ms', () => {
     const { slots, publish } = watched();
     for (let i = 0; i < 100; i++) {
       begun(slots[0]).completed(15, 10_000, null);
@@ -300,7 +300,7 @@ describe('learning', () => {
     expectNear(publish().tokensPerSecond[0]!, 320, BUCKET * 1.02);
   });
 
-  test('takes the rate also from an unstreamed answer, less the time to the first token', () => {
+  test('also uses the rate of an unstreamed answer, after the time to the first token', () => {
     const { slots, publish } = watched();
     for (let i = 0; i < 1_000; i++) {
       const trial = begun(slots[0]);
@@ -312,13 +312,13 @@ describe('learning', () => {
     expect(readings.ttftMs[0]).toBe(400);
   });
 
-  test('takes no rate where the first token may have taken most of the time', () => {
+  test('uses no rate if the first token may have taken most of the time', () => {
     const { slots, publish } = watched();
     for (let i = 0; i < 100; i++) begun(slots[0]).completed(200, 0, 700);
     expect(publish().tokensPerSecond[0]).toBe(80);
   });
 
-  test('takes only the time to first content from attempts that fail or are dropped', () => {
+  test('uses only the time to the first content from attempts that fail or are dropped', () => {
     const { slots, publish } = watched();
     for (let i = 0; i < 4; i++) {
       const trial = begun(slots[0]);
@@ -334,7 +334,7 @@ describe('learning', () => {
 });
 
 describe('memory', () => {
-  test('the same names are the same object across reloads, and forgotten when no policy names them for long', () => {
+  test('the same names are the same object across reloads, and are forgotten if no policy names them for a long time', () => {
     const { health, slots, time, publish } = watched();
     const without = snapshot([model('b', { endpoints: [at('p', 'b1')] })]);
     fail(slots[0], 5);
@@ -353,7 +353,7 @@ describe('memory', () => {
     expect(typeof slots[0].begin(FIRST)).toBe('object');
   });
 
-  test('a policy that is about to come into force keeps its endpoints', () => {
+  test('a policy that is about to become active keeps its endpoints', () => {
     const { health, slots, time, publish } = watched();
     health.reloaded(snapshot([model('z')]));
     time.now += 899_000;
@@ -364,7 +364,7 @@ describe('memory', () => {
     expect(health.endpoint('p', 'a1', 'a')).toBe(slots[0]);
   });
 
-  test('only endpoints of the policy in force are shown, never those of a refused one', () => {
+  test('only endpoints of the active policy are shown, never those of a rejected policy', () => {
     const { health } = watched();
     const shown = () => [...health.samples()].map(({ provider, model }) => `${provider}/${model}`).sort();
     expect(shown()).toEqual(['p/a', 'p/b', 'q/a']);
@@ -374,14 +374,14 @@ describe('memory', () => {
     expect(shown()).toEqual(['p/b']);
   });
 
-  test('does not grow with policies: endpoints unnamed for a quarter of an hour are gone', () => {
+  test('the health does not grow with policies: endpoints that no policy names for a quarter of an hour are removed', () => {
     const { health, publish, time } = watched();
     const find = (i: number) => health.endpoint(`p${i}`, 'u', `m${i}`);
     const found = Array.from({ length: 50 }, (_, i) => {
       const next = snapshot([model(`m${i}`, { endpoints: [at(`p${i}`, 'u')] })]);
       health.watch(next);
       health.reloaded(next);
-      // The provider's budget is gone too.
+      // The provider's retry budget is also forgotten.
       for (let retry = 0; retry < 3; retry++) begun(find(i), RETRY).failed(SERVER, true);
       for (let minute = 0; minute < 5; minute++) {
         time.now += 60_000;

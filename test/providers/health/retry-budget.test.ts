@@ -59,8 +59,8 @@ interface Attempt {
 }
 
 /**
- * Without a success, attempts are at most 1.2 × the first ones + 3; of those running at most a fifth, or 3, are
- * retries that have not answered; and everything within both bounds is allowed.
+ * Without a success, attempts are at most 1.2 × the first ones + 3. Of the running attempts at most a fifth, or 3, are retries that have
+ * not answered. Everything within both limits is allowed.
  */
 function keepsTheLaw(
   budget: Budget,
@@ -101,14 +101,14 @@ function keepsTheLaw(
 const law = (budget: () => Budget) => fc.property(scripts, (script) => keepsTheLaw(budget(), script));
 
 describe('a retry budget', () => {
-  test('obeys its law, and allows everything within it', () => {
+  test('the retry budget obeys its rules, and allows everything within them', () => {
     fc.assert(
       law(() => new RetryBudget()),
       { numRuns, seed },
     );
   }, 3_600_000);
 
-  test('the mutants are correct without their mistakes', () => {
+  test('the implementation with mistakes is correct if it has none', () => {
     fc.assert(
       law(() => new Mutant({})),
       { numRuns, seed },
@@ -118,13 +118,13 @@ describe('a retry budget', () => {
   const MUTANTS: Readonly<Record<string, Mutant['wrong']>> = {
     'begins with one retry more than the floor': { floor: true },
     'a success does not refill it': { refill: true },
-    'a success keeps what was saved up': { keeps: true },
+    'a success keeps the savings': { keeps: true },
     'two first attempts in five earn a retry': { earns: true },
     'any number of retries may run at once': { crowd: true },
-    'no retry may run beside few attempts': { crowdFloor: true },
+    'no retry may run if few attempts run': { crowdFloor: true },
     'a retry that has answered still counts as one': { answered: true },
   };
-  test.each(Object.entries(MUTANTS))('would be caught if: %s', (_, wrong) => {
+  test.each(Object.entries(MUTANTS))('the test would detect this mistake: %s', (_, wrong) => {
     const { failed } = fc.check(
       law(() => new Mutant(wrong)),
       { numRuns: 5_000, seed, endOnFailure: true },
@@ -150,7 +150,7 @@ describe('a retry budget', () => {
     expect(health.endpoint('q', 'u', 'm').begin(RETRY)).not.toBe('no-budget');
   });
 
-  test('covers the whole provider, and each end of an attempt frees its slot', () => {
+  test('the retry budget covers the whole provider, and each end of an attempt frees its slot', () => {
     const { health } = fakeHealth();
     const one = health.endpoint('p', 'u', 'm');
     const other = health.endpoint('p', 'u', 'n');
@@ -163,7 +163,7 @@ describe('a retry budget', () => {
     retries[1]!.completed(0, 0, null);
     retries[2]!.failed(SERVER, true);
     fourth.failed(SERVER, true);
-    // The budget suffices for many; the running ones are the limit.
+    // The budget is enough for many retries; the number of running attempts is the limit.
     for (let i = 0; i < 25; i++) begun(one).dropped();
     expect([other, other, other].map((endpoint) => typeof endpoint.begin(RETRY))).toEqual([
       'object',

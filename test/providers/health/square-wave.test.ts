@@ -9,33 +9,33 @@ import { fakeHealth, SERVER } from './support.ts';
 
 const { numRuns, seed } = tries('a breaker follows a provider that goes down and up again', 10, 500);
 
-/** Alternates between up and down; ms. */
+/** The time in ms for which the provider is up, and then down. */
 const HALF_MS = 10_000;
 const LASTS_MS = 400_000;
 const FAILS_AFTER_MS = 20;
 const ANSWERS_AFTER_MS = 150;
-/** Twice the answers that bring ejections back to the shortest: some were begun before the last one. */
+/** Twice the number of answers that reset ejections to the shortest, because some answers began before the last ejection. */
 const ANSWERS_ENOUGH = 20;
 
 interface Wave {
   readonly isUp: (endpoint: number, now: number) => boolean;
-  /** Between two requests, ms. */
+  /** The time between two requests, in ms. */
   readonly everyMs: number;
   readonly chance: number;
 }
 
 interface Run {
-  /** When the first endpoint answered. */
+  /** The times at which the first endpoint answered. */
   readonly answersOfFirst: readonly number[];
-  /** When the first endpoint was ejected, and for how long. */
+  /** The times at which the first endpoint was ejected, and for how long. */
   readonly ejections: readonly { readonly at: number; readonly ms: number }[];
-  /** Requests without an answer although an endpoint was up all the time. */
+  /** The requests without an answer although an endpoint was up all the time. */
   readonly lost: readonly number[];
-  /** Ticks at which no endpoint was open although one never fails. */
+  /** The times at which no endpoint was available although one never fails. */
   readonly allShut: readonly number[];
 }
 
-/** Two endpoints under steady traffic: open ones in order, then the others by force. */
+/** Simulates two endpoints under steady traffic. Available endpoints are tried in order, then the others by force. */
 function simulate({ isUp, everyMs, chance }: Wave): Run {
   const { health, time, changes } = fakeHealth(randomFrom(chance));
   const models = snapshot([model('a'), model('b')]);
@@ -109,13 +109,13 @@ describe('a provider that is up for 10 s and down for 10 s', () => {
         expect(lost).toEqual([]);
         expect(allShut).toEqual([]);
         for (const { from, to } of ups) {
-          // The ejection at its recovery, and the probe after it.
+          // The ejection at the time of the recovery, and the probe after it.
           const running = ejections.findLast(({ at }) => at <= from + FAILS_AFTER_MS)!;
           const probedAt = Math.max(from, running.at + running.ms) + everyMs + 10;
           const back = answersOfFirst.find((at) => at > from + ANSWERS_AFTER_MS)!;
           expect(back).toBeLessThanOrEqual(probedAt + ANSWERS_AFTER_MS + 10);
           expect(back).toBeLessThan(to);
-          // From then on it stays open until it fails again.
+          // From then on the endpoint stays available until it fails again.
           expect(ejections.filter(({ at }) => at > back && at <= to)).toEqual([]);
         }
         for (const { from, to } of downs) {
@@ -124,7 +124,7 @@ describe('a provider that is up for 10 s and down for 10 s', () => {
           const last = ejections.findLast(({ at }) => at <= from);
           const answers = answersOfFirst.filter((at) => at > (last ? last.at + last.ms : 0) && at <= from);
           if (answers.length >= ANSWERS_ENOUGH) expect(during[0]).toBeLessThanOrEqual(1_000 * (1 + JITTER));
-          // Each step of the backoff once: the next ejection is longer, with any jitter.
+          // Each step of the backoff occurs once: the next ejection is longer, with any jitter.
           for (let i = 1; i < during.length; i++) expect(during[i]!).toBeGreaterThan(during[i - 1]!);
         }
       }),
@@ -132,7 +132,7 @@ describe('a provider that is up for 10 s and down for 10 s', () => {
     );
   }, 3_600_000);
 
-  test('loses no request when the other is down while it is up: an ejected endpoint can be forced', () => {
+  test('loses no request if the other provider is down while it is up, because an ejected endpoint can be forced', () => {
     fc.assert(
       fc.property(waves, ({ everyMs, chance }) => {
         const isUp = (endpoint: number, now: number) => isUpInWave(now) === (endpoint === 0);

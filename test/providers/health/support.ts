@@ -12,14 +12,14 @@ export const limited = (retryAfterMs?: number): ProviderFailure => ({
   ...(retryAfterMs !== undefined && { retryAfterMs }),
 });
 
-/** Unix time of the fake clock's 0, ms. */
+/** The Unix time in ms at the fake clock's 0. */
 export const UNIX = 1_750_000_000_000;
 
 export const FIRST = { retry: false, force: false };
 export const RETRY = { retry: true, force: false };
 export const FORCED = { retry: false, force: true };
 
-/** Health under a fake clock, with ejections of exactly 1, 2, 4 … s unless `random` is given. */
+/** Creates health with a fake clock. Ejections last exactly 1, 2, 4 … s unless `random` is given. */
 export function fakeHealth(random: () => number = () => 0.5) {
   const changes: HealthChange[] = [];
   const time = { now: 0 };
@@ -32,14 +32,14 @@ export function fakeHealth(random: () => number = () => 0.5) {
   return { health, time, changes };
 }
 
-/** An attempt that must be admitted. */
+/** Begins an attempt that must be admitted. */
 export function begun(endpoint: EndpointHealth, how = FIRST): AttemptReporter {
   const trial = endpoint.begin(how);
   if (typeof trial === 'string') throw new Error(`expected an attempt, not \`${trial}\``);
   return trial;
 }
 
-/** Attempts that fail at once. */
+/** Runs attempts that fail at once. */
 export function fail(endpoint: EndpointHealth, times = 1, failure = SERVER): void {
   for (let i = 0; i < times; i++) begun(endpoint).failed(failure, true);
 }

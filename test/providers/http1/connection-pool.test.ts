@@ -6,9 +6,9 @@ import { waitFor } from '../../support/answers.ts';
 import { startFlood } from '../../support/flood.ts';
 import { startCrowded } from '../connection/stuck.ts';
 
-/** A connection at the server. */
+/** A connection as the server sees it. */
 interface ServerSide {
-  /** Everything received. */
+  /** Everything that was received. */
   text: string;
   closed: boolean;
   readonly socket: Bun.Socket<ServerSide>;
@@ -18,7 +18,7 @@ const poolTo = (port: number) => new ConnectionPool(`http://127.0.0.1:${port}/v1
 
 type Play = (connection: ServerSide) => void;
 
-/** A TCP server that calls `play` after every complete request. */
+/** Starts a TCP server that calls `play` after every complete request. */
 function serve(play: Play) {
   const connections: ServerSide[] = [];
   const server = Bun.listen<ServerSide>({
@@ -47,7 +47,7 @@ function serve(play: Play) {
   };
 }
 
-/** Whether the last request of a connection is complete. */
+/** Returns whether the last request of a connection is complete. */
 function isWhole(text: string): boolean {
   const start = text.lastIndexOf('POST ');
   const end = text.indexOf('\r\n\r\n', start);
@@ -101,7 +101,7 @@ describe('a request', () => {
     expect(Buffer.from(body!, 'latin1').toString()).toBe('{"ü":1}');
   });
 
-  test('of many megabytes is sent to a slow server', async () => {
+  test('with many megabytes is sent to a slow server', async () => {
     const { pool, connections } = serve(({ socket }) => socket.write(HELLO));
     const body = 'x'.repeat(20_000_000);
     let connected = 0;
@@ -110,7 +110,7 @@ describe('a request', () => {
     expect([connections[0]!.text.length > body.length, connected]).toEqual([true, 1]);
   });
 
-  test('to a closed port fails as one that was never sent', async () => {
+  test('to a closed port fails and counts as never sent', async () => {
     const { pool } = serve(() => {});
     for (const run of cleanUp.splice(0)) run();
     let connected = 0;
@@ -120,7 +120,7 @@ describe('a request', () => {
 });
 
 describe('a connection', () => {
-  test('carries sequential requests; concurrent ones have one each', async () => {
+  test('carries sequential requests; each concurrent request has its own', async () => {
     const { pool, connections } = serve(({ socket }) => setTimeout(() => socket.write(HELLO), 20));
     for (let i = 0; i < 3; i++) expect(await again(pool)).toBe('hello');
     expect(connections).toHaveLength(1);
@@ -135,7 +135,7 @@ describe('a connection', () => {
       'has two kinds of length',
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
     ],
-  ])('that %s carries no other', async (_, bytes) => {
+  ])('whose answer %s carries no other request', async (_, bytes) => {
     const { pool, connections } = serve(({ socket }) => socket.write(bytes));
     for (let i = 0; i < 2; i++) expect(await again(pool)).toBe('hello');
     expect([connections.length, pool.idle]).toEqual([2, 0]);
@@ -163,7 +163,7 @@ describe('a connection', () => {
 describe('an answer', () => {
   const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 
-  test('that breaks off gives all received bytes, then the error', async () => {
+  test('that breaks off returns all received bytes, then the error', async () => {
     const { pool } = serve(({ socket }) => {
       socket.write(`${chunked}5\r\nhello\r\n`);
       setTimeout(() => socket.terminate(), 50);
@@ -180,7 +180,7 @@ describe('an answer', () => {
     expect(await again(whole.pool)).toBe('hello');
   });
 
-  test('whose head comes in many pieces wakes its reader once it is whole', async () => {
+  test('whose head arrives in many pieces wakes its reader once it is complete', async () => {
     const { pool } = serve(async ({ socket }) => {
       for (const piece of HELLO.match(/.{1,3}/gs) ?? []) {
         socket.write(piece);
@@ -193,7 +193,7 @@ describe('an answer', () => {
     expect(reply instanceof Promise ? 'woken too early' : reply.status).toBe(200);
   });
 
-  test('that is not HTTP is refused', async () => {
+  test('that is not HTTP is rejected', async () => {
     const { pool, connections } = serve(({ socket }) => socket.write('SSH-2.0-OpenSSH_9.6\r\n'));
     expect(await codeOf(post(pool))).toBe('BadReply');
     await waitFor(() => connections[0]!.closed);
@@ -215,14 +215,14 @@ describe('an answer', () => {
     const pool = poolTo(Number(new URL(flood.url).port));
     const response = await post(pool);
     for (let before = -1; flood.sent[0] !== before; await Bun.sleep(200)) before = flood.sent[0]!;
-    // The kernel's buffers.
+    // The kernel's buffers take the rest.
     expect(flood.sent[0]).toBeLessThan(bytes / 2);
     expect((await bytesOf(response)).length).toBeGreaterThanOrEqual(bytes - 100_000);
   });
 });
 
 describe('a server that never accepts', () => {
-  test('costs a bounded number of descriptors for abandoned connections', async () => {
+  test('costs a limited number of file descriptors for abandoned connections', async () => {
     const crowded = await startCrowded();
     cleanUp.push(crowded.stop);
     const pool = poolTo(crowded.port);
@@ -242,7 +242,7 @@ describe('an abort', () => {
   test.each([
     ['before there is a connection', 0],
     ['before the head', 50],
-  ])('%s closes it at once', async (_, afterMs) => {
+  ])('%s closes the connection at once', async (_, afterMs) => {
     const { pool, connections } = serve(() => {});
     const pending = send(pool);
     const name = nameOf(replyOf(pending));
@@ -253,7 +253,7 @@ describe('an abort', () => {
     expect(pool.idle).toBe(0);
   });
 
-  test('in the middle of an answer does, too; after its end it closes nothing', async () => {
+  test('in the middle of an answer also closes the connection; after its end nothing is closed', async () => {
     const { pool, connections } = serve(({ socket }) => socket.write(`${HELLO.slice(0, -2)}`));
     const pending = send(pool);
     const reply = await replyOf(pending);
@@ -276,13 +276,13 @@ describe('an abort', () => {
     const pending = send(pool, '"aborted"');
     pending.abort();
     expect(await nameOf(replyOf(pending))).toBe('AbortError');
-    // It would have come before the next one.
+    // The request would have arrived before the next one.
     expect(await again(pool)).toBe('hello');
     await waitFor(() => connections.filter(({ closed }) => !closed).length === 1);
     expect(connections.map(({ text }) => text).join('')).not.toContain('"aborted"');
   });
 
-  test('by the reader closes it', async () => {
+  test('by the reader closes the connection', async () => {
     const { pool, connections } = serve(({ socket }) => socket.write(HELLO.slice(0, -1)));
     (await post(pool)).cancel();
     await waitFor(() => connections[0]!.closed);

@@ -37,7 +37,7 @@ const CHUNKED = 'transfer-encoding: chunked';
 describe('an answer', () => {
   test.each<[name: string, bytes: Uint8Array, expected: Partial<Read>]>([
     ['with a length', answer([OK, 'Content-Length: 5'], 'hello'), { status: 200, body: 'hello', ended: true }],
-    ['with a length told twice', answer([OK, 'Content-Length: 5, 5'], 'hello'), { body: 'hello', ended: true }],
+    ['with a length stated twice', answer([OK, 'Content-Length: 5, 5'], 'hello'), { body: 'hello', ended: true }],
     ['without a body', answer(['HTTP/1.1 204 No Content']), { status: 204, body: '', ended: true, keepAlive: true }],
     ['of length 0', answer([OK, 'content-length: 0']), { ended: true, keepAlive: true }],
     ['in chunks', answer([OK, CHUNKED], '3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n'), { body: 'hello', ended: true }],
@@ -53,8 +53,8 @@ describe('an answer', () => {
     ],
     ['without a reason', answer(['HTTP/1.1 503', 'content-length: 1'], '!'), { status: 503, body: '!' }],
     ['whose lines end with LF alone', bytes(`${OK}\ncontent-length: 1\n\n!`), { body: '!', ended: true }],
-    ['that is not over', answer([OK, 'content-length: 9'], 'hello'), { body: 'hello', ended: false }],
-    ['in chunks that is not over', answer([OK, CHUNKED], '5\r\nhello\r\n'), { body: 'hello', ended: false }],
+    ['that is not complete', answer([OK, 'content-length: 9'], 'hello'), { body: 'hello', ended: false }],
+    ['in chunks that is not complete', answer([OK, CHUNKED], '5\r\nhello\r\n'), { body: 'hello', ended: false }],
     ['without a length', answer([OK], 'hello'), { body: 'hello', ended: false }],
     ['that closes', answer([OK, 'connection: close', 'content-length: 1'], '!'), { ended: true, keepAlive: false }],
     ['of HTTP/1.0', answer(['HTTP/1.0 200 OK', 'content-length: 1'], '!'), { ended: true, keepAlive: false }],
@@ -63,12 +63,16 @@ describe('an answer', () => {
       answer([OK, CHUNKED, 'content-length: 9'], '1\r\n!\r\n0\r\n\r\n'),
       { keepAlive: false },
     ],
-    ['with more behind it', answer([OK, 'content-length: 1'], '!HTTP/1.1 200 OK'), { body: '!', keepAlive: false }],
+    [
+      'with more bytes after it',
+      answer([OK, 'content-length: 1'], '!HTTP/1.1 200 OK'),
+      { body: '!', keepAlive: false },
+    ],
   ])('%s', (_, given, expected) => {
     expect(read([given])).toMatchObject(expected);
   });
 
-  test('without a length ends with its connection; with a length, an early end cuts it', () => {
+  test('without a length ends with its connection; with a length, an early end of the connection cuts it', () => {
     expect(read([answer([OK], 'hello')], { closes: true })).toMatchObject({
       body: 'hello',
       ended: true,
@@ -80,12 +84,12 @@ describe('an answer', () => {
 
   test.each<[name: string, bytes: Uint8Array]>([
     ['is no HTTP', bytes('SSH-2.0-OpenSSH_9.6\r\n')],
-    ['has a status that is none', answer(['HTTP/1.1 600 x', 'content-length: 0'])],
+    ['has an invalid status', answer(['HTTP/1.1 600 x', 'content-length: 0'])],
     ['is HTTP/2', bytes('HTTP/2 200\r\n\r\n')],
     ['changes the protocol', answer(['HTTP/1.1 101 Switching Protocols', 'upgrade: x'])],
     ['has two lengths', answer([OK, 'content-length: 1', 'content-length: 2'])],
-    ['has a length that is none', answer([OK, 'content-length: -1'])],
-    ['has a coding that nobody asked for', answer([OK, 'transfer-encoding: gzip, chunked'])],
+    ['has an invalid length', answer([OK, 'content-length: -1'])],
+    ['has a coding that was not requested', answer([OK, 'transfer-encoding: gzip, chunked'])],
     ['has a header without a name', answer([OK, ': x'])],
     ['has a header without a colon', answer([OK, 'content-length 5'])],
     ['folds a header', answer([OK, 'x: 1', '\tcontent-length: 1'])],
@@ -104,7 +108,7 @@ describe('an answer', () => {
 
 const text = fc.string({ unit: anyCodePoint, maxLength: 40 });
 const heads = fc.constantFrom<readonly string[]>([OK], ['HTTP/1.1 100 Continue', '', OK], [OK, 'x-a: 1', 'X-B:2']);
-/** Complete answers, by length and in chunks. */
+/** Complete answers, with a length and in chunks. */
 const answers = fc.oneof(
   fc.tuple(heads, text).map(([head, body]) => answer([...head, `content-length: ${bytes(body).length}`], body)),
   fc.tuple(heads, fc.array(text)).map(([head, chunks]) => {
@@ -115,7 +119,9 @@ const answers = fc.oneof(
   }),
 );
 
-/** Lines of heads, sound and malformed, with their ends: a head that is all there is read at once, any other by its lines. */
+/**
+ * Lines of heads, valid and malformed, with their line ends. A head that has arrived completely is read at once, any other line by line.
+ */
 const headLine = fc.tuple(
   fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom('x: 1', 'X-A:2', 'x:', 'connection: Close', 'x-é: 1', 'x: é\u00a0') },
@@ -131,7 +137,7 @@ const anyHead = fc
   )
   .map(([first, lines]) => Buffer.from(`${first}${lines.flat().join('')}\r\n!`, 'latin1'));
 
-/** The answer, or that it was refused. */
+/** Returns the answer, or that it was rejected. */
 const readOrRefused = (pieces: readonly Uint8Array[]): Read | 'refused' => {
   try {
     return read(pieces);
@@ -155,11 +161,11 @@ const anySplit = (reading: typeof read) =>
   });
 
 describe('any head', () => {
-  test(`that is all there is read as one that comes byte by byte (seed ${seed})`, () => {
+  test(`that has arrived completely is read like one that arrives byte by byte (seed ${seed})`, () => {
     fc.assert(anyWholeHead(readOrRefused), { seed, numRuns });
   });
 
-  test('a parser that ends a head at the first CR LF CR LF alone fails', () => {
+  test('the test detects a parser that ends a head only at the first CR LF CR LF', () => {
     const mutant: typeof readOrRefused = ([given]) =>
       readOrRefused([Buffer.from(Buffer.from(given!).toString('latin1').replaceAll('\n\n', '\n'), 'latin1')]);
     expect(fc.check(anyWholeHead(mutant), { seed, numRuns: 5_000, endOnFailure: true }).failed).toBeTrue();
@@ -167,14 +173,14 @@ describe('any head', () => {
 });
 
 describe('any split of an answer', () => {
-  test(`gives the same (seed ${seed})`, () => {
+  test(`is parsed to the same result (seed ${seed})`, () => {
     fc.assert(anySplit(read), { seed, numRuns });
   });
 
   const mutants: Readonly<Record<string, typeof read>> = {
-    'loses what is no whole line': (pieces) =>
+    'loses an incomplete line': (pieces) =>
       read(pieces.map((piece) => piece.subarray(0, Math.max(piece.lastIndexOf(0x0a) + 1, piece.length - 1)))),
-    'takes CR and LF in two pieces for two ends': (pieces) =>
+    'counts CR and LF in two pieces as two line ends': (pieces) =>
       read(
         pieces.map((piece) =>
           piece.at(-1) === 0x0d ? bytes(`${Buffer.from(piece).toString('latin1').slice(0, -1)}\n`) : piece,

@@ -7,10 +7,10 @@ const SHARED = 262_144;
 const START = 'POST /v1 HTTP/1.1\r\n';
 
 const headOf = (body: string): string => `${START}content-length: ${Buffer.byteLength(body)}\r\n\r\n`;
-/** Before a body about as large as the shared buffer. */
+/** The length of the head of a request whose body is about as large as the shared buffer. */
 const HEAD_LENGTH = headOf('x'.repeat(SHARED - 100)).length;
 
-/** A peer that takes so many bytes a write, in turn; below 0 for a write after its end. */
+/** A peer that accepts these numbers of bytes per write, in turn; a negative number means a write after its end. */
 class SlowSink {
   readonly #takes: readonly number[];
   #writes = 0;
@@ -34,12 +34,12 @@ const body = fc.oneof(
     .tuple(fc.constantFrom('a', 'ü'), fc.integer({ min: -3, max: 3 }))
     .map(([letter, more]) => letter.repeat((SHARED - HEAD_LENGTH) / Buffer.byteLength(letter) + more)),
 );
-/** Ends with a large number, so that a large body takes few writes. */
+/** The list ends with a large number, so that a large body takes few writes. */
 const takes = fc
   .tuple(fc.array(fc.integer({ min: -1, max: 40 }), { maxLength: 3 }), fc.constantFrom(100_000, 10_000_000))
   .map(([few, many]) => [...few, many]);
 
-/** Sends requests at once, to peers that take them in pieces. Throws unless each arrives as it is. */
+/** Sends requests in parallel to peers that accept them in pieces. Throws unless each arrives unchanged. */
 function check(send: typeof sendRequest): void {
   fc.assert(
     fc.property(fc.array(fc.record({ body, takes }), { minLength: 1, maxLength: 4 }), (all) => {
@@ -55,9 +55,10 @@ function check(send: typeof sendRequest): void {
   );
 }
 
-test('requests sent at once, in whatever pieces each is taken, arrive as they are', () => check(sendRequest));
+test('requests that are sent in parallel arrive unchanged, in whatever pieces each is accepted', () =>
+  check(sendRequest));
 
-test('a sender that keeps its rest in the shared buffer fails', () => {
+test('the test detects a sender that keeps the rest of a request in the shared buffer', () => {
   const shared = Buffer.alloc(2 * SHARED);
   const careless: typeof sendRequest = (_, sent, sink) =>
     sendBytes(shared.subarray(0, shared.write(headOf(sent) + sent)), sink);

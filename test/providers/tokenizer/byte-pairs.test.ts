@@ -11,7 +11,7 @@ import { tries } from '../../deep/effort.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
 import { inTime, leastOf } from '../../support/in-time.ts';
 
-/** Another implementation gives the true counts. */
+/** Another implementation provides the true counts. */
 const { numRuns, seed } = tries('tokens equal another implementation’s count for any text', 50, 20_000);
 
 const vocabulary = (name: string, pieces: RegExp): TokenVocabulary => {
@@ -44,22 +44,22 @@ describe.each(TOKENIZERS)('tokens of %s', (_, own, truth) => {
     while (!step.done) step = counting.next();
     return step.value;
   };
-  /** The count that a text adds anywhere in another. */
+  /** The tokens that a text adds anywhere within another. */
   const seam = count('');
 
-  test('equal another implementation’s count for any text; special tokens count as text', () => {
+  test('tokens equal another implementation’s count for any text; special tokens count as text', () => {
     fc.assert(
       fc.property(anyText, (text) => count(text) - seam === truth(text)),
       { numRuns, seed },
     );
   });
 
-  test('have at most as many bytes as a count is bounded by', () => {
+  test('tokens have at most as many bytes as the bound of a count assumes', () => {
     const longest = [...own.ranks.keys()].reduce((most, { length }) => Math.max(most, length), 0);
     expect(longest).toBeLessThanOrEqual(TOKEN_BYTES_MAX);
   });
 
-  test('of adjacent texts are never more than the sum of both', () => {
+  test('tokens of adjacent texts are never more than the sum of both', () => {
     fc.assert(
       fc.property(anyText, anyText, fc.constantFrom('', '\n', ': '), (a, b, between) => {
         expect(truth(a + between + b)).toBeLessThanOrEqual(count(a) + count(b) + truth(between));
@@ -68,7 +68,7 @@ describe.each(TOKENIZERS)('tokens of %s', (_, own, truth) => {
     );
   });
 
-  test('of a piece too long to merge at once are never too few, and counted quickly', async () => {
+  test('tokens of a piece that is too long to merge at once are never too few, and counted quickly', async () => {
     for (const unit of ['a', 'qzx', ' ', '中文字', 'สวัสดี', '=-']) {
       const text = unit.repeat(6_000 / unit.length);
       expect(count(text)).toBeGreaterThanOrEqual(truth(text));
@@ -76,7 +76,7 @@ describe.each(TOKENIZERS)('tokens of %s', (_, own, truth) => {
     await inTime(2_000, () => count('a'.repeat(100_000)));
   });
 
-  test('are counted in short steps, whatever the text', async () => {
+  test('tokens are counted in short steps, whatever the text is', async () => {
     for (const text of ['qzx'.repeat(30_000), 'word '.repeat(20_000), '\n'.repeat(100_000)]) {
       const longest = await leastOf(100, () => {
         const counting = countTokens(text, own);

@@ -21,9 +21,10 @@ afterAll(() => expect(errors).toEqual([]));
 const truth = (text: string) => countTokens(text, { disallowedSpecial: new Set() });
 
 describe('a count', () => {
-  test('of up to a million characters is given within a second or not at all, and never blocks the event loop', async () => {
+  test('of up to a million characters arrives within a second or not at all, and never blocks the event loop', async () => {
     const hostile = Array.from({ length: 20 }, (_, at) => String.fromCharCode(97 + at).repeat(100_000));
-    // The promise is a second; machines are busy at times. Counting here would hold the loop for seconds.
+    // A count promises an answer within a second, but machines are sometimes busy. Counting in this thread would block the loop for
+    // seconds.
     const held = await leastOf(1_000, async () => {
       let held = 0;
       let last = performance.now();
@@ -41,19 +42,19 @@ describe('a count', () => {
     });
     expect(held).toBeLessThan(1_000);
     expect(await counter.count('o200k_base', ['x'.repeat(600_000), 'x'.repeat(400_001)])).toBeNull();
-    // The next count is served, once a busy machine has loaded the vocabulary.
+    // The next count is served once a busy machine has loaded the vocabulary.
     const next = await waitFor(() => counter.count('o200k_base', ['Still here']));
     expect(next).toBeGreaterThanOrEqual(truth('Still here'));
   });
 
-  test('of a short prompt does not wait for the long ones before it', async () => {
+  test('of a short prompt does not wait for the long prompts before it', async () => {
     await waitFor(() => counter.count('o200k_base', ['Loaded']));
     const long = Array.from({ length: 4 }, () => counter.count('o200k_base', ['a'.repeat(1_000_000)]));
     expect(await counter.count('o200k_base', ['Short.'])).toBeGreaterThanOrEqual(truth('Short.'));
     await Promise.all(long);
   });
 
-  test('is made by another worker when one has ended, and not at all where none can start', async () => {
+  test('is made by another worker if one has ended, and not at all if none can start', async () => {
     const Real = globalThis.Worker;
     const begun: Worker[] = [];
     const errors: string[] = [];
@@ -84,7 +85,7 @@ describe('a count', () => {
     }
   });
 
-  test('needs no working folder, and keeps no process alive', async () => {
+  test('needs no working directory, and keeps no process alive', async () => {
     const source = join(import.meta.dir, '../../../src/providers/tokenizer/counter.ts');
     const script = `const { createTokenCounter } = await import(${JSON.stringify(source)});
       console.log(await createTokenCounter(console.error).count('cl100k_base', ['Hello']));`;
@@ -112,7 +113,7 @@ const message: fc.Arbitrary<ChatMessage> = fc.record({
   content,
 });
 
-/** A conversation as templates write it: each message in a frame, its parts joined in some way. */
+/** Returns a conversation as chat templates write it: each message in a frame, with its parts joined in some way. */
 function rendered(messages: readonly ChatMessage[], between: string, escapesTools: boolean): string {
   const body = ({ role, content: one }: ChatMessage) => {
     const whole = typeof one === 'string' ? one : one!.map((part) => ('text' in part ? part.text : '')).join(between);
