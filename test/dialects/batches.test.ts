@@ -6,9 +6,7 @@ import { SURFACES } from '../../src/dialects/surfaces.ts';
 import { RECEIPT } from '../support/caller-message.ts';
 import { ollamaChat } from './ollama/surface.ts';
 
-/**
- * Upstream sockets split an answer at random, so the text must not depend on the batches.
- */
+/** Upstream sockets split an answer at random, so the text must not depend on the batches. */
 const IDENTITY = { decision: 1, created: 1_790_000_000, model: 'm' };
 
 const choice = fc.nat(1);
@@ -27,7 +25,7 @@ const part: fc.Arbitrary<StreamPart> = fc.oneof(
   }),
   fc.record({ type: fc.constant('state' as const), choice, details: fc.constant([{ data: 'x' }]) }),
 );
-/** Parts of one event upstream, which come in one batch: probabilities go with the tokens that they are of. */
+/** The parts of one upstream event, which arrive in one batch, because token probabilities belong to their tokens. */
 const event: fc.Arbitrary<readonly StreamPart[]> = fc.oneof(
   part.map((one) => [one]),
   fc.record({ choice, text }).map(({ choice: at, text: its }): readonly StreamPart[] => [
@@ -80,7 +78,7 @@ describe.each(chats.map((surface) => [surface.name, surface] as const))('%s', (_
     for (const make of [json!, events!]) fc.assert(sameText(make), { numRuns: 500 });
   });
 
-  test('and a writer that joins the texts of a batch is found out', () => {
+  test('the test detects a writer that joins the texts of a batch', () => {
     const joining: Make = () => {
       const writer = events!();
       return { write: (parts) => writer.write(joined(parts)), end: (receipt) => writer.end(receipt) };
@@ -89,7 +87,7 @@ describe.each(chats.map((surface) => [surface.name, surface] as const))('%s', (_
   });
 });
 
-/** The mistake of the mutant. */
+/** The deliberate mistake that the test must detect. */
 function joined(parts: readonly StreamPart[]): StreamPart[] {
   const all: StreamPart[] = [];
   for (const one of parts) {

@@ -5,15 +5,15 @@ import { useSignalbox } from '../support/use.ts';
 const SAYS_HI = { role: 'user', content: 'Hi' };
 const NAMESPACE = { type: 'namespace', name: 'n', description: 'd' };
 const HOUR = { cache_control: { type: 'ephemeral', ttl: '1h' } };
-/** A message of one block. */
+/** Returns a message with one block. */
 const saying = (block: object) => ({ messages: [{ role: 'user', content: [block] }] });
 const adds = (definition: object) => ({ type: 'tool_addition', tool: { type: 'tool_definition', definition } });
 const page = { type: 'text', text: 'A page.' };
 
 /**
- * Every field of the three dialects that can add to the bill beyond the tokens of the conversation, as the references of OpenAI and
- * Anthropic have them in November 2026, with a value that does. Where a fund pays and no price covers it, each is refused by its
- * name. A new field belongs into this list, and into the `billing.ts` of its surface.
+ * Every field of the three dialects that can add charges beyond the tokens of the conversation, according to the references of OpenAI and
+ * Anthropic of November 2026, with a value that does so. If a fund pays and no price covers the field, the request is refused with the
+ * field's name. Add each new field to this list and to the `billing.ts` of its surface.
  */
 const BILLED: Readonly<
   Record<string, { readonly body: object; readonly fields: readonly (readonly [string, object])[] }>
@@ -90,7 +90,7 @@ const BILLED: Readonly<
   },
 };
 
-/** Media whose tokens the bytes of their names do not bound, where only their own dialect can say them. */
+/** Media whose size in bytes is no bound on their tokens, and which only their own dialect can express. */
 const UNBOUNDED: readonly (readonly [what: string, path: string, body: object])[] = [
   ...[
     { type: 'message', role: 'user', content: [{ type: 'input_file', file_url: 'https://a.example/long.pdf' }] },
@@ -118,7 +118,7 @@ beforeAll(async () => {
 });
 
 describe.each(Object.entries(BILLED))(
-  '%s: what can add to the bill is refused where a fund pays and nothing prices it',
+  '%s: a field that can add charges is refused if a fund pays and it has no price',
   (path, { body, fields }) => {
     const ask = async (more: object) => {
       const answer = await box.post(path, { model: 'sim-small', ...body, ...more }, withKey(key));
@@ -126,7 +126,7 @@ describe.each(Object.entries(BILLED))(
       return [answer.status, error?.param ?? error?.details?.param, error?.code ?? error?.details?.error_code];
     };
 
-    test('as it is without', async () => {
+    test('a request without such fields is served', async () => {
       const [status] = await ask({});
       expect(status).toBe(200);
     });
@@ -147,7 +147,7 @@ test.each(UNBOUNDED)('%s has no upper bound, so no fund pays for it', async (_, 
 test.each([
   ['/v1/messages', 'tools[0].max_uses', (most: number) => ({ max_tokens: 9, ...saying(page), tools: [limited(most)] })],
   ['/v1/responses', 'max_tool_calls', (most: number) => ({ input: 'Hi', max_tool_calls: most })],
-] as const)('%s: a limit of uses that is no count is refused', async (path, field, bodyOf) => {
+] as const)('%s: a limit of tool uses that is not a count is refused', async (path, field, bodyOf) => {
   for (const most of [-1, 0.5, 1e300]) {
     const answer = await box.post(path, { model: 'sim-small', ...bodyOf(most) }, withKey(key));
     const { error } = Object(await answer.json());

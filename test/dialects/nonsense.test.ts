@@ -3,7 +3,7 @@ import { isDeep } from '../deep/effort.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** Every value of a rich body of each dialect, replaced by values that nobody expects there; in `npm test` by a third of them. */
+/** Every value of a rich body of each dialect is replaced by values that no client sends there. `npm test` uses a third of them. */
 const upstream = useUpstream();
 const box = useSignalbox(() => ({
   policy: testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } }),
@@ -120,7 +120,7 @@ test.each([
   ['/v1/route', MESSAGES],
   ['/v1/route', RESPONSES],
   ['/v1/route', { ...EMBEDDINGS, operation: 'embed' }],
-] as const)('%s: nonsense in any place of a body is no defect', async (path, body) => {
+] as const)('%s: a nonsensical value anywhere in a body never causes an internal error', async (path, body) => {
   for (const [place, at] of [...placesIn(body)].entries()) {
     const values = NONSENSE.filter((_, nth) => isDeep || (place + nth) % 3 === 0);
     const answers = values.map(async (value) => {

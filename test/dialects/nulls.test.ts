@@ -9,13 +9,13 @@ import type { Behaviour } from '../support/fake-upstream.ts';
 import { demandedNulls } from '../support/open-responses/schemas.ts';
 
 /**
- * Members without a value. The official clients' types, and the schemas of Open Responses, say which members are always
- * there and may be null: those are null, and any other is left out. So is one that a client's validator refuses as null.
+ * Members without a value. The official clients' types, and the schemas of Open Responses, say which members are always present and may be
+ * null: these are null, and all others are left out. A member that a client's validator rejects as null is also left out.
  *
- * `tsc` compares these tables with the types: a member that a new version demands is missing here.
+ * `tsc` compares these tables with the types, so a member that a new version requires is missing here.
  */
 type Demanded<T> = { [K in keyof T]-?: undefined extends T[K] ? never : null extends T[K] ? K : never }[keyof T];
-/** Null, or left out with the reason. */
+/** `null`, or left out with the reason. */
 type Form = 'null' | `left out: ${string}`;
 type Table<T> = Readonly<Record<Demanded<T>, Form>>;
 
@@ -76,7 +76,7 @@ const RESPONSE_ERROR: Table<ResponseErrorEvent> = { code: 'null', param: 'null' 
 const always = (...names: readonly string[]): Readonly<Record<string, Form>> =>
   Object.fromEntries(names.map((name) => [name, 'null']));
 
-/** The table of the object at a place: the type of the whole, then members, an element of a list by its own type. */
+/** The table for the object at each path: the type of the whole answer, then members; elements of a list by their own type. */
 const TABLES: Readonly<Record<string, Readonly<Record<string, Form>>>> = {
   message: MESSAGE,
   'message.usage': MESSAGE_USAGE,
@@ -102,7 +102,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, Form>>>> = {
   'responses error.error': always(...demandedNulls('ErrorPayload')),
 };
 
-/** Every object in an answer, by its place. `platform` and what it holds are Signalbox's own. */
+/** Yields every object in an answer with its path. `platform` and its contents are Signalbox's own. */
 function* placesIn(value: unknown, place: string): Generator<readonly [string, Json]> {
   if (Array.isArray(value)) {
     for (const one of value) yield* placesIn(one, `${place}[${isObject(one) ? String(one.type ?? '') : ''}]`);
@@ -116,7 +116,7 @@ function* placesIn(value: unknown, place: string): Generator<readonly [string, J
   }
 }
 
-/** The objects in the data of a stream. */
+/** Returns the objects in the data of a stream. */
 const eventsIn = (text: string): Json[] =>
   [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Json);
 
@@ -143,7 +143,7 @@ const toolCalls = [{ name: 'weather', arguments: '{"city":"Bern"}', id: 'call_1'
 const logprobs = { content: [{ token: 'Hi', logprob: -0.1, bytes: null, top_logprobs: [] }], refusal: null };
 const SAID: Readonly<Record<string, Behaviour>> = {
   text: { text: ['Hel', 'lo'] },
-  'text that no service counted': { text: 'Hello', usage: 'missing' },
+  'text whose tokens the provider did not count': { text: 'Hello', usage: 'missing' },
   reasoning: { reasoning: 'Hm.', text: 'Yes.' },
   refusal: { text: [], refusal: 'I may not.' },
   'a call': { toolCalls },
@@ -162,7 +162,7 @@ describe.each(['chat', 'messages', 'responses'] as const)('translated answers of
   const { path, body, tool } = SURFACES[surface];
   const seen = new Set<string>();
 
-  /** Compares every object of an answer with the table of its place. */
+  /** Compares every object of an answer with the table for its path. */
   function compare(answer: Json): void {
     const root = !isObject(answer.error)
       ? String(answer.object ?? answer.type ?? '')
@@ -171,7 +171,7 @@ describe.each(['chat', 'messages', 'responses'] as const)('translated answers of
       const forms = TABLES[place] ?? {};
       if (place in TABLES) seen.add(place);
       for (const [name, member] of Object.entries(value)) {
-        // What the upstream's probabilities say is theirs.
+        // The contents of token probabilities come from the upstream.
         if (member === null && !place.includes('logprobs.')) {
           expect(`${place}.${name}: ${forms[name] ?? 'left out'}`).toBe(`${place}.${name}: null`);
         }
@@ -192,18 +192,18 @@ describe.each(['chat', 'messages', 'responses'] as const)('translated answers of
     else for (const event of eventsIn(text)) compare(event);
   }
 
-  test.each(Object.keys(SAID))('%s: a member is null only where it must be there', async (name) => {
+  test.each(Object.keys(SAID))('%s: a member is null only if it must be present', async (name) => {
     for (const stream of [false, true]) await answersTo(SAID[name]!, stream);
   });
 
-  test('the same of probabilities, of errors and of a stream that breaks', async () => {
+  test('members of probabilities, of errors and of a broken stream are null only if they must be present', async () => {
     if (surface === 'chat') await answersTo(SCORED, true, { logprobs: true });
     if (surface === 'chat') await answersTo(SCORED, false, { logprobs: true });
     await answersTo({ status: 500 }, false);
     await answersTo({ text: ['one ', 'two ', 'three'], cutAfter: bench.eventsWith(2) }, true);
   });
 
-  test('nothing of the tables went untried', () => {
+  test('the tests used every member in the tables', () => {
     const own = { chat: /^chat|^openai/, messages: /^message|^content_block/, responses: /^response/ }[surface];
     expect(Object.keys(TABLES).filter((place) => own.test(place) && !seen.has(place))).toEqual([]);
   });

@@ -10,8 +10,8 @@ import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /**
- * Tool loops with a reasoning model of OpenAI, through the whole gateway, by OpenAI's client. The upstream refuses
- * reasoning that was changed or moved.
+ * Tool loops with one of OpenAI's reasoning models through the whole gateway, with OpenAI's client. The upstream rejects reasoning that was
+ * changed or moved.
  */
 const MODELS = { luna: 'gpt-6-luna', astra: 'gpt-6-astra' } as const;
 const TOOLS = [{ type: 'function' as const, function: { name: 'weather', parameters: { type: 'object' } } }];
@@ -39,7 +39,7 @@ beforeEach(() => {
 const callsOf = (...cities: string[]) =>
   cities.map((city) => ({ name: 'weather', arguments: JSON.stringify({ city }) }));
 
-/** Thinks before each of two calls, a third call, and the answer. */
+/** Reasons before each of two calls, a third call, and the answer. */
 function thinker({ asked }: RecordedRequest): Behaviour {
   const results = asked.turns.reduce((count, turn) => count + turn.results.length, 0);
   if (asked.turns.at(-1)?.text === 'Thanks!') return { reasoning: 'Kind.', text: 'You are welcome.' };
@@ -55,7 +55,7 @@ const inJson: AskTurn = async (model, messages) => {
   return choices[0]!.message;
 };
 
-/** As the client’s helper merges chunks: of unknown members it keeps the last. */
+/** Merges chunks like the client’s helper, which keeps the last of unknown members. */
 const asStream: AskTurn = (model, messages) =>
   client.chat.completions.stream({ model, messages, tools: TOOLS }).finalMessage();
 
@@ -83,7 +83,7 @@ describe.each(Object.keys(MODELS))('a tool loop with %s', (model) => {
   test.each([
     ['JSON', inJson],
     ['a stream', asStream],
-  ] as const)('goes on to its end in %s, and all thoughts come back', async (_, turn) => {
+  ] as const)('continues to its end in %s, and all reasoning is sent back', async (_, turn) => {
     const messages = await loop(model, turn);
     expect(messages.at(-1)).toMatchObject({ role: 'assistant', content: 'You are welcome.' });
     expect(upstream.requests.map(({ path }) => path)).toEqual(Array(4).fill('/v1/responses'));
@@ -107,7 +107,7 @@ describe.each(Object.keys(MODELS))('a tool loop with %s', (model) => {
     ]);
   });
 
-  test('reports its thoughts, calls and usage', async () => {
+  test('reports its reasoning, calls and usage', async () => {
     upstream.next({
       reasoning: 'Bern first.\n\nOslo then.',
       toolCalls: [{ name: 'weather', arguments: '{}', id: 'call_1' }],
@@ -133,7 +133,7 @@ describe.each(Object.keys(MODELS))('a tool loop with %s', (model) => {
     expect(upstream.requests[0]?.body.reasoning).toEqual({ effort: 'high', summary: 'auto' });
   });
 
-  test('continues where the client has lost the thoughts', async () => {
+  test('continues even if the client has lost the reasoning', async () => {
     const messages: ChatCompletionMessageParam[] = [{ role: 'user', content: QUESTION }];
     const { tool_calls = [] } = await inJson(model, messages);
     messages.push({ role: 'assistant', content: null, tool_calls }, ...resultsOf(tool_calls));

@@ -12,16 +12,16 @@ import { batchLine, endLine, replayedAnswer } from '../../src/gateway/exchange/r
 import { frameParser } from '../../src/providers/frames.ts';
 import { RECEIPT } from '../support/caller-message.ts';
 
-/** An answer in its service's own dialect: its events go out with the bytes that they came with, but for the last one. */
+/** An answer in its provider's own dialect: its events are passed on byte for byte, except the last one. */
 const IDENTITY = { decision: 1, created: 1, model: 'm' };
 
 interface PassedDialect {
   readonly name: string;
   reader(): StreamReader;
   writer(): EventWriter;
-  /** The JSON of events that go out unchanged, in order, with a text and another member in its words. */
+  /** The JSON of events that are passed on unchanged, in order, with a text and another member. */
   events(text: string, member: string): readonly string[];
-  /** The event that bears the receipt, and comes last. */
+  /** The event that contains the receipt, which comes last. */
   readonly end: string;
 }
 
@@ -56,7 +56,7 @@ const RESPONSES: PassedDialect = {
   end: '{"type":"response.completed","response":{"id":"r","status":"completed","output":[],"usage":{"input_tokens":1,"output_tokens":2}}}',
 };
 
-/** JSON whose value JavaScript would write in another way: other escapes, spaces, digits, and an order of members. */
+/** JSON whose value JavaScript would write in another way: other escapes, spaces, digits and order of members. */
 const ODD = [
   '12345678901234567890',
   '1.0',
@@ -85,7 +85,7 @@ function written({ writer }: PassedDialect, batches: readonly (readonly StreamPa
   return batches.map((batch) => one.write(batch)).join('') + one.end(RECEIPT);
 }
 
-/** The batches as a repeat of the request reads them. */
+/** Returns the batches as a repeated request reads them. */
 function stored(batches: readonly (readonly StreamPart[])[]): StreamPart[][] {
   const source = { ...IDENTITY, receipt: RECEIPT } as Pick<
     AnswerSource,
@@ -98,7 +98,7 @@ function stored(batches: readonly (readonly StreamPart[])[]): StreamPart[][] {
 }
 
 describe.each([MESSAGES, RESPONSES])('$name', (dialect) => {
-  test('events go out with the bytes that they came with, and so do those of a repeat', () => {
+  test('events are passed on byte for byte, also when the request is repeated', () => {
     const law = fc.property(text, member, (word, other) => {
       const events = dialect.events(word, other);
       const batches = batchesOf(dialect, [...events, dialect.end].map(framed).join(''));
@@ -109,7 +109,7 @@ describe.each([MESSAGES, RESPONSES])('$name', (dialect) => {
     fc.assert(law, { numRuns: 200 });
   });
 
-  test('an event that came in several lines goes out in one, with the same value', () => {
+  test('an event that arrived in several lines is passed on in one line, with the same value', () => {
     const events = dialect.events('"a"', '1');
     const lines = events.map((json) => `data: ${json.replace(',', ',\ndata: ')}\n\n`);
     const out = written(dialect, batchesOf(dialect, `${lines.join('')}${framed(dialect.end)}`));
@@ -120,7 +120,7 @@ describe.each([MESSAGES, RESPONSES])('$name', (dialect) => {
   });
 });
 
-test('a reader that keeps no bytes is found out', () => {
+test('the test detects a reader that does not keep the bytes', () => {
   const [event = ''] = RESPONSES.events('"a"', '1.0').slice(2);
   const parts = batchesOf(RESPONSES, framed(event)).flat();
   const without = parts.map((part) => (part.type === 'passthrough' ? { ...part, json: undefined } : part));

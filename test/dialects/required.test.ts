@@ -16,8 +16,8 @@ import { startBench } from '../support/dialect-bench.ts';
 import { useSignalbox } from '../support/use.ts';
 
 /**
- * Members that the official clients' types always have, and never as null: clients that validate refuse an answer without one.
- * `nulls.test.ts` has those that may be null. `tsc` compares these lists with the types, so a member that a new version requires is
+ * Members that the official clients' types always have, and never as null. Clients that validate reject an answer without one.
+ * `nulls.test.ts` has the members that may be null. `tsc` compares these lists with the types, so a member that a new version requires is
  * missing here.
  */
 type Required<T> = { [K in keyof T]-?: undefined extends T[K] ? never : null extends T[K] ? never : K }[keyof T];
@@ -91,7 +91,7 @@ const MODEL: Members<Anthropic.ModelInfo> & Members<OpenAI.Model> = {
   owned_by: true,
   type: true,
 };
-/** Members of a model that may be null. `nulls.test.ts` reads no list. */
+/** Members of a model that may be null. `nulls.test.ts` does not test lists of models. */
 type Nulls<T> = { [K in keyof T]-?: undefined extends T[K] ? never : null extends T[K] ? K : never }[keyof T];
 const MODEL_NULLS: Readonly<Record<Nulls<Anthropic.ModelInfo>, true>> = {
   capabilities: true,
@@ -112,7 +112,7 @@ const answerTo = async (path: string, body: object): Promise<Json> => objectOf(p
 const eventsOf = async (path: string, body: object): Promise<readonly Json[]> =>
   objectsIn((await textOf(path, body)).split('\n').map((line) => parseJson(line.replace(/^data: /, ''))));
 
-/** Expects the members in every one of some objects, of which there is at least one. */
+/** Expects the members in each of at least one object. */
 function expectMembers(all: readonly unknown[], members: object): void {
   expect(all.length).toBeGreaterThan(0);
   for (const one of all) expect(Object.keys(objectOf(one))).toEqual(expect.arrayContaining(Object.keys(members)));

@@ -6,7 +6,7 @@ const chat = { messages: [{ role: 'user', content: 'Write a sort in Rust.' }] };
 const tool = { name: 'look', description: 'Looks.', input_schema: { type: 'object' } };
 const dialectOf = (body: unknown) => readRouteBody(body).original.dialect;
 
-describe('a body of /v1/route is read in the dialect that', () => {
+describe('the body of a /v1/route request is read in the dialect that', () => {
   test.each([
     ['anthropic-messages', { ...chat, system: 'Be brief.', max_tokens: 99 }],
     ['anthropic-messages', { ...chat, tools: [tool], max_tokens: 99 }],
@@ -28,7 +28,7 @@ describe('a body of /v1/route is read in the dialect that', () => {
     ['openai-chat', {}],
   ])('its shape tells: %s', (dialect, body) => expect(dialectOf(body)).toBe(dialect));
 
-  test('`dialect` tells, where the shape would tell nothing', () => {
+  test('`dialect` names if the form of the body is ambiguous', () => {
     const body = { ...chat, max_tokens: 99 };
     expect(dialectOf(body)).toBe('openai-chat');
     expect(dialectOf({ ...body, dialect: 'anthropic-messages' })).toBe('anthropic-messages');
@@ -37,7 +37,7 @@ describe('a body of /v1/route is read in the dialect that', () => {
   });
 });
 
-test('a body in no dialect, and fields that belong to another one, are refused by name', () => {
+test('a body in no dialect, and fields that belong to another dialect, are refused by name', () => {
   const refusal = (body: unknown) => {
     try {
       readRouteBody(body);

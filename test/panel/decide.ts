@@ -17,18 +17,18 @@ import { faultsOf, isTask, lawsBroken, type Selector } from './judge.ts';
 import { type KeySet, MODELS } from './offers.ts';
 import type { Case } from './panel.ts';
 
-/** What a selector chose for a request of the panel, and what is wrong with it. */
+/** The model that a selector chose for a request of the panel, and the faults of the choice. */
 export interface Choice {
-  /** Null where the request was refused. */
+  /** The chosen model; null if the request was refused. */
   readonly model: string | null;
-  /** Empty where a sensible engineer accepts it. */
+  /** The faults of the choice; empty if a sensible engineer accepts it. */
   readonly faults: readonly string[];
 }
 
-/** A request of the panel under one set of keys. */
+/** The result for a request of the panel with one set of keys. */
 export interface Verdict {
   readonly id: string;
-  /** The task as it was read. */
+  /** The task as Signalbox read it. */
   readonly task: string;
   readonly isTaskRight: boolean;
   readonly choices: Readonly<Record<Selector, Choice>>;
@@ -37,7 +37,7 @@ export interface Verdict {
 
 type ShippedFile = ReturnType<typeof shippedPolicy>[number];
 
-/** As somebody leaves the shipped file who has pulled some of its models only: the others deleted, with their cases. */
+/** Returns the shipped file as a user leaves it who has installed only some of its models: the other models and their cases are deleted. */
 function withOnly(file: ShippedFile, models: readonly string[]): ShippedFile {
   const document = parseDocument(file.text);
   for (const id of MODELS) if (!models.includes(id)) document.deleteIn(['models', id]);
@@ -45,9 +45,9 @@ function withOnly(file: ShippedFile, models: readonly string[]): ShippedFile {
   return { ...file, text: String(document) };
 }
 
-/** The variable of a provider's key, where it is not the provider's name. */
+/** The variables of providers' keys, if they differ from the provider's name. */
 const KEY_NAMES: Readonly<Record<string, string>> = { moonshotai: 'MOONSHOT_API_KEY' };
-/** Providers without an address of their own: a variable holds it. */
+/** The variables of providers whose address is not in the policy. */
 const ADDRESSES: Readonly<Record<string, string>> = {
   'azure-openai': 'https://azure.example/openai/v1',
   ollama: 'http://127.0.0.1:11434/v1',
@@ -63,7 +63,7 @@ function environmentOf({ providers }: KeySet): Readonly<Record<string, string>> 
   );
 }
 
-/** The shipped policy where these keys are set, and no others. */
+/** Returns the shipped policy with only these keys set. */
 export function runtimeWith(keys: KeySet): Runtime {
   const env = environmentOf(keys);
   const { only } = keys;
@@ -82,14 +82,14 @@ const counter = createTokenCounter((error) => {
   throw new Error(error);
 });
 
-/** The facts of such a chat, as the gateway reads them. */
+/** Returns the facts of a chat as the gateway reads them. */
 export function factsFor(one: Case, model: Selector, runtime: Runtime): Facts {
   const request = { ...one.body, model };
   const key = { id: 'panel', labels: {}, models: null };
   return hypotheticalFacts({ request: chatRequest(request), key, timeMs: Date.parse(USUAL_TIME) }, runtime);
 }
 
-/** Decides as the gateway does for the same chat, before anything was seen of an upstream and where nothing is learnt. */
+/** Decides as the gateway does for the same chat before it has measured any upstream, and without learning. */
 export async function decideOne(one: Case, model: Selector, runtime: Runtime): Promise<Decision | Refusal> {
   const facts = factsFor(one, model, runtime);
   const outcome = decideFor(facts, runtime);
@@ -100,7 +100,7 @@ export async function decideOne(one: Case, model: Selector, runtime: Runtime): P
   return inputTokensCounted ? decideFor({ ...facts, inputTokensCounted }, runtime) : outcome;
 }
 
-/** Puts every request to every selector of the shipped policy, with these keys. */
+/** Decides every request for every selector of the shipped policy, with these keys. */
 export async function decideAll(cases: readonly Case[], keys: KeySet): Promise<Verdict[]> {
   const runtime = runtimeWith(keys);
   const verdicts: Verdict[] = [];

@@ -6,22 +6,25 @@ import { type Ability, levelOf, REPUTATION } from './reputation.ts';
 export const SELECTORS = ['auto', 'auto-cheap', 'auto-fast'] as const;
 export type Selector = (typeof SELECTORS)[number];
 
-/** What a model would take for a request, reckoned simply: list prices, usual lengths, classes of speed. */
+/** The cost and time of a model for a request, estimated simply from list prices, usual lengths and classes of speed. */
 export interface Reckoned {
   readonly id: string;
-  /** Credits of a tenth of a US cent. */
+  /** Credits, each worth a tenth of a US cent. */
   readonly credits: number;
-  /** Seconds to the first token of the answer, hidden reasoning included. */
+  /** Seconds to the first token of the answer, including hidden reasoning. */
   readonly firstS: number;
-  /** Seconds to its end. */
+  /** Seconds until the answer ends. */
   readonly totalS: number;
-  /** Levels that it lacks of what the request needs, by the ability that lacks most; 0 where it does it well. */
+  /** The number of levels that the model is below the request's needs, for the ability that is lacking most; 0 if it does the task well. */
   readonly lacks: number;
-  /** The same where one level less will do, see `leastOf`. */
+  /** The same number if one level less is enough, see `leastOf`. */
   readonly lacksLoosely: number;
 }
 
-/** Where a level of 3 or more is needed, `auto-cheap` and `auto-fast` may do with one less. Below that nothing is given up. */
+/**
+ * If a request needs level 3 or more, `auto-cheap` and `auto-fast` may choose a model one level below. Below level 3 the full level is
+ * required.
+ */
 const leastOf = (level: number): number => (level > 2 ? level - 1 : level);
 
 function reckon({ id, price }: Offered, { needs, visible, hidden, body }: Case): Reckoned {
@@ -44,7 +47,7 @@ function reckon({ id, price }: Offered, { needs, visible, hidden, body }: Case):
   };
 }
 
-/** Every model of a set of keys that can take the request at all. */
+/** Returns every model of a set of keys that can serve the request at all. */
 export function reckonAll(one: Case, keys: KeySet): Reckoned[] {
   const needed = capabilitiesFor(one.body);
   const room = inputTokens(one.body) + one.visible;
@@ -55,16 +58,16 @@ export function reckonAll(one: Case, keys: KeySet): Reckoned[] {
 }
 
 const least = (values: readonly number[]): number => Math.min(...values);
-/** Differences below this matter to nobody: 0.01 US cents. */
+/** Differences below this do not matter: 0.01 US cents. */
 const CREDITS_NOISE = 0.1;
-/** Speed may cost more than quality, but not without end. */
+/** A fast model may cost more than a good one, but only by this factor. */
 const FAST_COST = 5;
-/** As quick as anybody notices. */
+/** Answers within this many seconds count as equally fast. */
 const FAST_S = 5;
-/** Hidden reasoning varies by a factor of two between days and prompts: what is nearer than that counts as equal. */
+/** Hidden reasoning varies by a factor of two between days and prompts, so smaller differences count as equal. */
 const NEAR = 2;
 
-/** What is wrong with a choice; empty where a sensible engineer accepts it. */
+/** Returns the faults of a choice; empty if a sensible engineer accepts it. */
 export function faultsOf(choice: string | null, selector: Selector, one: Case, keys: KeySet): string[] {
   const able = reckonAll(one, keys);
   if (choice === null) return able.length === 0 ? [] : ['refused'];
@@ -75,7 +78,7 @@ export function faultsOf(choice: string | null, selector: Selector, one: Case, k
 
 type Fault = (chosen: Reckoned, able: readonly Reckoned[], one: Case) => string[];
 
-/** Those that do it well; where none does, those that lack least. */
+/** Returns the models that do the task well, or if there are none, the models that lack least. */
 function doing(able: readonly Reckoned[]): Reckoned[] {
   const best = least(able.map(({ lacks }) => lacks));
   return able.filter(({ lacks }) => lacks === best);
@@ -84,7 +87,7 @@ function doing(able: readonly Reckoned[]): Reckoned[] {
 const isDear = ({ credits }: Reckoned, ratio: number, among: readonly Reckoned[]): boolean =>
   credits > Math.max(ratio * least(among.map((other) => other.credits)), CREDITS_NOISE);
 
-/** One level less will do, but not more than it takes: what lacks most of those that do it is the measure. */
+/** A model may be one level below the needs, but not weaker than the weakest model that does the task well. */
 function isWeak({ lacksLoosely }: Reckoned, able: readonly Reckoned[]): boolean {
   return lacksLoosely > Math.max(...doing(able).map((one) => one.lacksLoosely));
 }
@@ -118,12 +121,12 @@ const FAULTS: Readonly<Record<Selector, Fault>> = {
   },
 };
 
-/** A choice that is dearer or slower by more than this breaks what the names promise. */
+/** A choice that is more expensive or slower by more than this factor breaks the promise of the selectors' names. */
 const LAW_NOISE = 1.5;
 
 export type Choices = Readonly<Record<Selector, string | null>>;
 
-/** What the names promise of each other, and is not kept. */
+/** Returns the promises between the selectors' names that the choices break. */
 export function lawsBroken(choices: Choices, one: Case, keys: KeySet): string[] {
   const by = new Map(reckonAll(one, keys).map((reckoned) => [reckoned.id, reckoned]));
   const [auto, cheap, fast] = SELECTORS.map((selector) => by.get(choices[selector] ?? ''));
@@ -135,5 +138,5 @@ export function lawsBroken(choices: Choices, one: Case, keys: KeySet): string[] 
   ];
 }
 
-/** Whether the task was read as the panel expects it. */
+/** Whether Signalbox read the task as the panel expects it. */
 export const isTask = (task: string, one: Case): boolean => task === one.task || one.or.includes(task);

@@ -1,29 +1,29 @@
 import type { Ability, Level } from './reputation.ts';
 
-/** What an answer's quality is worth to whoever asks. */
+/** The worth of an answer's quality to the person who sends the request. */
 export const WORTHS = {
-  /** Any model that does it will do; nobody pays three times the price for a greeting. */
+  /** Any model that does the task is good enough, but not at more than three times the price. */
   easy: { costRatio: 3, patienceS: 5 },
   ordinary: { costRatio: 6, patienceS: 15 },
-  /** A better answer saves somebody's time: what engineers use for such work is not too dear, a flagship is. */
+  /** A better answer saves a person's time. The models that engineers use for such work are not too expensive, but a flagship is. */
   demanding: { costRatio: 30, patienceS: 60 },
-  /** Few models do it at all: a flagship may have it. */
+  /** Few models do the task at all, so a flagship may do it. */
   hard: { costRatio: 40, patienceS: 240 },
 } as const;
 export type Worth = keyof typeof WORTHS;
 
 export type Needs = Readonly<Partial<Record<Ability, Level>>>;
 
-/** What is usual for a kind of request; a request may say otherwise, field by field. */
+/** The usual values of a kind of request. A request may override each field. */
 export interface Kind {
   /** The task that Signalbox should read. */
   readonly task: string;
-  /** The least level that does it well. */
+  /** The minimum level of an ability that does the task well. */
   readonly needs: Needs;
   readonly worth: Worth;
-  /** Tokens of the answer that are read. */
+  /** The tokens of the visible answer. */
   readonly visible: number;
-  /** Tokens of hidden reasoning for an ordinary request of the kind, by a model that thinks as most do. */
+  /** The tokens of hidden reasoning for an ordinary request of this kind, by a model that reasons as most models do. */
   readonly hidden: number;
 }
 

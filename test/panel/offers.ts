@@ -5,8 +5,8 @@ import { parse } from 'yaml';
 import type { Case } from './panel.ts';
 
 /**
- * The models as their vendors offer them: list prices, limits, what they can do. Read from the shipped catalog as plain
- * YAML, so that nothing of Signalbox's own reckoning comes in.
+ * The models as their vendors offer them: list prices, limits and abilities. They are read from the shipped catalog as plain YAML, so that
+ * none of Signalbox's own calculations influences them.
  */
 const Line = Type.Object({ input: Type.Number(), output: Type.Number() });
 const PriceList = Type.Object({
@@ -44,11 +44,11 @@ function catalogOf(name: string): Static<typeof Catalog> {
 const models = { ...catalogOf('models.yaml').models, ...catalogOf('models-local.yaml').models };
 export const MODELS = Object.keys(models);
 
-/** One key or address, or several, that are set. */
+/** One or several keys or addresses that are set. */
 export interface KeySet {
   readonly name: string;
   readonly providers: readonly string[];
-  /** Those models alone; all of the providers' without it. */
+  /** Only these models; all models of the providers if undefined. */
   readonly only?: readonly string[];
 }
 
@@ -62,7 +62,7 @@ export const KEY_SETS: readonly KeySet[] = [
   { name: 'ollama', providers: ['ollama'], only: ['local-gpt-oss-20b'] },
 ];
 
-/** What providers' APIs do not take, by their own documentation: JSON of any shape, a choice of tool. */
+/** What providers' APIs do not accept according to their own documentation: JSON of any form, a forced choice of tool. */
 const LACKS: Readonly<Record<string, readonly string[]>> = { anthropic: ['json_object'], ollama: ['forced_tools'] };
 
 function capabilitiesAt(provider: string, stated: readonly string[]): string[] {
@@ -73,7 +73,7 @@ function capabilitiesAt(provider: string, stated: readonly string[]): string[] {
   return [...stated, ...implied.filter((name) => !LACKS[provider]?.includes(name))];
 }
 
-/** What a set of keys reaches. The first endpoint that it reaches tells the price. */
+/** Returns the models that a set of keys reaches. The first reachable endpoint determines the price. */
 export function offeredBy({ providers, only }: KeySet): Offered[] {
   return Object.entries(models).flatMap(([id, offer]): Offered[] => {
     const endpoints = offer.endpoints ?? (offer.provider === undefined ? [] : [{ provider: offer.provider }]);
@@ -90,7 +90,7 @@ const IMAGE_TOKENS = 1_000;
 
 const counted = new WeakMap<Case['body'], number>();
 
-/** About so many tokens: four characters each, one for an ideograph, a thousand for an image. */
+/** Estimates the input tokens: four characters per token, one token per ideograph, a thousand per image. */
 export function inputTokens(body: Case['body']): number {
   const known = counted.get(body) ?? count(body);
   counted.set(body, known);
@@ -106,7 +106,7 @@ function count({ messages, tools }: Case['body']): number {
   return Math.ceil((text.length - asian) / 4 + asian) + images * IMAGE_TOKENS;
 }
 
-/** What a model must be able to do for a request to be put to it at all. */
+/** Returns the capabilities that a model needs to serve a request at all. */
 export function capabilitiesFor({ messages, tools, tool_choice, response_format: format }: Case['body']): string[] {
   const seen = messages.some(({ content }) => Array.isArray(content) && content.some((p) => p.type === 'image_url'));
   return [

@@ -20,13 +20,13 @@ const cheapest: Order = (a, b) => a.credits - b.credits;
 const slowest: Order = (a, b) => b.totalS - a.totalS;
 const weakest: Order = (a, b) => b.lacks - a.lacks || b.credits - a.credits;
 
-/** Every request with every set of keys that leaves a choice. */
+/** Every combination of a request and a set of keys that leaves a choice. */
 const open = KEY_SETS.flatMap((keys) => all.map((one) => ({ keys, one, able: reckonAll(one, keys) }))).filter(
   ({ able }) => able.length > 1,
 );
 const firstOf = (able: readonly Reckoned[], order: Order): string => able.toSorted(order)[0]!.id;
 
-/** What a router holds that always takes the first of the able models, as a share. */
+/** Returns the share of accepted choices of a router that always chooses the first of the able models. */
 function shareHeld(order: Order, selectors: readonly Selector[] = SELECTORS): number {
   const held = open.flatMap(({ keys, one, able }) =>
     selectors.filter((selector) => faultsOf(firstOf(able, order), selector, one, keys).length === 0),
@@ -35,12 +35,12 @@ function shareHeld(order: Order, selectors: readonly Selector[] = SELECTORS): nu
 }
 
 describe('the panel', () => {
-  test('has at least 130 requests, each with an ID of its own', () => {
+  test('has at least 130 requests, each with its own ID', () => {
     expect(all.length).toBeGreaterThanOrEqual(130);
     expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
   });
 
-  test('keeps a third of every kind aside, drawn by the hash of the IDs', () => {
+  test('sets a third of every kind aside, selected by the hash of the IDs', () => {
     const drawn = partsOf(all);
     for (const part of PARTS) expect(parts[part]!.filter(({ id }) => drawn.get(id) !== part)).toEqual([]);
     for (const [, group] of countBy(({ kind }) => kind)) {
@@ -59,7 +59,7 @@ describe('the panel', () => {
     expect(all.filter(({ body }) => JSON.stringify(body).length > 20_000).length).toBeGreaterThanOrEqual(5);
   });
 
-  test('knows every model of the shipped catalog, and no other', () => {
+  test('has every model of the shipped catalog, and no other', () => {
     expect(Object.keys(REPUTATION).sort()).toEqual([...MODELS].sort());
   });
 
@@ -71,7 +71,7 @@ describe('the panel', () => {
 });
 
 describe('the judge', () => {
-  test('accepts some model for every request, selector and set of keys that can take it', () => {
+  test('accepts some model for every request, selector and set of keys that can serve it', () => {
     const hopeless = KEY_SETS.flatMap((keys) =>
       all.flatMap((one) => {
         const able = reckonAll(one, keys);
@@ -83,16 +83,16 @@ describe('the judge', () => {
     expect(hopeless).toEqual([]);
   });
 
-  test('is no rubber stamp: always taking the dearest, the slowest or the weakest model misses four of five', () => {
+  test('rejects four of five choices of a router that always takes the most expensive, the slowest or the weakest model', () => {
     for (const order of [dearest, slowest, weakest]) expect(shareHeld(order)).toBeLessThan(0.2);
   });
 
-  test('wants more than the cheapest for `auto`, and more than the dearest for anything', () => {
+  test('requires more than the cheapest model for `auto`, and more than the most expensive for anything', () => {
     expect(shareHeld(cheapest, ['auto'])).toBeLessThan(0.8);
     expect(shareHeld(dearest, ['auto-cheap'])).toBeLessThan(0.05);
   });
 
-  test('sees a router whose names say the opposite of what it does', () => {
+  test('detects a router whose names say the opposite of what it does', () => {
     const broken = open.filter(({ keys, one, able }) => {
       const choices = {
         auto: firstOf(able, cheapest),
@@ -105,9 +105,9 @@ describe('the judge', () => {
   });
 });
 
-test('each set of keys lets the shipped policy serve the models that the judge reckons with', () => {
+test('each set of keys lets the shipped policy serve the models that the judge expects', () => {
   for (const keys of KEY_SETS) {
-    // Models that only embed answer none of the panel's requests.
+    // Models that only embed serve none of the panel's requests.
     const { models } = runtimeWith(keys).snapshot;
     const served = models.filter(({ embedding }) => embedding === null).map(({ id }) => id);
     expect(served).toEqual(
@@ -118,11 +118,11 @@ test('each set of keys lets the shipped policy serve the models that the judge r
   }
 });
 
-/** A model is quicker if it takes at most two thirds of the time, and nearly as good if it loses at most so much quality. */
+/** A model is quicker if it takes at most two thirds of the time, and nearly as good if it loses at most this much quality. */
 const QUICKER = 2 / 3;
 const NEARLY = 0.03;
 
-test('auto-fast differs from auto-cheap wherever a quicker model is nearly as good', async () => {
+test('auto-fast differs from auto-cheap if a quicker model is nearly as good', async () => {
   const same: string[] = [];
   for (const keys of KEY_SETS) {
     const runtime = runtimeWith(keys);

@@ -7,8 +7,8 @@ import { KINDS, type Kind, type KindName, WORTHS } from './kinds.ts';
 import { ABILITIES, type Reputation } from './reputation.ts';
 
 /**
- * The panel: requests as people write them, and what somebody who knows the models expects of each. `requests.yaml` and
- * `aside.yaml` hold them, `README.md` says what their fields mean.
+ * The panel: requests as people write them, with the expectations of a person who knows the models. The requests are in `requests.yaml` and
+ * `aside.yaml`; `README.md` explains their fields.
  */
 export const PARTS = ['requests', 'aside'] as const;
 export type Part = (typeof PARTS)[number];
@@ -57,11 +57,11 @@ type Entry = Static<typeof Entry>;
 export interface Case extends Kind {
   readonly id: string;
   readonly kind: KindName;
-  /** ISO 639-1, of what the user writes. */
+  /** The language that the user writes, as ISO 639-1. */
   readonly language: string;
-  /** The programming language that it is about. */
+  /** The programming language that the request is about. */
   readonly code: string | null;
-  /** Tasks that are as right as `task`. */
+  /** Other tasks that are equally correct. */
   readonly or: readonly string[];
   readonly hasSystem: boolean;
   /** The chat body without `model`. */
@@ -84,7 +84,7 @@ const tools = read(
   ),
 );
 
-/** The paragraphs of a passage, again and again with the next number, until they are that long. */
+/** Repeats the paragraphs of a passage with increasing numbers until they have this many characters. */
 function passage(name: string, characters: number): string {
   const paragraphs = passages[name];
   if (!paragraphs) throw new Error(`no passage ${name}`);
@@ -110,7 +110,7 @@ function toolOf(name: string): NonNullable<ChatRequest['tools']>[number] {
 function messageOf(turn: Turn, at: number): ChatMessage {
   if ('user' in turn) return { role: 'user', content: filled(turn.user) };
   if ('assistant' in turn) return { role: 'assistant', content: filled(turn.assistant) };
-  // A result answers the call before it.
+  // A result belongs to the call before it.
   if ('result' in turn) return { role: 'tool', tool_call_id: `call_${at - 1}`, content: filled(turn.result) };
   const { name, args } = turn.call;
   const call = { id: `call_${at}`, type: 'function' as const, function: { name, arguments: JSON.stringify(args) } };
@@ -151,14 +151,14 @@ function caseOf(entry: Entry): Case {
 
 export const panelOf = (part: Part): Case[] => read(part, Type.Array(Entry)).map(caseOf);
 
-/** FNV-1a of the UTF-8 bytes, 32 bits. */
+/** Returns the 32-bit FNV-1a hash of the UTF-8 bytes. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) value = Math.imul(value ^ byte, 0x01000193) >>> 0;
   return value;
 }
 
-/** Which part a request belongs to: of each kind, in the order of the hash of their IDs, the second of three is aside. */
+/** Assigns each request to a part: of each kind, in the order of the hash of their IDs, every second of three is set aside. */
 export function partsOf(cases: readonly Pick<Case, 'id' | 'kind'>[]): ReadonlyMap<string, Part> {
   const byKind = Map.groupBy(cases, ({ kind }) => kind);
   const parts = new Map<string, Part>();

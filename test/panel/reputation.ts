@@ -1,14 +1,13 @@
 /**
- * What engineers who know the models say of them, in five levels for each ability, and how fast they are, in classes.
- * The panel judges by this and by list prices, and by nothing that Signalbox reckons.
+ * What engineers who know the models say about them: five levels for each ability, and classes of speed. The panel judges by this and by
+ * list prices, and by nothing that Signalbox calculates.
  *
- * The levels are judgements, made in November 2026 after reading public sources: LiveBench (coding, mathematics,
- * reasoning; livebench.ai), the Arena text leaderboard (talk, writing; lmarena.ai), Terminal-Bench and tau-bench (agents,
- * tools), Vectara's list of faithful summaries, vendors' announcements and default efforts, and tests that single authors
- * have published. No source has translation for all of them: there the vendor's reputation counts. A model without
- * independent scores (`claude-haiku-5-5`, `mistral-large-4`) has the level of its class. Speeds are coarse classes of our own, after
- * vendors' figures and public speed pages (Artificial Analysis, none of whose values is repeated); where nothing is
- * published they are the median of the class.
+ * The levels are judgements, made in November 2026 after reading public sources: LiveBench (coding, mathematics, reasoning; livebench.ai),
+ * the Arena text leaderboard (talk, writing; lmarena.ai), Terminal-Bench and tau-bench (agents, tools), Vectara's list of faithful
+ * summaries, vendors' announcements and default efforts, and tests that individual authors have published. No source has translation for
+ * all models, so the vendor's reputation counts there. A model without independent scores (`claude-haiku-5-5`, `mistral-large-4`) has the
+ * level of its class. Speeds are our own coarse classes, based on vendors' figures and public speed pages (Artificial Analysis, none of
+ * whose values is repeated); if nothing is published, they are the median of the class.
  */
 export const ABILITIES = [
   'talk',
@@ -23,19 +22,19 @@ export const ABILITIES = [
 ] as const;
 export type Ability = (typeof ABILITIES)[number];
 
-/** 1 weak, 2 does what is simple, 3 does what is usual, 4 strong, 5 among the best; 0 cannot. */
+/** 1: weak; 2: does simple tasks; 3: does usual tasks; 4: strong; 5: among the best; 0: cannot do the task. */
 export type Level = 0 | 1 | 2 | 3 | 4 | 5;
 
 export interface Reputation {
-  /** In the order of `ABILITIES`. */
+  /** The levels, in the order of `ABILITIES`. */
   readonly levels: readonly [Level, Level, Level, Level, Level, Level, Level, Level, Level];
-  /** Seconds until anything comes, with a short prompt. */
+  /** Seconds until the first output, with a short prompt. */
   readonly startS: number;
   /** Output tokens per second. */
   readonly rate: number;
-  /** Hidden tokens at its default effort, as a multiple of what is usual for the kind of request. */
+  /** Hidden tokens at its default effort, as a multiple of the usual number for the kind of request. */
   readonly thinking: number;
-  /** Prompt tokens read per second. */
+  /** Prompt tokens that the model reads per second. */
   readonly readRate: number;
   readonly why: string;
 }
@@ -47,9 +46,9 @@ const of = (
   readRate = 10_000,
 ): Reputation => ({ levels, startS, rate, thinking, readRate, why });
 
-/** A model that is not here has no reputation yet: the panel's own test names it. */
+/** The reputation of each model. The panel's test names models that are missing here. */
 export const REPUTATION: Readonly<Record<string, Reputation>> = {
-  // talk, writing, coding, math, reasoning, translation, extraction, tools, vision; start, rate, thinking
+  // Columns: talk, writing, coding, math, reasoning, translation, extraction, tools, vision; start, rate, thinking.
   'gpt-6-astra': of([5, 5, 5, 5, 5, 5, 5, 5, 5], [2, 50, 0.3], 'flagship; tops reasoning and maths, dearest of all'),
   'gpt-6.1-sol': of([5, 4, 5, 5, 5, 5, 5, 5, 5], [2, 60, 0.3], 'level with astra at a fifth of its price'),
   'gpt-6-luna': of(
@@ -116,6 +115,6 @@ export const REPUTATION: Readonly<Record<string, Reputation>> = {
   'local-gpt-oss-20b': of([1, 1, 1, 2, 1, 1, 2, 2, 0], [1, 50, 0.7], 'small; sums and labels, little knowledge', 1_000),
 };
 
-/** Undefined for a model that has no reputation yet. */
+/** Returns the level; undefined for a model that has no reputation yet. */
 export const levelOf = (model: string, ability: Ability): Level | undefined =>
   REPUTATION[model]?.levels[ABILITIES.indexOf(ability)];

@@ -10,7 +10,7 @@ import { RECEIPT } from '../../support/caller-message.ts';
 import { eventsIn, foldedMessage } from '../../support/message-events.ts';
 import { eventsOf, IDENTITY, jsonOf } from './support.ts';
 
-/** An answer of Anthropic's own, whose events go out as they come. */
+/** An answer of Anthropic's own models, whose events are passed on unchanged. */
 const words = fc.string({ minLength: 1, maxLength: 6, unit: 'binary' });
 const pieces = fc.array(words, { maxLength: 3 });
 const block: fc.Arbitrary<Json> = fc.oneof(
@@ -85,7 +85,7 @@ const withoutPlatform = (text: string): Json => {
   return message;
 };
 
-test('the events of a whole answer, and the message made of them, are those of the service', () => {
+test('the events of a complete answer, and the message made of them, equal the provider’s', () => {
   fc.assert(
     fc.property(blocks, (all) => {
       const parts = partsOf(framesOf(all));
@@ -97,7 +97,7 @@ test('the events of a whole answer, and the message made of them, are those of t
   );
 });
 
-test('an answer that came whole has the same events', () => {
+test('an answer that arrived in one piece has the same events', () => {
   fc.assert(
     fc.property(blocks, (all) => {
       const parts = readReply(JSON.stringify(wholeOf(all)), true);
@@ -108,7 +108,7 @@ test('an answer that came whole has the same events', () => {
   );
 });
 
-/** The parts of an answer that the gateway ended after so many events. */
+/** Returns the parts of an answer that Signalbox ended after this many events. */
 const cutAfter = (all: readonly Json[], count: number): StreamPart[] => [
   ...partsOf(framesOf(all).slice(0, -2).slice(0, count)),
   { type: 'finish', choice: 0, reason: 'length', raw: 'max_tokens' },
@@ -123,16 +123,16 @@ const keepsRules = (spoil: (text: string) => string = (text) => text) =>
     expect<unknown>([json.stop_reason, json.content]).toEqual(['max_tokens', content]);
   });
 
-test('an answer that is cut at what is paid for is closed by the rules, streamed and whole', () => {
+test('an answer that is cut because its money is used up is closed according to the rules, streamed and in one piece', () => {
   fc.assert(keepsRules(), { numRuns: 200 });
 });
 
-test('and one whose open block stays open is found out', () => {
+test('the test detects an answer whose open block stays open', () => {
   const open = (text: string) => text.replace(/event: content_block_stop\n.*\n\n(?=event: message_delta)/, '');
   expect(fc.check(keepsRules(open), { numRuns: 200, endOnFailure: true }).failed).toBe(true);
 });
 
-test('the parts beside the events say what an answer without them would', () => {
+test('the other parts of passed events contain what an answer without the events would', () => {
   fc.assert(
     fc.property(blocks, (all) => {
       const beside = partsOf(framesOf(all)).filter(({ type }) => type !== 'passthrough');
@@ -149,7 +149,7 @@ const ODD = { input_tokens: -5, output_tokens: 1e15 };
 const counted = { ...RECEIPT, usage: plainUsage(9, 4) };
 const shown = { input_tokens: 9, output_tokens: 4, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
 
-test('a usage that cannot be true is not written: the prompt as it is expected, then the count', () => {
+test('a usage that cannot be true is not passed on: the caller gets the expected prompt, then Signalbox’s count', () => {
   const message = { ...head, content: [], stop_reason: null, stop_sequence: null, usage: ODD };
   const text = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Hi' } };
   const stop = { type: 'content_block_stop', index: 0 };
@@ -158,7 +158,7 @@ test('a usage that cannot be true is not written: the prompt as it is expected, 
   const events = eventsIn(writer.write(parts) + writer.end(counted));
   expect(events[0]!.message).toMatchObject({ usage: { ...shown, output_tokens: 0 } });
   expect(events.at(-2)!.usage).toMatchObject(shown);
-  // A stream whose caller gets one body, and a body.
+  // A stream whose caller wants one body, and a body.
   for (const all of [parts, readReply(JSON.stringify({ ...wholeOf([]), usage: ODD }), true)]) {
     const json = new MessageWriter(IDENTITY);
     json.write(all);
@@ -166,7 +166,7 @@ test('a usage that cannot be true is not written: the prompt as it is expected, 
   }
 });
 
-test('nor is it written where an answer is translated', () => {
+test('a usage that cannot be true is not written into a translated answer either', () => {
   const writer = new MessageEvents({ ...IDENTITY, inputTokens: 9 });
   const usage: StreamPart = { type: 'usage', usage: plainUsage(-5, 1) };
   const [begin] = eventsIn(writer.write([usage, { type: 'text', choice: 0, text: 'Hi' }]));

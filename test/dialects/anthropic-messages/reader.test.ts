@@ -50,7 +50,7 @@ const RICH = {
 const read = (body: object): ModelRequest => anthropicMessages.read(body, new Headers()).request;
 const shape = ({ role, toolCallId, parts }: Turn) => [role, toolCallId, parts.map(({ type }) => type)];
 
-/** The value of a part, as its place in the original has it. */
+/** Returns the value of a part, read at its path in the original. */
 function readFrom(part: ContentPart): unknown {
   if (part.type === 'tool-call') return JSON.parse(part.arguments);
   if (part.type === 'image') return part.url.replace(/^data:[^,]*,/, '');
@@ -60,7 +60,7 @@ function readFrom(part: ContentPart): unknown {
 describe('a conversation', () => {
   const request = read(RICH);
 
-  test('has the results of tools as turns of their own, their images behind them, and what is native by its kind', () => {
+  test('has tool results as turns of their own, with their images after them, and native parts by their kind', () => {
     expect(request.conversation.turns.map(shape)).toEqual([
       ['system', undefined, ['text', 'text']],
       ['user', undefined, ['text', 'image', 'text', 'native']],
@@ -71,7 +71,7 @@ describe('a conversation', () => {
     ]);
     expect(request.conversation.nativeTools).toMatchObject([{ kind: 'bash_20250124', billing: 'tokens' }]);
     expect([request.conversation.toolChoice, request.settings.parallelToolCalls]).toEqual(['required', false]);
-    // Of the one tool that must be called there is one call, and no service has to be told.
+    // If one tool must be called, there is one call, and providers need no special field for it.
     const choices = [
       { tools: RICH.tools, tool_choice: { ...RICH.tool_choice, type: 'tool', name: 'look' } },
       { tools: RICH.tools.slice(0, 1), tool_choice: RICH.tool_choice },
@@ -79,7 +79,7 @@ describe('a conversation', () => {
     for (const one of choices) expect(read({ ...RICH, ...one }).settings.parallelToolCalls).toBeUndefined();
   });
 
-  test('has places that lead to what was read from them', () => {
+  test('has paths that lead to the values that were read from them', () => {
     for (const { parts } of request.conversation.turns) {
       for (const part of parts) {
         expect(request.originalAt(part.at)).toBeDefined();
@@ -88,7 +88,7 @@ describe('a conversation', () => {
     }
   });
 
-  test('has the state of earlier thoughts where every adapter looks for it', () => {
+  test('has the state of earlier thinking in the place where every adapter reads it', () => {
     const turn = request.conversation.turns[2]!;
     expect(turn.extras).toEqual({
       reasoning_content: 'Hm.Own.',
@@ -103,7 +103,7 @@ describe('a conversation', () => {
     expect(turn.parts[1]!.extras).toEqual({ extra_content: { google: 1 } });
   });
 
-  test('with state that was damaged on its way is read as one without', () => {
+  test('with damaged state is read like a conversation without state', () => {
     for (const signature of [`${wrapState(state)}!`, wrapState({}).slice(0, -1)]) {
       const content = [{ type: 'redacted_thinking', data: signature }, text('Hi.')];
       const { turns } = read({ ...RICH, messages: [{ role: 'assistant', content }] }).conversation;
@@ -124,7 +124,7 @@ test.each<[object, string | undefined]>([
   expect(read({ ...RICH, ...fields }).settings.reasoningEffort).toBe(effort!);
 });
 
-test('headers of Anthropic’s and the session of Claude Code are read, and nothing else of a caller', () => {
+test('the reader reads Anthropic’s headers and the session of Claude Code, and nothing else about a caller', () => {
   const headers = new Headers({
     'anthropic-beta': 'a,b',
     'anthropic-dangerous-direct-browser-access': 'true',

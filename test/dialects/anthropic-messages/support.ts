@@ -26,7 +26,7 @@ const said: fc.Arbitrary<StreamPart> = fc.oneof(
   fc.record({ type: fc.constant('state' as const), choice: fc.constant(0), extra }),
 );
 
-/** A call in pieces, whole or cut, with or without state. */
+/** A call in pieces, complete or cut off, with or without state. */
 const callOf = (index: number): fc.Arbitrary<StreamPart[]> =>
   fc
     .tuple(fc.constantFrom('', '{}', '{"a":1}', '{"b":{"c":[1,2]}}', '{"a":'), fc.option(extra), fc.nat(3))
@@ -43,7 +43,7 @@ const callOf = (index: number): fc.Arbitrary<StreamPart[]> =>
       ...(args.length > cut ? [{ type: 'tool-call' as const, choice: 0, index, arguments: args.slice(cut) }] : []),
     ]);
 
-/** The parts of an answer: words, thoughts and state, then calls whose pieces may stand among each other's. */
+/** The parts of an answer: text, thinking and state, then calls whose pieces may be interleaved. */
 export const answers: fc.Arbitrary<StreamPart[]> = fc
   .tuple(fc.array(said, { maxLength: 8 }), fc.array(fc.boolean(), { maxLength: 6 }), callOf(0), callOf(1))
   .map(([words, order, first, second]) => {

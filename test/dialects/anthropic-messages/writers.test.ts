@@ -18,16 +18,16 @@ const sameMessage = (write: (parts: readonly StreamPart[]) => string) =>
     expect(platform).toEqual(told);
   });
 
-test('the events of an answer keep the rules of the dialect, and tell the same content and usage as JSON', () => {
+test('the events of an answer follow the rules of the dialect, and have the same content and usage as JSON', () => {
   fc.assert(sameMessage(eventsOf), { numRuns: 1_000 });
 });
 
 test.each<[string, (text: string) => string]>([
-  ['a thought without its signature', (text) => withoutEvents(text, 'signature_delta')],
+  ['thinking without its signature', (text) => withoutEvents(text, 'signature_delta')],
   ['an answer without an end', (text) => text.replace(/event: message_stop\n.*\n\n$/, '')],
   ['a block without an end', (text) => text.replace(/event: content_block_stop.*\n.*\n\n/, '')],
   ['other usage', (text) => text.replaceAll('"output_tokens":9', '"output_tokens":8')],
-])('and %s is found out', (_, spoil) => {
+])('the test detects %s', (_, spoil) => {
   expect(
     fc.check(
       sameMessage((parts) => spoil(eventsOf(parts))),
@@ -42,7 +42,7 @@ const withoutEvents = (text: string, word: string): string =>
     .filter((frame) => !frame.includes(word))
     .join('\n\n');
 
-/** What an answer bore, by what goes back to its model. */
+/** Returns the contents of an answer in the form in which they are sent back to its model. */
 function borne(parts: readonly StreamPart[]) {
   const told = { text: '', details: [] as unknown[], extra: undefined as unknown, calls: new Map<string, unknown>() };
   for (const part of parts) {
@@ -55,7 +55,7 @@ function borne(parts: readonly StreamPart[]) {
   return told;
 }
 
-test('an answer that comes back as it was sent bears the same words, calls and state', () => {
+test('an answer that is sent back unchanged contains the same text, calls and state', () => {
   fc.assert(
     fc.property(answers, (parts) => {
       const { content } = JSON.parse(jsonOf(parts));
@@ -71,14 +71,14 @@ test('an answer that comes back as it was sent bears the same words, calls and s
   );
 });
 
-test('an answer without calls that ends in words ends with their block, and its state goes out before further blocks', () => {
+test('an answer without calls that ends in text ends with a text block, and its state is sent before further blocks', () => {
   const law = fc.property(answers, fc.string({ minLength: 1 }), (parts, text) => {
     const before = parts.filter(({ type }) => type !== 'tool-call' && type !== 'finish');
     const last: StreamPart[] = [
       { type: 'text', choice: 0, text },
       { type: 'state', choice: 0, details: [{ type: 'reasoning.encrypted', data: 'x' }] },
     ];
-    // Claude Code takes the last block of an answer for its result.
+    // Claude Code uses the last block of an answer as its result.
     const words = JSON.parse(jsonOf([...before, ...last])).content;
     expect(words.at(-1)).toMatchObject({ type: 'text', text: expect.stringContaining(text) });
     const call: StreamPart = { type: 'tool-call', choice: 0, index: 0, id: 'c', name: 'f', arguments: '{}' };
@@ -88,7 +88,7 @@ test('an answer without calls that ends in words ends with their block, and its 
   fc.assert(law, { numRuns: 200 });
 });
 
-test('the usage parts the input by the cache, and hidden reasoning from the rest where the service reported it', () => {
+test('the usage separates cached input from other input, and hidden reasoning if the provider reports it', () => {
   const parts: StreamPart[] = [{ type: 'finish', choice: 0, reason: 'stop', raw: 'stop' }];
   const cache_creation = { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 0 };
   const cache = { cache_read_input_tokens: 8, cache_creation_input_tokens: 2, cache_creation };
@@ -112,19 +112,19 @@ const refused = { type: 'refusal', category: null, explanation: null };
 test.each<[string, readonly StreamPart[], FinishReason, string, object | null]>([
   ['whole', [], 'stop', 'end_turn', null],
   ['with a call', [CALL], 'tool_calls', 'tool_use', null],
-  // Clients run tools by the reason alone: not those of a cut call.
+  // Clients run tools only because of the end reason, so it must not ask for the tools of a call that was cut off.
   ['with a call whose service says `stop`', [CALL], 'stop', 'tool_use', null],
   ['cut amid a call', [CALL], 'length', 'max_tokens', null],
   ['cut by a filter', [], 'content_filter', 'refusal', refused],
   ['a refusal in words', [REFUSAL], 'stop', 'refusal', refused],
-])('an answer %s tells why it ended', (_, content, reason, stop_reason, stop_details) => {
+])('an answer %s states why it ended', (_, content, reason, stop_reason, stop_details) => {
   const parts: StreamPart[] = [...content, { type: 'finish', choice: 0, reason, raw: 'x' }];
   const end = { stop_reason, stop_sequence: null, stop_details };
   expect(JSON.parse(jsonOf(parts))).toMatchObject(end);
   expect(eventsIn(eventsOf(parts)).find(({ type }) => type === 'message_delta')).toMatchObject({ delta: end });
 });
 
-test('an answer that breaks off ends with an error, and never as a whole one', () => {
+test('an answer that breaks off ends with an error, and never looks complete', () => {
   fc.assert(
     fc.property(answers, (parts) => {
       const writer = new MessageEvents(IDENTITY);

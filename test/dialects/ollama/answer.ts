@@ -11,7 +11,7 @@ interface Call {
   arguments: string;
 }
 
-/** The message of an answer; of a stream, its next piece. */
+/** The message of an answer, or its next piece in a stream. */
 interface OllamaMessage {
   readonly role: 'assistant';
   readonly content: string;
@@ -19,7 +19,7 @@ interface OllamaMessage {
   readonly tool_calls?: readonly { readonly function: { readonly name: string; readonly arguments: unknown } }[];
 }
 
-/** The parts of both forms: calls are gathered, for their arguments are one object. The dialect has one choice. */
+/** Collects the parts for both forms. Calls are collected because their arguments are one object. The dialect has one choice. */
 class Gathering {
   readonly #head: { readonly model: string; readonly created_at: string };
   #calls: Call[] = [];
@@ -78,7 +78,7 @@ function toolCall({ name, arguments: text }: Call): NonNullable<OllamaMessage['t
   return { function: { name, arguments: objectOf(text) } };
 }
 
-/** Arguments that were cut off are no JSON. */
+/** Arguments that were cut off are not JSON. */
 function objectOf(text: string): unknown {
   try {
     return JSON.parse(text || '{}');
@@ -87,7 +87,7 @@ function objectOf(text: string): unknown {
   }
 }
 
-/** One JSON body. */
+/** Writes one JSON body. */
 export class OllamaWriter implements AnswerWriter {
   readonly #gathering: Gathering;
   #message: OllamaMessage = { role: 'assistant', content: '' };
@@ -116,7 +116,7 @@ export class OllamaWriter implements AnswerWriter {
   }
 }
 
-/** One JSON object a line. */
+/** Writes one JSON object per line. */
 export class OllamaLines implements EventWriter {
   readonly #gathering: Gathering;
 
@@ -144,7 +144,7 @@ export class OllamaLines implements EventWriter {
 
 const line = (value: object): string => `${JSON.stringify(value)}\n`;
 
-/** Readers skip white space in front of a line's JSON, and fail on an empty line. */
+/** Clients skip white space before a line's JSON, but fail on an empty line. */
 export const LINES: EventForm = {
   contentType: 'application/x-ndjson',
   heartbeat: ' ',

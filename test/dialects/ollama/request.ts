@@ -73,7 +73,7 @@ export type OllamaRequest = Static<typeof OllamaRequest>;
 /** @throws SignalboxError for the field at fault */
 export const checkOllama = compileRead(OllamaRequest);
 
-/** Makes the neutral form of a checked body. */
+/** Converts a checked body to the neutral form. */
 export const readOllama = (body: OllamaRequest): ModelRequest => modelRequest(body, OLLAMA);
 
 const NAMES: FieldNames = {
@@ -114,7 +114,7 @@ const OLLAMA: RequestReader<OllamaRequest> = {
 function settingsOf({ options = {}, format }: OllamaRequest): ModelSettings {
   const { num_predict: cap, temperature, top_p: topP, seed, stop } = options;
   return {
-    // -1 and -2 mean no cap.
+    // -1 and -2 mean that there is no cap.
     ...(cap !== undefined && cap > 0 && { outputTokensMax: cap }),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { topP }),
@@ -130,7 +130,7 @@ function formatOf(format: NonNullable<OllamaRequest['format']>): AnswerFormat {
   return { type: 'json-schema', name: 'answer', schema: { ...format }, at, valueAt: at };
 }
 
-/** Calls have no IDs in this dialect: results answer the calls before them by name, in their order. */
+/** Calls have no IDs in this dialect. Results belong to the calls before them by name and order. */
 function conversationOf({ messages, tools = [] }: OllamaRequest): Conversation {
   let unanswered: { readonly id: string; readonly name: string }[] = [];
   const turns = messages.map((message, i): Turn => {
@@ -174,7 +174,7 @@ function partsOf({ content = '', images = [], tool_calls: calls = [] }: Message,
   ];
 }
 
-/** The first characters of base64 tell the kind of an image. */
+/** The first characters of base64 data determine the image type. */
 const IMAGE_KINDS: readonly (readonly [string, string])[] = [
   ['/9j/', 'jpeg'],
   ['R0lGOD', 'gif'],

@@ -7,8 +7,8 @@ import { useUpstream } from '../../support/use.ts';
 import { ollamaChat } from './surface.ts';
 
 /**
- * A dialect that is no cousin of OpenAI's, served by the whole server over a socket beside OpenAI's: another stream,
- * other errors, another header for the key. Nothing outside this folder knows of it.
+ * A dialect that is unrelated to OpenAI's, served together with OpenAI's by the whole server over a socket. It has another stream, other
+ * errors and another header for the key. Code outside of this folder does not know it.
  */
 const surfaces = [openaiChat, ollamaChat];
 const COMMIT_MS = 200;
@@ -38,7 +38,7 @@ let simulated: Signalbox;
 beforeAll(async () => {
   const gateway = `gateway: { commit_after_ms: ${COMMIT_MS}, retries_max: 0 }\n`;
   const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, gateway);
-  // Images go to a model that sees.
+  // Images go to a model with vision.
   const seeing = policy.replace('[tools, json_schema]', '[tools, json_schema, vision]');
   box = await startSignalbox({ surfaces, policy: seeing, env: UPSTREAM_ENV });
   simulated = await startSignalbox({ surfaces });
@@ -66,7 +66,7 @@ async function linesOf(response: Response): Promise<OllamaReply[]> {
 }
 
 describe('with the simulated models', () => {
-  test('a request without `stream` gets lines, whose last has the counts, the duration and the price', async () => {
+  test('a request without `stream` gets lines, and the last line has the counts, the duration and the price', async () => {
     const response = await ask({ model: 'auto-fast' }, {}, simulated);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
     const lines = await linesOf(response);
@@ -82,7 +82,7 @@ describe('with the simulated models', () => {
     expect(last.platform!.credits_consumed).toBeGreaterThan(0);
   });
 
-  test('with `stream: false` it gets one object, and OpenAI’s callers get theirs beside it', async () => {
+  test('a request with `stream: false` gets one object, and OpenAI’s callers still get their own form', async () => {
     const whole = await replyOf(await ask({ model: 'auto-fast', stream: false }, {}, simulated));
     expect(whole).toMatchObject({ done: true, done_reason: 'stop', message: { role: 'assistant' } });
     const answer = await answerOf(await simulated.post('/v1/chat/completions', { model: 'auto-fast', messages }));
@@ -90,7 +90,7 @@ describe('with the simulated models', () => {
     expect(answer.platform.credits_consumed).toBe(whole.platform!.credits_consumed);
   });
 
-  test('a tool is called with an object, and its result by name is read', async () => {
+  test('a tool is called with an object, and its result is read by name', async () => {
     const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
     const tools = [{ type: 'function', function: { name: 'weather', description: 'The weather.', parameters } }];
     const question = { role: 'user', content: 'What is the weather in Bern?' };
@@ -163,7 +163,7 @@ describe('a request', () => {
     expect(line).toMatchObject({ message: 'chat', status: 200 });
   });
 
-  test('with tools is streamed call by call, with whole arguments', async () => {
+  test('with tools is streamed call by call, with complete arguments', async () => {
     const toolCalls = [
       { name: 'a', arguments: '{"x":1,"y":"two"}' },
       { name: 'b', arguments: '{}' },
@@ -178,7 +178,7 @@ describe('a request', () => {
     expect(lines.at(-1)).toMatchObject({ done: true, done_reason: 'stop' });
   });
 
-  test('whose answer is cut at its cap says so, and its thoughts stand apart', async () => {
+  test('whose answer is cut at its cap says so, and its thinking is separate', async () => {
     upstream.next({ reasoning: 'Hm.', text: 'Hel', finish: 'length' });
     const { message, done_reason } = await replyOf(await ask({ stream: false }));
     expect([message.thinking, message.content, done_reason]).toEqual(['Hm.', 'Hel', 'length']);
@@ -197,19 +197,19 @@ describe('an error', () => {
     expect([response.status, Object.keys(reply), typeof reply.error]).toEqual([status, ['error'], 'string']);
   });
 
-  test('names the field of its own dialect, and the headers that a key belongs into', async () => {
+  test('names the field of its own dialect, and the headers that may contain a key', async () => {
     const wrong = await replyOf(await ask({ messages: [{ role: 'user', images: 'x' }] }));
     expect(wrong.error).toContain('messages[0].images');
     expect((await replyOf(await ask({}, { 'x-api-key': '' }))).error).toContain('x-api-key: sb_live_');
   });
 
-  test('of the model before the first part has a status', async () => {
+  test('from the model before the first part has a status', async () => {
     upstream.next({ fail: 'server' });
     const response = await ask({});
     expect([response.status, Object.keys(await replyOf(response))]).toEqual([502, ['error']]);
   });
 
-  test('past the commit, and after the first part, is the last line', async () => {
+  test('after the headers were sent, or after the first part, is the last line', async () => {
     upstream.next({ headersAfterMs: 4 * COMMIT_MS, fail: 'server' });
     const committed = await ask({});
     expect(committed.status).toBe(200);
@@ -229,14 +229,14 @@ describe('an error', () => {
     }
   });
 
-  test('on routes of no surface is OpenAI’s, as it always was', async () => {
+  test('on routes that belong to no surface has OpenAI’s form, as before', async () => {
     const response = await fetch(`${box.url}/v1/models`);
     expect((await answerOf(response)).error).toMatchObject({ type: 'authentication_error', code: 'invalid_api_key' });
   });
 });
 
 describe('an Idempotency-Key', () => {
-  test('gets the same lines again, at no cost and without a call', async () => {
+  test('gets the same lines again, at no cost and without a call to the provider', async () => {
     for (const stream of [true, false]) {
       const key = `ollama-${crypto.randomUUID()}`;
       upstream.next({ text: ['one ', 'two ', 'three'] });
@@ -250,7 +250,7 @@ describe('an Idempotency-Key', () => {
     }
   });
 
-  test('is for one dialect: the same body in another is another request', async () => {
+  test('applies to one dialect: the same body in another dialect is another request', async () => {
     const key = `ollama-${crypto.randomUUID()}`;
     const body = { model: 'best', messages, stream: false };
     await (await ask(body, { 'idempotency-key': key })).text();

@@ -19,7 +19,7 @@ interface Chunk {
   readonly platform?: unknown;
 }
 
-/** The chunks of an answer whose parts come in these batches. */
+/** Returns the chunks of an answer whose parts arrive in these batches. */
 function chunksOf(batches: readonly (readonly StreamPart[])[]): Chunk[] {
   const writer = new ChunkWriter(IDENTITY);
   const text = batches.map((batch) => writer.write(batch)).join('') + writer.end(RECEIPT);
@@ -34,7 +34,7 @@ interface Told {
   readonly logprobs: { content: unknown[]; refusal: unknown[] };
 }
 
-/** What a client makes of the chunks of one choice. */
+/** Returns the result that a client gets from the chunks of one choice. */
 function foldedOf(chunks: readonly Chunk[], choice: number): Told {
   const told = { content: '', reasoning: '', refusal: '', finish: '', calls: [] as Record<string, unknown>[] };
   const logprobs = { content: [] as unknown[], refusal: [] as unknown[] };
@@ -59,7 +59,7 @@ function foldedOf(chunks: readonly Chunk[], choice: number): Told {
   return { ...told, logprobs };
 }
 
-/** The same of an answer in one piece. */
+/** Returns the same result from an answer in one piece. */
 function wholeOf(batches: readonly (readonly StreamPart[])[], choice: number): Told {
   const whole = new CompletionWriter(IDENTITY);
   for (const batch of batches) whole.write(batch);
@@ -87,7 +87,7 @@ const probabilities = fc
   .map((part): StreamPart => ({ type: 'logprobs', ...part }));
 const args = fc.record({ choice, index: fc.nat(1), arguments: fc.constantFrom('', '{"a"', ':1}') });
 
-/** Batches of parts as the upstream's side leaves them: each call opened once, and each choice finished at the end. */
+/** Batches of parts as upstream calls deliver them: each call is opened once, and each choice is finished at the end. */
 const answers = fc
   .record({
     parts: fc.array(fc.oneof(words, words, probabilities, args), { maxLength: 16 }),
@@ -100,7 +100,7 @@ const answers = fc
     const opened = new Set<string>();
     const all: StreamPart[] = parts.map((part) => {
       if ('type' in part) return part;
-      // Calls of a choice are numbered in the order of coming.
+      // The calls of a choice are numbered in the order in which they arrive.
       const index = opened.has(`${part.choice} 0`) ? part.index : 0;
       const key = `${part.choice} ${index}`;
       if (opened.has(key)) return { type: 'tool-call', ...part, index };
@@ -111,7 +111,7 @@ const answers = fc
     return Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size));
   });
 
-test('a stream tells, choice by choice, what the same answer in one piece tells', () => {
+test('a stream has, choice by choice, the same content as the same answer in one piece', () => {
   const law = fc.property(answers, (batches) => {
     const chunks = chunksOf(batches);
     for (const at of [0, 1, 2]) expect(foldedOf(chunks, at)).toEqual(wholeOf(batches, at));
@@ -119,7 +119,7 @@ test('a stream tells, choice by choice, what the same answer in one piece tells'
   fc.assert(law, { numRuns: 1_000 });
 });
 
-test('every choice begins with its role and has some content, its finish comes last, and the platform with the last finish', () => {
+test('every choice begins with its role and has some content, its finish comes last, and the last finish has the platform', () => {
   const law = fc.property(answers, (batches) => {
     const chunks = chunksOf(batches);
     for (const at of [0, 1, 2]) {

@@ -7,7 +7,7 @@ import type { Receipt } from '../../../src/gateway/money/receipt.ts';
 
 const identity = { decision: 1, created: 1, model: 'm' };
 
-test('an answer with a million probabilities is gathered like any other', () => {
+test('an answer with a million token probabilities is written like any other', () => {
   const content = Array<unknown>(1_500_000).fill(0);
   expect(() =>
     new CompletionWriter(identity).write([{ type: 'logprobs', choice: 0, content, refusal: [] }]),
@@ -27,10 +27,10 @@ const PARTS: readonly StreamPart[] = [
   { type: 'finish', choice: 0, reason: 'tool_calls', raw: 'tool_use' },
 ];
 
-describe('what only the model can read', () => {
+describe('state that only the model can read', () => {
   const receipt = { usage: plainUsage(1, 1), platform: {} } as unknown as Receipt;
 
-  test('stands in the message of a whole answer, to be given back as it is', () => {
+  test('is in the message of a complete answer, so that the caller can send it back unchanged', () => {
     const completion = new CompletionWriter(identity);
     completion.write(PARTS);
     expect(JSON.parse(completion.end(receipt))).toMatchObject({
@@ -51,7 +51,7 @@ describe('what only the model can read', () => {
     });
   });
 
-  test('comes in the deltas of a stream, each entry once', () => {
+  test('is in the deltas of a stream, each entry once', () => {
     const deltas = new ChunkWriter(identity)
       .write(PARTS)
       .split('\n\n')
@@ -70,7 +70,7 @@ describe('what only the model can read', () => {
   });
 });
 
-test('an answer that says nothing has an empty content, in a stream as in JSON', () => {
+test('an empty answer has an empty content, in a stream as in JSON', () => {
   const receipt = { usage: plainUsage(1, 1), platform: { estimated: false } } as unknown as Receipt;
   const finish: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
   for (const silent of [[], PARTS.slice(0, 1), PARTS.slice(1, 2)]) {
@@ -85,7 +85,7 @@ test('an answer that says nothing has an empty content, in a stream as in JSON',
   expect(writer.write(PARTS) + writer.end(receipt)).not.toContain('"content"');
 });
 
-test('usage tells cached and written tokens as parts of the prompt, by OpenAI’s names', () => {
+test('the usage has cached and written tokens as parts of the prompt, with OpenAI’s names', () => {
   const usage = { ...plainUsage(100, 9), cachedInputTokens: 60, cacheWriteTokens: 30, reasoningTokens: 4 };
   const text = (written: number) => JSON.stringify(usageBody({ ...usage, cacheWriteTokens: written }, false));
   expect(JSON.parse(text(30))).toEqual({

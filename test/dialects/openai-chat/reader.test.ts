@@ -41,7 +41,7 @@ const BODY: ChatRequest & Record<string, unknown> = {
 
 const request = readChatRequest(BODY);
 
-test('a chat request is read into turns of typed parts, each with its place in the original', () => {
+test('a chat request is read into turns of typed parts, each with its path in the original', () => {
   const { turns, tools, toolChoice } = request.conversation;
   const [system, user, assistant, result] = turns;
   expect(turns.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
@@ -64,7 +64,7 @@ test('a chat request is read into turns of typed parts, each with its place in t
   expect(toolChoice).toEqual({ name: 'look' });
 });
 
-test('every place leads to the value that was read from it', () => {
+test('every path leads to the value that was read from it', () => {
   for (const { parts, at } of request.conversation.turns) {
     expect(request.originalAt(at)).toBeDefined();
     for (const part of parts) {
@@ -88,7 +88,7 @@ test('every place leads to the value that was read from it', () => {
   );
 });
 
-test('places are those of each message and call in a long conversation, and no plugin can change them', () => {
+test('paths of messages and calls are correct in a long conversation, and no plugin can change them', () => {
   const call = { id: 'c', type: 'function' as const, function: { name: 'look', arguments: '{}' } };
   const calls = Array.from({ length: 20 }, (_, at) => ({ ...call, function: { name: 'look', arguments: `${at}` } }));
   const messages = Array.from({ length: 1_100 }, (_, at) => ({
@@ -106,7 +106,7 @@ test('places are those of each message and call in a long conversation, and no p
   expect(() => Array.prototype.push.call(at, 'content')).toThrow(TypeError);
 });
 
-test('settings, terms and fields beyond the dialect are told apart', () => {
+test('settings, routing fields and fields that are not in the dialect are separated', () => {
   const { settings, routing, extras, model, stream, operation } = request;
   expect({ model, stream, operation }).toEqual({ model: 'auto', stream: true, operation: 'chat' });
   expect(settings).toMatchObject({ outputTokensMax: 7, stop: 'END', user: 'u1' });
@@ -120,7 +120,7 @@ test('settings, terms and fields beyond the dialect are told apart', () => {
   expect(extras).toEqual({ top_k: 5 });
 });
 
-test('what is read is kept, and an edit reads anew and shares the rest of the original', () => {
+test('a request keeps what was read, and an edited request is read again and shares the rest of the original', () => {
   expect(request.conversation).toBe(request.conversation);
   const masked = request.edit([{ at: request.conversation.turns[0]!.parts[0]!.valueAt, value: '…' }]);
   expect(masked.conversation.turns[0]!.parts[0]).toMatchObject({ text: '…' });
@@ -145,14 +145,14 @@ test('an older function call and its result are read as a tool call and its resu
   expect(turns[1]).toMatchObject({ role: 'tool', toolCallId: 'function_look' });
 });
 
-test('a member named `__proto__` is an extra like others', () => {
+test('a member named `__proto__` is an extra field like others', () => {
   const body: ChatRequest = JSON.parse(
     '{"model":"auto","messages":[{"role":"user","content":"a"}],"__proto__":{"x":1}}',
   );
   expect(JSON.stringify(readChatRequest(body).extras)).toBe('{"__proto__":{"x":1}}');
 });
 
-test('a route query without messages has no turns, the selector `auto`, and its stated sizes', () => {
+test('a route query without messages has no turns, the selector `auto`, and the sizes that it states', () => {
   const query = readRouteRequest({ task_type: 'coding', estimated_input_tokens: 9 });
   expect(query.model).toBe('auto');
   expect(query.conversation.turns).toEqual([]);

@@ -3,11 +3,11 @@ import { ResponsesDialogue } from '../../../src/dialects/openai-responses/dialog
 
 const frame = (members: object) => JSON.stringify({ type: 'response.create', model: 'best', ...members });
 
-/** The request that a frame makes, once its pieces are put together. */
+/** Returns the request that a frame contains, with its pieces joined. */
 const bodyOf = (dialogue: ResponsesDialogue, members: object) =>
   JSON.parse(Buffer.concat(dialogue.read(frame(members)).slice()).toString());
 
-/** The inputs of the request that a connection sends after an answer with these events. */
+/** Returns the inputs of the request that a connection sends after an answer with these events. */
 function inputsAfter(...events: object[]): unknown {
   const dialogue = new ResponsesDialogue();
   dialogue.read(frame({ input: 'Hi' }));
@@ -22,11 +22,11 @@ const WHOLE = [user('Hi'), ...response.output, user('And now?')];
 test.each([
   { type: 'response.completed', response },
   { sequence_number: 3, response, type: 'response.incomplete' },
-])('a connection goes on from its answer, wherever the type stands in the last event: %j', (event) => {
+])('a connection continues from its answer, wherever the last event has its type: %j', (event) => {
   expect(inputsAfter(event)).toEqual(WHOLE);
 });
 
-test('a text with the name of the last event is not taken for it', () => {
+test('a text that contains the name of the last event does not count as that event', () => {
   const delta = { type: 'response.output_text.delta', delta: '"response.completed"', response: { id: 'resp_1' } };
   expect(inputsAfter({ type: 'response.completed', response }, delta)).toEqual(WHOLE);
   expect(inputsAfter(delta)).toBe('And now?');

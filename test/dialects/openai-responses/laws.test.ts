@@ -8,7 +8,7 @@ import { tries } from '../../deep/effort.ts';
 import { RECEIPT } from '../../support/caller-message.ts';
 import { checkEvents, checkResponse, checkStream } from '../../support/open-responses/schemas.ts';
 
-/** Laws of the writers, over answers of every shape. */
+/** Laws that the writers must obey for answers of every form. */
 const IDENTITY = { decision: 1, created: 1_790_000_000, model: 'm' };
 const TOOLS = [
   { type: 'function', name: 'f' },
@@ -32,7 +32,7 @@ const args = fc.oneof(
   fc.constantFrom('', '{"input":7}', '{"in'),
 );
 const call = fc.record({ name: fc.constantFrom('f', 'c', 'g', 'unknown'), args, extra: fc.option(members) });
-/** One thing of an answer: calls come whole or in pieces. */
+/** One element of an answer. A call is complete or in pieces. */
 const things = fc.array(
   fc.oneof(
     fc.record({ type: fc.constant('text' as const), choice: fc.constant(choice), text }),
@@ -76,7 +76,7 @@ const bodyOf = (all: readonly StreamPart[], reason: FinishReason): Json => {
 };
 
 describe('every answer', () => {
-  test('conforms to the schemas, and its stream and its JSON tell the same', () => {
+  test('matches the schemas, and its stream and its JSON have the same content', () => {
     const law = fc.property(parts, finish, (all, reason) => {
       const body = bodyOf(all, reason);
       checkResponse(body);
@@ -97,7 +97,7 @@ describe('every answer', () => {
     ['ends no item', (events: Json[]) => events.filter(({ type }) => type !== 'response.output_item.done')],
     ['has no end', (events: Json[]) => events.slice(0, -1)],
     ['ends twice', (events: Json[]) => [...events, ...events.slice(-1)]],
-  ])('and a stream that %s is found out', (_, spoil) => {
+  ])('the test detects a stream that %s', (_, spoil) => {
     const law = fc.property(parts, finish, (all, reason) => {
       const events = spoil([...checkStream(streamOf(all, reason))]);
       checkEvents(events.map((event, sequence_number) => ({ ...event, sequence_number })));
@@ -105,7 +105,7 @@ describe('every answer', () => {
     expect(fc.check(law, { numRuns: 500, endOnFailure: true }).failed).toBe(true);
   });
 
-  test('that breaks off is never ended as completed, and shows only items that are whole', () => {
+  test('that breaks off never ends as completed, and contains only complete items', () => {
     const law = fc.property(parts, (all) => {
       const { events } = writers();
       const begun = events.write(all);
@@ -121,7 +121,7 @@ describe('every answer', () => {
   });
 });
 
-/** What a reader finds of the state of an answer whose items came back. */
+/** Returns the state that a reader finds in an answer whose items were sent back. */
 function stateIn(output: unknown): { details: unknown; extra: unknown; calls: Json } {
   const input = [{ role: 'user', content: 'Hi.' }, ...listOf(output)];
   const { request } = openaiResponses.read({ ...BODY, input }, new Headers());
@@ -145,14 +145,14 @@ describe('the state of an answer', () => {
     };
   };
 
-  test('comes back bit for bit with the items that bear it', () => {
+  test('is sent back bit for bit with the items that contain it', () => {
     const law = fc.property(parts, (all) => {
       expect(stateIn(bodyOf(all, 'stop').output)).toEqual(expected(all));
     });
     fc.assert(law, tries('the state of an answer of Responses comes back with its items', 100, 5_000));
   });
 
-  test('and a client that drops reasoning items is found out', () => {
+  test('is lost if a client drops reasoning items, which the test detects', () => {
     const law = fc.property(parts, (all) => {
       const kept = listOf(bodyOf(all, 'stop').output).filter((item) => isObject(item) && item.type !== 'reasoning');
       expect(stateIn(kept)).toEqual(expected(all));
@@ -160,7 +160,7 @@ describe('the state of an answer', () => {
     expect(fc.check(law, { numRuns: 300, endOnFailure: true }).failed).toBe(true);
   });
 
-  test('that others wrote is OpenAI’s own, and is kept with its place', () => {
+  test('that others wrote counts as OpenAI’s own, and is kept with its position', () => {
     const reasoning = {
       type: 'reasoning',
       id: 'rs_1',

@@ -6,7 +6,7 @@ import { RECEIPT } from '../../support/caller-message.ts';
 import { eventsOf } from '../../support/dialects/openai-responses.ts';
 import { checkStream } from '../../support/open-responses/schemas.ts';
 
-/** A stream that goes out as it came, and that the gateway ends before its service does. */
+/** A stream that is passed on unchanged, and that Signalbox ends before its provider does. */
 const request = {
   method: 'POST',
   path: '/v1/responses',
@@ -36,7 +36,7 @@ function cutAfter(all: readonly Json[]): string {
   return begun + writer.end(RECEIPT);
 }
 
-test('closes what is open, in order, and ends as incomplete', () => {
+test('closes the open items in order, and ends as incomplete', () => {
   const law = fc.property(fc.nat(ANSWERS.length - 1), fc.nat(), (answer, cut) => {
     const all = events(answer);
     const until = 1 + (cut % (all.length - 1));
@@ -49,7 +49,7 @@ test('closes what is open, in order, and ends as incomplete', () => {
   fc.assert(law, { numRuns: 200 });
 });
 
-test('and one whose end came is ended as its service ended it', () => {
+test('ends as its provider ended it if the end has arrived', () => {
   for (const at of ANSWERS.keys()) {
     const all = events(at);
     expect(checkStream(cutAfter(all)).map(({ type }) => type)).toEqual(all.map(({ type }) => type));

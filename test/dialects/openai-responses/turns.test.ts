@@ -5,7 +5,7 @@ import { hashOfTurn } from '../../../src/gateway/prompt/message-hash.ts';
 import { bearsState, withReadableState } from '../../../src/gateway/prompt/reasoning-state.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
 
-/** One answer is several items here, and one turn to all else. */
+/** One answer consists of several items in this dialect, but is one turn in the neutral form. */
 const REASONING = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' };
 const call = (id: string, args = '{}') => ({ type: 'function_call', call_id: id, name: 'look', arguments: args });
 const output = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'seen' });
@@ -22,7 +22,7 @@ const ITEMS = [
 const read = (input: readonly object[]) =>
   openaiResponses.read({ model: 'auto', instructions: 'Be kind.', input }, new Headers()).request;
 
-test('the items of an answer are one turn, with the place of each', () => {
+test('the items of an answer are one turn, with the path of each item', () => {
   const { turns } = read(ITEMS).conversation;
   expect(turns.map(({ role, toolCallId }) => [role, toolCallId])).toEqual([
     ['system', undefined],
@@ -39,7 +39,7 @@ test('the items of an answer are one turn, with the place of each', () => {
   ]);
 });
 
-test('readable reasoning goes to services that take it; alone it is no message', () => {
+test('readable reasoning is sent to providers that accept it; alone it is not a message', () => {
   const thought = (of: object) => ({ type: 'reasoning', id: 'rs_1', ...of });
   const raw = thought({ summary: [], content: [{ type: 'reasoning_text', text: 'Hm.' }] });
   const told = thought({ summary: [{ type: 'summary_text', text: ' So.' }] });
@@ -50,13 +50,13 @@ test('readable reasoning goes to services that take it; alone it is no message',
   expect(roles).toEqual(['system', 'user', 'user']);
 });
 
-test('readable reasoning at the end asks for no model that continues an answer, and changes no estimate', () => {
+test('readable reasoning at the end does not require a model that continues an answer, and changes no estimate', () => {
   const question = { role: 'user', content: 'Hi' };
   const thought = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }] };
   expect(profile(read([question, thought]))).toEqual(profile(read([question])));
 });
 
-test('each of them counts in the hash by which a conversation is recognized', () => {
+test('each item counts in the hash by which a conversation is recognized', () => {
   const hash = (items: readonly object[]) => {
     const request = read(items);
     return hashOfTurn(request.conversation.turns[2]!, request, 1n);
@@ -66,7 +66,7 @@ test('each of them counts in the hash by which a conversation is recognized', ()
   expect(hash(other)).not.toBe(hash(ITEMS));
 });
 
-test('state in any of them is found, and taken from a model that cannot read it', () => {
+test('state in any item is found, and removed for a model that cannot read it', () => {
   const request = read(ITEMS);
   expect(bearsState(request)).toBe(true);
   expect(withReadableState(request, () => true)).toEqual({ request, dropped: [] });
