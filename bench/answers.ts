@@ -1,10 +1,10 @@
 /**
- * The answers of the benchmark's provider in each dialect: the same hundred words as a body, fifty as a stream. The events have the
- * members that the services send.
+ * The answers of the benchmark's provider in each dialect: a hundred words as one body, fifty as a stream. The events have the same members
+ * that real providers send.
  */
 export interface DialectAnswers {
   readonly body: string;
-  /** The events of a stream, as they are written to the wire. */
+  /** The events of a stream, as they are written to the connection. */
   readonly events: readonly string[];
 }
 
@@ -72,7 +72,7 @@ function messages(): DialectAnswers {
   };
 }
 
-/** The members that a response repeats of its request. */
+/** The members of a response that repeat its request. */
 const ECHO = {
   instructions: null,
   max_output_tokens: null,
@@ -125,7 +125,7 @@ function responses(): DialectAnswers {
   return { body: JSON.stringify(response('completed', [item('completed', [part(WHOLE)])], used(100))), events };
 }
 
-/** By the end of the path that a provider is asked at. */
+/** The answers by the end of the path at which a provider is called. */
 export const ANSWERS: Readonly<Record<'/chat/completions' | '/messages' | '/responses', DialectAnswers>> = {
   '/chat/completions': chat(),
   '/messages': messages(),

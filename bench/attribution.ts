@@ -9,9 +9,9 @@ import { fixed, table } from './stats.ts';
 import { bytesOf, httpBytes, WORKLOADS } from './workload.ts';
 
 /**
- * `npm run bench:attribution -- [pinned | auto | full | route] [--only TEXT]`: where the CPU of a running server goes, by function.
- * Needs Linux and `perf`. Each sample counts for the compiled function of JavaScript that is nearest on its stack, so that a
- * function has what it spends in the engine, in SQLite and in the kernel. Code that was never compiled counts for its caller.
+ * `npm run bench:attribution -- [pinned | auto | full | route] [--only TEXT]`: shows where a running server spends CPU time, by function.
+ * It needs Linux and `perf`. Each sample counts for the nearest compiled JavaScript function on its stack, so a function's figure includes
+ * the time in the engine, in SQLite and in the kernel. Code that was never compiled counts for its caller.
  */
 const WARM_UP = 15_000;
 const ROUNDS = 30;
@@ -25,7 +25,7 @@ const onlyAt = words.indexOf('--only');
 const workload = WORKLOADS.find(({ name }) => name.includes(onlyAt < 0 ? '' : (words[onlyAt + 1] ?? '')));
 if (!workload) throw new Error(`the workloads are ${WORKLOADS.map(({ name }) => `"${name}"`).join(', ')}`);
 
-/** Counts of samples by name. */
+/** Counts samples by name. */
 class Tally {
   readonly #counts = new Map<string, number>();
 
@@ -37,7 +37,7 @@ class Tally {
     return this.#counts.get(name) ?? 0;
   }
 
-  /** Most first. */
+  /** Returns the names, those with the most samples first. */
   names(): string[] {
     return [...this.#counts.entries()].sort(([, a], [, b]) => b - a).map(([name]) => name);
   }
@@ -46,9 +46,9 @@ class Tally {
 interface Attribution {
   readonly samples: number;
   readonly threads: Tally;
-  /** Of the thread that runs JavaScript: kernel, native code or JavaScript. */
+  /** The samples of the thread that runs JavaScript: kernel, native code or JavaScript. */
   readonly kinds: Tally;
-  /** By function: what it and the native code that it calls take, what it takes itself, and all that it calls. */
+  /** For each function: its time with the native code that it calls, its own time, and its time with everything that it calls. */
   readonly owned: Tally;
   readonly own: Tally;
   readonly whole: Tally;
@@ -114,7 +114,7 @@ async function measured(): Promise<string> {
   }
 }
 
-/** @param micros CPU of a request, of all threads */
+/** @param micros CPU time per request in all threads, in µs */
 function report({ samples, threads, kinds, owned, own, whole }: Attribution, micros: number): string {
   const of = (tally: Tally, name: string): string => fixed((tally.of(name) * micros) / samples);
   const list = (title: string, tally: Tally) =>

@@ -6,7 +6,7 @@ import { benchPolicy, fullPolicy } from './policy.ts';
 import { fixed, median, table } from './stats.ts';
 import { bytesOf, httpBytes, JSON_200, WORKLOADS } from './workload.ts';
 
-/** Rungs of the ladder that a change of the way makes cheaper or dearer. */
+/** The rungs of the ladder whose cost changes when the request path changes. */
 const COMPARED = ['route', 'pinned', 'auto', 'full'] as const;
 type Compared = (typeof COMPARED)[number];
 
@@ -15,7 +15,7 @@ interface Checkout {
   stop(): Promise<void>;
 }
 
-/** Starts the servers of one checkout: one with the usual policy, one with the full one. */
+/** Starts the servers of one checkout: one with the usual policy, one with the full policy. */
 async function serve(root: string, address: string, key: string): Promise<Checkout> {
   const start = (policy: string) => {
     const folder = temporaryFolder();
@@ -40,13 +40,13 @@ async function serve(root: string, address: string, key: string): Promise<Checko
 
 export interface BesidePlan {
   readonly rounds: number;
-  /** Requests of a round with 64 in flight; with one, there are 0.4 times as many. */
+  /** The number of requests per round with 64 in flight. With one in flight, a round has 0.4 times as many. */
   readonly requests: number;
 }
 
 /**
- * What a request costs here and in another checkout, whose servers take turns with ours in one run: the medians of CPU in µs
- * a request, the median over all rounds of ours to theirs, and the same of p50.
+ * Compares the cost of a request in this checkout and in another one, whose servers take turns in one run. The result has the medians of
+ * CPU time in µs per request, the median of the ratio of ours to theirs over all rounds, and the same for the p50.
  * @param other the root of the other checkout, with its packages installed
  */
 export async function beside(other: string, { rounds, requests }: BesidePlan): Promise<string> {
@@ -71,7 +71,7 @@ export async function beside(other: string, { rounds, requests }: BesidePlan): P
 async function rowOf(pair: readonly Entrant[], inFlight: number, rounds: number, requests: number): Promise<string[]> {
   const figures: LadderRound[][] = [[], []];
   for (let round = 0; round < rounds; round++) {
-    // Each of them begins every other round.
+    // The two checkouts take turns at being first in a round.
     const order = round % 2 === 0 ? [0, 1] : [1, 0];
     for (const at of order) {
       figures[at]!.push(await roundOf(pair[at]!, inFlight, inFlight === 1 ? requests * 0.4 : requests));

@@ -9,11 +9,11 @@ import { compareCalls, reasoningOf, speedOf } from './catalog/speed.ts';
 import { table } from './stats.ts';
 
 /**
- * `npm run catalog`: computes quality, latency and reasoning tokens of the shipped models from `bench/catalog/facts.json`, and
- * from nothing else, and writes them into `policies/models.yaml` and `policies/models-local.yaml`. `test/bench/catalog.test.ts`
- * holds the two together. bench/catalog/README.md says what the facts are and which may be shipped.
+ * `npm run catalog`: computes quality, latency and reasoning tokens of the shipped models only from `bench/catalog/facts.json`, and writes
+ * them into `policies/models.yaml` and `policies/models-local.yaml`. `test/bench/catalog.test.ts` checks that both agree.
+ * bench/catalog/README.md explains the facts and which of them may be shipped.
  *
- * `--check`: writes nothing; prints the figures, how each came about, and what they give for requests that somebody has tried.
+ * `--check`: writes nothing; prints the figures, how each was computed, and what they predict for requests that people have tested.
  */
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
 const facts = readFacts();

@@ -1,25 +1,25 @@
-/** Compiled code of one function, by the addresses that it takes. */
+/** The compiled code of one function, by its addresses. */
 interface CompiledFunction {
   readonly from: number;
   readonly to: number;
   readonly name: string;
 }
 
-/** What the engine calls from compiled code: it belongs to the function before it. */
+/** Code of the engine that compiled code calls. It counts for the function before it. */
 const GLUE = /^JSC-(?:\w*Thunk|InlineCache|\w*Stub)\b/;
 const TIER = /^JSC-\w+: /;
 
 const HEADER_SIZE_AT = 8;
 const RECORD_HEAD = 16;
-/** A record of code: its header, then process, thread, address, address, size, number and name. */
+/** The type of a record about code: its header, then process, thread, address, address, size, number and name. */
 const CODE_LOAD = 0;
 const ADDRESS_AT = 32;
 const SIZE_AT = 40;
 const NAME_AT = 56;
 
 /**
- * Reads a dump of compiled code in the format of Linux's `perf` (tools/perf/Documentation/jitdump-specification.txt), as
- * JavaScriptCore writes it with `useJITDump`. Code that took the place of older code comes later.
+ * Reads a dump of compiled code in the format of Linux's `perf` (tools/perf/Documentation/jitdump-specification.txt), as JavaScriptCore
+ * writes it with `useJITDump`. Code that replaced older code comes later.
  */
 export function readJitDump(dump: Buffer): CompiledFunction[] {
   const found: CompiledFunction[] = [];
@@ -40,7 +40,7 @@ const PAGE = 4_096;
 
 /** Finds functions by the addresses of their code. */
 export class CodeMap {
-  /** By page of memory: the code on it, the latest last. */
+  /** The code on each page of memory, the latest last. */
   readonly #pages = new Map<number, CompiledFunction[]>();
 
   constructor(functions: readonly CompiledFunction[]) {
@@ -53,7 +53,7 @@ export class CodeMap {
     }
   }
 
-  /** The function at an address: its name and a hash of its source; null for none, and for the engine's own glue. */
+  /** Returns the function at an address: its name and a hash of its source. Returns null for no function and for the engine's own code. */
   nameAt(address: number): string | null {
     const there = this.#pages.get(Math.floor(address / PAGE));
     const found = there?.findLast(({ from, to }) => from <= address && address < to);

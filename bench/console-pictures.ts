@@ -9,8 +9,8 @@ import { serveFolder } from './console/base.ts';
 import { type ConsoleAnswers, generate } from './console/generate.ts';
 
 /**
- * `npm run console:pictures -- FOLDER`: every view of the console in both themes and at two widths, as PNG, of a generated month of traffic.
- * Look at each for a minute. `-- --docs` takes those of the README and the docs, into `docs/pictures`.
+ * `npm run console:pictures -- FOLDER`: takes PNG pictures of every view of the console in both themes and at two widths, with a generated
+ * month of traffic. Look at each for a minute. `-- --docs` takes the pictures of the README and the docs, into `docs/pictures`.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -21,13 +21,13 @@ if (folder === undefined && !values.docs) {
   console.error('usage: npm run console:pictures -- FOLDER | --docs');
   process.exit(2);
 }
-/** Of a picture in the docs. */
+/** The maximum size of a picture in the docs, in bytes. */
 const BYTES_MAX = 150_000;
 const DOCS = join(import.meta.dir, '../docs/pictures');
 
 interface Picture {
   readonly name: string;
-  /** Below the console, with its query. */
+  /** The path below the console, with its query. */
   readonly path: string;
 }
 
@@ -45,7 +45,7 @@ try {
 }
 process.exit(0);
 
-/** A view as it opens, and the details that answer a question. */
+/** Returns each view as it opens, and the details that answer a question. */
 function picturesOf({ decision, key }: ConsoleAnswers): readonly Picture[] {
   return [
     ...VIEW_PATHS.map((path) => ({ name: path.slice(1) || 'overview', path: `${path}?range=7d` })),

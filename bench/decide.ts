@@ -18,13 +18,13 @@ import { largePolicy } from './large-policy.ts';
 import { quantile, table, timedInBlocks } from './stats.ts';
 
 /**
- * `npm run bench:decide`: from a request that is parsed and checked to its decision, for prompts and catalogs of
- * several sizes. Each piece of work is timed by itself, prompts and policies taking turns; beside it, as a measure of
- * the machine, `JSON.parse` of the same body. `--quick` for a look.
+ * `npm run bench:decide`: measures the time from a parsed and checked request to its decision, for prompts and catalogs of several sizes.
+ * Each part is timed separately, and prompts and policies take turns. For comparison with the machine's speed, it also times `JSON.parse`
+ * of the same body. `--quick` gives a rough result.
  */
 const SAMPLES = process.argv.includes('--quick') ? 3_000 : 20_000;
 const WARM_UP = 3_000;
-/** Requests of each size, all different. */
+/** The number of requests of each size, all different. */
 const VARIANTS = 32;
 const SIZES = [100, 2_000, 100_000] as const;
 const CATALOGS = [
@@ -37,7 +37,7 @@ const CATALOGS = [
 ] as const;
 const CALLER = { keyId: 'bench', scopes: new Set(SCOPES), labels: {}, models: null, limits: null, budgets: [] };
 
-/** Asked first, then what it is about, as users do. */
+/** The question comes first, then the text that it is about, as users write. */
 const QUESTIONS = [
   'Please summarise the report below for somebody who has not read any of it.',
   'Why does this function return undefined for empty lists? Keep the types as they are.',
@@ -77,7 +77,7 @@ const inputsAt = (runtime: Runtime) => ({
   time: runtime.localTime(Date.now()),
 });
 
-/** What the gateway does between the parsed body and the hold, rules included. */
+/** Does what the gateway does between the parsed body and the hold, including rules. */
 function decideOn(runtime: Runtime, request: ChatRequest): void {
   const { snapshot, decider } = runtime;
   const read = readChatRequest(request);
@@ -96,7 +96,7 @@ function decideOn(runtime: Runtime, request: ChatRequest): void {
   if (isRefusal(decider.decide(facts, given))) throw new Error('the benchmark’s request was refused');
 }
 
-/** One piece of work runs so often before the next has its turn: as often as a server meets its one policy in a row. */
+/** Each part runs this many times in a row before the next part, because a server also uses its one policy many times in a row. */
 const BLOCK = 50;
 
 const timed = (works: readonly ((turn: number) => void)[]) =>

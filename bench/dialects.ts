@@ -11,13 +11,13 @@ import type { Behaviour } from '../test/support/fake-upstream.ts';
 import { median, table } from './stats.ts';
 
 /**
- * `npm run bench:dialects`: what an adapter's translation costs, without a network: a request built, an answer read, and
- * an event of a stream, and `JSON.parse` alone of that answer. The dialects take turns; `openai-compatible` is what the
- * others are compared with. The bodies are those of the tests' own servers. `--quick` for a look.
+ * `npm run bench:dialects`: measures an adapter's translation without a network: building a request, reading an answer, and reading an
+ * event of a stream, compared with `JSON.parse` of the same answer. The dialects take turns, and `openai-compatible` is the reference for
+ * the others. The bodies come from the tests' own servers. `--quick` gives a rough result.
  */
 const ROUNDS = process.argv.includes('--quick') ? 40 : 200;
 const WARM_UP = 40;
-/** Calls in a row before the next has its turn. */
+/** The number of calls in a row before the next dialect has its turn. */
 const BLOCK = 20;
 
 interface Subject {
@@ -48,7 +48,7 @@ const tools: NonNullable<ChatRequest['tools']> = Array.from({ length: 20 }, (_, 
   },
 }));
 
-/** What a user asks, and twenty steps of an agent that works on it: 41 messages, some 20 KB with the tools. */
+/** A user's request, and twenty steps of an agent that works on it: 41 messages, about 20 KB with the tools. */
 const steps: ChatMessage[] = Array.from({ length: 20 }, (_, at): ChatMessage[] => {
   const [id, text] = [
     `call_${at}`,
@@ -101,11 +101,11 @@ const callOf = ({ upstream }: Subject, request: ChatRequest, stream: boolean): P
   },
 });
 
-/** Markdown, as models answer: unescaping it is most of what reading costs, and a text without escapes would hide that. */
+/** Markdown, as models write it. Unescaping is most of the cost of reading, and text without escapes would hide this. */
 const LINE = '- **The first offer** is "cheaper",\n  by 18.5 % over three years – see the table.\n';
-/** Some 20 KB. */
+/** About 20 KB. */
 const ANSWER = LINE.repeat(240);
-/** Of 110 letters each; with the call's pieces and what frames them some 200 events. */
+/** Pieces of 110 letters each. With the call's pieces and the framing there are about 200 events. */
 const PIECES: readonly string[] = Array.from({ length: 150 }, () => ANSWER.slice(0, 110));
 const CALL = {
   name: 'tool_7',
@@ -121,7 +121,10 @@ function sent(adapter: WireAdapter, call: ProviderCall): HttpCall {
   return made;
 }
 
-/** What the subject's own server answers to a call: in one piece, and as the frames of two streams, of words and of a call. */
+/**
+ * Returns the answer of the subject's own server to a call: in one piece, and as the frames of two streams, one with text and one with a
+ * call.
+ */
 function answersOf(subject: Subject, adapter: WireAdapter, request: ChatRequest) {
   const dialect = DIALECTS[subject.dialect];
   const wire = (stream: boolean) => {
@@ -136,7 +139,9 @@ function answersOf(subject: Subject, adapter: WireAdapter, request: ChatRequest)
   return { reply: JSON.stringify(dialect.reply(wire(false), { text: ANSWER })), streams };
 }
 
-/** Microseconds of each work, the median of its blocks. They take turns, so that a slow moment meets all of them. */
+/**
+ * Returns the time of each task in µs, which is the median of its blocks. The tasks take turns, so that a slow moment affects all of them.
+ */
 function timed(works: readonly (() => void)[]): number[] {
   const blocks = works.map((): number[] => []);
   for (let round = -WARM_UP; round < ROUNDS; round++) {
@@ -161,7 +166,7 @@ const asking = (request: ChatRequest) =>
     }),
   );
 const [plain, agents] = [asking(chat), asking(turn)];
-// Together, for the one is part of the other.
+// Both are measured together, because one is part of the other.
 const reading = timed([
   ...subjects.map(
     ({ adapter, reply }) =>
@@ -197,7 +202,7 @@ const rows = [
   ],
 ];
 for (const [at, one] of subjects.entries()) {
-  // Without tools a model is asked by chat completions, whatever it is asked by with them.
+  // Without tools, requests to the model use chat completions, even if they use another endpoint with tools.
   const isSame = pathOf(one, chat) === pathOf(one, turn);
   const question = isSame ? cell(plain, at) : '–';
   const parsed = parsing[at]!.toFixed(1);

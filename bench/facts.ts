@@ -5,7 +5,7 @@ import { rowsOf, type TomlFile } from './catalog/models-dev.ts';
 
 /**
  * `npm run facts -- CLONE`: writes `src/policy/facts.json`, the public models of the shipped presets, from a clone of
- * github.com/anomalyco/models.dev. `--commit REVISION`: another commit than HEAD. `--out FILE`: another file.
+ * github.com/anomalyco/models.dev. `--commit REVISION` reads another commit than HEAD. `--out FILE` writes another file.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -44,7 +44,7 @@ writeFileSync(values.out, textOf({ source: 'anomalyco/models.dev', commit, as_of
 const counts = Object.entries(models).map(([preset, rows]) => `${preset} ${Object.keys(rows).length}`);
 console.log(`${values.out}: models.dev ${commit.slice(0, 8)} of ${asOf}: ${counts.join(', ')}`);
 
-/** The texts of blobs, in one call of git. */
+/** Reads the texts of blobs with one call of git. */
 function blobsOf(names: readonly string[]): string[] {
   const all = Buffer.from(git(['cat-file', '--batch'], names.join('\n')));
   const found: string[] = [];
@@ -57,14 +57,14 @@ function blobsOf(names: readonly string[]): string[] {
   return found;
 }
 
-/** Its notice must accompany every copy. */
+/** Returns the licence of models.dev, which must accompany every copy. */
 function licence(): string {
   return git(['show', `${commit}:LICENSE`])
     .trim()
     .replace(/\s+/g, ' ');
 }
 
-/** A line for each model, so that a diff names what changed. */
+/** Writes one line for each model, so that a diff shows which models changed. */
 function textOf(head: Readonly<Record<string, string>>): string {
   const tableOf = (byPreset: typeof models): string => {
     const presets = Object.entries(byPreset).map(([preset, rows]) => {

@@ -8,9 +8,9 @@ import { accuracy, digest, examplesBySet, fit, taughtFeatures, taughtStems } fro
 import { fixed } from './stats.ts';
 
 /**
- * `bun bench/fit-profile.ts`: writes the weights that tell a question's task into `weights.json` and `stems.json` of
- * `src/routing/profile`, as they are committed. `--left-out`: first, by leaving one set of prompts out after
- * the other, how well the fit does on what it was not fitted to.
+ * `bun bench/fit-profile.ts`: writes the weights that determine a question's task into `weights.json` and `stems.json` of
+ * `src/routing/profile`, which are committed. `--left-out` first measures how well the fit works on prompts that it has not seen: it leaves
+ * one set of prompts out after another.
  */
 const FOLDER = join(import.meta.dir, '../src/routing/profile');
 
@@ -24,7 +24,7 @@ if (process.argv.includes('--left-out')) {
 
 const weights = fit([...sets.values()].flat());
 
-/** Writes the rows of a table; what it says about itself stays. */
+/** Writes the rows of a table and keeps its description. */
 function write(name: string, table: WeightTable, rows: WeightTable['rows']): void {
   writeFileSync(join(FOLDER, name), JSON.stringify({ ...table, digest: digest(), tasks: TASKS, rows }));
   console.log(`${name}: ${Object.keys(rows).length} rows`);

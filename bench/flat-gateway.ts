@@ -4,15 +4,16 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { ChatRequest } from '../src/core/api/chat-request.ts';
 
 /**
- * The flat gateway: the least that the promises about money cost in Bun. One function admits a chat, holds its worst case, calls the
- * upstream and settles. It calls with `fetch` as the bare proxy does, so that the promises are the only difference between the two.
+ * The flat gateway shows the minimum cost of Signalbox's promises about money in Bun. One function admits a chat, holds its worst-case
+ * cost, calls the upstream and settles. It calls with `fetch` as the bare proxy does, so that the promises are the only difference between
+ * the two.
  *
  * - The key is checked before the body is read. The body is checked with Signalbox's own schema.
  * - The hold is on the disk before the upstream is called. A request is refused if its hold does not fit in the budget.
  * - The charge and the record are committed before the answer ends. A killed process loses neither; a power cut at most the last 5 ms.
  * - A refused call costs nothing. An answer that began and reported no usage costs the hold.
  *
- * Its arguments are the upstream's base URL, the file of its database and the budget of `API_KEY`, in microcredits. Prints its port.
+ * Its arguments are the upstream's base URL, the file of its database and the budget of `API_KEY`, in microcredits. It prints its port.
  */
 const [upstream, file, budget] = process.argv.slice(2);
 const key = process.env.API_KEY;
@@ -20,7 +21,7 @@ if (!upstream || !file || !budget || !key)
   throw new Error('give the upstream’s base URL, a file, a budget, and API_KEY');
 
 const BODY_BYTES_MAX = 10 * 1024 * 1024;
-/** The models that it serves: microcredits a token, and the most output tokens. */
+/** The models that it serves, with microcredits per token and the maximum output tokens. */
 const MODELS = new Map([['bench-model-3', { input: 400, output: 1_600, outputMax: 8_192 }]]);
 
 // The database
@@ -40,13 +41,16 @@ const insertRecord = db.prepare('INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?
 
 interface Write {
   readonly run: () => void;
-  /** Whether its caller waits for the disk, and not only for the system. */
+  /** Whether the caller waits until the data is on the disk, and not only in the operating system. */
   readonly isSynced: boolean;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** With so many holds within a millisecond, a group waits until a millisecond after the one before it: a sync is most of its cost. */
+/**
+ * If there are this many holds within a millisecond, a group waits until a millisecond after the previous group, because a sync is most of
+ * its cost.
+ */
 const DENSE_HOLDS = 24;
 const SPACING_MS = 1;
 const SYNC_DELAY_MS = 5;
@@ -55,7 +59,7 @@ let nextTime = 0;
 let lastGroupAt = 0;
 let waiting: Write[] = [];
 let isGroupDue = false;
-/** What the connection is set to: whether it syncs each commit. */
+/** Whether the connection currently syncs each commit. */
 let syncsCommits = true;
 let isAllSynced = true;
 let isSyncDue = false;
@@ -63,7 +67,7 @@ const transact = db.transaction((group: readonly Write[]) => {
   for (const { run } of group) run();
 });
 
-/** Writes with the next group. A group that has a synced write syncs all earlier ones too. */
+/** Writes with the next group. A group that contains a synced write also syncs all earlier groups. */
 function commit(run: () => void, isSynced: boolean): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   waiting.push({ run, isSynced, resolve, reject });
@@ -115,7 +119,7 @@ interface Account {
   readonly id: number;
   /** Microcredits. */
   readonly budget: number;
-  /** Charged and held, microcredits. */
+  /** Microcredits charged and held. */
   used: number;
 }
 
@@ -126,7 +130,7 @@ const Rows = TypeCompiler.Compile(
 
 const upsertKey = db.prepare('INSERT INTO keys (hash, budget) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET budget = ?2');
 upsertKey.run(hashOf(key), Number(budget));
-/** Accounts by the hash of their key. A hold that an earlier process left open counts as spent. */
+/** The accounts by the hash of their key. A hold that an earlier process left open counts as spent. */
 const accounts = loadAccounts();
 let nextId = 1 + Math.max(lastIdOf('holds'), lastIdOf('records'));
 
@@ -242,7 +246,7 @@ async function whole(call: Call, answer: Response | null): Promise<Response> {
   return new Response(text, { status, headers: headersOf(call, 'application/json') });
 }
 
-/** Passes whole events on, but the usage and all that follows it only once the charge is committed. */
+/** Passes whole events on. The usage and everything after it are passed on only after the charge is committed. */
 function streamed(call: Call, answer: ReadableStream<Uint8Array>): Response {
   const reader = answer.getReader();
   const decoder = new TextDecoder();
@@ -293,7 +297,7 @@ function usageIn(json: string): Usage | null {
   return withUsage.Check(body) ? body.usage : null;
 }
 
-// What it answers and shows
+// Answers and metrics
 
 function headersOf({ id }: Call, type: string): Record<string, string> {
   return { 'content-type': type, 'x-request-id': String(id) };
@@ -332,7 +336,7 @@ function metrics(): Response {
 
 let lines = '';
 
-/** Lines of one turn of the event loop are written together. */
+/** The lines of one turn of the event loop are written together. */
 function log(line: object): void {
   if (!lines) setImmediate(writeLines);
   lines += `${JSON.stringify(line)}\n`;

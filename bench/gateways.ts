@@ -5,23 +5,26 @@ import { benchPolicy } from './policy.ts';
 import { type Program, startProgram } from './process.ts';
 
 const HERE = import.meta.dir;
-/** As many calls at once as callers make, instead of 256. */
+/** Allows as many parallel calls as callers make, instead of 256. */
 const FETCH_ENV = { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' };
 
 export interface Bench {
   readonly upstream: Program;
-  /** Where providers of a policy find the upstream. */
+  /** The address at which providers of a policy reach the upstream. */
   readonly address: string;
   readonly floor: Program;
   readonly flat: Program;
   readonly signalbox: Program;
   readonly key: string;
-  /** Starts another Signalbox in front of the same upstream, with a policy of its own. */
+  /** Starts another Signalbox for the same upstream, with its own policy. */
   start(policy: string): Promise<Program>;
   stop(): Promise<void>;
 }
 
-/** Starts the upstream and in front of it the floor, the flat gateway, and Signalbox in full: key, schema, policy, decision, durable ledger. */
+/**
+ * Starts the upstream, and gateways that call it: the floor, the flat gateway, and the full Signalbox with key, schema, policy, decision
+ * and durable ledger.
+ */
 export async function startBench(): Promise<Bench> {
   const upstream = await startUpstream();
   const address = `http://127.0.0.1:${upstream.port}/v1`;
@@ -51,15 +54,15 @@ export async function startBench(): Promise<Bench> {
 export const newKey = (): string =>
   `sb_live_bench0000000_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`;
 
-/** @param waitMs how long each answer takes. @param port 0 for any free one */
+/** @param waitMs the time that each answer takes. @param port 0 for any free port */
 export const startUpstream = (waitMs = 0, port = 0): Promise<Program> =>
   startProgram([process.execPath, join(HERE, 'upstream.ts'), String(waitMs), String(port)], /^(\d+)\n/);
 
-/** @param address where it finds the upstream. @param path of the upstream's dialect */
+/** @param address of the upstream. @param path of the upstream's dialect */
 export const startFloor = (address: string, path = '/chat/completions'): Promise<Program> =>
   startProgram([process.execPath, join(HERE, 'floor.ts'), address, path], /^(\d+)\n/, FETCH_ENV);
 
-/** @param budget of the key, in microcredits. @param folder of its database, kept from an earlier start or new */
+/** @param budget of the key, in microcredits. @param folder of its database, either of an earlier start or new */
 export const startFlat = (
   address: string,
   key: string,
@@ -72,14 +75,17 @@ export const startFlat = (
     { API_KEY: key, ...FETCH_ENV },
   );
 
-/** A folder that goes with this process. */
+/** Returns a folder that is deleted when this process ends. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-bench-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Signalbox as `npm start` runs it, at a free port; of its policy unless `args` name another. `root`: of another checkout. */
+/**
+ * Starts Signalbox as `npm start` does, at a free port, with the benchmark's policy unless `args` name another. `root`: the root of another
+ * checkout.
+ */
 export const startSignalbox = (
   args: readonly string[],
   key: string,
@@ -91,7 +97,7 @@ export const startSignalbox = (
     ...env,
   });
 
-/** The same with a policy of its own and a new data folder. */
+/** Starts Signalbox with its own policy and a new data folder. */
 export function startWithPolicy(
   policy: string,
   key: string,

@@ -4,23 +4,26 @@ import { startSignalbox } from '../test/support/signalbox.ts';
 import { fixed, median, table } from './stats.ts';
 
 /**
- * `npm run bench:holds`: how usable a budget is that is never overspent. 128 streams at once with answers of three lengths draw
- * on one budget of 25, 50 and 90 % of what they would bill without it. Money is held in four ways: (a) the budget is checked
- * before a stream, and its tokens are counted after it; (b) the worst case is held; (c) the hold grows with the answer; (d) as (b),
- * but no request states `max_tokens`, so that the worst case of each is beyond the budget. What the service bills is compared with
- * the budget. `--seeds N`, `--only d`, `--wait MS` for another `contention_wait_ms` than the shipped, `--retries N` for clients
- * that come again after a 429, as OpenAI's does twice.
+ * `npm run bench:holds`: measures how much of a budget is usable if the budget is never overspent. 128 parallel streams with answers of
+ * three lengths draw on one budget of 25, 50 and 90 % of what they would cost without it.
+ *
+ * Money is held in four ways: (a) the budget is checked before a stream, and its tokens are counted after it; (b) the worst case is held;
+ * (c) the hold grows with the answer; (d) like (b), but no request states `max_tokens`, so the worst case of each exceeds the budget. The
+ * bill of the provider is compared with the budget.
+ *
+ * `--seeds N`; `--only d`; `--wait MS` for another `contention_wait_ms` than the default; `--retries N` for clients that retry after a 429,
+ * as OpenAI's client does twice.
  */
 const STREAMS = 128;
 const LENGTHS = [100, 400, 1_200] as const;
 const SHARES = [0.25, 0.5, 0.9] as const;
-/** Output tokens that each stream allows. */
+/** The output tokens that each stream allows. */
 const CAP = 4_096;
-/** Tokens that are written at once, and how often: 200 a second. */
+/** The number of tokens that are written at once, and the interval: 200 tokens per second. */
 const AT_ONCE = 10;
 const EVERY_MS = 50;
 const MARGIN = { tokens: 20, ms: 50 };
-/** The output of a model whose worst case is beyond each budget. */
+/** The maximum output of a model whose worst case exceeds each budget. */
 const VAST = 128_000;
 
 const flag = (name: string): string | undefined => process.argv[process.argv.indexOf(`--${name}`) + 1];
@@ -30,17 +33,17 @@ const WAIT_MS = process.argv.includes('--wait') ? Number(flag('wait')) : 20_000;
 const RETRIES = process.argv.includes('--retries') ? Number(flag('retries')) : 0;
 
 interface Outcome {
-  /** Billed above the budget, in its shares; 0 for none. */
+  /** The amount billed above the budget, as a share of the budget; 0 for none. */
   readonly overshoot: number;
-  /** Billed within it, likewise. */
+  /** The amount billed within the budget, as a share of the budget. */
   readonly usable: number;
   readonly refused: number;
   readonly cut: number;
-  /** Seconds from the request to the first byte of the answers, ascending. */
+  /** The seconds from the request to the first byte of each answer, in ascending order. */
   readonly waits: readonly number[];
 }
 
-/** The lengths of the streams: a third of each, in an order by the seed. */
+/** Returns the lengths of the streams, a third of each length, in an order that depends on the seed. */
 function lengthsBy(seed: number): number[] {
   let state = seed * 2_654_435_761 + 1;
   const next = () => {
@@ -52,7 +55,7 @@ function lengthsBy(seed: number): number[] {
     .map(({ length }) => length);
 }
 
-/** Millionths of a Credit times 1,000: a token of the prompt costs 1 and one of the output 4 thousandths of a Credit. */
+/** Returns the cost in thousandths of a Credit: a token of the prompt costs 1 and a token of the output 4. */
 const costOf = (output: number): number => PROMPT_TOKENS + 4 * output;
 const billedBy = ({ bills }: MeteredService): number => bills.reduce((sum, { billed }) => sum + costOf(billed), 0);
 
@@ -86,7 +89,7 @@ async function stream(url: string, headers: Readonly<Record<string, string>>, ca
   return { status: response.status, isCut: text.includes('"finish_reason":"length"'), waitedS };
 }
 
-/** (a): no stream begins once the budget is spent; each is counted at its end. */
+/** Way (a): no stream begins once the budget is spent, and each stream is counted at its end. */
 async function checkThenCount(service: MeteredService, limit: number): Promise<StreamEnd[]> {
   let spent = 0;
   const one = async (): Promise<StreamEnd> => {
@@ -99,7 +102,7 @@ async function checkThenCount(service: MeteredService, limit: number): Promise<S
   return Promise.all(Array.from({ length: STREAMS }, one));
 }
 
-/** (b), (c) and (d): by the gateway. */
+/** Ways (b), (c) and (d): the gateway holds the money. */
 async function held(service: MeteredService, limit: number, afterAbort: string, cap?: number): Promise<StreamEnd[]> {
   const mean = Math.round(LENGTHS.reduce((sum, length) => sum + length, 0) / LENGTHS.length);
   const policy = testPolicy(

@@ -31,7 +31,7 @@ const keyInfo = (id: string): KeyInfo => ({
   overlapEndsAt: null,
 });
 
-/** Another process on the same database: for each line that it reads, it writes once and answers with a line. */
+/** Another process that uses the same database. For each line that it reads, it writes once and answers with a line. */
 async function write(file: string): Promise<void> {
   const store = await openStore(file, { mode: 'beside', rooms: ['access'] });
   const keys = await openKeys({ store, now: Date.now });
@@ -43,7 +43,7 @@ async function write(file: string): Promise<void> {
   }
 }
 
-/** @returns how to have it write, which resolves once it has. */
+/** @returns a function that lets it write, and resolves when it has written. */
 function startWriter(file: string) {
   const child = Bun.spawn([process.execPath, import.meta.path, file], { stdin: 'pipe', stdout: 'pipe' });
   const answers = child.stdout.getReader();
@@ -57,7 +57,7 @@ function startWriter(file: string) {
   };
 }
 
-/** @returns a table of how long the server's thread is taken by a look, by what the other process has written. */
+/** @returns a table of how long a poll occupies the server's thread, by what the other process has written. */
 export async function keyPauses(rounds: number): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-bench-'));
   const file = join(folder, 'signalbox.db');

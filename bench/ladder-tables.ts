@@ -14,7 +14,7 @@ const TITLES: Readonly<Record<Rung, string>> = {
   auto: 'chat with `auto`',
   full: 'and rules, budgets, limits',
 };
-/** Content chunks of every stream; see upstream.ts. */
+/** The number of content chunks in every stream; see upstream.ts. */
 const CHUNKS = 50;
 
 type Of = (round: LadderRound) => number;
@@ -25,7 +25,7 @@ const quartile = (cell: LadderCell, rung: Rung, of: Of): number => lowerQuartile
 const ratio = (cell: LadderCell, rung: Rung, base: Rung = 'floor'): number =>
   quartile(cell, rung, all) / quartile(cell, base, all);
 
-/** The rungs of the smallest workload, with the CPU of each kind of thread. */
+/** Returns the rungs of the smallest workload, with the CPU time of each kind of thread. */
 export function rungTable(cells: readonly LadderCell[]): string {
   const of = (prompts: string) =>
     cells.find((cell) => cell.workload.name === JSON_200 && cell.inFlight === 64 && cell.prompts === prompts);
@@ -45,7 +45,7 @@ export function rungTable(cells: readonly LadderCell[]): string {
   return table([head, ...RUNGS.map(row)]);
 }
 
-/** What the first requests of a new server cost, compared with later ones and with the flat gateway's. */
+/** Returns the cost of the first requests of a new server, compared with later ones and with the flat gateway's. */
 export function startTable({ cells, starts }: Ladder): string {
   const flat = starts.find(({ rung }) => rung === 'flat');
   if (!flat) return '';
@@ -64,7 +64,7 @@ export function startTable({ cells, starts }: Ladder): string {
   return table([head, ...starts.map(row)]);
 }
 
-/** Every workload: the ratio of each rung to the floor, and to the flat gateway. */
+/** Returns every workload with the ratio of each rung to the floor and to the flat gateway. */
 export function workloadTable(cells: readonly LadderCell[]): string {
   const HEAD = [
     ...['request', 'prompts', 'in flight', 'floor µs', 'flat', 'route', 'pinned', '`auto`', 'full'],
@@ -86,7 +86,7 @@ export function workloadTable(cells: readonly LadderCell[]): string {
   return table([HEAD, ...cells.map(row)]);
 }
 
-/** The latency of one request at a time. */
+/** Returns the latency of one request at a time. */
 export function aloneLine(cells: readonly LadderCell[]): string {
   const cell = cells.find(({ inFlight }) => inFlight === 1);
   if (!cell) return '';
@@ -95,7 +95,7 @@ export function aloneLine(cells: readonly LadderCell[]): string {
   return `One at a time, the flat gateway adds ${added('flat')} ms to the p50 of the floor (${fixed(p50('floor'), 2)} ms), a pinned model ${added('pinned')} ms, \`auto\` ${added('auto')} ms, with rules and budgets ${added('full')} ms.`;
 }
 
-/** Every figure. */
+/** Returns a table with every figure. */
 export function ladderTable(cells: readonly LadderCell[]): string {
   const HEAD = [
     ...[

@@ -6,22 +6,22 @@ import { quantile } from './stats.ts';
 import { bytesOf, httpBytes, JSON_200, type Prompts, WORKLOADS, type Workload } from './workload.ts';
 
 /**
- * The ladder: real servers asked for ever more of what a request costs, from `GET /healthz` to a chat with every feature on,
- * compared with two floors: the bare proxy, and the flat gateway, which keeps the promises about money. All rungs of a workload take turns
- * within one run.
+ * The ladder: requests to real servers that include more and more of a request's cost, from `GET /healthz` to a chat with every feature on.
+ * They are compared with two floors: the bare proxy, and the flat gateway, which keeps the promises about money. All rungs of a workload
+ * take turns within one run.
  */
 export const RUNGS = ['floor', 'flat', 'healthz', 'key', 'route', 'pinned', 'auto', 'full'] as const;
 export type Rung = (typeof RUNGS)[number];
 
 /** The cost of a request at one rung, in one round. */
 export interface LadderRound {
-  /** µs a request. */
+  /** CPU time in µs per request. */
   readonly cpu: ThreadCpu;
   readonly p50: number;
   readonly p99: number;
 }
 
-/** One workload at so many requests in flight, and its rungs, round by round. */
+/** One workload with a number of requests in flight, and the results of its rungs, round by round. */
 export interface LadderCell {
   readonly workload: Workload;
   readonly prompts: Prompts;
@@ -29,12 +29,12 @@ export interface LadderCell {
   readonly rungs: ReadonlyMap<Rung, readonly LadderRound[]>;
 }
 
-/** The cost of the first requests of a new server, in µs a request. */
+/** The cost of the first requests of a new server, in µs per request. */
 export interface ColdStart {
   readonly rung: Rung;
-  /** Of its first `FIRST` requests. */
+  /** The cost of its first `FIRST` requests. */
   readonly first: number;
-  /** Of the last `FIRST` requests of its warm-up. */
+  /** The cost of the last `FIRST` requests of its warm-up. */
   readonly warm: number;
 }
 
@@ -45,24 +45,24 @@ export interface Ladder {
 
 export interface LadderPlan {
   readonly rounds: number;
-  /** Requests of each warmed rung before each workload but the first, which runs code of its own. */
+  /** The number of requests to each warmed rung before each further workload, which runs code of its own. */
   readonly laterWarmUp: number;
-  /** Each workload with prompts of its own at 64 in flight alone. */
+  /** Whether to measure each workload only with its own prompts and 64 in flight. */
   readonly isQuick: boolean;
-  /** Only workloads whose name has it. */
+  /** Only workloads whose names contain this text. */
   readonly only: string;
 }
 
-/** Requests that each of these rungs answers before the first that count, so that what runs often is compiled. */
+/** The number of requests to each of these rungs before the first measured request, so that frequently used code is compiled. */
 export const WARM_UP = 24_000;
-/** Requests of a new server that are measured apart: little of its code is compiled by then. */
+/** The number of requests to a new server that are measured separately. Little of its code is compiled by then. */
 export const FIRST = 2_000;
-/** `auto` before `route`, which runs in the same server: the first to come pays for what both compile. */
+/** `auto` comes before `route`, which runs in the same server, because the first one pays for the code that both compile. */
 const WARMED = ['floor', 'flat', 'auto', 'full', 'route'] as const;
 const PINNED = 'bench-model-3';
-/** One at a time takes its time in waits, so a round has fewer. */
+/** With one request at a time, most of the time is waiting, so a round has fewer requests. */
 const ALONE = 0.4;
-/** Rounds of each cell before those that count. */
+/** The number of rounds of each cell before the measured rounds. */
 const UNCOUNTED = 2;
 
 export interface Entrant {
@@ -71,7 +71,7 @@ export interface Entrant {
   readonly requestsOf: Requests;
 }
 
-/** @param tell receives each cell once it is measured. */
+/** @param tell receives each cell when it is measured. */
 export async function climb(bench: Bench, plan: LadderPlan, tell: (cell: LadderCell) => void): Promise<Ladder> {
   const full = await bench.start(fullPolicy(bench.address));
   const cells: LadderCell[] = [];
@@ -95,7 +95,7 @@ export async function climb(bench: Bench, plan: LadderPlan, tell: (cell: LadderC
   return { cells, starts };
 }
 
-/** Warms a new server up. */
+/** Warms up a new server and measures its first requests. */
 async function startOf(entrant: Entrant): Promise<ColdStart> {
   const first = await roundOf(entrant, 64, FIRST);
   await roundOf(entrant, 64, WARM_UP - 2 * FIRST);
@@ -118,7 +118,7 @@ function series({ name }: Workload, isQuick: boolean): readonly (readonly [Promp
   return name === JSON_200 ? [...smallest, ['own', 16], ['same', 16]] : usual;
 }
 
-/** The rungs that a workload can climb: those without a prompt stand in one workload alone. */
+/** Returns the rungs that a workload can use. Rungs without a prompt belong to one workload only. */
 function entrantsOf(bench: Bench, full: Program, workload: Workload, prompts: Prompts): Entrant[] {
   const { floor, flat, signalbox, key } = bench;
   const get = (program: Program, path: string) => httpBytes(program.port, path, key, null);
@@ -153,7 +153,7 @@ async function cellOf(
   const requests = Math.round(workload.requests * (inFlight === 1 ? ALONE : 1));
   for (let round = -UNCOUNTED; round < rounds; round++) {
     for (let at = 0; at < entrants.length; at++) {
-      // Another one begins each round, so that none always follows the same neighbour.
+      // Another rung begins each round, so that no rung always follows the same neighbour.
       const entrant = entrants[(at + round + UNCOUNTED) % entrants.length]!;
       const figures = await roundOf(entrant, inFlight, requests);
       if (round >= 0) rungs.get(entrant.rung)!.push(figures);

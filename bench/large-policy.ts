@@ -1,4 +1,4 @@
-/** A policy of many models and rules, different for each `edit`; half of the rules are preferences. */
+/** Returns a policy with many models and rules, different for each `edit`; half of the rules are preferences. */
 export function largePolicy(models: number, rules: number, edit: number): string {
   const catalog = Array.from({ length: models }, (_, i) => modelText(i, edit));
   const constraints = Array.from({ length: rules / 2 }, (_, i) => constraintText(i));

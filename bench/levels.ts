@@ -14,9 +14,9 @@ import { openSqlite } from '../src/store/sqlite/database.ts';
 import { fixed, median, table } from './stats.ts';
 
 /**
- * `npm run bench:levels`: what budgets cost a request's money, by how many levels have one: 20,000 users with a key each, in 500 teams,
- * 64 requests at once, each of another user. A request sets money aside and settles, on the disk. In turns, so that the machine's
- * moods fall on all. `--rounds N`.
+ * `npm run bench:levels`: measures how the cost of a request's money depends on the number of levels with a budget. There are 20,000 users
+ * with a key each, in 500 teams, and 64 parallel requests of different users. A request reserves money and settles, on the disk. The rows
+ * take turns, so that changes in the machine's speed affect all of them. `--rounds N`.
  */
 const TEAMS = 500;
 const USERS = 20_000;
@@ -51,7 +51,7 @@ const TARIFF = { model: 'm', provider: 'p', upstream: 'u', price: '{}' };
 const USAGE = { inputTokens: 10, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 20, reasoningTokens: 0 };
 let ids = idAt(Date.now());
 
-/** One request's money. */
+/** Reserves and settles the money of one request. */
 async function spend(ledger: Ledger, caller: Caller): Promise<void> {
   const hold = await ledger.reserve({
     ...{ id: ids++, caller, selector: 'auto', agentWallet: null, holder: null, amounts: [1_000] },
@@ -62,7 +62,7 @@ async function spend(ledger: Ledger, caller: Caller): Promise<void> {
 }
 
 interface Figures {
-  /** Of CPU for a request. */
+  /** CPU time in µs per request. */
   readonly microseconds: number;
   readonly perSecond: number;
 }
@@ -79,7 +79,7 @@ async function round(kinds: readonly HolderKind[], isWarm: boolean): Promise<Fig
   } as const;
   const ledger = await openLedger({ books: await openSqliteBooks({ store, now }), terms, now, onAlarm: () => {} });
   let next = 0;
-  // The first request of a caller finds its funds; here all have come before, as in a server that has run for a while.
+  // The first request of a caller must find its funds. Here all callers have sent requests before, as in a server that has run for a while.
   const work = async (count: number) => {
     const until = next + count;
     const one = async () => {

@@ -1,27 +1,27 @@
 import type { Socket } from 'bun';
 import { httpBytes } from './workload.ts';
 
-/** One kind of request, sent over and over. */
+/** One kind of request, which is sent repeatedly. */
 export interface Shape {
   readonly name: string;
   readonly stream: boolean;
-  /** Characters of the prompt. */
+  /** The number of characters in the prompt. */
   readonly promptChars: number;
 }
 
 export interface Sample {
   readonly requests: number;
   readonly seconds: number;
-  /** Milliseconds a request, ascending. */
+  /** The milliseconds per request, in ascending order. */
   readonly latencies: Float64Array;
-  /** Answers that were not whole; always 0 where nobody judges them, for there an error ends the run. */
+  /** The number of incomplete answers. It is always 0 without a judge, because an error then ends the run. */
   readonly errors: number;
 }
 
-/** Whether the body of a 200 is the whole answer. */
+/** Returns whether the body of a 200 is the complete answer. */
 export type Judge = (body: string) => boolean;
 
-/** The bytes of a whole HTTP request, with the same prompt each time. */
+/** Returns the bytes of a whole HTTP request, with the same prompt each time. */
 export function requestBytes({ stream, promptChars }: Shape, port: number, key: string): Uint8Array {
   const content = 'How do gateways choose a model? '.repeat(Math.ceil(promptChars / 32)).slice(0, promptChars);
   const messages = [
@@ -31,14 +31,14 @@ export function requestBytes({ stream, promptChars }: Shape, port: number, key: 
   return httpBytes(port, '/v1/chat/completions', key, { model: 'auto', ...(stream && { stream: true }), messages });
 }
 
-/** The bytes to send: the same each time, or those of one request after the other. */
+/** The bytes to send: the same each time, or a function that returns the bytes of the next request. */
 export type Requests = Uint8Array | (() => Uint8Array);
 
-/** So long without an answer ends a run. */
+/** A run ends if there is no answer for this time, in ms. */
 const STALL_MS = 30_000;
 const LAST_CHUNK = [48, 13, 10, 13, 10]; // "0\r\n\r\n"
 
-/** Whether an answer has come to its end: the last chunk of a chunked body, or the length that its head tells. */
+/** Detects the end of an answer: the last chunk of a chunked body, or the length stated in its head. */
 class AnswerEnd {
   readonly #judge: Judge | null;
   readonly #pieces: Uint8Array[] = [];
@@ -47,14 +47,14 @@ class AnswerEnd {
   #isOk = false;
   #body = 0;
   #head = '';
-  /** Where a read ended within the last chunk. */
+  /** The beginning of the last chunk if a read ended within it. */
   #tail: number[] = [];
 
   constructor(judge: Judge | null) {
     this.#judge = judge;
   }
 
-  /** True once the answer has ended. Throws when it is not a 200 and nobody judges. */
+  /** Returns true once the answer has ended. Throws if the answer is not a 200 and there is no judge. */
   push(data: Uint8Array): boolean {
     let from = 0;
     if (this.#length < 0 && !this.#chunked) {
@@ -74,7 +74,7 @@ class AnswerEnd {
     return LAST_CHUNK.every((byte, i) => this.#tail[i] === byte);
   }
 
-  /** Whether what has come is the whole answer. */
+  /** Returns whether the received bytes are the complete answer. */
   isWhole(): boolean {
     if (!this.#judge) return true;
     const body = Buffer.concat(this.#pieces);
@@ -82,7 +82,7 @@ class AnswerEnd {
   }
 }
 
-/** A body without the framing of its chunks. */
+/** Returns a body without the framing of its chunks. */
 function unchunked(body: Buffer): Buffer {
   const pieces: Buffer[] = [];
   for (let at = 0; ; ) {
@@ -95,8 +95,8 @@ function unchunked(body: Buffer): Buffer {
 }
 
 /**
- * Sends `requests` requests over `concurrency` connections that are kept open. With a judge, answers that are not whole
- * are counted, and a connection that was closed is opened again; without one, either ends the run.
+ * Sends `requests` requests over `concurrency` connections that are kept open. With a judge, incomplete answers are counted, and a closed
+ * connection is opened again. Without a judge, either ends the run.
  */
 export function run(
   port: number,
@@ -176,9 +176,9 @@ export function run(
 interface State {
   at: number;
   end: AnswerEnd;
-  /** What the kernel has not taken yet. */
+  /** The bytes that the kernel has not accepted yet. */
   left: Uint8Array;
-  /** Whether an answer is awaited. */
+  /** Whether the connection waits for an answer. */
   isOpen: boolean;
 }
 

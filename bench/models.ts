@@ -6,7 +6,7 @@ import { cpuMicros } from './process.ts';
 import { fixed, lowerQuartile, quantile, table } from './stats.ts';
 import { httpBytes } from './workload.ts';
 
-/** `GET /v1/models` under a usual catalog and a large one with an alias for each model: clients ask for it at every start. */
+/** `GET /v1/models` with a usual catalog, and with a large one that has an alias for each model. Clients call it at every start. */
 export interface ModelsPlan {
   readonly rounds: number;
   readonly requests: number;
@@ -19,7 +19,7 @@ const NOWHERE = 'http://127.0.0.1:9/v1';
 const withAliases = (policy: string): string =>
   policy.replaceAll(/^ {2}(bench-model-\d+):$/gm, (line, id: string) => `${line}\n    aliases: [alias-of-${id}]`);
 
-/** @returns a table, a row for each policy. */
+/** @returns a table with a row for each policy. */
 export async function modelLists({ rounds, requests }: ModelsPlan): Promise<string> {
   const key = newKey();
   const lanes = [];

@@ -7,11 +7,11 @@ import { type Case, panelOf } from '../test/panel/panel.ts';
 import { table } from './stats.ts';
 
 /**
- * `npm run bench:panel`: the share of the panel's requests that the shipped policy sends where a sensible engineer would, by
- * selector and set of keys. Nothing is sent upstream. `test/panel/README.md` defines acceptance.
+ * `npm run bench:panel`: prints the share of the panel's requests for which the shipped policy chooses a model that a sensible engineer
+ * would accept, by selector and set of keys. Nothing is sent upstream. `test/panel/README.md` defines which choices are accepted.
  *
- * `--aside`: the held-out third instead. `--keys NAME`: one set of keys. `--misses`: every miss, with the accepted
- * models. `--json FILE`.
+ * `--aside`: the held-out third instead. `--keys NAME`: one set of keys. `--misses`: every rejected choice, with the accepted models.
+ * `--json FILE`.
  */
 const { values } = parseArgs({
   options: {
@@ -31,7 +31,7 @@ const cases = panelOf(values.aside ? 'aside' : 'requests');
 
 const FAULTS = ['weak', 'dear', 'slow', 'refused', 'cannot'];
 
-/** Accepted choices of a selector, and counts of faults. */
+/** Returns the accepted choices of a selector, and counts of faults. */
 function rowOf({ name }: KeySet, selector: Selector, verdicts: readonly Verdict[]): string[] {
   const faults = verdicts.map(({ choices }) => choices[selector].faults);
   const held = faults.filter(({ length }) => length === 0).length;
@@ -40,11 +40,11 @@ function rowOf({ name }: KeySet, selector: Selector, verdicts: readonly Verdict[
   return [name, selector, `${held} of ${verdicts.length}`, ...counts, selector === 'auto' ? '' : String(broken)];
 }
 
-/** Accepted in full: the task, all three choices and both laws. */
+/** Whether everything is accepted: the task, all three choices and both laws. */
 const isWhole = ({ isTaskRight, choices, lawsBroken }: Verdict): boolean =>
   isTaskRight && lawsBroken.length === 0 && SELECTORS.every((selector) => choices[selector].faults.length === 0);
 
-/** The accepted models, cheapest first. */
+/** Returns the accepted models, cheapest first. */
 function accepted(one: Case, selector: Selector, keys: KeySet): string {
   const able = reckonAll(one, keys).filter(({ id }) => faultsOf(id, selector, one, keys).length === 0);
   const names = able.sort((a, b) => a.credits - b.credits).map(({ id }) => id);

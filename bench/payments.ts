@@ -9,14 +9,14 @@ import { cpuMicros, type Program } from './process.ts';
 import { fixed, median, quantile, table } from './stats.ts';
 
 /**
- * `npm run bench:payments`: what a request costs that a wallet pays for, against one with an API key: from its balance by a
- * key of its own, and by x402 (a quote, then the payment, settled on a chain of this machine that mines at once).
- * Rounds take turns; CPU is the server's by the kernel's accounting. `--quick` for a look.
+ * `npm run bench:payments`: compares the cost of a request that a wallet pays for with a request with an API key. The wallet pays from its
+ * balance with its own key, and by x402 (a quote, then the payment, settled on a local chain that mines at once). Rounds take turns. CPU
+ * time is the server's, as counted by the kernel. `--quick` gives a rough result.
  */
 const quick = process.argv.includes('--quick');
 const ROUNDS = quick ? 3 : 7;
 const IN_FLIGHT = 16;
-/** Requests a round: about a second of work, so that the kernel's ticks are fine enough. */
+/** The number of requests per round: about a second of work, so that the kernel's ticks are fine enough. */
 const REQUESTS = { key: 3_000, balance: 3_000, quote: 1_500, payment: 250 } as const;
 type Way = keyof typeof REQUESTS;
 const WAYS: readonly Way[] = ['key', 'balance', 'quote', 'payment'];
@@ -31,7 +31,7 @@ const PURSE = 1_000_000_000_000n;
 interface Stand {
   readonly program: Program;
   readonly payer: PrivateKeyAccount;
-  /** Headers by which a request is paid for. */
+  /** The headers with which a request is paid for. */
   readonly headers: Readonly<Record<'key' | 'balance', Readonly<Record<string, string>>>>;
 }
 
@@ -42,7 +42,7 @@ interface Round {
 }
 
 let asked = 0;
-/** Never the same body twice: nobody pays twice at once for one request. */
+/** Every body is different, because a payer does not pay twice for the same request at the same time. */
 const body = (): string =>
   JSON.stringify({
     model: 'auto',
@@ -75,7 +75,7 @@ async function quoted(stand: Stand, path: string, text: string): Promise<Payment
   return quoteIn(answer);
 }
 
-/** Sends so many, some at once, and tells how long each took. */
+/** Sends this many requests, several in parallel, and returns how long each took. */
 async function timed(count: number, send: (at: number) => Promise<unknown>): Promise<Float64Array> {
   const latencies = new Float64Array(count);
   let next = 0;
@@ -90,7 +90,7 @@ async function timed(count: number, send: (at: number) => Promise<unknown>): Pro
   return latencies.sort();
 }
 
-/** One round of one way. Signing is the client's work: it is done before the clocks run. */
+/** Runs one round of one way of payment. Signing is the client's work, so it is done before the clocks start. */
 async function round(stand: Stand, way: Way, count: number): Promise<Round> {
   const texts = Array.from({ length: count }, body);
   const path = '/v1/chat/completions';
@@ -129,7 +129,7 @@ async function start(chain: TestChain, upstream: Program): Promise<Stand> {
   const policy = benchPolicy(`http://127.0.0.1:${upstream.port}/v1`) + paymentsSection(chain);
   const program = await startWithPolicy(policy, key, { BENCH_GAS_KEY: chain.gasKey });
   const payer = await chain.payer(PURSE);
-  // Its network is looked at first.
+  // The server checks the payment network first, so the first requests may fail.
   while ((await post({ program }, '/v1/chat/completions', body(), {})).status !== 402) await Bun.sleep(50);
   const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
   const stand = { program, payer, headers: { key: bearer(key), balance: bearer(key) } };

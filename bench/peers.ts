@@ -69,7 +69,7 @@ async function main(): Promise<void> {
   if (isWanted('faults') && portkey) await show(FULL, 'faults', `${on}\n\n${await compareFaults(portkey)}`);
 }
 
-/** Installs what can be installed here and takes part. `missing` has a sentence for each of the others. */
+/** Installs the gateways that can be installed here and take part. `missing` gets a sentence for each of the others. */
 async function install() {
   const isNeeded = isWanted('load') || isWanted('faults');
   if (flags['running-only'] || !isNeeded) return { portkey: null, liteLlm: null, missing: [] };
@@ -91,14 +91,14 @@ async function load(peers: Peers, on: string): Promise<void> {
   await show(SUMMARY, 'peers', `${on}\n\n${summary}`);
 }
 
-/** With new databases, so that the records of the other part do not count. */
+/** Measures with new databases, so that records of the other part do not count. */
 async function growth(peers: Peers): Promise<void> {
   await using contenders = await startContenders(
     { portkey: null, liteLlm: null, running: peers.running },
     Number(flags['upstream-port']),
   );
   const [floor, ...others] = contenders.gateways;
-  /** One for each address: its records count for all of its models. */
+  /** One gateway for each address, because its records count for all of its models. */
   const recording = others.filter(
     ({ promises, url }, at) => promises === 'governed' && others.findIndex((one) => one.url === url) === at,
   );

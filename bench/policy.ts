@@ -3,7 +3,7 @@ import { createRegistry } from '../src/host/plugins/registry.ts';
 import { loadPolicy } from '../src/policy/load.ts';
 import { buildRuntime, type Runtime } from '../src/policy/runtime/runtime.ts';
 
-/** Twelve models of different figures behind one upstream: the size of a usual catalog. */
+/** Returns a policy with twelve different models at one upstream, which is the size of a usual catalog. */
 export function benchPolicy(upstream: string, adapter = 'openai-compatible'): string {
   const models = Array.from({ length: 12 }, (_, i) => {
     const price = (i + 1) / 10;
@@ -38,10 +38,10 @@ const BUDGETS = `budgets:
   - { name: by-key, each: key, limit_credits: 100000000, window: day, on_exhausted: downgrade, alert_at: [0.8, 1] }
 `;
 
-/** The policy of `benchPolicy` with two budgets, and nothing else: what a governed gateway checks before a call. */
+/** Returns the policy of `benchPolicy` with two budgets and nothing else, which a governed gateway checks before a call. */
 export const governedPolicy = (upstream: string): string => `${benchPolicy(upstream)}${BUDGETS}`;
 
-/** The same with rules of every kind, budgets and limits: a policy that uses what there is. */
+/** Returns the policy of `benchPolicy` with rules of every kind, budgets and limits, so that it uses every feature. */
 export function fullPolicy(upstream: string): string {
   return `${benchPolicy(upstream)}
 constraints:
@@ -57,7 +57,7 @@ ${BUDGETS}rate_limits:
 `;
 }
 
-/** The policy of `benchPolicy`, ready for use within this process. */
+/** Returns the policy of `benchPolicy`, ready for use within this process. */
 export function benchRuntime(upstream: string): Runtime {
   const registry = createRegistry(shipped);
   const files = [{ path: 'policy.yaml', text: benchPolicy(upstream) }];

@@ -14,10 +14,10 @@ import { layTables } from '../test/support/shared-postgres.ts';
 import { fixed, median, quantile, table } from './stats.ts';
 
 /**
- * `npm run bench:postgres`: how many holds a second several processes book in one PostgreSQL, all of them on the same three funds. It
- * starts a server of its own, which syncs each commit. Ways: `holds`; `short`, where the funds have little left, so that holds
- * get a part or nothing; `settled`, each hold with its settlement (two decisions); `claimed`, as `settled`, where the claim of an
- * idempotency key rides with the hold. `--processes N`, `--seconds N`, `--in-flight 32,128`, `--only settled`.
+ * `npm run bench:postgres`: measures how many holds per second several processes book in one PostgreSQL database, all on the same three
+ * funds. It starts its own server, which syncs each commit. Ways: `holds`; `short`, in which the funds have little left, so that holds get
+ * a part or nothing; `settled`, each hold with its settlement (two decisions); `claimed`, like `settled`, but the hold's commit also
+ * contains the claim of an idempotency key. `--processes N`, `--seconds N`, `--in-flight 32,128`, `--only settled`.
  */
 const flag = (name: string, usual: string): string => {
   const at = process.argv.indexOf(`--${name}`);
@@ -26,7 +26,7 @@ const flag = (name: string, usual: string): string => {
 const WAYS = ['holds', 'short', 'settled', 'claimed'] as const;
 type Way = (typeof WAYS)[number];
 
-/** What a process is told. */
+/** The task that a process receives. */
 interface Task {
   readonly url: string;
   readonly slot: number;
@@ -35,13 +35,13 @@ interface Task {
   readonly seconds: number;
 }
 
-/** What a process tells. */
+/** The result that a process reports. */
 interface Finding {
   readonly decisions: number;
   readonly granted: number;
   readonly charged: number;
   readonly cpuS: number;
-  /** Of holds, ascending, ms. */
+  /** The latencies of holds in ms, in ascending order. */
   readonly latencies: readonly number[];
 }
 
@@ -102,7 +102,7 @@ async function work({ url, slot, way, inFlight, seconds }: Task): Promise<Findin
   };
 }
 
-/** Starts a process for each slot, lets them begin together, and gathers what they found. */
+/** Starts a process for each slot, lets them begin together, and collects their results. */
 async function measure(url: string, way: Way, inFlight: number): Promise<readonly Finding[]> {
   const children = Array.from({ length: PROCESSES }, (_, at) => {
     const task: Task = { url, slot: at + 1, way, inFlight, seconds: SECONDS };
@@ -127,7 +127,7 @@ async function measure(url: string, way: Way, inFlight: number): Promise<readonl
   );
 }
 
-/** The time of a sync of the disk, ms. */
+/** Returns the time of a sync of the disk, in ms. */
 function syncMs(): number {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-sync-'));
   const file = openSync(join(folder, 'file'), 'w');

@@ -7,13 +7,13 @@ import { fullPolicy } from './policy.ts';
 import { fixed, table } from './stats.ts';
 
 /**
- * `bun bench/postgres-room.ts [REQUESTS]`: what room a request takes in PostgreSQL, by table with its indexes, and in its log of writes. A
- * minute with the usual 20,000 requests: two servers, 64 in flight, a policy that uses what there is.
+ * `bun bench/postgres-room.ts [REQUESTS]`: measures the space that a request takes in PostgreSQL, by table with its indexes, and in the
+ * write-ahead log. It takes a minute with the default of 20,000 requests: two servers, 64 in flight, and a policy that uses every feature.
  */
 const REQUESTS = Number(process.argv[2] ?? 20_000);
 const AT_ONCE = 64;
 const SECONDS_A_YEAR = 365 * 86_400;
-/** Rows of holds stay so long. */
+/** The number of days for which rows of holds are kept. */
 const WEEK_DAYS = 7;
 
 await using postgres = await startPostgres({ settings: { max_wal_size: '4GB' } });
@@ -48,7 +48,7 @@ async function askMany(count: number): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, client));
 }
 
-/** Bytes by table: partitions count with the one that they are of. */
+/** Returns the bytes by table. Partitions count with their parent table. */
 async function look(): Promise<{ bytes: Map<string, number>; log: number }> {
   const rows = await postgres.run(
     `SELECT coalesce(i.inhparent::regclass::text, c.relname) AS name, sum(pg_total_relation_size(c.oid))::text AS bytes
@@ -63,7 +63,7 @@ async function look(): Promise<{ bytes: Map<string, number>; log: number }> {
 await askMany(500);
 const before = await look();
 await askMany(REQUESTS);
-// Records, sums and counts follow.
+// Records, sums and counts are written after the answers.
 await Bun.sleep(5_000);
 const after = await look();
 const grown = [...after.bytes]

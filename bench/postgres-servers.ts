@@ -11,11 +11,13 @@ import { fixed, median, quantile, table } from './stats.ts';
 import { bytesOf, httpBytes, JSON_200, WORKLOADS } from './workload.ts';
 
 /**
- * `npm run bench:servers`: what a request costs on PostgreSQL beside SQLite, whole servers in turns within one run. `processes`: one, two
- * and four processes at a database that syncs each commit. `distance`: one process whose database is 0, 5, 30 and 80 ms away (there and
- * back). `--quick`: one process beside SQLite, 64 in flight. The name of a part runs it alone. `--rounds N`, `--requests N` of a round.
- * `--upstream-ms N`: so long an upstream takes. At once, more requests share a turn of the loop at SQLite than at PostgreSQL, whose
- * servers wait for it. Each entrant on PostgreSQL has a server of its own.
+ * `npm run bench:servers`: compares the cost of a request on PostgreSQL and on SQLite, with whole servers that take turns within one run.
+ * `processes`: one, two and four processes that use a database that syncs each commit. `distance`: one process whose database is 0, 5, 30
+ * and 80 ms away (round trip). `--quick`: one process compared with SQLite, 64 in flight. The name of a part runs only this part. `--rounds
+ * N`; `--requests N` per round; `--upstream-ms N`: the time that the upstream takes.
+ *
+ * If the upstream answers at once, more requests share a turn of the event loop with SQLite than with PostgreSQL, whose servers wait for
+ * the database. Each entrant with PostgreSQL has its own database server.
  */
 const flag = (name: string, usual: number): number => {
   const at = process.argv.indexOf(`--${name}`);
@@ -38,7 +40,7 @@ interface Entrant {
 
 interface Round {
   readonly perSecond: number;
-  /** µs of CPU a request. */
+  /** CPU time in µs per request. */
   readonly servers: number;
   readonly database: number;
   readonly latencies: Float64Array;
@@ -49,7 +51,7 @@ interface Plan {
   readonly policy: string;
   /** 0 for SQLite. */
   readonly processes: number;
-  /** To the database, there and back, ms. */
+  /** The round-trip time to the database, in ms. */
   readonly awayMs?: number;
 }
 
@@ -98,7 +100,7 @@ async function roundOf({ program, database }: Entrant, inFlight: number, request
   };
 }
 
-/** Rounds of all entrants in turns; another one begins each time. */
+/** Runs rounds of all entrants in turns. Another entrant begins each round. */
 async function compared(
   entrants: readonly Entrant[],
   inFlight: number,

@@ -5,7 +5,7 @@ const BIN = join(import.meta.dir, '../node_modules/.bin');
 
 const running = new Set<Bun.Subprocess>();
 
-/** Whatever way this process ends, nothing that it started stays behind. */
+/** Ends all programs that this process started, however this process ends. */
 function endTogether(): void {
   process.on('exit', () => {
     for (const child of running) child.kill('SIGKILL');
@@ -20,7 +20,7 @@ export interface Program {
   stop(): Promise<void>;
 }
 
-/** Starts a program and waits for the line that tells its port. */
+/** Starts a program and waits for the line that contains its port. */
 export async function startProgram(
   args: readonly string[],
   portIn: RegExp,
@@ -30,7 +30,7 @@ export async function startProgram(
   const port = await new Promise<number>((resolve, reject) => {
     void (async () => {
       let text = '';
-      // Read to the end: a full pipe would stop the program.
+      // The output is read to its end, because a full pipe would block the program.
       for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
         if (text === '\0') continue;
         text += chunk;
@@ -45,10 +45,10 @@ export async function startProgram(
   return programOf(child, port);
 }
 
-/** So long a server may take to start, ms. */
+/** The maximum time for the start of a server, in ms. */
 const START_MS = 60_000;
 
-/** Starts a server that does not tell its port, at one that it is given, and waits until it answers at `path`. */
+/** Starts a server that does not print its port. The server gets a port, and the function waits until it answers at `path`. */
 export async function startSilent(
   args: (port: number) => readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -97,11 +97,11 @@ const programOf = (child: Bun.Subprocess, port: number): Program => ({
 
 interface Thread {
   readonly name: string;
-  /** CPU time so far, in µs, as the scheduler has counted it. */
+  /** The CPU time so far in µs, as counted by the scheduler. */
   readonly micros: number;
 }
 
-/** The text of a file of the kernel; empty if its process or thread has ended. */
+/** Returns the text of a kernel file; '' if its process or thread has ended. */
 function kernelText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
@@ -128,7 +128,7 @@ function threadsOf(pid: number): Map<string, Thread> {
   return threads;
 }
 
-/** CPU time of all threads of a process so far, in µs. Threads that have ended are left out. */
+/** Returns the CPU time of all threads of a process so far, in µs. Threads that have ended are left out. */
 export const cpuMicros = (pid: number): number =>
   threadsOf(pid)
     .values()
@@ -137,17 +137,17 @@ export const cpuMicros = (pid: number): number =>
 /** CPU time by the kind of thread, in µs. */
 export interface ThreadCpu {
   readonly all: number;
-  /** JavaScript, and what it waits for. */
+  /** The thread that runs JavaScript and synchronous native calls. */
   readonly main: number;
-  /** The client of `fetch`. */
+  /** The thread of the `fetch` client. */
   readonly http: number;
-  /** Helpers that collect garbage and compile. */
+  /** Helper threads that collect garbage and compile. */
   readonly engine: number;
 }
 
 const ENGINE = /JIT|Heap|ollector|JSC|scavenger/;
 
-/** Measures the CPU time of a process from now on: each call of the result returns the time spent since. */
+/** Measures the CPU time of a process from now on. Each call of the returned function returns the time since then. */
 export function cpuMeter(pid: number): () => ThreadCpu {
   const before = threadsOf(pid);
   return () => {
@@ -163,7 +163,7 @@ export function cpuMeter(pid: number): () => ThreadCpu {
   };
 }
 
-/** A process and all that it has started, and so on. */
+/** Returns a process and all its descendants. */
 export function treeOf(pid: number): number[] {
   const children = threadIds(pid).flatMap((thread) =>
     kernelText(`/proc/${pid}/task/${thread}/children`).trim().split(' ').filter(Boolean).map(Number),
@@ -171,12 +171,12 @@ export function treeOf(pid: number): number[] {
   return [pid, ...children.flatMap(treeOf)];
 }
 
-/** The processes and all that they have started, each once. */
+/** Returns the processes and all their descendants, each once. */
 const treesOf = (pids: readonly number[]): number[] => [...new Set(pids.flatMap(treeOf))];
 
 const MICROS_A_TICK = 10_000;
 
-/** CPU time of the children of a process that have ended, in µs, in steps of 10 ms. */
+/** Returns the CPU time of the ended children of a process in µs, in steps of 10 ms. */
 function endedMicros(pid: number): number {
   const stat = kernelText(`/proc/${pid}/stat`);
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -184,8 +184,8 @@ function endedMicros(pid: number): number {
 }
 
 /**
- * Measures the CPU time of processes and of all that they start from now on: each call of the result returns the µs spent since.
- * Processes that begin or end in between count, too.
+ * Measures the CPU time of processes and all their descendants from now on. Each call of the returned function returns the µs since then.
+ * Processes that begin or end in between also count.
  */
 export function treeMeter(pids: readonly number[]): () => number {
   const before = new Map(
@@ -201,13 +201,13 @@ export function treeMeter(pids: readonly number[]): () => number {
       live += then ? then.spent().all : cpuMicros(pid);
       ended += endedMicros(pid) - (then?.ended ?? 0);
     }
-    // Their parents count the whole lives of the processes that have ended.
+    // Their parents count the whole lifetime of the processes that have ended.
     for (const { micros } of gone.values()) ended -= micros;
     return live + Math.max(0, ended);
   };
 }
 
-/** Memory of processes and of all that they have started, without their program files, in MiB. Memory that they share counts once. */
+/** Returns the memory of processes and their descendants without their program files, in MiB. Shared memory counts once. */
 export function treeMiB(pids: readonly number[]): number {
   const kib = (status: string, field: string) => Number(new RegExp(`^${field}:\\s*(\\d+)`, 'm').exec(status)?.[1] ?? 0);
   const statuses = treesOf(pids).map((pid) => kernelText(`/proc/${pid}/status`));
@@ -216,7 +216,7 @@ export function treeMiB(pids: readonly number[]): number {
   return (own + shared) / 1_024;
 }
 
-/** Memory in use, in MiB. */
+/** Returns the memory in use, in MiB. */
 export function residentMiB(pid: number): number {
   const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);
   return (pages * 4096) / 1_048_576;

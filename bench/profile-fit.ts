@@ -13,21 +13,21 @@ import type { ChatBody as ProfileInput } from '../test/support/chat-body.ts';
 import { lastView, systemPromptView } from '../test/support/chat-body.ts';
 
 /**
- * Fits the weights that tell a question's task: a softmax regression on the labelled prompts that may be tuned on, with AdaGrad
- * and a small L2 penalty. The same prompts give the same weights.
+ * Fits the weights that determine a question's task: a softmax regression on the labelled prompts for tuning, with AdaGrad and a small L2
+ * penalty. The same prompts give the same weights.
  */
 const PROMPTS = join(import.meta.dir, '../test/routing/prompts');
 export const SETS =
   'dev acts everyday everyday-more terse traps talks exams standing standing-more misread pasted'.split(' ');
 const EPOCHS = 30;
 const RATE = 0.2;
-/** Share of features that are dropped from an example each time. This and the penalty do best on held-out sets. */
+/** The share of features that are dropped from an example each time. This value and the penalty give the best results on held-out sets. */
 const DROPPED = 0.2;
 const PENALTY = 1e-3;
 /** The weights are averaged over the epochs from this one on, for stability. */
 const SETTLED = 9;
 
-/** Features of tools move only the odds of `tool_use`. */
+/** Features about tools change only the odds of `tool_use`. */
 const IS_OF_TOOLS = FEATURE_NAMES.map((name) => /\btools?\b/.test(name));
 const TOOL_USE = TASKS.indexOf('tool_use');
 /** Features of a question under a system prompt, and of a system prompt itself. */
@@ -36,20 +36,20 @@ const IS_STANDING = FEATURE_NAMES.map((name) => /what to do/.test(name));
 
 interface LabelledPrompt {
   readonly task: string;
-  /** The task of the system prompt; `general` for none in particular. */
+  /** The task of the system prompt; `general` if it has no particular task. */
   readonly standing?: string;
   readonly request: ProfileInput;
 }
 
 export interface Example {
-  /** Whether it is an unchanged prompt of its file. */
+  /** Whether the example is an unchanged prompt of its file. */
   readonly isOwn: boolean;
-  /** Features that are not 0: index and value. */
+  /** The features that are not 0, with index and value. */
   readonly features: readonly (readonly [at: number, value: number])[];
   readonly task: number;
   /** Whether a tool call is possible. */
   readonly offers: boolean;
-  /** The weights that it teaches. */
+  /** The weights that the example is used for. */
   readonly teaches: 'all' | 'under' | 'standing';
 }
 
@@ -59,10 +59,10 @@ const promptsOf = (name: string): LabelledPrompt[] =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-/** Least prompts with a stem that gets weights. */
+/** The minimum number of prompts with a stem for which the stem gets weights. */
 const PROMPTS_MIN = 4;
 
-/** Names of the frequent stems, sorted. */
+/** Returns the names of the frequent stems, sorted. */
 function usualStems(prompts: readonly LabelledPrompt[]): string[] {
   const counts = new Map<string, number>();
   const count = (view: QuestionView | null, prefix: string) => {
@@ -74,7 +74,7 @@ function usualStems(prompts: readonly LabelledPrompt[]): string[] {
   return [...counts].flatMap(([name, count]) => (count < PROMPTS_MIN ? [] : [name])).sort();
 }
 
-/** Names of the stems in the lines that ask. */
+/** Returns the names of the stems in the lines that ask. */
 function stemsIn({ text, lines }: { text: string; lines: readonly { from: number; to: number }[] }): string[] {
   const words = lines.flatMap(({ from, to }) => wordsIn(text.slice(from, to)));
   return words.flatMap((word, at) => [...(at < 2 ? [`${'^'.repeat(at + 1)}${word}`] : []), word]);
@@ -94,10 +94,13 @@ function wordsIn(line: string): string[] {
   return words.map((word) => fold(word).slice(0, STEM_LETTERS)).filter(Boolean);
 }
 
-/** Examples of a set. Images are decided by rules. `fitted`: weights so far, for system prompts and earlier questions. */
+/**
+ * Returns the examples of a set. Images are left out, because rules decide them. `fitted`: the weights so far, for system prompts and
+ * earlier questions.
+ */
 function examplesOf(name: string, fitted: TaskWeights): Example[] {
   const prompts = promptsOf(name);
-  // Where only the system prompt gives the task, the words of the text teach nothing about it.
+  // If only the system prompt determines the task, the words of the text teach nothing about it.
   const questions = prompts.flatMap(({ task, standing, request }) =>
     exampleOf(
       lastView(request, fitted),
@@ -106,14 +109,14 @@ function examplesOf(name: string, fitted: TaskWeights): Example[] {
       fitted,
     ),
   );
-  // A role does not change the task: some prompts again, under a system prompt without a task.
+  // A role does not change the task, so some prompts are repeated under a system prompt without a task.
   const posed = prompts.flatMap(({ task, standing, request }, at) => {
     const persona = at % EVERY === 0 ? PERSONAS[(at / EVERY) % PERSONAS.length] : undefined;
     if (standing !== undefined || persona === undefined) return [];
     const messages = [persona, ...request.messages];
     return exampleOf(lastView({ ...request, messages }, fitted), task, 'under', fitted);
   });
-  // Prompts with a system prompt count twice, because the others are many more.
+  // Prompts with a system prompt count twice, because there are many more prompts without one.
   const again = prompts.flatMap(({ task, standing, request }) =>
     standing === undefined ? [] : exampleOf(lastView(request, fitted), task, 'under', fitted),
   );
@@ -124,20 +127,20 @@ function examplesOf(name: string, fitted: TaskWeights): Example[] {
 }
 
 const EVERY = 2;
-/** Longer system prompts of coding agents, in UTF-16 code units, describe the agent, not the task of its users. */
+/** Longer system prompts of coding agents, in UTF-16 code units, describe the agent and not the task of its users. */
 const LONG = 300;
-/** System prompts with a role and no task. */
+/** System prompts that have a role but no task. */
 const PERSONAS = systemPrompts(SETS.flatMap(promptsOf)).flatMap(({ standing, request }) => {
   const isAgent = standing === 'coding' && (request.messages[0]?.content?.length ?? 0) > LONG;
   return standing === 'general' || isAgent ? request.messages.slice(0, 1) : [];
 });
 
-/** Tasks of system prompts that do not apply to every text, unless the prompt binds. */
+/** Tasks of system prompts that do not apply to every text, unless the prompt says so. */
 const LOOSE = ['general', 'chat', 'coding', 'math', 'reasoning'];
 const isBound = (request: ProfileInput, task: string, fitted: TaskWeights): boolean =>
   !LOOSE.includes(task) || lastView(request, fitted)?.system?.binds === true;
 
-/** Each system prompt once. */
+/** Returns each system prompt once. */
 function systemPrompts(prompts: readonly LabelledPrompt[]): LabelledPrompt[] {
   const labelled = prompts.filter(({ standing }) => standing !== undefined);
   return [...new Map(labelled.map((prompt) => [prompt.request.messages[0]?.content, prompt])).values()];
@@ -158,7 +161,7 @@ function exampleOf(
   return [{ features, task: at, offers: mayCall(view), teaches, isOwn: false }];
 }
 
-/** Deterministic pseudo-random numbers in [0, 1). */
+/** Returns deterministic pseudo-random numbers in [0, 1). */
 function lottery(): () => number {
   let state = 12_345;
   return () => {
@@ -176,7 +179,7 @@ const stems = usualStems(SETS.flatMap(promptsOf));
 const isOfSystem = stems.map((name) => name.startsWith('='));
 const rows = new Map(stems.map((name, at) => [stemNamed(name), FEATURE_NAMES.length + at]));
 
-/** The weights by feature, then by task. */
+/** Returns the weights by feature, then by task. */
 export function fit(examples: readonly Example[]): Float64Array {
   const size = (FEATURE_NAMES.length + stems.length) * TASKS.length;
   const weights = new Float64Array(size);
@@ -195,7 +198,7 @@ export function fit(examples: readonly Example[]): Float64Array {
   return sums.map((sum) => Math.round((100 * sum) / (EPOCHS - SETTLED)) / 100);
 }
 
-/** Drops features at random, as unknown words are missing. */
+/** Drops features at random, because unknown words are missing in the same way. */
 const thinned = ({ features, ...rest }: Example, draw: () => number): Example => ({
   features: features.filter(([at]) => at === 0 || draw() >= DROPPED),
   ...rest,
@@ -230,7 +233,7 @@ function likelihoodsOf(features: Example['features'], offers: boolean, weights: 
   return likelihoods(sums);
 }
 
-/** The share of examples with the right likeliest task; `general` where none is likelier than not. */
+/** Returns the share of examples whose most likely task is right; `general` counts if no task is more likely than not. */
 export function accuracy(examples: readonly Example[], weights: Float64Array): number {
   const questions = examples.filter(({ isOwn }) => isOwn);
   const right = questions.filter(({ features, task, offers }) => {
@@ -248,27 +251,27 @@ const setsBy = (figures: Float64Array): Map<string, Example[]> => {
   return new Map(SETS.map((name) => [name, examplesOf(name, { weights, rows })]));
 };
 
-/** A digest of what the weights follow from: each prompt's features, tasks, and how they are fitted. */
+/** Returns a digest of everything that determines the weights: each prompt's features and tasks, and the method of fitting. */
 export const digest = (): string => {
   const examples = [...setsBy(UNTAUGHT)];
   const how = readFileSync(import.meta.path, 'utf8');
   return new Bun.CryptoHasher('sha256').update(JSON.stringify(examples)).update(how).digest('hex').slice(0, 16);
 };
 
-/** The examples of each set of prompts. Their earlier questions have the tasks that a first fit gives them. */
+/** Returns the examples of each set of prompts. Their earlier questions have the tasks that a first fit gives them. */
 export const examplesBySet = (): Map<string, Example[]> => setsBy(fit([...setsBy(UNTAUGHT).values()].flat()));
 
-/** A row of weights that all stay below this, in hundredths, is chance. */
+/** A row whose weights all stay below this, in hundredths, is attributed to chance. */
 const HARDLY = 25;
 
-/** The weights of a feature or stem in hundredths; none where they are chance. The sum turns -0 into 0. */
+/** Returns the weights of a feature or stem in hundredths; null if they are attributed to chance. The addition converts -0 to 0. */
 function taughtRow(weights: Float64Array, at: number): number[] | null {
   const own = weights.subarray(at * TASKS.length, (at + 1) * TASKS.length);
   const row = Array.from(own, (one) => Math.round(100 * one) + 0);
   return row.every((one) => Math.abs(one) < HARDLY) ? null : row;
 }
 
-/** Rows by name, without those that are chance. `from`: the row of the first name. */
+/** Returns rows by name, without rows that are attributed to chance. `from`: the row of the first name. */
 const taughtRows = (weights: Float64Array, names: readonly string[], from: number): WeightTable['rows'] =>
   Object.fromEntries(
     names.flatMap((name, at) => {
@@ -277,9 +280,9 @@ const taughtRows = (weights: Float64Array, names: readonly string[], from: numbe
     }),
   );
 
-/** The weights of the features that tell anything. */
+/** Returns the weights of the features that carry information. */
 export const taughtFeatures = (weights: Float64Array): WeightTable['rows'] => taughtRows(weights, FEATURE_NAMES, 0);
 
-/** The weights of the stems that tell anything. */
+/** Returns the weights of the stems that carry information. */
 export const taughtStems = (weights: Float64Array): WeightTable['rows'] =>
   taughtRows(weights, stems, FEATURE_NAMES.length);

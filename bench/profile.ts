@@ -5,8 +5,8 @@ import { profile } from '../test/support/chat-body.ts';
 import { table } from './stats.ts';
 
 /**
- * How well tasks are told on labelled public prompts, which are not in this repository: `--data` is a folder of
- * `*.jsonl.gz`, each line `{ source, prompt, category? }`. Only sources of which the task is known count.
+ * Measures how well tasks are recognized on labelled public prompts, which are not in this repository. `--data` is a folder of `*.jsonl.gz`
+ * files, in which each line is `{ source, prompt, category? }`. Only sources with a known task count.
  *
  *   bun bench/profile.ts --data FOLDER [--file NAME]
  */
@@ -16,7 +16,7 @@ interface Row {
   readonly category?: string;
 }
 
-/** By category and, where that says nothing, by source. What asks for one letter of four is none of these. */
+/** The true task by category, or by source if there is no category. A question with four options belongs to none of these tasks. */
 const TRUTH: Readonly<Record<string, string>> = {
   'mmlu-pro/math': 'math',
   'llmrouter-mix/gsm8k': 'math',

@@ -15,9 +15,8 @@ import { largePolicy } from './large-policy.ts';
 import { fixed, median, table } from './stats.ts';
 
 /**
- * `npm run bench:reload`: a policy of 500 models and 200 rules, edited by renaming while the event loop
- * is looked at every millisecond: how long until it is in force, how long the worker parses, and
- * the longest time that nothing else had its turn.
+ * `npm run bench:reload`: edits a policy of 500 models and 200 rules by renaming, and polls the event loop every millisecond. It measures
+ * how long it takes until the policy is active, how long the worker parses, and the longest time for which nothing else had its turn.
  */
 const MODELS = 500;
 const RULES = 200;
@@ -70,7 +69,7 @@ const watch = watchPolicies({
 });
 await Bun.sleep(200);
 
-/** CPU time of this thread, ms: what others on the machine do is not in it. */
+/** Returns the CPU time of this thread in ms, which excludes other work on the machine. */
 const threadMs = () => Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 
 interface Hold {
@@ -78,7 +77,7 @@ interface Hold {
   readonly cpu: number;
 }
 
-/** The longest time between two turns of the event loop, ms, by the clock and by this thread's CPU. */
+/** The longest time between two turns of the event loop in ms, by the clock and by this thread's CPU time. */
 let longest: Hold = { wall: 0, cpu: 0 };
 let last: Hold = { wall: performance.now(), cpu: threadMs() };
 const look = () => {
@@ -105,7 +104,7 @@ for (let i = 0; i <= ROUNDS; i++) {
     inForce = performance.now() - began;
     await Bun.sleep(20);
   });
-  // The first starts the worker.
+  // The first edit also starts the worker.
   if (i > 0) rounds.push({ inForce, parse: parseMs, ...hold });
   else process.stderr.write(`first edit, with the start of the worker: ${fixed(inForce)} ms\n`);
 }

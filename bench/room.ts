@@ -8,12 +8,12 @@ import { residentMiB } from './process.ts';
 import { fixed, table } from './stats.ts';
 
 /**
- * `bun bench/room.ts`: what room a server needs: bytes of the database for each request, memory and descriptors at
- * rest, with streams open, with bodies coming in, and of an idle connection. A minute.
+ * `bun bench/room.ts`: measures the space that a server needs: bytes of the database for each request, and memory and file descriptors at
+ * rest, with open streams, with incoming bodies, and of an idle connection. It takes a minute.
  */
 const REQUESTS = 3_000;
 const AT_ONCE = 32;
-// Bun has 256 requests under way at most.
+// Bun runs at most 256 requests in parallel.
 const STREAMS = 192;
 const BODIES = 192;
 const CONNECTIONS = 4_000;
@@ -47,7 +47,7 @@ async function ask(body: Readonly<Record<string, unknown>>, signal?: AbortSignal
 const question = (text: string) => ({ messages: [{ role: 'user', content: text }] });
 const descriptors = (): number => readdirSync(`/proc/${server.pid}/fd`).length;
 
-/** Bytes by table, with its indexes, of a database that nobody writes. */
+/** Returns the bytes by table with its indexes, of a database that is not being written. */
 function bytesByTable(): Map<string, number> {
   using db = new Database(file, { readonly: true });
   const rows = db
@@ -79,10 +79,10 @@ async function disk(): Promise<string> {
     ['table', 'bytes a request'],
     ...grown.map(([name, bytes]) => [name, fixed(bytes, 0)]),
     ['all', fixed(all, 0)],
-  ])}\nwrite-ahead log meanwhile: ${fixed(log / 1e6, 1)} MB\n`;
+  ])}\nwrite-ahead log during the run: ${fixed(log / 1e6, 1)} MB\n`;
 }
 
-/** Opens connections that have asked once and then stay silent. */
+/** Opens connections that send one request and then stay silent. */
 async function openConnections(count: number): Promise<Bun.Socket[]> {
   const { port } = server;
   const asked = `GET /v1/models HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${key}\r\n\r\n`;
@@ -101,9 +101,9 @@ async function openConnections(count: number): Promise<Bun.Socket[]> {
   return sockets;
 }
 
-/** What an idle connection takes, KiB. */
+/** Returns the memory of an idle connection, in KiB. */
 async function idle(): Promise<number> {
-  // What so many requests leave behind is there before.
+  // These connections leave memory that must exist before the measurement.
   for (const socket of await openConnections(CONNECTIONS)) socket.end();
   const before = await look();
   const sockets = await openConnections(CONNECTIONS);
@@ -112,7 +112,7 @@ async function idle(): Promise<number> {
   return ((after.memory - before.memory) * 1024) / CONNECTIONS;
 }
 
-/** What is there, and once more after a moment, in which what is no longer needed may be collected. */
+/** Returns the memory now, and again after a moment in which unused memory may be collected. */
 const look = async () => {
   await Bun.sleep(3_000);
   return { memory: residentMiB(server.pid), open: descriptors() };

@@ -10,15 +10,15 @@ import type { PoolTask } from './routing/run-pool.ts';
 import type { WorkerMessage } from './routing/worker.ts';
 
 /**
- * `npm run bench:routing -- --data FOLDER`: measures how well Signalbox routes prompts with scored answers, next to
- * simple routers, of which some learn from outcomes. The folder holds
- * `*.jsonl` or `*.jsonl.gz`, a line `{id, source, prompt, labels: {model: 0..1}, category?}`, and `models.json` with prices.
- * Files with `train` in their names teach, those with `test` are of the same sources, all others are held out.
+ * `npm run bench:routing -- --data FOLDER`: measures how well Signalbox routes prompts with scored answers, compared with simple routers,
+ * some of which learn from outcomes. The folder contains `*.jsonl` or `*.jsonl.gz` files, with lines `{id, source, prompt, labels: {model:
+ * 0..1}, category?}`, and `models.json` with prices. Files with `train` in their names are used for teaching, files with `test` are of the
+ * same sources, and all others are held out.
  *
  * The same seed gives the same figures.
  *
- * `--splits N` (16), `--seed N` (1), `--resamples N` (1000), `--only TEXT`: pools with that in their names, `--quick`: 2 splits and
- * 100 resamples, `--json FILE`, `--plots FOLDER`: SVG figures.
+ * `--splits N` (16), `--seed N` (1), `--resamples N` (1000), `--only TEXT`: pools whose names contain it, `--quick`: 2 splits and 100
+ * resamples, `--json FILE`, `--plots FOLDER`: SVG figures.
  */
 const { values } = parseArgs({
   options: {
@@ -48,7 +48,7 @@ const splits = wholeNumber('splits', values.splits, values.quick ? 2 : 16);
 const resamples = wholeNumber('resamples', values.resamples, values.quick ? 100 : 1_000);
 const seed = wholeNumber('seed', values.seed, 1);
 
-/** Longest first, so that all cores are busy to the end. */
+/** The longest tasks come first, so that all cores are busy to the end. */
 function tasks(): PoolTask[] {
   const data = readData(folder);
   const pools = poolsOf(data).filter(({ name }) => name.includes(values.only));
@@ -74,7 +74,7 @@ const runInWorker = (task: PoolTask): Promise<PoolReport> =>
     worker.postMessage(task);
   });
 
-/** One worker per core, at most 4. */
+/** Runs one worker per core, at most 4. */
 async function runAll(all: readonly PoolTask[]): Promise<PoolReport[]> {
   const reports: PoolReport[] = [];
   let next = 0;

@@ -8,16 +8,16 @@ import { cpuMicros, type Program, startSilent } from './process.ts';
 import { fixed, median, quantile, table } from './stats.ts';
 
 /**
- * `npm run bench:seen`: what it costs to see: the CPU of a request with the log, the metrics and traces on, against a server
- * that writes no line and counts nothing. All servers run beside each other and take turns, so that each round is
- * compared with its own neighbours. `nothing, again` is the baseline once more: what it differs by is chance, and so is no
- * less of any other difference. `--beside DIR`: and against another checkout, such as the commit before a change.
- * `--only TEXT`: the baseline, and settings with that in their name. `--quick` for a look.
+ * `npm run bench:seen`: measures the cost of observability: the CPU time of a request with the log, the metrics and traces on, compared
+ * with a server that writes no line and counts nothing. All servers run in parallel and take turns, so that each round is compared with its
+ * neighbouring rounds. `nothing, again` is the baseline a second time: its difference is chance, which affects every other difference as
+ * well. `--beside DIR` also compares another checkout, such as the commit before a change. `--only TEXT`: the baseline, and settings whose
+ * names contain it. `--quick` gives a rough result.
  */
 const quick = process.argv.includes('--quick');
 const ROUNDS = quick ? 8 : 31;
 const REQUESTS = quick ? 3_000 : 5_000;
-/** Fewer for a quick look, too, and what is compared would be how much of each is compiled by then. */
+/** With fewer requests, even a quick run would compare how much code of each server is compiled. */
 const WARM_UP = 20_000;
 const CONCURRENCY = 64;
 const SHAPE: Shape = { name: 'JSON, 200 B', stream: false, promptChars: 200 };
@@ -34,13 +34,13 @@ interface Server {
   readonly setting: Setting;
   readonly program: Program;
   readonly bytes: Uint8Array;
-  /** µs of CPU a request, one figure a round. */
+  /** CPU time in µs per request, one figure per round. */
   readonly cpu: number[];
-  /** Median latency in ms, one figure a round. */
+  /** The median latency in ms, one figure per round. */
   readonly p50: number[];
 }
 
-/** Takes traces, and forgets them. */
+/** A server that accepts traces and drops them. */
 const collector = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
@@ -98,7 +98,7 @@ async function main(): Promise<void> {
   try {
     for (const server of servers) await round({ ...server, cpu: [], p50: [] }, WARM_UP);
     for (let i = 0; i < ROUNDS; i++) {
-      // Who comes first changes, so that nobody always follows the same neighbour.
+      // Another server comes first each time, so that no server always follows the same neighbour.
       for (let at = 0; at < servers.length; at++) await round(servers[(at + i) % servers.length]!, REQUESTS);
     }
     const how = `${cpus().length} cores (${cpus()[0]!.model}), Bun ${Bun.version}, ${SHAPE.name}, ${CONCURRENCY} in flight, ${ROUNDS} interleaved rounds of ${REQUESTS} requests, medians; the difference is that of neighbouring rounds.`;
@@ -109,7 +109,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The mean of the fifth of the rounds that took least: a neighbour on the machine only ever adds. */
+/** Returns the mean of the fifth of the rounds with the lowest CPU time, because other work on the machine only ever adds time. */
 function quietest(cpu: readonly number[]): number {
   const least = cpu.toSorted((a, b) => a - b).slice(0, Math.ceil(cpu.length / 5));
   return least.reduce((sum, one) => sum + one, 0) / least.length;

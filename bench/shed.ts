@@ -7,9 +7,9 @@ import { cpuMicros, type Program } from './process.ts';
 import { fixed, median, quantile, table } from './stats.ts';
 
 /**
- * `npm run bench:shed`: what is served when more comes than can be. Clients that send one request after the other
- * come in once, twice and four times the number that fills the places; those that get a 503 come back when it says
- * so, as SDKs do, or (`at once`) without a pause. Rounds take turns. `--quick` for a look.
+ * `npm run bench:shed`: measures how many requests are served under overload. Clients that send one request after the other arrive in one,
+ * two and four times the number that the server can serve in parallel. Clients that get a 503 retry when it says so, as SDKs do, or (`at
+ * once`) without a pause. Rounds take turns. `--quick` gives a rough result.
  */
 const quick = process.argv.includes('--quick');
 const ROUNDS = quick ? 3 : 7;
@@ -36,9 +36,9 @@ const SETTINGS: readonly Setting[] = [
 interface Round {
   readonly servedPerSecond: number;
   readonly refusedPerSecond: number;
-  /** Of the gateway, for each request that it served, the refused ones in it: µs. */
+  /** The gateway's CPU time in µs per served request, including the time for refused requests. */
   readonly cpu: number;
-  /** Milliseconds, ascending. */
+  /** The latencies of served requests in ms, in ascending order. */
   readonly served: Float64Array;
   readonly refused: Float64Array;
 }
@@ -46,13 +46,13 @@ interface Round {
 interface Client {
   sentAt: number;
   head: string;
-  /** Bytes that are still to come; below 0 while the head is. */
+  /** The number of bytes that are still to come; negative while the head is incomplete. */
   left: number;
   status: number;
   pauseMs: number;
 }
 
-/** Lets the clients send for so long. */
+/** Lets the clients send for this time. */
 async function round(program: Program, bytes: Uint8Array, { clients, waits }: Setting, ms: number): Promise<Round> {
   const served: number[] = [];
   const refused: number[] = [];
@@ -97,7 +97,7 @@ async function round(program: Program, bytes: Uint8Array, { clients, waits }: Se
   };
 }
 
-/** Takes in what came; true once the answer is whole. */
+/** Adds received bytes; returns true once the answer is complete. */
 function isWhole(client: Client, data: Uint8Array): boolean {
   let from = 0;
   if (client.left < 0) {
@@ -150,7 +150,7 @@ const HEAD = [
 
 function rowsOf(rounds: readonly (readonly Round[])[]): string[][] {
   const goodput = rounds.map((list) => median(list.map(({ servedPerSecond }) => servedPerSecond)));
-  // Compared within each turn, for the machine is not equally fast in all of them.
+  // Results are compared within each turn, because the machine's speed differs between turns.
   const best = rounds[goodput.indexOf(Math.max(...goodput))]!;
   const rows = rounds.map((list, at) => {
     const share = median(list.map((one, turn) => one.servedPerSecond / best[turn]!.servedPerSecond));

@@ -5,14 +5,14 @@ import { cpuMicros, type Program, residentMiB } from './process.ts';
 import { fixed, median, table } from './stats.ts';
 import { bytesOf, httpBytes, promptText } from './workload.ts';
 
-/** How fast a server with the shipped policy answers after its start, and the memory it takes. */
+/** Measures how soon a server with the shipped policy answers after its start, and the memory that it takes. */
 const REST_MS = 3_000;
-/** A model of policies/models-local.yaml, whose address is the upstream's: no provider can be asked. */
+/** A model of policies/models-local.yaml, whose address is the benchmark's upstream, so no real provider can be called. */
 const MODEL = 'local-gemma4-26b';
 
 export interface StartPlan {
   readonly starts: number;
-  /** Requests of the load, 64 in flight. */
+  /** The number of requests of the load, with 64 in flight. */
   readonly load: number;
 }
 
@@ -25,7 +25,7 @@ export async function startFigures({ starts, load }: StartPlan): Promise<string>
   const listening: number[] = [];
   const answered: number[] = [];
   const cpu: number[] = [];
-  // The first start makes the data folder, and its files are read from the disk.
+  // The first start creates the data folder, and its files are read from the disk, so it is not counted.
   for (let nth = -1; nth < starts; nth++) {
     const begun = performance.now();
     const server = await start();

@@ -4,21 +4,21 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[Math.floor(middle)]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-/** The lower quartile of values in any order: on a busy machine a neighbour only ever adds. */
+/** Returns the lower quartile of values in any order, because other work on a busy machine only ever adds time. */
 export const lowerQuartile = (values: readonly number[]): number =>
   quantile(
     values.toSorted((a, b) => a - b),
     0.25,
   );
 
-/** A quantile of ascending values. */
+/** Returns a quantile of ascending values. */
 export function quantile(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
 }
 
 export const fixed = (value: number, digits = 1): string => value.toFixed(digits);
 
-/** A Markdown table, of figures unless it says otherwise. */
+/** Returns a Markdown table, of figures unless `cells` says otherwise. */
 export function table(rows: readonly (readonly string[])[], cells: 'figures' | 'words' = 'figures'): string {
   const [head, ...body] = rows;
   const widths = head!.map((_, at) => Math.max(4, ...rows.map((row) => row[at]!.length)));
@@ -30,8 +30,8 @@ export function table(rows: readonly (readonly string[])[], cells: 'figures' | '
 }
 
 /**
- * Times works that take turns in blocks, so that a slow moment meets all of them.
- * @returns the times of each, ascending, in µs.
+ * Times tasks that take turns in blocks, so that a slow moment affects all of them.
+ * @returns the times of each task in µs, in ascending order.
  */
 export function timedInBlocks(
   works: readonly ((turn: number) => void)[],

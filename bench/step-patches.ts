@@ -1,12 +1,12 @@
-/** An edit of one file of `src/`, whose text occurs there once. */
+/** An edit of one file of `src/`. The text to replace must occur there once. */
 export interface Patch {
-  /** Path from the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
 }
 
-/** A server that does less: it answers at once at a point of a request's way, or leaves one thing out. */
+/** A server that does less: it answers at once at a point of the request path, or leaves one thing out. */
 export interface Cut {
   readonly kind: 'up to' | 'without';
   readonly name: string;
@@ -23,9 +23,12 @@ const insteadOf = (file: string, find: string, replace: string): Patch => ({ fil
 
 const EMPTY = "new Response('{}', { headers: { 'content-type': 'application/json' } })";
 const CONSTANT = `return ${EMPTY};`;
-/** Where a request has been decided. */
+/** The line after which a request has been decided. */
 const GIVEN = '    const reservedAt = clock();';
-/** The request ends in the middle of the pipeline: what it stopped with is handed out to where the answer would be written. */
+/**
+ * Returns the patches with which the request ends in the middle of the pipeline. The stopping value is returned to the code that would
+ * write the answer.
+ */
 const stopAt = (patch: Patch): readonly Patch[] => [
   patch,
   before(PIPELINE, '  return deciding instanceof Promise', '  if (deciding.isStopped) return deciding;'),
@@ -33,11 +36,11 @@ const stopAt = (patch: Patch): readonly Patch[] => [
   before(EDGE, '  // (guards on the answer: each wraps `running`)', "  if (running.isStopped) return '{}';"),
 ];
 
-/** An intent that takes no reading. */
+/** An intent that takes no time to read. */
 const ANY_INTENT =
   "{ task: 'general', mix: EMPTY, difficulty: 'usual', naturalLanguage: 'en', languagesSeen: EMPTY, output: UNREAD.output }";
 
-/** The body of `bench/upstream.ts`, in the process. */
+/** The body of `bench/upstream.ts` within the process. */
 const IN_PROCESS = `
 const BODY = new TextEncoder().encode(JSON.stringify({
   id: 'chatcmpl-bench', object: 'chat.completion', created: 1_790_000_000, model: 'bench-model-upstream',
@@ -53,7 +56,7 @@ function replyAtOnce() {
   return { reply: () => reply, abort() {} };
 }`;
 
-/** In the order of a request's way; the last of those that go `up to` a point is everything. */
+/** The cuts in the order of the request path. The last of the cuts that go `up to` a point contains everything. */
 export const CUTS: readonly Cut[] = [
   {
     kind: 'up to',

@@ -9,8 +9,8 @@ import { CUTS, type Cut, type Patch } from './step-patches.ts';
 import { bytesOf, httpBytes, WORKLOADS } from './workload.ts';
 
 /**
- * What the steps of a request cost, in running servers: each is a copy of the source with a few lines patched, so that it answers
- * at once at a point of the way, or leaves one thing out. All take turns.
+ * Measures the cost of each step of a request in running servers. Each server is a copy of the source with a few patched lines, so that it
+ * answers at once at a point of the request path, or leaves one thing out. All servers take turns.
  */
 export interface StepsPlan {
   readonly rounds: number;
@@ -22,16 +22,16 @@ interface Lane {
   readonly cut: Cut | null;
   readonly program: Program;
   readonly requests: Requests;
-  /** µs a request, by round. */
+  /** CPU time in µs per request, by round. */
   readonly cpu: number[];
 }
 
 const IN_FLIGHT = 64;
 const ROOT = join(import.meta.dir, '..');
-/** What a server reads of a clone. */
+/** The files that a server reads from a clone. */
 const PARTS = ['src', 'plugins', 'policies', 'package.json', 'tsconfig.json'];
 
-/** The text of a file with a patch. @throws Error where the patch does not fit exactly once */
+/** Returns the text of a file with a patch. @throws Error if the patch does not fit exactly once */
 function patched(text: string, { file, find, replace }: Patch): string {
   const [before, after, ...others] = text.split(find);
   if (after === undefined || others.length > 0)
@@ -39,7 +39,7 @@ function patched(text: string, { file, find, replace }: Patch): string {
   return `${before}${replace}${after}`;
 }
 
-/** The files that a cut patches, by path from the root. */
+/** Returns the files that a cut patches, by path from the root. */
 function patchedFiles({ patches }: Cut): Map<string, string> {
   const files = new Map<string, string>();
   for (const patch of patches) {
@@ -49,7 +49,7 @@ function patchedFiles({ patches }: Cut): Map<string, string> {
   return files;
 }
 
-/** Makes a patched copy of the source. @returns its folder */
+/** Creates a patched copy of the source. @returns its folder */
 function copyWith(cut: Cut): string {
   const folder = temporaryFolder();
   for (const part of PARTS) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
@@ -78,7 +78,7 @@ export async function steps({ rounds, requests, warmUp }: StepsPlan): Promise<st
     }
     for (const lane of lanes) await run(lane.program.port, lane.requests, IN_FLIGHT, warmUp);
     for (let round = 0; round < rounds; round++) {
-      // Another one begins each round, so that none always follows the same neighbour.
+      // Another server begins each round, so that no server always follows the same neighbour.
       for (let at = 0; at < lanes.length; at++) {
         const { program, requests: next, cpu } = lanes[(at + round) % lanes.length]!;
         const before = cpuMicros(program.pid);

@@ -7,7 +7,7 @@ const streamOf = ({ stream }: ChatFields): Fields => (stream ? { stream } : {});
 const systemOf = ({ messages }: ChatFields): string =>
   messages.flatMap((turn) => (turn.role === 'system' ? [turn.content] : [])).join('\n');
 
-/** As Anthropic's Messages. */
+/** Converts a chat to Anthropic's Messages. */
 export function messagesFields(chat: ChatFields): Fields {
   const tools = chat.tools?.map(({ function: { parameters, ...named } }) => ({ ...named, input_schema: parameters }));
   return {
@@ -32,7 +32,7 @@ function messageOf(turn: Exclude<ChatTurn, { role: 'system' }>): Fields {
   return { role: 'assistant', content: [{ type: 'tool_use', id, name: called.name, input }] };
 }
 
-/** As OpenAI's Responses. */
+/** Converts a chat to OpenAI's Responses. */
 export function responsesFields(chat: ChatFields): Fields {
   const tools = chat.tools?.map(({ type, function: named }) => ({ type, ...named, strict: null }));
   return {

@@ -7,26 +7,26 @@ import { messagesFields, responsesFields } from './surface-bodies.ts';
 import { bytesOf, type ChatFields, httpBytes, WORKLOADS, type Workload } from './workload.ts';
 
 /**
- * The cost of a request in each dialect, on models of a service that speaks the same one: Messages and Responses go out as they
- * came, chat completions are written anew. Each dialect has a floor of its own, since their answers differ in length.
+ * The cost of a request in each dialect, with models of a provider of the same dialect. Messages and Responses are passed on unchanged;
+ * chat completions are written again. Each dialect has its own floor, because their answers differ in length.
  */
 export interface SurfacePlan {
   readonly rounds: number;
-  /** Requests that each server answers first. */
+  /** The number of requests that each server answers first. */
   readonly warmUp: number;
 }
 
 const IN_FLIGHT = 64;
-/** Named, since a decision costs the same in every dialect. */
+/** The request names the model, because a decision costs the same in every dialect. */
 const MODEL = 'bench-model-3';
-/** Larger prompts cost each dialect the same again. */
+/** Larger prompts add the same cost in each dialect. */
 const MEASURED: readonly Workload[] = WORKLOADS.filter(({ name }) => !['JSON, 2 KB', 'JSON, 100 KB'].includes(name));
 const HEAD = ['64 in flight, own prompts', 'dialect', 'floor µs', 'beyond the floor', 'against chat'];
 
 interface Dialect {
   readonly name: string;
   readonly path: string;
-  /** The path of its service, below the base URL. */
+  /** The path of the dialect's provider, below the base URL. */
   readonly upstreamPath: string;
   readonly adapter: string;
   fields(chat: ChatFields): object;
@@ -44,7 +44,7 @@ const DIALECTS: readonly Dialect[] = [
   { name: 'Responses', path: '/v1/responses', upstreamPath: '/responses', adapter: 'openai', fields: responsesFields },
 ];
 
-/** A proxy that takes requests of one dialect. */
+/** A proxy that accepts requests of one dialect. */
 interface Server {
   readonly dialect: Dialect;
   readonly isFloor: boolean;
@@ -53,11 +53,11 @@ interface Server {
 
 interface Lane extends Server {
   readonly requests: Requests;
-  /** µs a request, round by round. */
+  /** CPU time in µs per request, round by round. */
   readonly cpu: number[];
 }
 
-/** @returns a table, a row for each workload and dialect. */
+/** @returns a table with a row for each workload and dialect. */
 export async function surfaces({ rounds, warmUp }: SurfacePlan, only = ''): Promise<string> {
   const upstream = await startUpstream();
   const address = `http://127.0.0.1:${upstream.port}/v1`;
@@ -92,12 +92,12 @@ const lanesOf = (servers: readonly Server[], { fields }: Workload, key: string):
     return { ...server, requests: bytesOf(httpBytes(program.port, dialect.path, key, body), 'own'), cpu: [] };
   });
 
-/** Rounds of each workload before those that count. */
+/** The number of rounds of each workload before the measured rounds. */
 const UNCOUNTED = 2;
 
 async function measure(lanes: readonly Lane[], { requests }: Workload, rounds: number): Promise<void> {
   for (let round = -UNCOUNTED; round < rounds; round++) {
-    // Another one begins each round, so that none always follows the same neighbour.
+    // Another server begins each round, so that no server always follows the same neighbour.
     for (let at = 0; at < lanes.length; at++) {
       const lane = lanes[(at + round + UNCOUNTED) % lanes.length]!;
       const before = cpuMicros(lane.program.pid);

@@ -6,12 +6,12 @@ import { tokenWeight } from '../src/core/tokens.ts';
 import { median, quantile, table } from './stats.ts';
 
 /**
- * How far the estimate of tokens is off, by kind of text and family of tokenizers: `bun bench/tokens.ts`. Every text
- * has two halves: its weights were fitted to the first, and are measured on the second, in pieces.
+ * `bun bench/tokens.ts`: measures the error of the token estimate, by kind of text and family of tokenizers. Every text has two halves: the
+ * weights were fitted to the first half, and are measured on pieces of the second.
  */
 const TEXTS = join(import.meta.dir, 'texts');
 const FAMILIES = { o200k_base: o200k, cl100k_base: cl100k };
-/** Characters. */
+/** The length of a piece in characters. */
 const PIECE = 100;
 
 const percent = (share: number) => `${share <= -0.005 ? '−' : ''}${Math.abs(share * 100).toFixed(0)} %`;
@@ -40,7 +40,7 @@ function errors(kind: string): string[] {
   return [kind.replace('.txt', ''), ...cells];
 }
 
-/** Nanoseconds of a call, the median of many rounds. */
+/** Returns the time of a call in ns, the median of many rounds. */
 function timeOf(act: () => unknown): number {
   const rounds = Array.from({ length: 50 }, () => {
     const start = Bun.nanoseconds();

@@ -2,8 +2,8 @@ import { ANSWERS, type DialectAnswers } from './answers.ts';
 import { AT_ONCE } from './workload.ts';
 
 /**
- * The provider of the benchmark: answers every request in the dialect of its path, with bytes made beforehand, so that it is
- * never the bottleneck. Prints its port.
+ * The provider of the benchmark. It answers every request in the dialect of its path with prepared bytes, so that it is never the
+ * bottleneck. It prints its port.
  */
 interface Prepared {
   readonly path: string;
@@ -22,9 +22,9 @@ const PREPARED: readonly Prepared[] = Object.entries(ANSWERS).map(
 const json = { headers: { 'content-type': 'application/json' } };
 const sse = { headers: { 'content-type': 'text/event-stream' } };
 
-/** For so long each answer takes, ms. */
+/** The time that each answer takes, in ms. */
 const waitMs = Number(process.argv[2] ?? 0);
-/** Any free one unless stated. */
+/** The port; by default any free port. */
 const port = Number(process.argv[3] ?? 0);
 
 const server = Bun.serve({
@@ -37,7 +37,7 @@ const server = Bun.serve({
     const { body, chunks, burst } = PREPARED.find(({ path }) => request.url.endsWith(path)) ?? PREPARED[0]!;
     if (!text.includes('"stream":true')) return new Response(body, json);
     if (text.includes(AT_ONCE)) return new Response(burst, sse);
-    // A write an event and a turn of the loop between them, as a model that makes token after token would.
+    // Each event is a separate write, with a turn of the event loop between them, like a model that produces one token after another.
     const paced = new ReadableStream<Uint8Array>({
       async start(controller) {
         for (const chunk of chunks) {

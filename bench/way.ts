@@ -7,23 +7,24 @@ import { fixed, table } from './stats.ts';
 import { bytesOf, httpBytes, type Workload } from './workload.ts';
 
 /**
- * How long the way of a request is: the lines of `src/` and `plugins/` that it runs, and the objects that it leaves for the
- * collector. Unlike time, both are the same on a busy machine. A line in a loop is one line, and a step each time.
+ * Measures the length of the request path: the lines of `src/` and `plugins/` that a request runs, and the objects that it leaves for the
+ * garbage collector. Unlike time, both are the same on a busy machine. A line in a loop counts as one line, and as one step each time it
+ * runs.
  */
 
 const IN_FLIGHT = 16;
-/** What only the first requests run is in both counts of a line. */
+/** Lines that only the first requests run are in both counts, so they cancel out. */
 const BEFORE = 300;
 const COUNTED = 1_000;
-/** Few enough that no collection comes between two counts of objects. */
+/** The number is small, so that no garbage collection happens between two counts of objects. */
 const OBJECTS_OF = 60;
 
 type Counts = ReadonlyMap<string, number>;
-/** What a server did, or one request of it. */
+/** The work of a server, or of one request. */
 interface Run {
-  /** How often each line was run, by file and number. */
+  /** How often each line ran, by file and number. */
   readonly lines: Counts;
-  /** Objects of a request, by type. */
+  /** The objects of a request, by type. */
   readonly objects: Counts;
 }
 
@@ -67,7 +68,7 @@ async function served({ policy, requestsOf }: Stage, key: string, requests: numb
   };
 }
 
-/** @param lcov a tracefile as lcov's `geninfo` describes it: the path of a file, then its lines with their counts */
+/** @param lcov a tracefile as described by lcov's `geninfo`: the path of a file, then its lines with their counts */
 function linesOf(lcov: string): Counts {
   const counts = new Map<string, number>();
   let file = '';
@@ -81,14 +82,14 @@ function linesOf(lcov: string): Counts {
   return counts;
 }
 
-/** What one request more adds. */
+/** Returns what one additional request adds. */
 async function lengthOf(stage: Stage, key: string): Promise<Run> {
   const few = await served(stage, key, BEFORE);
   const many = await served(stage, key, BEFORE + COUNTED);
   return { lines: more(many.lines, few.lines, COUNTED), objects: many.objects };
 }
 
-/** What came to each count, by the request; nothing where it is less than half. */
+/** Returns the increase of each count per request; counts with an increase below one half are left out. */
 function more(after: Counts, before: Counts, requests: number): Counts {
   const grown = new Map<string, number>();
   for (const [name, count] of after) {
@@ -105,7 +106,7 @@ interface Part {
   steps: number;
 }
 
-/** @param folders of a path that a part has */
+/** @param folders the number of folders of a path that form a part */
 function partsOf(lines: Counts, folders = Number.POSITIVE_INFINITY): Map<string, Part> {
   const parts = new Map<string, Part>();
   for (const [name, count] of lines) {
@@ -158,7 +159,7 @@ function stagesOf(address: string, key: string, { fields }: Workload): Record<st
   };
 }
 
-/** @param only rungs whose name has it; where one is left, its parts, files and objects follow. */
+/** @param only rungs whose names contain it; if one rung is left, its parts, files and objects are also printed */
 export async function way(workload: Workload, only: string): Promise<string> {
   const upstream = await startUpstream();
   try {

@@ -1,4 +1,4 @@
-/** The fields of a chat that the requests have. */
+/** The fields of the chat requests. */
 export interface ChatFields {
   readonly messages: readonly ChatTurn[];
   readonly tools?: readonly { readonly type: string; readonly function: ChatFunction }[];
@@ -23,27 +23,30 @@ interface ChatFunction {
 }
 
 /**
- * The requests of the ladder: bodies of a size, and the bytes of one HTTP request after the other. A prompt has a word in
- * each sentence that a counter makes, so that either every request has its own prompt, or all have the same.
+ * The requests of the ladder: bodies of a size, and the bytes of successive HTTP requests. Each sentence of a prompt contains a word made
+ * by a counter, so that either every request has its own prompt, or all have the same.
  */
 export interface Workload {
   readonly name: string;
   readonly stream: boolean;
-  /** The fields of its body beside `model`. */
+  /** The fields of its body except `model`. */
   readonly fields: ChatFields;
-  /** Requests of a round: long enough for the scheduler's count, short enough that all rungs meet the same moment. */
+  /**
+   * The number of requests per round: large enough for the scheduler's count, and small enough that all rungs run under the same
+   * conditions.
+   */
   readonly requests: number;
 }
 
 export type Prompts = 'own' | 'same';
 
-/** Where a prompt has its own word. */
+/** The position of a prompt's own word. */
 const MARK = 'qzxwvk';
 const SENTENCE = `Our gateway sends the requests of team ${MARK} to a model by policy. Explain how its choice changes if the price of ${MARK} doubles, and how a caller notices. `;
-/** A prompt of so many characters. */
+/** Returns a prompt with this many characters. */
 export const promptText = (chars: number): string =>
   SENTENCE.repeat(Math.ceil(chars / SENTENCE.length)).slice(0, chars);
-/** In a prompt, it makes `bench/upstream.ts` write all events of a stream at once. */
+/** With this text in a prompt, `bench/upstream.ts` writes all events of a stream at once. */
 export const AT_ONCE = 'Answer in one piece.';
 
 const question = (chars: number, manner = ''): ChatFields => ({
@@ -66,7 +69,7 @@ const TOOLS = Array.from({ length: 20 }, (_, at) => ({
   },
 }));
 
-/** Twenty calls of tools with their results: with the tools some 20 KB. */
+/** Twenty tool calls with their results: about 20 KB with the tools. */
 const STEPS = Array.from({ length: 20 }, (_, at): ChatTurn[] => {
   const call = { name: `tool_${at}`, arguments: `{"query":"${MARK}","limit":3}` };
   return [
@@ -95,7 +98,7 @@ export const WORKLOADS: readonly Workload[] = [
   },
 ];
 
-/** The bytes of a whole HTTP request. `body` null: a GET. `more`: further lines of its head. */
+/** Returns the bytes of a whole HTTP request. `body` null: a GET. `more`: further header lines. */
 export function httpBytes(
   port: number,
   path: string,
@@ -114,13 +117,13 @@ export function httpBytes(
   return Buffer.concat([new TextEncoder().encode(`${head}\r\n\r\n`), encoded]);
 }
 
-/** No two requests of a run have the same word at the same place. */
+/** No two requests of a run have the same word at the same position. */
 let words = 0;
 const LETTERS = Buffer.from('aeioubdfglmnprst');
-/** So far are the words of neighbouring places apart. */
+/** The distance between the words of neighbouring positions. */
 const STRIDE = 7_919;
 
-/** The bytes of one request after the other. */
+/** Returns a function that returns the bytes of one request after the other. */
 export function bytesOf(template: Uint8Array, prompts: Prompts): () => Uint8Array {
   const places = placesOf(template);
   const fresh = () => {

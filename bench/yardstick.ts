@@ -5,11 +5,11 @@ import { fixed, median, quantile, table } from './stats.ts';
 import { AT_ONCE, bytesOf, httpBytes, promptText } from './workload.ts';
 
 /**
- * The workloads by which the authors of GoModel, a gateway in Go, measure it: 10 requests in flight before an instant upstream, in
- * three dialects, each with and without streaming. Those that Signalbox does not serve are named.
+ * The workloads with which the authors of GoModel, a gateway in Go, measure it: 10 requests in flight to an instant upstream, in three
+ * dialects, each with and without streaming. The result names the workloads that Signalbox does not serve.
  */
 const IN_FLIGHT = 10;
-/** Its latencies are of chat without streaming, its rate is at saturation, its memory the peak. */
+/** The published latencies are for chat without streaming, the rate is at saturation, and the memory is the peak. */
 const PUBLISHED = ['GoModel, as published: chat', '1.8', '6.9', '4,900', '37'];
 const HEAD = ['10 in flight', 'p50 ms', 'p99 ms', 'requests a second', 'RSS MiB'];
 
@@ -24,7 +24,7 @@ type Dialect = (typeof DIALECTS)[number];
 
 export interface YardstickPlan {
   readonly rounds: number;
-  /** Requests of a round. */
+  /** The number of requests per round. */
   readonly requests: number;
   readonly warmUp: number;
 }
@@ -57,7 +57,7 @@ async function serves({ signalbox, key }: Bench, { path, fields }: Dialect): Pro
   return status !== 404;
 }
 
-/** Signalbox and, where it speaks the dialect, the floor, in turns. */
+/** Returns the rows of Signalbox and, if it supports the dialect, of the floor, measured in turns. */
 async function rowsOf(bench: Bench, dialect: Dialect, stream: boolean, name: string, plan: YardstickPlan) {
   const lane = (title: string, program: Program) => {
     const body = { model: 'auto', ...dialect.fields, ...(stream && { stream: true }) };

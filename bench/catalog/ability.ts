@@ -1,29 +1,32 @@
 import { defaultEffort, EFFORTS, type Effort, type Facts, factsOf, median } from './facts.ts';
 
-/** How a model's ability at a task came about. */
+/** How a model's ability at a task was computed. */
 export type Derivation = 'direct' | 'linked' | 'family';
 
 export interface Ability {
-  /** Logits above the middle of the catalog, at the effort asked for. */
+  /** Logits above the middle of the catalog, at the requested effort. */
   readonly logits: number;
   readonly derivation: Derivation;
-  /** Day of the newest score behind it. */
+  /** The day of the newest score that the ability is based on. */
   readonly asOf: string;
 }
 
 export interface Abilities {
-  /** `measures` speak for the task; the index speaks for all. At `effort`, else at the effort that the model takes by default. */
+  /**
+   * Returns the ability for a task. `measures` are specific to the task; the index applies to all tasks. The ability is for `effort`, or
+   * for the model's default effort.
+   */
   of(model: string, measures: readonly string[], effort?: Effort): Ability;
-  /** The ability that one measure alone gives a model at its default effort; null where it has no score of it. */
+  /** Returns the ability that a single measure gives a model at its default effort; null if the model has no score of this measure. */
   by(model: string, measure: string): number | null;
 }
 
 const INDEX = 'index';
 
 /**
- * Brings all scores on the scale of the index, as tests are equated: of the models that have a measure and the index, both
- * get the same mean and spread. A measure weighs as much as it agrees with the index (r²), the index 1, so that
- * one that is mostly noise among these models moves little. Efforts are evened out by the median gain of each step.
+ * Converts all scores to the scale of the index, as tests are equated: over the models that have both a measure and the index, both get the
+ * same mean and spread. A measure's weight is its agreement with the index (r²); the index has weight 1. A measure that is mostly noise
+ * among these models therefore has little effect. Differences in effort are corrected by the median gain of each step.
  */
 export function abilitiesOf(facts: Facts): Abilities {
   const height = heightsOf(facts);
@@ -82,7 +85,7 @@ function linkOf(pairs: readonly (readonly [number, number])[]): Link {
   return { slope, offset: mean(y) - slope * mean(x), weight: Math.max(0, r) ** 2 };
 }
 
-/** Logits that each effort is worth above none. */
+/** Returns the logits that each effort is worth compared with none. */
 function heightsOf({ effort_gains: gains }: Facts): Readonly<Record<Effort, number>> {
   const height: Record<Effort, number> = { none: 0, low: 0, medium: 0, high: 0, xhigh: 0, max: 0 };
   for (const [at, to] of EFFORTS.entries()) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 
-/** Reasoning efforts, from none to most. `minimal` counts as none. */
+/** Reasoning efforts from none to the highest. `minimal` counts as none. */
 export const EFFORTS = ['none', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof EFFORTS)[number];
 
@@ -14,28 +14,28 @@ const Basis = Type.Union(
 const Day = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' });
 const closed = { additionalProperties: false };
 
-/** Where a fact is from: a key of `sources`, the day of the reading, and how it came about. */
+/** The origin of a fact: a key of `sources`, the day on which it was read, and its basis. */
 const ORIGIN = { source: Type.String(), date: Day, basis: Basis, note: Type.Optional(Type.String()) };
 
 const NumberFact = Type.Object({ value: Type.Number(), ...ORIGIN }, closed);
 
 const ModelFacts = Type.Object(
   {
-    /** Another model whose scores and tokens this one shares: the same weights at another host. */
+    /** Another model whose scores and tokens this model shares, because it has the same weights at another host. */
     like: Type.Optional(Type.String()),
-    /** What the vendor takes where a request names no effort, which is how Signalbox sends it. */
+    /** The vendor's default effort for requests that name none. Signalbox sends requests without an effort. */
     effort: Type.Optional(Type.Object({ value: EffortText, ...ORIGIN }, closed)),
     scores: Type.Optional(
       Type.Array(Type.Object({ measure: Type.String(), effort: EffortText, value: Type.Number(), date: Day }, closed)),
     ),
-    /** Reasoning tokens of ordinary requests at the default effort. */
+    /** The reasoning tokens of ordinary requests at the default effort. */
     reasoning: Type.Optional(
       Type.Array(Type.Object({ tokens: Type.Number(), what: Type.String(), ...ORIGIN }, closed)),
     ),
-    /** To the first token of any kind, of a short prompt. */
+    /** The time to the first token of any kind, with a short prompt, in ms. */
     first_chunk_ms: Type.Optional(NumberFact),
     tokens_per_second: Type.Optional(NumberFact),
-    /** Whole calls that somebody clocked at the default effort: seconds, median. */
+    /** The duration of whole calls that people measured at the default effort: the median in seconds. */
     calls: Type.Optional(
       Type.Array(
         Type.Object(
@@ -56,7 +56,7 @@ const Facts = Type.Object(
       Type.String(),
       Type.Object({ of: Type.String(), unit: Type.String(), source: Type.String(), basis: Basis }, closed),
     ),
-    /** What one step of effort more was worth to a model, in logits, over several benchmarks. */
+    /** The amount in logits that one step of effort more was worth to a model, over several benchmarks. */
     effort_gains: Type.Array(
       Type.Object(
         {
@@ -70,9 +70,9 @@ const Facts = Type.Object(
         closed,
       ),
     ),
-    /** Reasoning tokens of a task, as a multiple of those of an ordinary request. */
+    /** The reasoning tokens of a task, as a multiple of the tokens of an ordinary request. */
     reasoning_by_task: Type.Record(Type.String(), NumberFact),
-    /** Ordinary requests that somebody put to several models, and the mean share of good answers. `at`: `model effort`. */
+    /** Ordinary requests that people sent to several models, and the mean share of good answers. `at`: `model effort`. */
     ordinary: Type.Array(
       Type.Object(
         {
@@ -95,7 +95,7 @@ export type ModelFacts = Static<typeof ModelFacts>;
 
 export const FACTS_FILE = join(import.meta.dir, 'facts.json');
 
-/** Throws TypeError where the file is not of the form. */
+/** Reads the facts. Throws TypeError if the file does not have the required form. */
 export function readFacts(text = readFileSync(FACTS_FILE, 'utf8')): Facts {
   const data: unknown = JSON.parse(text);
   if (Value.Check(Facts, data)) return data;
@@ -103,7 +103,7 @@ export function readFacts(text = readFileSync(FACTS_FILE, 'utf8')): Facts {
   throw new TypeError(`facts.json${first?.path ?? ''}: ${first?.message ?? 'not of the form'}`);
 }
 
-/** A model's facts, those that it shares with another included. */
+/** Returns a model's facts, including the facts that it shares with another model. */
 export function factsOf(facts: Facts, model: string): ModelFacts {
   const own = facts.models[model];
   if (!own) throw new TypeError(`no facts of ${model}`);
@@ -112,7 +112,7 @@ export function factsOf(facts: Facts, model: string): ModelFacts {
   return { effort, scores, reasoning, ...own };
 }
 
-/** The effort at which a model answers requests that name none. */
+/** Returns the effort with which a model answers requests that name none. */
 export function defaultEffort(facts: Facts, model: string): Effort {
   const effort = factsOf(facts, model).effort?.value;
   if (effort === undefined) throw new TypeError(`${model} needs an effort`);

@@ -8,12 +8,12 @@ import { reasoningOf, speedOf } from './speed.ts';
 
 const POLICIES = join(import.meta.dir, '../../policies');
 
-/** The files whose figures are computed. `simulated.yaml` is not among them: its models are nobody's. */
+/** The files whose figures are computed. `simulated.yaml` is not one of them, because its models do not exist. */
 export const CATALOG_FILES = ['models.yaml', 'models-local.yaml'].map((name) => join(POLICIES, name));
 
-/** A model's figures, as they stand in YAML. */
+/** A model's figures as they are written in YAML. */
 interface Lines {
-  /** Null: the key is not written. */
+  /** Null means that the key is not written. */
   readonly reasoning_tokens: string | null;
   readonly latency: string | null;
   readonly quality: string;
@@ -23,7 +23,7 @@ const KEYS = ['reasoning_tokens', 'latency', 'quality'] as const;
 const LINE_LENGTH = 120;
 const INDENT = 4;
 
-/** The text of a catalog with all of its figures computed anew. All else stays as it is, byte for byte. */
+/** Returns the text of a catalog with all of its figures computed again. Everything else stays unchanged, byte for byte. */
 export function withFigures(text: string, facts: Facts): string {
   const models = parseDocument(text).get('models', true);
   if (!isMap(models)) throw new TypeError('no `models`');
@@ -34,7 +34,7 @@ export function withFigures(text: string, facts: Facts): string {
     .reduce((written, { from, to, lines }) => written.slice(0, from) + lines + written.slice(to), text);
 }
 
-/** The names of a catalog's models. */
+/** Returns the names of a catalog's models. */
 export function modelsOf(text: string): string[] {
   const models = parseDocument(text).get('models', true);
   return isMap(models) ? models.items.map(({ key }) => String(key)) : [];
@@ -43,7 +43,7 @@ export function modelsOf(text: string): string[] {
 export const readCatalog = (file: string): string => readFileSync(file, 'utf8');
 
 interface Edit {
-  /** Offsets of whole lines. */
+  /** The offsets of whole lines. */
   readonly from: number;
   readonly to: number;
   readonly lines: string;
@@ -55,7 +55,7 @@ function editsOf(text: string, { key, value }: Pair, facts: Facts, abilities: Ab
   const lines = linesOf(model, capabilitiesOf(value), facts, abilities);
   if (!spanOf(text, value, 'quality')) throw new TypeError(`${model} needs \`quality\``);
   const edits: Edit[] = [];
-  // What is not there yet goes before what follows.
+  // Missing keys are written before the next existing key.
   let absent = '';
   for (const name of KEYS) {
     const written = lines[name];
@@ -71,7 +71,7 @@ function editsOf(text: string, { key, value }: Pair, facts: Facts, abilities: Ab
   return edits;
 }
 
-/** The lines that a key takes, its comment behind it included. */
+/** Returns the lines of a key, including the comment after it. */
 function spanOf(text: string, map: YAMLMap, name: string): { from: number; to: number } | null {
   const pair = map.items.find(({ key }) => isScalar(key) && key.value === name);
   if (!pair || !isScalar(pair.key) || !pair.key.range) return null;
@@ -109,7 +109,7 @@ function linesOf(model: string, capabilities: ReadonlySet<string>, facts: Facts,
 const entriesOf = (entries: readonly (readonly [string, number])[]): string[] =>
   entries.map(([task, value]) => `${task}: ${value}`);
 
-/** `{ a: 1, b: 2 }`, behind its key or, where that is too long, on lines of its own. */
+/** Returns `{ a: 1, b: 2 }` after its key, or on separate lines if it is too long for one line. */
 function flow(name: string, entries: readonly string[]): string {
   const whole = `{ ${entries.join(', ')} }`;
   if (INDENT + name.length + 2 + whole.length <= LINE_LENGTH) return whole;
@@ -117,7 +117,7 @@ function flow(name: string, entries: readonly string[]): string {
   const lines: string[] = [];
   for (const entry of entries) {
     const last = lines.at(-1);
-    // Two more: the brace, or the blank that stands below it, and the comma.
+    // Two more characters: the brace, or the blank in its column, and the comma.
     if (last !== undefined && inner.length + 2 + last.length + entry.length + 4 <= LINE_LENGTH) {
       lines[lines.length - 1] = `${last}, ${entry}`;
     } else lines.push(entry);

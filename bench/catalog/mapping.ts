@@ -1,28 +1,29 @@
 /**
- * From ability to a share of good answers, for requests as people send them. This is the one place where it is stated.
+ * Maps an ability to a share of good answers, for requests as people send them. The mapping is defined only here.
  *
- * An item-response view. Ability is in logits, on the scale of an index of hard, mostly agentic work, with 0 in the middle
- * of the catalog. A request has a difficulty on the same scale; a model answers it well with the probability
- * `ceiling · σ(slope · ability + ease)`. A task's requests are a mixture of easy, usual and hard ones, so its figure is the mean.
+ * It follows item-response theory. Ability is in logits, on the scale of an index of hard, mostly agentic work, with 0 in the middle of the
+ * catalog. A request has a difficulty on the same scale, and a model answers it well with the probability `ceiling · σ(slope · ability +
+ * ease)`. The requests of a task are a mixture of easy, usual and hard ones, so the task's figure is the mean.
  *
- * `ease`: of hard requests (a proof, an agent's turn in a large repository) a middling model answers 6 of 10 well, of usual ones 95 of
- * 100, of easy ones 99. These, the slopes and the mixtures were set so that the pooled tests on ordinary requests in `facts.json`
- * come out (`npm run catalog -- --check` compares them): school algebra 97 of 100, labels 86 to 99, fields of listings 97,
- * whole listings 78, answers from documents 94.
+ * `ease`: an average model answers 6 of 10 hard requests well (a proof, an agent's turn in a large repository), 95 of 100 usual ones and 99
+ * of 100 easy ones. These figures, the slopes and the mixtures were chosen so that they reproduce the pooled tests on ordinary requests in
+ * `facts.json` (`npm run catalog -- --check` compares them): school algebra 97 of 100, labels 86 to 99, fields of listings 97, whole
+ * listings 78, answers from documents 94.
  *
- * `slope`: where an answer must be worked out, ability counts in full (school algebra and extraction separate models at least as well
- * as the index does); in tests of everyday language it separates them half as well (0.45 to 0.65 fitted).
+ * `slope`: if an answer must be worked out, ability counts fully (school algebra and extraction separate models at least as well as the
+ * index does). In tests of everyday language it separates them half as well (0.45 to 0.65 fitted).
  *
- * `ceiling`: what no ability mends. A request leaves out what is needed, the taste of two people differs, a photo is blurred.
+ * `ceiling`: the share that no ability can exceed. A request may lack necessary information, people's tastes differ, a photo may be
+ * blurred.
  */
 export const EASE = { easy: 4.6, usual: 3, hard: 0.5 } as const;
 
 export interface TaskMapping {
-  /** Shares of a task's easy, usual and hard requests; together 1. */
+  /** The shares of a task's easy, usual and hard requests; they sum to 1. */
   readonly mix: readonly [easy: number, usual: number, hard: number];
   readonly slope: number;
   readonly ceiling: number;
-  /** Share of a gateway's traffic, for `default`; guessed. */
+  /** The share of a gateway's traffic, used for `default`; a guess. */
   readonly traffic: number;
 }
 
@@ -43,7 +44,7 @@ export const TASKS: Readonly<Record<string, TaskMapping>> = {
   vision: { mix: [0.3, 0.4, 0.3], slope: LANGUAGE, ceiling: 0.97, traffic: 0.02 },
 };
 
-/** Measures that speak for a task besides the index. Where a model has none of them, the index alone is the link. */
+/** Measures that are specific to a task, in addition to the index. A model without any of them is rated by the index alone. */
 export const MEASURES: Readonly<Record<string, readonly string[]>> = {
   chat: ['arena_text', 'arena_instructions', 'ordinary'],
   coding: ['coding', 'terminal', 'arena_coding'],

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 
-/** The presets of the shipped policy, by their names at models.dev. Azure is absent: its names are its operators' own. */
+/** The presets of the shipped policy, by their names at models.dev. Azure is missing, because its operators choose the names themselves. */
 const PRESETS: Readonly<Record<string, string>> = {
   openai: 'openai',
   anthropic: 'anthropic',
@@ -45,17 +45,17 @@ type Entry = Static<typeof Entry>;
 
 /** A TOML file of models.dev. */
 export interface TomlFile {
-  /** Such as `providers/openai/models/gpt-4o.toml`. */
+  /** The path, such as `providers/openai/models/gpt-4o.toml`. */
   readonly path: string;
   readonly data: unknown;
 }
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Preset → model → the keys of a policy's model, sorted. */
+/** Maps a preset and a model to the keys of a policy's model, sorted. */
 type Rows = Record<string, Record<string, Row>>;
 
-/** The rows of all presets, and those of names that vendors move from model to model. */
+/** Returns the rows of all presets, and separately the rows of names that vendors move from model to model. */
 export function rowsOf(files: readonly TomlFile[]): { readonly models: Rows; readonly moving: Rows } {
   const vendors = new Map(files.flatMap(({ path, data }) => (nameOf(path, 'models/') ? [[path, data] as const] : [])));
   const rows = Object.entries(PRESETS).flatMap(([provider, preset]) =>
@@ -80,7 +80,7 @@ export function rowsOf(files: readonly TomlFile[]): { readonly models: Rows; rea
 const nameOf = (path: string, folder: string): string | null =>
   path.startsWith(folder) && path.endsWith('.toml') ? path.slice(folder.length, -5) : null;
 
-/** The entry over that of its `base_model`. */
+/** Merges an entry with the entry of its `base_model`. */
 function inherited(data: unknown, vendors: ReadonlyMap<string, unknown>): unknown {
   if (!isMap(data) || typeof data.base_model !== 'string') return data;
   const base = vendors.get(`models/${data.base_model}.toml`);
@@ -105,31 +105,33 @@ function omit(from: unknown, path: string): void {
   else omit(from[step], rest.join('.'));
 }
 
-/** Names whose bill or model is not the row's: variants and routers of OpenRouter, and names that their owners move. */
+/** Names whose bill or model differs from the row: variants and routers of OpenRouter, and names that their owners move to other models. */
 const MOVING = /[:~]|^openrouter\/|(?:^|[-/])(?:latest|router)(?:[-/]|$)|^[^A-Za-z0-9]/i;
 /**
- * Preset → vendors' names without such a word. models.dev has had three models behind each, at different prices. Their rows are apart:
- * the importer takes them for an operator to check, and wildcards take none.
+ * For each preset, vendors' names that move without such a word in them. models.dev has listed three models for each, at different prices.
+ * Their rows are kept separately: the importer lists them for an operator to check, and wildcards ignore them.
  */
 const ALIASES: Readonly<Record<string, readonly string[]>> = { deepseek: ['deepseek-chat', 'deepseek-reasoner'] };
-/** Models that do more than converse, and bill searches or calls of other models beside tokens; and classifiers. */
+/** Models that do more than converse and bill searches or calls of other models in addition to tokens, and classifiers. */
 const MORE_THAN_TOKENS = /sonar|search-preview|deep-research|multi-agent|fusion|prompt-guard|content-safety/;
 const FULL_DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /**
- * The list says nothing of `n` and `logprobs`. OpenAI's own models before GPT-5 take both; its reasoning models and
- * `gpt-5-chat-latest` take no `logprobs` (UKGovernmentBEIS/inspect_ai#2739, CopilotKit/CopilotKit#7191).
+ * The list does not mention `n` and `logprobs`. OpenAI's own models before GPT-5 accept both. Its reasoning models and `gpt-5-chat-latest`
+ * accept no `logprobs` (UKGovernmentBEIS/inspect_ai#2739, CopilotKit/CopilotKit#7191).
  */
 const BEFORE_GPT_5 = /^gpt-(?:3\.5|4)/;
 const CHOICES = ['choices', 'logprobs'] as const;
 
-/** The row of a model; null for one that is not listed: no price, not a conversation in text, deprecated. */
+/**
+ * Returns the row of a model; null for a model that is not listed because it has no price, is not for text conversations or is deprecated.
+ */
 function rowOf(id: string, preset: string, entry: unknown): Row | null {
   if (MOVING.test(id) || MORE_THAN_TOKENS.test(id) || !/^[A-Za-z0-9._:/@-]{1,128}$/.test(id)) return null;
   if (!Value.Check(Entry, entry) || entry.status === 'deprecated') return null;
   const { cost, limit, modalities, release_date: released = '' } = entry;
   const isConversation = modalities.input.includes('text') && modalities.output.join() === 'text';
-  // A price of 0 is an offer that ends: only the operator says that a model is free.
+  // A price of 0 is a temporary offer. Only the operator can declare that a model is free.
   const isBilled = cost.input > 0 && cost.output > 0 && (cost.reasoning ?? 0) <= cost.output;
   if (!isConversation || !isBilled || limit.context < 1 || limit.output < 1) return null;
   const tiers = [...(cost.tiers ?? [])].sort((a, b) => a.tier.size - b.tier.size);
@@ -148,7 +150,7 @@ function rowOf(id: string, preset: string, entry: unknown): Row | null {
   };
 }
 
-/** A rate of 0 for the cache is left out, so that the rate of the input counts: for old models it means that there is no cache. */
+/** A rate of 0 for the cache is left out, so that the rate of the input applies. For old models 0 means that there is no cache. */
 const lineOf = ({ input, output, cache_read: read = 0, cache_write: write = 0 }: Static<typeof Rate>): Row => ({
   input,
   ...(read > 0 && { cached_input: read }),
@@ -163,7 +165,7 @@ function capabilitiesOf({ cost, modalities, ...entry }: Entry): string[] {
     vision: reads('image'),
     json_schema: entry.structured_output,
     reasoning: entry.reasoning,
-    // Where the list does not price audio, it may cost more than text.
+    // Audio without a price in the list may cost more than text.
     audio_input: reads('audio') && cost.input_audio !== undefined && cost.input_audio <= cost.input,
     file_input: reads('pdf'),
   };

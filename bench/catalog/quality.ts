@@ -3,14 +3,14 @@ import { EFFORTS, type Effort, type Facts } from './facts.ts';
 import { EASE, MEASURES, TASKS, type TaskMapping } from './mapping.ts';
 
 export interface Quality {
-  /** Share of good answers by task, `default` included; rounded. */
+  /** The share of good answers by task, including `default`; rounded. */
   readonly shares: Readonly<Record<string, number>>;
   readonly derivation: Readonly<Record<string, Derivation>>;
-  /** Day of the newest evidence. */
+  /** The day of the newest evidence. */
   readonly asOf: string;
 }
 
-/** The quality of a model, for the tasks that it can do. */
+/** Returns the quality of a model, for the tasks that it can do. */
 export function qualityOf(abilities: Abilities, model: string, can: (task: string) => boolean): Quality {
   const shares: Record<string, number> = {};
   const derivation: Record<string, Derivation> = {};
@@ -30,13 +30,13 @@ export function qualityOf(abilities: Abilities, model: string, can: (task: strin
   return { shares: { default: rounded(sum / weights), ...shares }, derivation, asOf };
 }
 
-/** Share of good answers, 0 to 1, of a model of this ability. Rises with it. */
+/** Returns the share of good answers, 0 to 1, of a model with this ability. A higher ability gives a higher share. */
 export function shareOf({ mix: [easy, usual, hard], slope, ceiling }: TaskMapping, logits: number): number {
   const chance = (ease: number) => 1 / (1 + Math.exp(-(slope * logits + ease)));
   return ceiling * (easy * chance(EASE.easy) + usual * chance(EASE.usual) + hard * chance(EASE.hard));
 }
 
-/** To 0.01, and to 0.005 from 0.9 on, where models lie closer together. */
+/** Rounds to 0.01, and from 0.9 on to 0.005, because models are closer together there. */
 const rounded = (share: number): number =>
   share < 0.9 ? Math.round(share * 100) / 100 : Math.round(share * 200) / 200;
 
@@ -48,7 +48,7 @@ export interface Comparison {
   readonly models: number;
 }
 
-/** The pooled tests on ordinary requests, beside what the mapping gives for the same models at the same efforts. */
+/** Returns the pooled tests on ordinary requests, together with what the mapping predicts for the same models at the same efforts. */
 export function compareOrdinary(facts: Facts): Comparison[] {
   const abilities = abilitiesOf(facts);
   return facts.ordinary.map(({ task, what, share, at }) => {
@@ -61,7 +61,7 @@ export function compareOrdinary(facts: Facts): Comparison[] {
   });
 }
 
-/** Of `general`, which has no mapping of its own, the mean of all tasks by their traffic. */
+/** Returns the expected share. `general` has no mapping of its own, so it is the mean of all tasks by their traffic. */
 function expected(abilities: Abilities, model: string, effort: Effort, task: string): number {
   const tasks = Object.entries(TASKS).filter(([name]) => name === task || task === 'general');
   const total = tasks.reduce((sum, [, { traffic }]) => sum + traffic, 0);

@@ -1,17 +1,20 @@
 import { type Facts, factsOf, median } from './facts.ts';
 
 export interface Speed {
-  /** ms to the first token of the answer, for a request on which the model reasons `reasoning.default` tokens. */
+  /** The time in ms to the first token of the answer, for a request on which the model reasons `reasoning.default` tokens. */
   readonly ttftMs: number;
   /** Output tokens per second. */
   readonly rate: number;
-  /** `measured`: whole calls that somebody clocked agree with it. */
+  /** `measured` means that whole calls that people measured agree with the figures. */
   readonly basis: 'measured' | 'guessed';
-  /** Day of the newest reading. */
+  /** The day of the newest reading. */
   readonly asOf: string;
 }
 
-/** Hidden reasoning tokens at the default effort, by task; `default` is an ordinary request. All 0 where it reasons only when asked to. */
+/**
+ * Returns the hidden reasoning tokens at the default effort, by task; `default` is an ordinary request. All are 0 for a model that reasons
+ * only on request.
+ */
 export function reasoningOf(facts: Facts, model: string): Readonly<Record<string, number>> {
   const readings = factsOf(facts, model).reasoning ?? [];
   if (readings.length === 0) throw new TypeError(`${model} needs readings of \`reasoning\``);
@@ -24,7 +27,7 @@ export function reasoningOf(facts: Facts, model: string): Readonly<Record<string
   return { default: twoDigits(usual), ...Object.fromEntries(tasks) };
 }
 
-/** How fast a model answers; null where nobody has published it. */
+/** Returns how fast a model answers; null if no speed has been published. */
 export function speedOf(facts: Facts, model: string): Speed | null {
   const { first_chunk_ms: first, tokens_per_second: rate, calls = [], reasoning = [] } = factsOf(facts, model);
   if (!first || !rate) return null;
@@ -44,7 +47,7 @@ export interface ClockedCall {
   readonly computedS: number;
 }
 
-/** The calls that somebody clocked, beside what the figures give for them. */
+/** Returns the calls that people measured, together with what the figures predict for them. */
 export function compareCalls(facts: Facts): ClockedCall[] {
   return Object.keys(facts.models).flatMap((model) => {
     const { first_chunk_ms: first, tokens_per_second: rate, calls = [] } = factsOf(facts, model);
@@ -57,7 +60,7 @@ export function compareCalls(facts: Facts): ClockedCall[] {
   });
 }
 
-/** Two significant digits: more were not known. */
+/** Rounds to two significant digits, because the sources are not more precise. */
 function twoDigits(value: number): number {
   return value === 0 ? 0 : Number(value.toPrecision(2));
 }

@@ -11,17 +11,17 @@ import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import { makeTestKey, type Signalbox, type StartOptions, startSignalbox } from '../../test/support/signalbox.ts';
 import { DAY_MS, DAYS, MODELS, SELECTORS, type WorldKey } from './world.ts';
 
-/** A key as the server has made it. */
+/** A key that the server has created. */
 export interface MadeKey extends WorldKey {
   readonly id: string;
   readonly teamId: string;
   readonly userId: string | null;
 }
 
-/** A decision that the server has made, from which others are copied. */
+/** A decision that the server has made, from which other decisions are copied. */
 export interface Template {
   readonly record: DecisionRecord;
-  /** `model` of the request. */
+  /** The `model` of the request. */
   readonly selector: string;
 }
 
@@ -35,18 +35,18 @@ export interface BookedTariff {
 export interface Base {
   readonly keys: readonly MadeKey[];
   readonly templates: readonly Template[];
-  /** By model. */
+  /** The tariffs by model. */
   readonly tariffs: ReadonlyMap<string, BookedTariff>;
 }
 
 export const policiesIn = (folder: string): string => join(folder, 'policies');
 
-/** Serves a generated folder, however often. @param options more than its folder and its policy */
+/** Serves a generated folder; it can be served several times. @param options more than its folder and its policy */
 export function serveFolder(
   folder: string,
   options: Omit<StartOptions, 'data' | 'policy' | 'args'> = {},
 ): Promise<Signalbox> {
-  // A folder keeps the keys of earlier servers.
+  // The ID must be new, because a folder keeps the keys of earlier servers.
   const id = crypto.randomUUID().replaceAll('-', '').slice(0, 12);
   const args = ['--policies', policiesIn(folder)];
   return startSignalbox({ data: folder, args, env: { SIGNALBOX_API_KEY: makeTestKey(id) }, ...options });
@@ -59,16 +59,19 @@ export function writePolicyFile(folder: string, text: string): void {
 
 const SPEED = 40;
 
-/** Lets a server work in an empty folder for as long as the making of keys and some requests takes. @param now ms since 1970; the server works a day before the traffic begins */
+/**
+ * Lets a server create keys and answer some requests in an empty folder. @param now ms since 1970; the server works a day before the
+ * traffic begins
+ */
 export async function makeBase(folder: string, world: readonly WorldKey[], teams: readonly string[], now: number) {
   const begin = now - (DAYS + 1) * DAY_MS;
-  // Simulated models take their time, which runs faster here.
+  // Simulated models take their time, and time runs faster here.
   const clock = () => performance.now() * SPEED;
   const started = clock();
   const box = await startSignalbox({
     data: folder,
     args: ['--policies', policiesIn(folder)],
-    // Leaves the ID of the usual key to those who look at the folder.
+    // Tools that inspect the folder find the ID of the usual key here.
     env: { SIGNALBOX_API_KEY: makeTestKey('gen000000001') },
     now: () => begin + Math.floor(clock() - started),
     clock,
@@ -158,7 +161,7 @@ async function readBase(folder: string, begin: number, now: number): Promise<Omi
   try {
     while (await store.records.log.index());
     while (await store.traffic.count(begin));
-    // As a server does each day.
+    // A server does the same each day.
     await store.traffic.prune(now);
     const { entries } = await store.records.log.list({ limit: 1_000 });
     const templates: Template[] = [];
@@ -171,7 +174,7 @@ async function readBase(folder: string, begin: number, now: number): Promise<Omi
       const price = readPrice(row.price);
       if (price) tariffs.set(row.model, { id: row.id, upstream: row.upstream, price });
     }
-    // They were asked for at once, in no order.
+    // The requests were sent in parallel, so their order is arbitrary.
     const place = ({ record: { facts, stream } }: Template) =>
       `${facts.model} ${facts.task} ${facts.inputTokens} ${stream}`;
     templates.sort((one, other) => (place(one) < place(other) ? -1 : 1));

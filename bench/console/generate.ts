@@ -26,25 +26,25 @@ import {
 } from './world.ts';
 
 export interface GenerateOptions {
-  /** An empty folder, or none yet. */
+  /** A folder that is empty or does not exist yet. */
   readonly folder: string;
   readonly decisions: number;
   readonly keys: number;
   readonly teams: number;
-  /** When the folder is looked at, ms since 1970: its traffic ends a minute before. */
+  /** The time at which the folder is opened, in ms since 1970. Its traffic ends a minute before. */
   readonly now: number;
   readonly seed?: number;
   readonly onProgress?: (written: number) => void;
 }
 
-/** The answers to what people ask, as the generator knows them. Money is in microcredits. */
+/** The answers to questions that people ask, as the generator knows them. Money is in microcredits. */
 export interface ConsoleAnswers {
-  /** Ms since 1970: when the folder is looked at. */
+  /** The time at which the folder is opened, in ms since 1970. */
   readonly now: number;
   readonly decisions: number;
-  /** A team, and what it spent and saved in the last seven days, from whole hours on. */
+  /** A team, and what it spent and saved in the last seven days, counted in whole hours. */
   readonly team: { readonly name: string; readonly charged: number; readonly saved: number };
-  /** A request to `auto`, and why it went where it did. */
+  /** A request to `auto`, with the chosen model and the reason for the choice. */
   readonly decision: { readonly id: string; readonly model: string; readonly reason: string; readonly keyName: string };
   readonly budget: { readonly name: string; readonly runsOutAt: number };
   readonly slowProvider: string;
@@ -59,7 +59,7 @@ export interface ConsoleAnswers {
 
 export const answersIn = (folder: string): string => join(folder, 'answers.json');
 
-/** Writes a data folder of 30 days up to a moment, with a policy beside it, as a server would have left it. */
+/** Writes a data folder with 30 days of traffic up to a moment, and its policy, as a server would have left them. */
 export async function generate(options: GenerateOptions): Promise<ConsoleAnswers> {
   const { folder, decisions, now, seed = 1, onProgress = () => {} } = options;
   const random = randomOf(seed);
@@ -89,7 +89,7 @@ export async function generate(options: GenerateOptions): Promise<ConsoleAnswers
   return answers;
 }
 
-/** The conditions and windows of the budgets in force, as the ledger names them. */
+/** Returns the conditions and windows of the active budgets, as the ledger names them. */
 function definitionsIn(folder: string): ReadonlyMap<string, string> {
   using db = new Database(storeUrlOf(folder), { readonly: true });
   const rows = db
@@ -98,7 +98,7 @@ function definitionsIn(folder: string): ReadonlyMap<string, string> {
   return new Map(rows.map(({ name, definition }) => [name, definition]));
 }
 
-/** The windows that a request draws on, made once for each hour. */
+/** Returns the windows that a request draws on, created once for each hour. */
 function fundsBy(make: (name: string, time: number) => WindowFund) {
   let hour = 0;
   let known = new Map<string, readonly WindowFund[]>();
@@ -111,7 +111,7 @@ function fundsBy(make: (name: string, time: number) => WindowFund) {
 
 type Spent = Readonly<Record<keyof BudgetLimits, number>>;
 
-/** One budget runs out when a third of what is left of its window has passed; another one later, the rest not. */
+/** Returns limits for which one budget runs out after a third of the rest of its window, another one later, and the others never. */
 function limitsFor(
   spent: Spent,
   now: number,
@@ -139,7 +139,7 @@ interface AnswerParts {
   readonly window: Window;
 }
 
-/** Adds up what the questions ask, beside the rows. */
+/** Adds up the answers to the questions while the rows are written. */
 class Knowledge {
   readonly #now: number;
   readonly #weekFrom: number;

@@ -8,14 +8,15 @@ import { AIM_MS, measure, rowOf, tableOf } from './measure.ts';
 import { fillPostgres, isFilled, openBeside } from './postgres.ts';
 
 /**
- * `npm run bench:console -- generate FOLDER`: writes a data folder of 30 days of traffic, with its policy and the answers to what people ask.
- * `npm run bench:console -- FOLDER`: serves it, opens every page of the console, and times what each asks for. Without a folder: one
- * below the system's temporary folder, generated where it is missing.
+ * `npm run bench:console -- generate FOLDER`: writes a data folder with 30 days of traffic, its policy and the answers to questions that
+ * people ask. `npm run bench:console -- FOLDER`: serves the folder, opens every page of the console, and measures each request of the page.
+ * Without a folder it uses one below the system's temporary folder, and generates it if it is missing.
  *
- * `--postgres URL`: decisions, entries and traffic are read from this database, which is filled from the folder where it is empty. It is of a
- * server on this machine that reads files of ours, such as that of `npm run postgres`. The rest stays in the folder.
+ * `--postgres URL`: reads decisions, entries and traffic from this database, which is filled from the folder if it is empty. The database
+ * server must run on this machine and be able to read our files, such as the server of `npm run postgres`. Everything else stays in the
+ * folder.
  *
- * `--decisions N` (10,000,000), `--keys N` (500), `--teams N` (25), `--seed N` (1); `--only TEXT` for pages with it in their names.
+ * `--decisions N` (10,000,000), `--keys N` (500), `--teams N` (25), `--seed N` (1); `--only TEXT` for pages whose names contain it.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,

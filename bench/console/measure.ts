@@ -8,13 +8,13 @@ import { median, table } from '../stats.ts';
 import { serveFolder } from './base.ts';
 import { answersIn, type ConsoleAnswers } from './generate.ts';
 
-/** A page that somebody opens, with its filters. */
+/** A page that a person opens, with its filters. */
 interface OpenedPage {
   readonly view: string;
   readonly path: string;
 }
 
-/** What a page asks for at first sight, and how long each takes, ms. */
+/** The requests that a page makes when it opens, and the duration of each in ms. */
 interface PageTimes {
   readonly page: OpenedPage;
   readonly requests: readonly { readonly address: string; readonly times: readonly number[] }[];
@@ -24,7 +24,7 @@ export const AIM_MS = 200;
 const RUNS = 9;
 const RANGES = ['24h', '7d', '30d', '90d'] as const;
 
-/** The pages, with the filters that cost most: rare ones, and several together. */
+/** Returns the pages with the most expensive filters: rare ones, and several together. */
 function pagesOf(
   { decision, key, slowProvider }: ConsoleAnswers,
   { team, user, endpoint }: FirstOf,
@@ -69,11 +69,11 @@ function pagesOf(
   ];
 }
 
-/** What stands first in lists, by its ID. */
+/** The IDs of the first entries of lists. */
 interface FirstOf {
   readonly team: string;
   readonly user: string;
-  /** Of the slow provider, as addresses of the console name it. */
+  /** An endpoint of the slow provider, as URLs of the console name it. */
   readonly endpoint: string;
 }
 
@@ -100,13 +100,13 @@ async function firstOf(box: Signalbox, { slowProvider }: ConsoleAnswers): Promis
 
 interface MeasureOptions {
   readonly folder: string;
-  /** Part of the names of the pages; empty for all. */
+  /** A part of the names of the pages; empty for all pages. */
   readonly only: string;
-  /** Of a server in this process; null: one of its own serves the folder. */
+  /** The store for a server in this process; if null, a separate server process serves the folder. */
   readonly openStore: (() => Promise<OpenStore>) | null;
 }
 
-/** Opens every page of a generated folder in a browser, writes down what it asks for, and asks the same again. */
+/** Opens every page of a generated folder in a browser, records its requests, and sends the same requests again to measure them. */
 export async function measure(
   { folder, only, openStore }: MeasureOptions,
   onPage: (page: PageTimes) => void,
@@ -132,7 +132,7 @@ export async function measure(
   }
 }
 
-/** The reads of a page at first sight. */
+/** Returns the requests that a page makes when it opens. */
 async function addressesOf(box: Signalbox, { path }: OpenedPage): Promise<readonly string[]> {
   const { page } = await openConsole({ box }, {});
   const seen = new Set<string>();
@@ -143,7 +143,7 @@ async function addressesOf(box: Signalbox, { path }: OpenedPage): Promise<readon
   };
   page.on('request', note);
   await page.goto(`${box.url}/console${path}`);
-  // A view that is too slow to settle has asked by then.
+  // A view that is too slow to settle has sent its requests by then.
   await settled(page).catch(() => {});
   await page.waitForLoadState('networkidle').catch(() => {});
   page.off('request', note);
@@ -161,7 +161,7 @@ async function timeOf(box: Signalbox, address: string): Promise<number> {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Of a page: what it asks for, the sum of medians, and its slowest request. */
+/** Returns the row of a page: its requests, the sum of their medians, and its slowest request. */
 export function rowOf({ page, requests }: PageTimes): readonly string[] {
   const medians = requests.map(({ times }) => median(times));
   const worst = requests.map(({ times }) => Math.max(...times));

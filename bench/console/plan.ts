@@ -25,13 +25,13 @@ export interface PlannedRequest {
   readonly outcome: DecisionOutcome;
   readonly key: MadeKey;
   readonly selector: string;
-  /** The model that was paid; null where nothing was. */
+  /** The model that was paid for; null if nothing was paid. */
   readonly paid: string | null;
 }
 
 export const endOf = (now: number): number => now - 60_000;
 
-/** How much is asked in each hour, the first of `DAYS` ago. */
+/** Returns the number of requests in each hour, beginning `DAYS` ago. */
 function hoursOf(
   decisions: number,
   now: number,
@@ -52,12 +52,12 @@ function hoursOf(
   });
 }
 
-/** From admission to the first attempt. */
+/** The time from admission to the first attempt, in ms. */
 const ADMISSION_MS = 3;
-/** So many are one transaction: of ten million requests that is as much as memory should have. */
+/** The number of hours per transaction. With ten million requests, more would take too much memory. */
 const HOURS_AT_ONCE = 6;
 
-/** The requests of 30 days in the order of time. The same for the same seed, but for IDs of keys. */
+/** The requests of 30 days in the order of time. They are the same for the same seed, except for IDs of keys. */
 export class Plan {
   readonly #base: Base;
   readonly #random: Random;
@@ -65,7 +65,7 @@ export class Plan {
   readonly #bySelector: ReadonlyMap<string, readonly Template[]>;
   readonly #before: WeightedDraw;
   readonly #since: WeightedDraw;
-  /** The last ID. */
+  /** The last ID that was used. */
   #last = 0;
 
   constructor(base: Base, now: number, random: Random) {
@@ -78,7 +78,7 @@ export class Plan {
     this.#since = new WeightedDraw(weights.map((weight, at) => (this.#jumps(at) ? weight * JUMP_FACTOR : weight)));
   }
 
-  /** Stretches of time one after the other: all of one must be taken before the next. */
+  /** Yields stretches of time one after the other. All requests of a stretch must be read before the next stretch. */
   *stretches(decisions: number): Generator<Generator<PlannedRequest>> {
     const hours = hoursOf(decisions, this.#now);
     for (let at = 0; at < hours.length; at += HOURS_AT_ONCE) yield this.#stretch(hours.slice(at, at + HOURS_AT_ONCE));

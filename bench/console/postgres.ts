@@ -18,10 +18,10 @@ import { postgresTraffic } from '../../src/store/postgres/traffic.ts';
 type Value = string | number | Uint8Array | null;
 type Row = Readonly<Record<string, Value>>;
 
-/** A table that is filled from the one of the same name. */
+/** A table that is filled from the SQLite table with the same name. */
 interface FilledTable {
   readonly name: string;
-  /** Columns that differ from those of the same name, or are of PostgreSQL alone. */
+  /** Columns that differ from the SQLite columns with the same name, or exist only in PostgreSQL. */
   readonly own?: Readonly<Record<string, (row: Row) => Value>>;
   /** A sequence, and the column that it numbers. */
   readonly numbers?: readonly [sequence: string, column: string];
@@ -43,10 +43,10 @@ const TABLES: readonly FilledTable[] = [
   { name: 'traffic_series' },
   { name: 'traffic_waiting' },
 ];
-/** Rows that go in one piece. */
+/** The number of rows that are copied at once. */
 const PIECE = 100_000;
 
-/** Of a row of the text that COPY reads. */
+/** Returns a value in the text format that COPY reads. */
 function textOf(value: Value | undefined): string {
   if (value === null || value === undefined) return '\\N';
   if (typeof value === 'number') return String(value);
@@ -56,7 +56,7 @@ function textOf(value: Value | undefined): string {
     : value;
 }
 
-/** Whether a database has tables. */
+/** Returns whether a database has tables. */
 export async function isFilled(url: string): Promise<boolean> {
   const connection = await Connection.open(addressOf(url));
   try {
@@ -66,7 +66,7 @@ export async function isFilled(url: string): Promise<boolean> {
   }
 }
 
-/** Fills an empty database of a server on this machine with the decisions, entries and traffic of a generated folder, by COPY. */
+/** Fills an empty database on this machine with the decisions, entries and traffic of a generated folder, using COPY. */
 export async function fillPostgres(folder: string, url: string, onProgress: (table: string) => void): Promise<void> {
   const connection = await Connection.open(addressOf(url), MIGRATION_BOUNDS);
   const pieces = mkdtempSync(join(tmpdir(), 'signalbox-copy-'));
@@ -92,7 +92,7 @@ export async function fillPostgres(folder: string, url: string, onProgress: (tab
   }
 }
 
-/** As a server would have divided them, day by day. */
+/** Creates the daily partitions that a server would have created. */
 async function divideByDay(source: Database, connection: Connection): Promise<void> {
   const ends = source
     .query<{ from: number; to: number }, []>('SELECT min(id) AS "from", max(id) AS "to" FROM records')
@@ -110,7 +110,7 @@ interface Filling {
   readonly file: string;
 }
 
-/** Its indexes are made at the end, which is a matter of sorting. */
+/** Fills a table. Its indexes are created at the end, because sorting once is faster. */
 async function fillTable({ name, own = {}, numbers }: FilledTable, { source, connection, file }: Filling) {
   const { rows: indexes } = await connection.run<{ name: string; definition: string }>(
     `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index
@@ -146,7 +146,7 @@ async function fillTable({ name, own = {}, numbers }: FilledTable, { source, con
   }
   await copying;
   if (numbers) await connection.script(`SELECT setval('${numbers[0]}', (SELECT max(${numbers[1]}) FROM ${name}))`);
-  // Of a table in partitions it names the table alone.
+  // The definition for a partitioned table names only the table itself.
   for (const { definition } of indexes) await connection.script(definition.replace(' ON ONLY ', ' ON '));
 }
 
@@ -161,7 +161,7 @@ function* piecesOf(source: Database, table: string): Generator<readonly Row[]> {
   if (piece.length > 0) yield piece;
 }
 
-/** The store of a generated folder, whose records and traffic are read from a database. */
+/** Opens the store of a generated folder, whose records and traffic are read from a database. */
 export async function openBeside(folder: string, url: string): Promise<OpenStore> {
   const store = await openStore(storeUrlOf(folder), { mode: 'serve' });
   const database = await openPostgres({ url });

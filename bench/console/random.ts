@@ -1,7 +1,7 @@
-/** Draws numbers from 0 to below 1. */
+/** Returns numbers from 0 to below 1. */
 export type Random = () => number;
 
-/** The same numbers for the same seed (mulberry32). */
+/** Returns a generator that produces the same numbers for the same seed (mulberry32). */
 export function randomOf(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -12,10 +12,10 @@ export function randomOf(seed: number): Random {
   };
 }
 
-/** About 1, as times and lengths are: half below, a tenth above twice. */
+/** Returns a number around 1, distributed like times and lengths: half of them below 1, a tenth above 2. */
 export const spread = (random: Random): number => Math.exp((random() + random() + random() - 1.5) * 1.1);
 
-/** Draws places by their weights. */
+/** Draws indexes according to their weights. */
 export class WeightedDraw {
   readonly #sums: Float64Array;
 

@@ -41,10 +41,10 @@ export interface WindowFund {
   readonly limit: Microcredits;
 }
 
-/** Sums of a quarter of an hour: charges, microcredits, input and output. */
+/** The sums of a quarter of an hour: charges, microcredits, input and output. */
 type SpendSum = [number, number, number, number];
 
-/** Writes requests straight into a data folder, as its server would have written them, in the order of time. */
+/** Writes requests directly into a data folder in the order of time, as its server would have written them. */
 export class RowWriter implements Disposable {
   readonly #db: Database;
   readonly #base: Base;
@@ -52,7 +52,7 @@ export class RowWriter implements Disposable {
   readonly #log: ReturnType<typeof sqliteRecordLog>;
   readonly #reader: SqlReader;
   readonly #now: number;
-  /** Made at the end, which is a matter of sorting. */
+  /** The indexes are created at the end, because sorting once is faster. */
   readonly #indexes: readonly { readonly name: string; readonly sql: string }[];
   readonly #accounts = new Map<string, number>();
   readonly #fundIds = new Map<string, number>();
@@ -65,7 +65,7 @@ export class RowWriter implements Disposable {
 
   constructor(file: string, base: Base, now: number) {
     this.#db = new Database(file, { strict: true });
-    // A machine that fails here begins again.
+    // After a crash of the machine, the folder is generated again.
     this.#db.run('PRAGMA synchronous = OFF');
     this.#db.run('PRAGMA cache_size = -400000');
     this.#db.run('PRAGMA wal_autocheckpoint = 20000');
@@ -85,7 +85,7 @@ export class RowWriter implements Disposable {
     [this.#seq, this.#account, this.#fund] = [last.seq, last.account, last.fund];
   }
 
-  /** Writes the requests of a stretch of time as one transaction. @param fundsOf the windows that one draws on */
+  /** Writes the requests of a stretch of time in one transaction. @param fundsOf the windows that a request draws on */
   async write(
     requests: Iterable<PlannedRequest>,
     fundsOf: (request: PlannedRequest) => readonly WindowFund[],
@@ -104,7 +104,7 @@ export class RowWriter implements Disposable {
       charged += sum[1];
     }
     this.#spend = new Map();
-    // The index first: charges find their record by it.
+    // The index comes first, because charges use it to find their record.
     for (const write of indexingWrites(count)) this.#write(write);
     for (const write of await additionsTo(this.#reader, { put: putBuckets }, this.#sums)) this.#write(write);
     this.#sums = new TrafficSums(keptFromAt(this.#now));
@@ -194,7 +194,7 @@ export class RowWriter implements Disposable {
     const text = `${name} ${starts}`;
     let number = this.#fundIds.get(text);
     if (number === undefined) {
-      // The server that made the folder may have begun the window.
+      // The server that created the folder may have begun the window.
       number = this.#db.query<{ id: number }, SQLQueryBindings[]>(FIND_FUND).get(name, definition, starts)?.id;
       number ??= this.#addFund({ name, definition, starts, ends, limit });
       this.#fundIds.set(text, number);

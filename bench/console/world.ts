@@ -2,7 +2,7 @@ import { type Window, windowAt } from '../../src/core/accounting/window.ts';
 import type { WindowKind } from '../../src/core/budget.ts';
 import type { Random } from './random.ts';
 
-/** The installation that is generated: its models, teams and keys, and what stands out in them. */
+/** The generated installation: its models, teams and keys, and the irregularities in them. */
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
@@ -26,25 +26,25 @@ export const MODELS: Readonly<Record<string, WorldModel>> = {
   'opus-grand': { provider: 'delta', input: 15, quality: 0.95, ttftMs: 1_100, tokensPerSecond: 55 },
 };
 export const BASELINE = 'harbor-reason';
-/** `auto` has several ways to go. */
+/** `auto` can choose among several models. */
 export const SELECTORS = ['auto', 'auto-cheap', 'auto-fast'] as const;
 
-/** A day long everything of this provider takes five times as long. */
+/** For one day, everything takes five times as long at this provider. */
 export const SLOW_PROVIDER = 'cirrus';
 export const SLOW_FOR_MS = DAY_MS;
 export const SLOW_FACTOR = 5;
 
-/** One key spends most of its money on this model since a week, and more often than before. */
+/** For a week, one key has spent most of its money on this model, and has sent more requests than before. */
 export const DEAR_MODEL = 'opus-grand';
 export const JUMP_FOR_MS = 7 * DAY_MS;
 export const JUMP_FACTOR = 3;
-/** Its place in the list of keys; it is a quiet one before. */
+/** The index of this key in the list of keys; it sent few requests before. */
 export const JUMPING_KEY = 11;
 
-/** The uses of keys, by their label `use`: each has a budget of its own. */
+/** The uses of keys, by their label `use`. Each use has its own budget. */
 export const USES = ['interactive', 'agents', 'batch'] as const;
 export type KeyUse = (typeof USES)[number];
-/** The budget that runs out before all others. */
+/** The budget that runs out first. */
 export const SOONEST: KeyUse = 'agents';
 
 const TEAMS =
@@ -58,14 +58,14 @@ const APPS = ['assistant', 'summary', 'review', 'triage', 'writer', 'extract', '
 
 export interface WorldKey {
   readonly name: string;
-  /** Its place in the list of teams. */
+  /** The index of the team in the list of teams. */
   readonly team: number;
   readonly use: KeyUse;
   readonly isOfUser: boolean;
-  /** How often it asks, against the others. */
+  /** How often the key sends requests, compared with other keys. */
   readonly weight: number;
   readonly selector: (typeof SELECTORS)[number];
-  /** A model that it also pins, and how often, from 0 to 1. */
+  /** A model that the key also names, and how often, from 0 to 1. */
   readonly pin: string;
   readonly pinShare: number;
 }
@@ -82,7 +82,7 @@ export function worldKeys(count: number, teams: readonly string[], random: Rando
       team,
       use: USES[Math.floor(random() ** 1.5 * USES.length)] ?? 'interactive',
       isOfUser: random() < 0.4,
-      // A few ask much, most ask little.
+      // A few keys send many requests, and most send few.
       weight: isJumping ? 0.06 : 1 / (1 + Math.floor(random() * count)) ** 0.7,
       selector: isJumping ? 'auto' : (SELECTORS[Math.floor(random() * SELECTORS.length)] ?? 'auto'),
       pin: isJumping ? DEAR_MODEL : (USUAL_PINS[Math.floor(random() * USUAL_PINS.length)] ?? BASELINE),
@@ -91,21 +91,21 @@ export function worldKeys(count: number, teams: readonly string[], random: Rando
   });
 }
 
-/** How much is asked in an hour against the others: by day more than by night, at a weekend half. */
+/** Returns how many requests are sent in an hour, compared with other hours: more by day than by night, and half as many on weekends. */
 export function rhythmAt(time: number): number {
   const hour = (time % DAY_MS) / HOUR_MS;
   const isWeekend = [0, 6].includes(new Date(time).getUTCDay());
   return (0.35 + Math.max(0, Math.sin(((hour - 6) / 14) * Math.PI)) ** 0.8) * (isWeekend ? 0.5 : 1);
 }
 
-/** The window of the budgets at a moment: of which enough has passed for a forecast, and enough is left for the money to run out. */
+/** Returns the window of the budgets at a moment. Enough of it has passed for a forecast, and enough is left for the money to run out. */
 export function budgetWindow(now: number): { readonly kind: WindowKind; readonly window: Window } {
   const all = (['month', 'week', 'day'] as const).map((kind) => ({ kind, window: windowAt(kind, 'UTC', now) }));
   const share = ({ window: { starts, ends } }: (typeof all)[number]) => (now - starts) / (ends - starts);
   return all.find((one) => share(one) > 0.15 && share(one) < 0.9) ?? all[0]!;
 }
 
-/** Limits of budgets by name, in Credits. */
+/** The limits of budgets by name, in Credits. */
 export type BudgetLimits = Readonly<Record<'everyone' | KeyUse, number>>;
 export const NO_LIMITS: BudgetLimits = { everyone: 1e9, interactive: 1e9, agents: 1e9, batch: 1e9 };
 

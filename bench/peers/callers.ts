@@ -3,15 +3,15 @@ import { TOOL } from '../../test/fault/faults-content.ts';
 import { TEXT } from '../../test/fault/sample-texts.ts';
 import type { Trial } from './stage.ts';
 
-/** How a gateway is asked. */
+/** The address and credentials for calling a gateway. */
 export interface Address {
-  /** Its base URL, with `/v1`. */
+  /** The base URL, with `/v1`. */
   readonly url: string;
   readonly key: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Longer than any deadline of a fault. */
+/** Longer than the deadline of any fault, in ms. */
 export const PATIENCE_MS = 7_000;
 
 const STREAM = { stream: true, stream_options: { include_usage: true } } as const;
@@ -25,10 +25,10 @@ const bodyOf = ({ id, fault }: Trial) => ({
   }),
 });
 
-/** What has come of an answer, in either form. */
+/** The received parts of an answer, in either form. */
 interface Gathered {
   text: string;
-  /** Of a tool call: ID, name and arguments. */
+  /** The ID, name and arguments of a tool call. */
   id: string;
   name: string;
   call: string;
@@ -63,7 +63,7 @@ function gather(into: Gathered, [choice]: readonly Choice[]): void {
 
 const textOf = ({ fault }: Trial): string => fault.text ?? TEXT;
 
-/** Whether a program could go on with it: the text to its end, or a call with all that an answer to it needs. */
+/** Returns whether a program could continue with the answer: it has the complete text, or a call with everything that a result needs. */
 function isWhole(trial: Trial, { text, id, name, call, finish }: Gathered): boolean {
   if (finish === null) return false;
   if (trial.fault.tool === undefined) return text === textOf(trial);
@@ -78,7 +78,7 @@ const post = ({ url, key, headers }: Address, trial: Trial, signal: AbortSignal)
     signal,
   });
 
-/** What a reader of bytes sees, in few words. */
+/** Returns what a reader of bytes sees, in a few words. */
 export async function read(address: Address, trial: Trial): Promise<string> {
   const patience = AbortSignal.timeout(PATIENCE_MS);
   let body = '';
@@ -152,10 +152,10 @@ function readStream(trial: Trial, body: string): string {
   return isWhole(trial, got) ? 'the answer' : `${part}, clean end`;
 }
 
-/** What a program with the `openai` package makes of it. */
+/** What a program with the `openai` package concludes from the answer. */
 export type Conclusion =
   | { readonly made: 'answer' | 'silence' | 'hung' }
-  /** It threw, with this status where the error has one. */
+  /** The program threw an error, with this status if the error has one. */
   | { readonly made: 'error'; readonly what: string };
 
 export async function conclude({ url, key, headers }: Address, trial: Trial): Promise<Conclusion> {
@@ -184,12 +184,15 @@ export async function conclude({ url, key, headers }: Address, trial: Trial): Pr
     const status = fieldOf(error, 'status');
     return { made: 'error', what: typeof status === 'number' ? `throws ${status}` : 'throws' };
   }
-  // The client's stream ends without an error when it is aborted.
+  // The client's stream ends without an error if it is aborted.
   if (patience.aborted) return { made: 'hung' };
   return { made: isWhole(trial, got) ? 'answer' : 'silence' };
 }
 
-/** Asks, goes away in the middle, and tells after how many ms nobody waits for the upstream any more; null when somebody does. */
+/**
+ * Sends a request, disconnects in the middle, and returns after how many ms the gateway no longer waits for the upstream; null if it still
+ * waits.
+ */
 export async function leave(address: Address, trial: Trial, isOpen: () => boolean): Promise<number | null> {
   const gone = new AbortController();
   const reading = post(address, trial, gone.signal).then(
@@ -209,5 +212,5 @@ export async function leave(address: Address, trial: Trial, isOpen: () => boolea
   }
   return performance.now() - since;
 }
-/** So long an upstream is watched whose caller has left. */
+/** How long the upstream is watched after its caller has disconnected, in ms. */
 export const LEAVE_MS = 3_000;

@@ -4,7 +4,7 @@ import { JSON_200, WORKLOADS, type Workload } from '../workload.ts';
 import { type Send, senderOf } from './requests.ts';
 import type { RunningGateway } from './running.ts';
 
-/** A workload, and how many requests are in flight. */
+/** A workload, and the number of requests in flight. */
 type Setting = readonly [workload: string, inFlight: number];
 const SETTINGS: readonly Setting[] = [
   [JSON_200, 64],
@@ -18,11 +18,11 @@ const MEASURED = WORKLOADS.filter(({ name }) => SETTINGS.some(([workload]) => wo
 
 interface Plan {
   readonly rounds: number;
-  /** About how long a round of each gateway lasts. */
+  /** About how long a round of each gateway lasts, in seconds. */
   readonly roundSeconds: number;
-  /** Of processes that have just started. */
+  /** The warm-up of processes that have just started. */
   readonly warmUp: WarmUp;
-  /** Before each further workload, which runs code of its own. */
+  /** The warm-up before each further workload, which runs code of its own. */
   readonly laterWarmUp: WarmUp;
 }
 interface WarmUp {
@@ -41,20 +41,20 @@ const QUICK: Plan = {
   warmUp: { most: 10_000, seconds: 8 },
   laterWarmUp: { most: 1_500, seconds: 2 },
 };
-/** Requests of a round, so that even a slow gateway has enough for quantiles of all rounds. */
+/** Returns the minimum number of requests per round, so that even a slow gateway has enough for quantiles of all rounds. */
 const leastOf = (inFlight: number): number => Math.max(60, 2 * inFlight);
 
-/** One gateway in one setting. */
+/** The results of one gateway in one setting. */
 interface Showing {
-  /** µs a request, of each round. */
+  /** CPU time in µs per request, for each round. */
   readonly cpu: readonly number[];
-  /** Of all rounds, ms, ascending. */
+  /** The latencies of all rounds in ms, in ascending order. */
   readonly latencies: Float64Array;
   readonly memory: number;
   readonly wrong: number;
 }
 
-/** One setting: what each gateway showed, in the order of the gateways. */
+/** One setting with the results of each gateway, in the order of the gateways. */
 interface Cell {
   readonly setting: Setting;
   readonly showings: readonly Showing[];
@@ -86,7 +86,7 @@ export async function compareLoad(
   };
 }
 
-/** Until three blocks in a row cost the same within 3 %, so that what runs often is compiled. */
+/** Sends requests until three blocks in a row cost the same within 3 %, so that frequently used code is compiled. */
 async function warmUp(gateway: RunningGateway, workload: Workload, { most, seconds }: WarmUp): Promise<void> {
   const { name, pids } = gateway;
   const block = Math.ceil(most / 24);
@@ -137,7 +137,7 @@ async function measure(gateways: readonly RunningGateway[], setting: Setting, pl
   return { setting, showings };
 }
 
-/** Milliseconds beyond the floor. */
+/** Returns the milliseconds added to the floor. */
 const addedMs = (showing: Showing, { showings: [floor] }: Cell, share: number): string =>
   showing === floor ? '–' : fixed(quantile(showing.latencies, share) - quantile(floor!.latencies, share), 2);
 
@@ -172,7 +172,10 @@ function rowsOf(gateways: readonly RunningGateway[], cell: Cell): string[][] {
   });
 }
 
-/** A row for each gateway: CPU in µs with the added p50 in ms for each setting, the largest memory, and all wrong answers. */
+/**
+ * Returns a row for each gateway: CPU time in µs with the added p50 in ms for each setting, the maximum memory, and the number of wrong
+ * answers.
+ */
 function summaryOf(gateways: readonly RunningGateway[], cells: readonly Cell[]): string {
   const settings = cells.map(({ setting: [workload, inFlight] }) => `${workload}, ${inFlight}`);
   const rows = gateways.map(({ name, promises }, at) => {

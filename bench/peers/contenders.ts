@@ -8,19 +8,19 @@ import type { RunningGateway } from './running.ts';
 
 const PINNED = 'bench-model-3';
 
-/** Gateways in front of one upstream, and how to stop those that the benchmark started. */
+/** Gateways that call one upstream, and how to stop the gateways that the benchmark started. */
 export interface Contenders extends AsyncDisposable {
   readonly gateways: readonly RunningGateway[];
 }
 
-/** What is compared with Signalbox. Null: it could not be installed, or is not wanted. */
+/** The gateways that are compared with Signalbox. Null means that a gateway could not be installed, or is not wanted. */
 export interface Peers {
   readonly portkey: Portkey | null;
   readonly liteLlm: LiteLlm | null;
   readonly running: readonly RunningGateway[];
 }
 
-/** Starts an upstream and, on new databases, the floor, the flat gateway, Signalbox and the peers, in this order. */
+/** Starts an upstream and, with new databases, the floor, the flat gateway, Signalbox and the peers, in this order. */
 export async function startContenders(peers: Peers, upstreamPort: number): Promise<Contenders> {
   await using stack = new AsyncDisposableStack();
   const started = async (program: Promise<Program>) => stack.adopt(await program, (one) => one.stop());

@@ -13,7 +13,7 @@ const GATEWAYS = ['Signalbox', 'Portkey'] as const;
 const CALLERS = ['reader', 'client'] as const;
 type Gateway = (typeof GATEWAYS)[number];
 
-/** Speaks for as long as somebody listens. */
+/** An upstream that sends data for as long as the connection is open. */
 const ENDLESS: Fault = {
   name: 'a caller who leaves',
   does: 'has a caller who leaves',
@@ -29,7 +29,7 @@ const ENDLESS: Fault = {
   stream: answered(),
 };
 
-/** At once; with more, deadlines of 400 ms would measure the machine. */
+/** The number of parallel trials. With more, deadlines of 400 ms would measure the machine. */
 const WORKERS = 6;
 
 const trialOf = (at: number, fault: Fault, form: Form, gateway: Gateway, caller: Trial['caller']): Trial => ({
@@ -52,18 +52,18 @@ const TRIALS: readonly Trial[] = [...FAULTS, ENDLESS].flatMap((fault, at) =>
   ),
 );
 
-/** Keeps a gateway so busy that others would meet deadlines for its sake: played alone. */
+/** Whether a trial keeps a gateway so busy that others would miss their deadlines. Such a trial runs alone. */
 const isHeavy = ({ fault }: Trial): boolean => fault.name.startsWith('giant chunk');
 
 interface Result {
   saw: string;
-  /** Until the reader had the end. */
+  /** The time in ms until the reader saw the end. */
   ms: number;
   conclusion: Conclusion;
   isLeftOpen: boolean;
 }
 
-/** Every fault of `test/fault`, and a caller who leaves, through both gateways: the tables, as Markdown. */
+/** Runs every fault of `test/fault`, and a caller who disconnects, through both gateways, and returns the tables as Markdown. */
 export async function compareFaults(portkey: Portkey): Promise<string> {
   const stage = await setStage(TRIALS);
   const signalboxTrials = TRIALS.filter(({ gateway }) => gateway === 'Signalbox');
@@ -98,7 +98,7 @@ function address(trial: Trial, stage: Stage, box: Signalbox, peer: Program): Add
 }
 
 async function play(to: Address, trial: Trial): Promise<Partial<Result>> {
-  // A good request goes first, so that there is a connection to reuse.
+  // A successful request goes first, so that there is a connection to reuse.
   if (trial.fault.warm) await read(to, trial);
   if (trial.caller === 'client') return { conclusion: await conclude(to, trial) };
   const since = performance.now();
@@ -130,7 +130,7 @@ function cellOf({ saw, ms, conclusion, isLeftOpen }: Result): string {
   const slow = ms >= SLOW_MS && conclusion.made !== 'hung' ? `, ${(ms / 1_000).toFixed(1)} s` : '';
   return `${told}${slow}${isLeftOpen ? '; call left open' : ''}`;
 }
-/** Longer than a fault takes whose deadlines are not the matter. */
+/** Longer than any fault takes that does not test deadlines, in ms. */
 const SLOW_MS = 1_000;
 
 const COLUMNS = FORMS.flatMap((form) => GATEWAYS.map((gateway) => ({ form, gateway })));

@@ -4,22 +4,22 @@ import { JSON_200, WORKLOADS } from '../workload.ts';
 import { type Send, senderOf } from './requests.ts';
 import type { RunningGateway } from './running.ts';
 
-/** How many requests are recorded when the cost is measured. */
+/** The numbers of recorded requests at which the cost is measured. */
 const FULL = [0, 10_000, 100_000];
 const QUICK = [0, 1_000, 5_000];
 const ROUNDS = 3;
-/** Requests of a round, few in comparison with what is recorded. */
+/** The requests of a round, which are few compared with the recorded ones. */
 const BUSY = { inFlight: 64, requests: 256 };
 const ALONE = { inFlight: 1, requests: 60 };
-/** So many requests are sent at once to fill the records, and for so long. */
+/** The number of requests that are sent in one block to fill the records, and the maximum time for filling. */
 const BLOCK = 500;
 const FILL_MS = 300_000;
 
-/** The figures of a gateway at one count of records. */
+/** The figures of a gateway at one number of records. */
 interface Stage {
-  /** µs a request with 64 in flight, of each round. */
+  /** CPU time in µs per request with 64 in flight, for each round. */
   readonly cpu: number[];
-  /** Of requests alone, ms. */
+  /** The latencies in ms of requests that are sent one at a time. */
   readonly alone: number[];
 }
 
@@ -27,14 +27,14 @@ interface Grower {
   readonly name: string;
   readonly pids: readonly number[];
   readonly send: Send;
-  /** One for each count that it has reached in time. */
+  /** One stage for each number of records that the gateway reached in time. */
   readonly stages: Stage[];
   sent: number;
 }
 
 /**
  * Measures, in turns, what a request costs after more and more recorded requests.
- * @param gateways the floor for comparison, and those that record
+ * @param gateways the floor for comparison, and the gateways that record
  * @returns Markdown: a row for each gateway
  */
 export async function compareGrowth(gateways: readonly RunningGateway[], quick: boolean): Promise<string> {
@@ -54,7 +54,7 @@ export async function compareGrowth(gateways: readonly RunningGateway[], quick: 
   return table([head, ...growers.map((one) => [one.name, ...counts.map((_, nth) => cellOf(one, nth))])]);
 }
 
-/** Sends requests until so many are recorded. @returns false if that takes too long */
+/** Sends requests until this many are recorded. @returns false if that takes too long */
 async function isFilled(grower: Grower, count: number): Promise<boolean> {
   const until = performance.now() + FILL_MS;
   while (grower.sent < count) {
@@ -72,7 +72,7 @@ async function measure(grower: Grower): Promise<void> {
   alone.push(...(await sendSome(grower, ALONE.inFlight, ALONE.requests)));
 }
 
-/** @returns how long each took, ms @throws Error if an answer is wrong, since it may not be recorded */
+/** @returns how long each request took, in ms @throws Error if an answer is wrong, because it may not be recorded */
 async function sendSome(grower: Grower, inFlight: number, requests: number): Promise<Float64Array> {
   const { latencies, errors } = await grower.send(inFlight, requests);
   if (errors > 0) throw new Error(`${grower.name}: ${errors} of ${requests} answers were wrong`);
@@ -80,7 +80,7 @@ async function sendSome(grower: Grower, inFlight: number, requests: number): Pro
   return latencies;
 }
 
-/** CPU with 64 in flight in µs, and the p50 alone in ms. */
+/** Returns the CPU time with 64 in flight in µs, and the p50 of single requests in ms. */
 function cellOf({ stages, sent }: Grower, nth: number): string {
   const stage = stages[nth];
   if (!stage) return `stopped at ${sent.toLocaleString('en')}`;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /**
- * Where other gateways are installed, and found by later runs.
+ * Returns the folder in which other gateways are installed, so that later runs find them.
  * @param chosen the user's folder; otherwise a folder for temporary files that only this user can write to
  */
 export function peersHome(chosen?: string): string {
@@ -15,7 +15,7 @@ export function peersHome(chosen?: string): string {
   return home;
 }
 
-/** Makes a folder, unless an earlier run did. A folder that an interrupted run left is made again. */
+/** Creates a folder, unless an earlier run did. A folder that an interrupted run left is created again. */
 export async function installOnce(folder: string, install: (draft: string) => Promise<void>): Promise<void> {
   if (existsSync(folder)) return;
   process.stderr.write(`installing ${folder}\n`);

@@ -5,7 +5,7 @@ import { type Program, startSilent } from '../process.ts';
 import { installOnce, runInstaller } from './installed.ts';
 
 const VERSION = '1.108.7';
-/** Of its wheels for Linux, on x86-64 and on ARM. */
+/** The hashes of its wheels for Linux, on x86-64 and on ARM. */
 const SHA256 = [
   '0c8a062e285b793b110a44bae485a2beb83c21381a9e4c62001547f296b0e5af',
   'a277aff1f051370b5990c4f1d2fa5710b996e8d8a3f53fa056f69bcd61270808',
@@ -14,11 +14,12 @@ const SHA256 = [
 const INSTALL = ['-m', 'pip', 'install', '--quiet', '--only-binary=:all:'];
 
 export interface LiteLlm {
-  /** "LiteLLM 1.108.7", and its Python. */
+  /** The version, such as "LiteLLM 1.108.7", and its Python. */
   readonly version: string;
   /**
-   * Starts its proxy with one worker. It knows one model and one key: keys and budgets of its own need a database engine that it downloads.
-   * @param upstream base URL of the model's service. @param key the master key; it begins with `sk-`
+   * Starts its proxy with one worker. It knows one model and one key, because its own keys and budgets need a database engine that it
+   * downloads.
+   * @param upstream base URL of the model's provider. @param key the master key; it begins with `sk-`
    */
   start(upstream: string, model: string, key: string): Promise<Program>;
 }
@@ -39,7 +40,7 @@ export async function installLiteLlm(home: string): Promise<LiteLlm> {
       // JSON is YAML.
       writeFileSync(config, JSON.stringify({ model_list: models, general_settings: { master_key: key } }));
       return startSilent(
-        // Its script names the interpreter of the draft in its first line.
+        // LiteLLM's script is not used, because its first line names the interpreter of the draft folder.
         (port) => [python, join(folder, 'bin/litellm'), '--config', config, '--host', '127.0.0.1', '--port', `${port}`],
         { LITELLM_LOCAL_MODEL_COST_MAP: 'True', LITELLM_LOG: 'ERROR', LITELLM_MODE: 'PRODUCTION' },
         '/health/liveliness',

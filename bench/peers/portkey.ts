@@ -7,19 +7,19 @@ const NAME = '@portkey-ai/gateway';
 const VERSION = '1.15.2';
 const INTEGRITY = 'sha512-OuwwQEJ0rnKQuPgaCqyMpP+X5Uly2h9EBDm5Lx/NYu9MXTzB/nKrKgjd8J3vPGeNpYoyxTzKSzTV2tGv8Dd+fg==';
 /**
- * The adapter between Node and Hono: from 1.14.2 on Portkey answers every stream on Node with a 500
- * (https://github.com/Portkey-AI/gateway/issues/1389), and its own range would bring the newest of 1.x.
+ * The adapter between Node and Hono. From 1.14.2 on, Portkey answers every stream on Node with a 500
+ * (https://github.com/Portkey-AI/gateway/issues/1389), and its own version range would install the newest 1.x.
  */
 const OVERRIDES = { '@hono/node-server': '1.14.1' };
 
 export interface Portkey {
-  /** "Portkey 1.15.2", and what of its dependencies matters. */
+  /** The version, such as "Portkey 1.15.2", and the dependencies that matter. */
   readonly version: string;
   readonly node: string;
   start(runtime: 'Node' | 'Bun'): Promise<Program>;
 }
 
-/** What Portkey is told with each request: whom to ask, and where that is. */
+/** Returns the headers that tell Portkey which provider to call at which address. */
 export const portkeyHeaders = (upstream: string): Readonly<Record<string, string>> => ({
   'x-portkey-provider': 'openai',
   'x-portkey-custom-host': upstream,

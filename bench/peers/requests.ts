@@ -2,7 +2,7 @@ import { type Judge, type Requests, run, type Sample } from '../load.ts';
 import { bytesOf, httpBytes, type Workload } from '../workload.ts';
 import type { RunningGateway } from './running.ts';
 
-/** What the upstream of the benchmark says, whole: see upstream.ts. */
+/** The complete text that the upstream of the benchmark returns; see upstream.ts. */
 const TEXT = 'word '.repeat(100).trim();
 const CHUNKS = 50;
 const isWholeReply: Judge = (body) => body.includes(`"${TEXT}"`) && body.trimEnd().endsWith('}');
@@ -11,7 +11,7 @@ const isWholeStream: Judge = (body) =>
   /"finish_reason": ?"stop"/.test(body) &&
   body.trimEnd().endsWith('data: [DONE]');
 
-/** Sends a gateway so many requests of one workload, each with its own prompt, and counts the answers that are not the upstream's. */
+/** Sends a gateway this many requests of one workload, each with its own prompt, and counts the answers that differ from the upstream's. */
 export type Send = (inFlight: number, requests: number) => Promise<Sample>;
 
 export function senderOf(gateway: RunningGateway, workload: Workload): Send {

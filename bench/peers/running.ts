@@ -8,12 +8,12 @@ const LOOPBACK = '^http://(127\\.0\\.0\\.1|localhost):\\d+/';
 const RunningGateway = Type.Object(
   {
     name: Type.String({ minLength: 1 }),
-    /** Where it serves chat completions. */
+    /** The URL at which it serves chat completions. */
     url: Type.String({ pattern: LOOPBACK }),
     key: Type.String(),
     model: Type.String({ minLength: 1 }),
     headers: Type.Optional(Type.Record(Type.String(), Type.String())),
-    /** Its processes, and for example its database. Their children are found. */
+    /** Its processes, for example including its database. Their children are found automatically. */
     pids: Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1 }),
     /** Whether it checks a key and a budget before each call and records the usage. */
     promises: Type.Union([Type.Literal('bare'), Type.Literal('governed')]),

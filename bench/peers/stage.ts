@@ -5,22 +5,22 @@ import { LAST_PIECE } from '../../test/fault/wire.ts';
 import { openai } from '../../test/fault/wire-openai.ts';
 import { testPolicy } from '../../test/support/policies.ts';
 
-/** One request through one gateway to an upstream that fails in one way. Each has an upstream and a model of its own. */
+/** One request through one gateway to an upstream that fails in one way. Each trial has its own upstream and model. */
 export interface Trial {
-  /** Names its model. */
+  /** The ID, which is also the name of its model. */
   readonly id: string;
   readonly fault: Fault;
   readonly form: Form;
   readonly gateway: 'Signalbox' | 'Portkey';
-  /** Who asks: a reader of bytes, or the client of the `openai` package. */
+  /** The caller: a reader of bytes, or the client of the `openai` package. */
   readonly caller: 'reader' | 'client';
-  /** Resolved by the caller once content has come. */
+  /** The caller resolves it when content has arrived. */
   readonly seen: PromiseWithResolvers<void>;
-  /** Connections on which a request came. */
+  /** The connections on which a request arrived. */
   readonly lines: Watched[];
 }
 
-/** The line of a request, and whether the upstream itself has ended its answer. */
+/** The connection of a request, and whether the upstream itself has ended its answer. */
 interface Watched {
   readonly line: ServerConnection;
   isEnded: boolean;
@@ -30,12 +30,15 @@ interface Watched {
 export const isLeftOpen = ({ lines }: Trial): boolean => lines.some(({ line, isEnded }) => !isEnded && !line.isGone);
 
 export interface Stage {
-  /** The base URL of a trial's upstream. */
+  /** Returns the base URL of a trial's upstream. */
   urlOf(trial: Trial): string;
   stop(): Promise<void>;
 }
 
-/** A break waits for the caller to have read what came before it; no longer than this, for a gateway may hold that back. */
+/**
+ * Before it breaks the connection, the upstream waits until the caller has read the earlier data, but no longer than this time in ms,
+ * because a gateway may hold the data back.
+ */
 const SEEN_MS = 1_000;
 
 const askedOf = ({ form, seen }: Trial, nth: number): UpstreamRequest => ({
@@ -114,7 +117,7 @@ function watch(watched: Watched): ServerConnection {
   };
 }
 
-/** A port that nobody listens on any more. */
+/** Returns a port on which no program listens any more. */
 function portOfNobody(): number {
   const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   const { port } = server;
@@ -122,7 +125,7 @@ function portOfNobody(): number {
   return port;
 }
 
-/** Signalbox's policy: a model for each trial, with one endpoint and the deadlines of the fault; retries as they are by default. */
+/** Returns Signalbox's policy: a model for each trial, with one endpoint and the deadlines of the fault, and the default retries. */
 export function policyOf(trials: readonly Trial[], stage: Stage): string {
   const upstreams = Object.fromEntries(trials.map((trial) => [trial.id, stage.urlOf(trial)]));
   const models = Object.fromEntries(

@@ -6,7 +6,7 @@ export interface Interval {
   readonly high: number;
 }
 
-/** Bootstrap samples: how often each of n rows is drawn, with replacement. */
+/** Yields bootstrap samples: how often each of n rows is drawn, with replacement. */
 export function* resamples(n: number, times: number, seed: number): Generator<Float64Array> {
   const chance = chanceOf(seed);
   for (let round = 0; round < times; round++) {
@@ -17,8 +17,8 @@ export function* resamples(n: number, times: number, seed: number): Generator<Fl
 }
 
 /**
- * The middle 95 % of values, shifted so that their mean is that of the figure: a hull over drawn rows finds more by
- * chance than one over all rows. Values that are no numbers are left out.
+ * Returns the middle 95 % of values, shifted so that their mean equals the mean of the figure. The shift is needed because a hull over
+ * drawn rows is higher by chance than a hull over all rows. NaN values are left out.
  */
 export function interval95(values: ArrayLike<number>, mean: number): Interval {
   const sorted = Float64Array.from(values)

@@ -1,4 +1,4 @@
-/** Mean squared error of each row's predictions, over its models. Matrices are by row, then by model. */
+/** Returns the mean squared error of each row's predictions, over its models. Matrices are by row, then by model. */
 export function squaredErrors(predicted: Float64Array, labels: Float64Array, rows: number): Float64Array {
   const m = labels.length / rows;
   const errors = new Float64Array(rows);
@@ -17,14 +17,14 @@ export function weightedMean(values: Float64Array, weights: ArrayLike<number>): 
 
 const BINS = 10;
 
-/** Mean predicted and observed quality in a bin of equal width. */
+/** The mean predicted and observed quality in a bin of equal width. */
 export interface Bin {
   readonly predicted: number;
   readonly observed: number;
   readonly count: number;
 }
 
-/** Bins of a reliability diagram, without empty ones. */
+/** Returns the bins of a reliability diagram, without empty ones. */
 export function binsOf(predicted: Float64Array, labels: Float64Array): Bin[] {
   const sums = Array.from({ length: BINS }, () => ({ predicted: 0, observed: 0, count: 0 }));
   predicted.forEach((p, at) => {
@@ -38,7 +38,7 @@ export function binsOf(predicted: Float64Array, labels: Float64Array): Bin[] {
   );
 }
 
-/** ECE: the mean distance between a bin's observed and predicted quality, weighted by its predictions. */
+/** Returns the ECE: the mean distance between a bin's observed and predicted quality, weighted by its number of predictions. */
 export function eceOf(bins: readonly Bin[]): number {
   const total = bins.reduce((sum, { count }) => sum + count, 0);
   return bins.reduce(

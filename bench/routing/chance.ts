@@ -1,4 +1,4 @@
-/** A deterministic stream of numbers in [0, 1): xorshift over 32 bits, seeded by a mixed hash. */
+/** Returns a deterministic stream of numbers in [0, 1): xorshift over 32 bits, seeded by a mixed hash. */
 export function chanceOf(seed: number): () => number {
   let state = mixed(seed + 0x9e3779b9) || 1;
   return () => {
@@ -16,7 +16,7 @@ function mixed(value: number): number {
   return h ^ (h >>> 16);
 }
 
-/** The indexes below `n`, shuffled. */
+/** Returns the indexes below `n`, shuffled. */
 export function shuffled(n: number, chance: () => number): Uint32Array {
   const order = Uint32Array.from({ length: n }, (_, i) => i);
   for (let i = n - 1; i > 0; i--) {
@@ -26,6 +26,6 @@ export function shuffled(n: number, chance: () => number): Uint32Array {
   return order;
 }
 
-/** About standard normal. */
+/** Returns a number that is approximately standard normal. */
 export const gaussOf = (chance: () => number): number =>
   Math.sqrt(-2 * Math.log(1 - chance())) * Math.cos(2 * Math.PI * chance());

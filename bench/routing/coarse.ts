@@ -1,4 +1,4 @@
-/** Task names for categories of some sources; other categories are their own names. */
+/** The task names for categories of some sources. Other categories are used as their own names. */
 const COARSE: Readonly<Record<string, string>> = {
   natural_qa: 'facts',
   trivia_qa: 'facts',
@@ -25,5 +25,5 @@ const COARSE: Readonly<Record<string, string>> = {
 
 export const coarseTask = (category: string): string => COARSE[category] ?? taskOf(category);
 
-/** A category as a name that a policy can give to a task. */
+/** Returns a category as a name that a policy can give to a task. */
 export const taskOf = (category: string): string => `kind_${category.toLowerCase().replace(/[^a-z0-9]+/g, '_')}`;

@@ -29,12 +29,12 @@ const ModelsText = Type.Object({
 const checkLine = TypeCompiler.Compile(LineText);
 const checkModels = TypeCompiler.Compile(ModelsText);
 
-/** Output tokens of an answer where neither the model nor the source has a figure. */
+/** The output tokens of an answer if neither the model nor the source has a figure. */
 const OUTPUT_TOKENS = 100;
-/** Characters per token, for costs. */
+/** The characters per token, for costs. */
 const CHARS_PER_TOKEN = 4;
 
-/** `train` teaches, `test` is of the same sources, `heldout` of others. */
+/** `train` rows are used for teaching, `test` rows are of the same sources, `heldout` rows of others. */
 export type Part = 'train' | 'test' | 'heldout';
 
 export interface Row {
@@ -42,7 +42,7 @@ export interface Row {
   readonly source: string;
   readonly prompt: string;
   readonly category: string;
-  /** Score of each model's answer, 0..1. */
+  /** The score of each model's answer, 0..1. */
   readonly labels: ReadonlyMap<string, number>;
 }
 
@@ -50,19 +50,19 @@ export interface PricedModel {
   /** USD per 1M tokens. */
   readonly input: number;
   readonly output: number;
-  /** Output tokens of its answers, by source. */
+  /** The output tokens of its answers, by source. */
   readonly meanOutput: ReadonlyMap<string, number>;
 }
 
 export interface Data {
   readonly parts: Readonly<Record<Part, readonly Row[]>>;
-  /** Models with a price. */
+  /** The models that have a price. */
   readonly models: ReadonlyMap<string, PricedModel>;
 }
 
 /**
- * Reads a folder of `*.jsonl` and `*.jsonl.gz` with `models.json`. Files with `train` or `test` in their names are
- * those parts, all others are held out. Throws an Error that names file and line.
+ * Reads a folder of `*.jsonl` and `*.jsonl.gz` files with `models.json`. Files with `train` or `test` in their names are these parts, all
+ * others are held out. Throws an Error that names file and line.
  */
 export function readData(folder: string): Data {
   if (!existsSync(folder)) throw new Error(`--data: there is no folder ${folder}`);
@@ -82,7 +82,7 @@ function readRows(file: string): Row[] {
   return text.split('\n').flatMap((line, at) => (line.trim() === '' ? [] : [rowOf(line, `${file}:${at + 1}`)]));
 }
 
-/** A row of one line. Throws an Error that begins with `where`. */
+/** Returns the row in a line. Throws an Error that begins with `where`. */
 export function rowOf(line: string, where: string): Row {
   const value = jsonOf(line, where);
   if (!checkLine.Check(value)) throw new Error(`${where}: ${firstFault(checkLine.Errors(value))}`);
@@ -119,8 +119,8 @@ function readModels(file: string): Map<string, PricedModel> {
 export const tokensOf = (prompt: string): number => Math.max(1, Math.ceil(prompt.length / CHARS_PER_TOKEN));
 
 /**
- * Output tokens of a model's answers on a source: its mean there, else the middle of those of the other models of
- * the source, else a default.
+ * Returns the output tokens of a model's answers on a source: its mean there, otherwise the median of the other models of the source,
+ * otherwise a default.
  */
 export function outputTokens(id: string, source: string, models: Data['models']): number {
   const own = models.get(id)?.meanOutput.get(source);

@@ -2,8 +2,8 @@
 export type Point = readonly [cost: number, quality: number];
 
 /**
- * The upper, non-decreasing convex hull: reachable by choosing at random between two points, and by paying for more than is
- * used. By cost, ascending.
+ * Returns the upper, non-decreasing convex hull, by ascending cost. Every point of it can be reached by choosing at random between two
+ * points, or by paying for more than is used.
  */
 export function hullOf(points: readonly Point[]): Point[] {
   const hull: Point[] = [];
@@ -15,11 +15,11 @@ export function hullOf(points: readonly Point[]): Point[] {
   return hull;
 }
 
-/** Whether `middle` lies above the line between the two. */
+/** Whether `middle` is above the line between the two other points. */
 const isAbove = (left: Point, middle: Point, right: Point): boolean =>
   (middle[1] - left[1]) * (right[0] - left[0]) > (right[1] - left[1]) * (middle[0] - left[0]);
 
-/** Quality of a hull at a cost; below its first point, the quality of that point. */
+/** Returns the quality of a hull at a cost; below its first point, the quality of that point. */
 export function qualityAt(hull: readonly Point[], cost: number): number {
   const next = hull.findIndex((point) => point[0] >= cost);
   if (next < 0) return hull[hull.length - 1]![1];
@@ -28,7 +28,7 @@ export function qualityAt(hull: readonly Point[], cost: number): number {
   return left[1] + ((cost - left[0]) / (right[0] - left[0])) * (right[1] - left[1]);
 }
 
-/** The least cost at which a hull reaches a quality; NaN where it never does. */
+/** Returns the lowest cost at which a hull reaches a quality; NaN if it never does. */
 export function costAt(hull: readonly Point[], quality: number): number {
   const next = hull.findIndex((point) => point[1] >= quality);
   if (next < 0) return Number.NaN;
@@ -37,7 +37,7 @@ export function costAt(hull: readonly Point[], quality: number): number {
   return left[0] + ((quality - left[1]) / (right[1] - left[1])) * (right[0] - left[0]);
 }
 
-/** AIQ (RouterBench): the mean quality of a hull over a range of costs. */
+/** Returns the AIQ (RouterBench): the mean quality of a hull over a range of costs. */
 export function aiqOf(hull: readonly Point[], from: number, to: number): number {
   const costs = [from, ...hull.map(([cost]) => cost).filter((cost) => cost > from && cost < to), to];
   let area = 0;

@@ -5,14 +5,14 @@ import { PairCurve } from './pair.ts';
 import { referencesOf, Sweep, singlesOf } from './sweep.ts';
 import type { Trial } from './trials.ts';
 
-/** Predictions of a router in each trial of a pool. */
+/** The predictions of a router in each trial of a pool. */
 export interface Prediction {
   readonly router: string;
-  /** Outcomes learnt; null where the router does not learn. */
+  /** The number of outcomes that the router learned from; null if it does not learn. */
   readonly outcomes: number | null;
-  /** One C_ref for all requests, instead of one by the size of each. */
+  /** Whether there is one C_ref for all requests, instead of one according to the size of each. */
   readonly isFixedReference: boolean;
-  /** Whether predictions are shares of good answers, which have an error. */
+  /** Whether predictions are shares of good answers, so that their error can be measured. */
   readonly isCalibrated: boolean;
   /** By trial: by row of its test, then by model. */
   readonly predicted: readonly Float64Array[];
@@ -26,27 +26,27 @@ export interface Figure {
   readonly high: number;
 }
 
-/** Results of a router on a pool. Differences are paired over the same rows. */
+/** The results of a router on a pool. Differences are paired over the same rows. */
 export interface Entry {
   readonly router: string;
   readonly outcomes: number | null;
   /** Null for more than two models. */
   readonly apgr: Figure | null;
-  /** AIQ − hull. */
+  /** AIQ minus the AIQ of the hull. */
   readonly gain: Figure;
-  /** By the measure of the pool: APGR of a pair, else AIQ. */
+  /** The difference from the router by length, in the measure of the pool: APGR of a pair, otherwise AIQ. */
   readonly overLength: Figure;
-  /** Over the n-gram classifier with as many outcomes; null where there is none. */
+  /** The difference from the n-gram classifier with as many outcomes; null if there is none. */
   readonly overNgrams: Figure | null;
-  /** Shares of the best single model's cost; NaN where a split never reaches the quality. */
+  /** Shares of the best single model's cost; NaN if a split never reaches the quality. */
   readonly cost95: number;
   readonly cost99: number;
   readonly brier: number | null;
-  /** Brier score less that of the constant. */
+  /** The Brier score minus the Brier score of the constant. */
   readonly overConstant: Figure | null;
   readonly ece: number | null;
   readonly bins: readonly Bin[] | null;
-  /** Of the first split: its hull, and of a pair the share of strong calls with what it recovers. */
+  /** The hull of the first split; for a pair, the share of requests to the strong model with the quality that it recovers. */
   readonly hull: readonly Point[];
   readonly shares: readonly Point[] | null;
 }
@@ -59,7 +59,7 @@ interface Instrument {
   readonly errors: readonly Float64Array[];
 }
 
-/** Figures of one instrument under one weighting of rows. */
+/** The figures of one instrument under one weighting of rows. */
 interface Measurement {
   readonly apgr: number;
   readonly gain: number;
@@ -131,7 +131,7 @@ function instrumentOf(trials: readonly Trial[], prediction: Prediction): Instrum
 const gapsOf = (predicted: Float64Array): Float64Array =>
   Float64Array.from({ length: predicted.length / 2 }, (_, row) => predicted[2 * row + 1]! - predicted[2 * row]!);
 
-/** By instrument, then by trial. `weights` are by row of the pool. */
+/** Returns the figures by instrument, then by trial. `weights` are by row of the pool. */
 function readings(
   trials: readonly Trial[],
   instruments: readonly Instrument[],
@@ -168,7 +168,7 @@ function figureOf(
   return { mean, splits: Math.sqrt(variance), ...interval95(drawn.map(of), mean) };
 }
 
-/** Of all trials together. */
+/** Returns the bins of all trials together. */
 function allBins(trials: readonly Trial[], { predicted }: Prediction): Bin[] {
   const join = (arrays: readonly Float64Array[]) => Float64Array.from(arrays.flatMap((array) => [...array]));
   return binsOf(join(predicted), join(trials.map(({ test }) => test.labels)));

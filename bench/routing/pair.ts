@@ -2,18 +2,18 @@
 const EQUAL = 1e-9;
 
 /**
- * APGR of a pair of models (RouteLLM): the area under quality over the share of requests that the strong model gets,
- * the weak model's quality being 0 and the strong one's 1. Chance has .5 in the mean. Requests whose predicted gaps are equal
- * count as the mean over all orders of them: between two places the curve is a straight line.
+ * The APGR of a pair of models (RouteLLM): the area under quality over the share of requests that the strong model gets, where the weak
+ * model's quality is 0 and the strong model's 1. Chance has .5 on average. Requests with equal predicted gaps count as the mean over all of
+ * their orders, so the curve is a straight line between two positions.
  */
 export class PairCurve {
   readonly #order: Uint32Array;
-  /** Ends of the runs of equal gaps, by index in the order. */
+  /** The ends of the runs of equal gaps, as indexes in the order. */
   readonly #ends: Uint32Array;
-  /** Quality of the strong model above the weak one, by row. */
+  /** The quality of the strong model minus the quality of the weak one, by row. */
   readonly #gains: Float64Array;
 
-  /** `gaps`: predicted advantage of the strong model. `labels`: weak and strong score of each row in turn. */
+  /** `gaps`: the predicted advantage of the strong model. `labels`: the weak and the strong score of each row in turn. */
   constructor(gaps: Float64Array, labels: Float64Array) {
     const rounded = gaps.map((gap) => Math.round(gap / EQUAL));
     this.#order = Uint32Array.from(gaps.keys()).sort((a, b) => rounded[b]! - rounded[a]!);
@@ -23,7 +23,7 @@ export class PairCurve {
     this.#gains = gaps.map((_, row) => labels[2 * row + 1]! - labels[2 * row]!);
   }
 
-  /** `weights`: counts of rows. NaN where both models are equally good. */
+  /** `weights`: counts of rows. Returns NaN if both models are equally good. */
   apgr(weights: ArrayLike<number>): number {
     let [area, gain, total, from] = [0, 0, 0, 0];
     for (const end of this.#ends) {
@@ -42,7 +42,7 @@ export class PairCurve {
     return gain === 0 ? Number.NaN : area / (total * gain);
   }
 
-  /** Quality, rescaled as in `apgr`, by the share of requests that the strong model gets. */
+  /** Returns the quality, rescaled as in `apgr`, by the share of requests that the strong model gets. */
   points(): [share: number, recovered: number][] {
     const points: [number, number][] = [[0, 0]];
     let [gain, from] = [0, 0];

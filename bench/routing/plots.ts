@@ -6,10 +6,10 @@ import type { Entry } from './measure.ts';
 import type { PoolReport } from './report.ts';
 
 const SIZE = { width: 900, height: 520 };
-/** Colours that remain apart for most kinds of colour blindness (Okabe and Ito). */
+/** Colours that can be distinguished with most kinds of colour blindness (Okabe and Ito). */
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000', '#999999'];
 
-/** Bins of fewer predictions are not drawn. */
+/** Bins with fewer predictions are not drawn. */
 const BIN_MIN = 100;
 
 type XY = readonly [number, number];
@@ -18,7 +18,7 @@ interface Line {
   readonly name: string;
   readonly points: readonly XY[];
   readonly dashed?: boolean;
-  /** Points that belong to no line. */
+  /** Whether the points are drawn without a line. */
   readonly scattered?: boolean;
 }
 
@@ -60,7 +60,7 @@ export function writePlots(reports: readonly PoolReport[], folder: string): stri
 const most = (entries: readonly Entry[], router: string): Entry | undefined =>
   entries.filter((entry) => entry.router === router).at(-1);
 
-/** The routers whose curves are drawn, the simple ones with all outcomes. */
+/** Returns the routers whose curves are drawn; of the simple ones, those with all outcomes. */
 function drawn({ entries }: PoolReport): { name: string; entry: Entry }[] {
   const named: [string, Entry | undefined][] = [
     ['length', most(entries, 'length')],

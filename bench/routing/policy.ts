@@ -4,20 +4,20 @@ import { hullOf } from './hull.ts';
 import { referencesOf, singlesOf } from './sweep.ts';
 import type { Trial } from './trials.ts';
 
-/** The policy of a trial beside models and prices. */
+/** The policy of a trial except models and prices. */
 export interface Declaration {
-  /** By model of the pool. */
+  /** The qualities by model of the pool. */
   readonly general: Float64Array;
-  /** By the task's name; others count as `general`. */
+  /** The qualities by task name; other tasks use `general`. */
   readonly byTask: ReadonlyMap<string, Float64Array>;
 }
 
-/** Weights of chats that are decided by utility, nearly by quality alone. */
+/** The weights of chats that are decided by utility: almost by quality alone. */
 export const WEIGHTS = { quality_weight: 0.9, cost_weight: 0.1 };
 
 /**
- * A policy of a pool as a user writes it (JSON is YAML). What an answer costs beside its prompt stands as a price for each
- * request, since models differ in how much they write.
+ * Returns a policy for a pool as a user writes it (JSON is YAML). The cost of an answer without its prompt is a price per request, because
+ * models differ in how much they write.
  */
 export function policyOf({ pool, teach }: Trial, models: Data['models'], declaration: Declaration): string {
   const { general, byTask } = declaration;
@@ -42,7 +42,7 @@ export function policyOf({ pool, teach }: Trial, models: Data['models'], declara
           price: {
             input: models.get(id)!.input,
             output: 0,
-            // Prices are exact decimals, so digits are cut.
+            // Prices are exact decimals, so digits are cut off.
             per_request: Number((perAnswer[i]! / 1_000_000).toFixed(8)),
             as_of: '2026-11-01',
             basis: 'own',
@@ -63,8 +63,8 @@ export function policyOf({ pool, teach }: Trial, models: Data['models'], declara
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * The weight λ of cost at which, by what is declared, two neighbours in the middle of the hull are equally good (of two
- * middles, the dearer): where it depends on the request who is chosen.
+ * Returns the weight λ of cost at which, according to the declared qualities, two neighbours in the middle of the hull are equally good (of
+ * two middle pairs, the more expensive one). At this weight the request decides which model is chosen.
  */
 export function middleLambda(declared: Float64Array, teach: Trial['teach']): number {
   const ones = new Float64Array(teach.rows.length).fill(1);

@@ -1,19 +1,19 @@
 import type { Data, Part, Row } from './data.ts';
 import { outputTokens, tokensOf } from './data.ts';
 
-/** Models that compete on a source. */
+/** The models that compete on a source. */
 interface PoolNames {
   readonly name: string;
   readonly source: string;
-  /** Null: found by the rule of `derivedModels`. */
+  /** Null means that `derivedModels` finds them. */
   readonly models: readonly string[] | null;
 }
 
 /**
- * The pools of sources that are known by name. Those on `mmlu-pro` have the hulls .6906 and .5996 and that on
- * `llmrouter-mix` has .614: they were chosen by these hulls, which their vertices alone determine (of mmlu-pro: phi-3-mini,
- * gemini-flash and -pro; mistral-7b-v0.2, llama-3.1-8b and -70b and gemini-pro), and filled up with models of
- * other families. No figure of a router was looked at.
+ * The pools of sources that are known by name. The pools on `mmlu-pro` have the hulls .6906 and .5996, and the pool on `llmrouter-mix` has
+ * .614. They were chosen by these hulls, which only their vertices determine (of mmlu-pro: phi-3-mini, gemini-flash and -pro;
+ * mistral-7b-v0.2, llama-3.1-8b and -70b and gemini-pro), and completed with models of other families. The choice used no figure of a
+ * router.
  */
 const KNOWN: readonly PoolNames[] = [
   {
@@ -71,7 +71,7 @@ const KNOWN: readonly PoolNames[] = [
   },
 ];
 
-/** Models of a derived pool at most, and the share of the source's rows that each has labels of at least. */
+/** The maximum number of models in a derived pool, and the minimum share of the source's rows for which each must have labels. */
 const MODELS_MAX = 10;
 const LABELLED_MIN = 0.95;
 /** Fewer rows are not enough to measure. */
@@ -80,9 +80,9 @@ const ROWS_MIN = 100;
 export interface Pool {
   readonly name: string;
   readonly source: string;
-  /** By mean cost, ascending. Two: a pair. */
+  /** The models by ascending mean cost. Two models are a pair. */
   readonly models: readonly string[];
-  /** Rows for teaching; null where the measured rows must serve both. */
+  /** Rows for teaching; null if the measured rows must serve both purposes. */
   readonly train: Sheet | null;
   readonly test: Sheet;
 }
@@ -91,11 +91,11 @@ export interface Pool {
 export interface Sheet {
   readonly rows: readonly Row[];
   readonly labels: Float64Array;
-  /** USD of each answer: the prompt at 4 characters a token, the model's mean output on the source. */
+  /** The cost of each answer in USD: the prompt at 4 characters per token, and the model's mean output on the source. */
   readonly costs: Float64Array;
 }
 
-/** The pools of known sources, and one for each other source by the rule. */
+/** Returns the pools of known sources, and one derived pool for each other source. */
 export function poolsOf({ parts, models }: Data): Pool[] {
   const sources = new Set([...parts.test, ...parts.heldout].map(({ source }) => source));
   const named = KNOWN.filter(({ source }) => sources.has(source));
@@ -114,7 +114,7 @@ export function poolsOf({ parts, models }: Data): Pool[] {
   });
 }
 
-/** A price per request in the order of which costs stand, whatever the prompt: USD of 1M requests of 200 tokens. */
+/** Returns a price per request that orders models by cost regardless of the prompt: USD of 1M requests of 200 tokens. */
 const priceOf = (id: string, source: string, models: Data['models']): number => {
   const { input, output } = models.get(id)!;
   return 200 * input + outputTokens(id, source, models) * output;
@@ -124,8 +124,8 @@ const byCost = (ids: readonly string[], source: string, models: Data['models']):
   [...ids].sort((a, b) => priceOf(a, source, models) - priceOf(b, source, models) || (a < b ? -1 : 1));
 
 /**
- * Of the models with a price that have labels of nearly all rows, ten at even distances in the order of their cost, the
- * cheapest and the dearest among them: no label takes part in the choice.
+ * Returns ten models at even distances in the order of their cost, including the cheapest and the most expensive, from the models that have
+ * a price and labels of nearly all rows. The choice uses no label.
  */
 function derivedModels(rows: readonly Row[], source: string, models: Data['models']): string[] {
   const counts = new Map<string, number>();
@@ -151,7 +151,7 @@ function sheetOf(all: readonly Row[], ids: readonly string[], source: string, mo
   return { rows, labels, costs };
 }
 
-/** Some rows of a sheet, in the order of their indexes. */
+/** Returns some rows of a sheet, in the order of their indexes. */
 export function pick({ rows, labels, costs }: Sheet, indexes: ArrayLike<number>): Sheet {
   const m = labels.length / rows.length;
   const some = Array.from(indexes);

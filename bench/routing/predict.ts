@@ -6,16 +6,16 @@ import { chanceOf, gaussOf } from './chance.ts';
 import { CONSTANT, LENGTH, NGRAMS, type Prediction } from './measure.ts';
 import { OUTCOMES, type Trial } from './trials.ts';
 
-/** Counts of outcomes at which to measure, as far as the pool has rows. */
+/** Returns the numbers of outcomes at which to measure, as far as the pool has enough rows. */
 export function outcomesOf(trials: readonly Trial[]): number[] {
   const most = trials[0]!.teach.rows.length;
   return OUTCOMES.filter((count) => count <= most);
 }
 
-/** Predictions of the baselines, computed on these rows. */
+/** Returns the predictions of the baselines, computed on these rows. */
 export function baselines(trials: readonly Trial[]): Prediction[] {
   const hasForeign = trials[0]!.foreign.length > 0;
-  // Learning from other sources does not depend on the split: one head reads all rows of the pool.
+  // Learning from other sources does not depend on the split, so one head reads all rows of the pool.
   const foreign = hasForeign
     ? foreignDifficulty(trials[0]!.foreign, trials[0]!.pool.test.rows, trials[0]!.seed)
     : new Float64Array();

@@ -21,13 +21,13 @@ const CALLER: Caller = {
   budgets: [],
 };
 
-/** A prompt, and its task where the caller states one. */
+/** A prompt, and its task if the caller states one. */
 export interface ChatInput {
   readonly prompt: string;
   readonly task: string | null;
 }
 
-/** Signalbox without HTTP, upstreams and store: it decides chats, and remembers the lengths of questions. */
+/** Signalbox without HTTP, upstreams and store. It decides chats, and remembers the lengths of questions. */
 export class RealPath {
   readonly #runtime: Runtime;
   readonly #lengths = new QuestionLengths();
@@ -36,13 +36,13 @@ export class RealPath {
     this.#runtime = runtimeOf(policy);
   }
 
-  /** Carries out a chat, whose question counts from then on. */
+  /** Performs a chat, whose question counts from then on. */
   chat(input: ChatInput): void {
     const { facts, length } = this.#read(input);
     this.#lengths.note(this.#runtime.snapshot, facts, length);
   }
 
-  /** Q of the given models in a decision. */
+  /** Returns Q of the given models in a decision. */
   qualities(input: ChatInput, models: readonly string[]): number[] {
     const { snapshot, decider } = this.#runtime;
     const { facts, length } = this.#read(input);
@@ -52,7 +52,7 @@ export class RealPath {
     return models.map((id) => decision.quality[snapshot.modelIndex.get(id)!]!);
   }
 
-  /** The tasks that a prompt may be, with their shares. */
+  /** Returns the tasks that a prompt may be, with their shares. */
   tasksOf(prompt: string): readonly { readonly task: string; readonly share: number }[] {
     const { task, mix } = this.#read({ prompt, task: null }).facts;
     return mix.length === 0 ? [{ task, share: 1 }] : mix;

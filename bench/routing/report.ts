@@ -6,15 +6,15 @@ export interface PoolReport {
   readonly pool: string;
   readonly source: string;
   readonly models: readonly string[];
-  /** Rows that teach and rows that are measured on, of a split. */
+  /** The number of rows for teaching and for measuring in a split. */
   readonly taught: number;
   readonly tested: number;
-  /** The cost weight of chats that teach one answer each. */
+  /** The cost weight of chats that each teach one answer. */
   readonly lambda: number;
-  /** AIQ of the single models' hull, and mean score where the best answer of each row is known, of the first split. */
+  /** For the first split: the AIQ of the single models' hull, and the mean score if the best answer of each row were known. */
   readonly hull: number;
   readonly oracle: number;
-  /** Mean cost in USD and mean score of the single models, of the first split. */
+  /** For the first split: the mean cost in USD and the mean score of the single models. */
   readonly singles: readonly (readonly [cost: number, quality: number])[];
   readonly entries: readonly Entry[];
   readonly seconds: number;
@@ -28,7 +28,7 @@ const percent = (value: number): string => (Number.isNaN(value) ? '–' : `${fix
 const interval = (figure: Figure | null, format: (value: number) => string): string =>
   figure === null ? '–' : `${format(figure.mean)} [${format(figure.low)}, ${format(figure.high)}]`;
 
-/** One pool as a table of text. */
+/** Returns the results of one pool as a text table. */
 export function textOf({ pool, models, taught, tested, lambda, hull, oracle, entries, seconds }: PoolReport): string {
   const isPair = models.length === 2;
   const head = [

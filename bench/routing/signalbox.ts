@@ -7,14 +7,14 @@ import { type Declaration, policyOf } from './policy.ts';
 import { RealPath } from './real-path.ts';
 import type { Trial } from './trials.ts';
 
-/** Deviation of errors in declared qualities, in log odds: about 5 points. */
+/** The deviation of errors in declared qualities, in log odds: about 5 points. */
 const ERROR = 0.2;
-/** Chats before the first prediction: a gateway sees questions before those that it is measured on. */
+/** The number of chats before the first prediction, because a gateway sees other questions before the measured ones. */
 const CHATS = 100;
-/** Weight of the general quality, in rows, so that a task with few rows stays near it. */
+/** The weight of the general quality, in rows, so that a task with few rows stays close to it. */
 const SHRINKAGE = 10;
 
-/** Also measured with one C_ref for all requests. */
+/** Routers that are also measured with one C_ref for all requests. */
 const FIXED: ReadonlySet<string> = new Set(['Signalbox, all known', 'Signalbox, tasks declared']);
 
 type TaskOf = (row: Row) => string | null;
@@ -28,7 +28,7 @@ interface Run {
   readonly task: TaskOf;
 }
 
-/** Predictions of Signalbox in each trial. */
+/** Returns the predictions of Signalbox in each trial. */
 export function signalboxPredictions(
   trials: readonly Trial[],
   models: Data['models'],
@@ -77,7 +77,7 @@ function predictionsOf({ declaration, task }: Run, trial: Trial, models: Data['m
   return Float64Array.from(test.rows.flatMap((row) => path.qualities(inputOf(row), pool.models)));
 }
 
-/** Declared qualities by task: means of the teaching rows, weighted by the probability of the task. */
+/** Returns the declared qualities by task: means of the teaching rows, weighted by the probability of the task. */
 function declaredBy(
   { declared, teach }: Trial,
   tasksOf: (row: Row) => readonly { readonly task: string; readonly share: number }[],

@@ -1,36 +1,38 @@
 import { aiqOf, costAt, hullOf, type Point } from './hull.ts';
 import type { Sheet } from './pools.ts';
 
-/** Weights of cost against quality: 0, from 10^−3 to 10^3 in steps of 8 %, and infinity. */
+/** The weights of cost against quality: 0, from 10^−3 to 10^3 in steps of 8 %, and infinity. */
 const STEP = 1.08;
 const LAMBDAS = [0, ...Array.from({ length: 181 }, (_, i) => 10 ** -3 * STEP ** i), Number.POSITIVE_INFINITY];
 
-/** Results of the single models under one weighting of rows. */
+/** The results of the single models under one weighting of rows. */
 export interface Singles {
   readonly points: readonly Point[];
-  /** AIQ of their hull. */
+  /** The AIQ of their hull. */
   readonly aiq: number;
-  /** Costs of the cheapest and the dearest. */
+  /** The costs of the cheapest and the most expensive model. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Results of a router by its hull. */
+/** The results of a router according to its hull. */
 export interface RouterResult {
-  /** Cost at 95 % and at 99 % of the best single model's quality, as a share of that model's cost; NaN where never. */
+  /**
+   * The cost at 95 % and at 99 % of the best single model's quality, as a share of that model's cost; NaN if the quality is never reached.
+   */
   readonly cost95: number;
   readonly cost99: number;
   readonly hull: readonly Point[];
 }
 
 /**
- * The choices `argmax P − λ·C/C_ref` over all weights λ. With λ each request's choice moves to cheaper models a few times: these
- * moves are kept, so that any weighting of rows is measured in time linear in them.
+ * The choices `argmax P − λ·C/C_ref` over all weights λ. As λ grows, each request's choice moves to cheaper models a few times. These moves
+ * are stored, so any weighting of rows is measured in time linear in their number.
  */
 export class Sweep {
   readonly #sheet: Sheet;
   readonly #first: Uint8Array;
-  /** Moves in the order of λ; `#ends[l]` counts those up to λ number l. */
+  /** The moves in the order of λ; `#ends[l]` counts the moves up to λ number l. */
   readonly #rows: Uint32Array;
   readonly #quality: Float64Array;
   readonly #cost: Float64Array;
@@ -65,7 +67,7 @@ export class Sweep {
     for (let at = 1; at < LAMBDAS.length; at++) this.#ends[at]! += this.#ends[at - 1]!;
   }
 
-  /** AIQ less that of the single models' hull. */
+  /** Returns the AIQ minus the AIQ of the single models' hull. */
   gain(weights: ArrayLike<number>, { aiq, from, to }: Singles): number {
     return aiqOf(hullOf(this.points(weights)), from, to) - aiq;
   }
@@ -76,7 +78,7 @@ export class Sweep {
     return { cost95: costAt(hull, 0.95 * best[1]) / best[0], cost99: costAt(hull, 0.99 * best[1]) / best[0], hull };
   }
 
-  /** Mean cost and quality at each weight. */
+  /** Returns the mean cost and quality at each weight. */
   points(weights: ArrayLike<number>): Point[] {
     const { labels, costs, rows } = this.#sheet;
     const m = labels.length / rows.length;
@@ -99,7 +101,7 @@ export class Sweep {
   }
 }
 
-/** The model of the best utility; the cheapest of equals. */
+/** Returns the model with the best utility; the cheapest of several equal ones. */
 function best(
   predicted: Float64Array,
   costs: Float64Array,
@@ -135,7 +137,7 @@ export function singlesOf({ labels, costs, rows }: Sheet, weights: ArrayLike<num
   return { points, aiq: aiqOf(hullOf(points), from, to), from, to };
 }
 
-/** C_ref of each row: its mean cost over the models (size-neutral), or the mean of these for all rows. */
+/** Returns the C_ref of each row: its mean cost over the models (size-neutral), or the mean of these for all rows. */
 export function referencesOf({ rows, costs }: Pick<Sheet, 'rows' | 'costs'>, isFixed: boolean): Float64Array {
   const m = costs.length / rows.length;
   const own = Float64Array.from(rows, (_, row) => meanOf(costs.subarray(row * m, (row + 1) * m)));

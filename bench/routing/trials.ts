@@ -2,29 +2,29 @@ import { chanceOf, shuffled } from './chance.ts';
 import type { Row } from './data.ts';
 import { type Pool, pick, type Sheet } from './pools.ts';
 
-/** Counts of outcomes at which to measure. */
+/** The numbers of outcomes at which to measure. */
 export const OUTCOMES = [100, 300, 1_500, 3_500] as const;
-/** Most teaching rows of a source without separate ones; the rest is measured. */
+/** The maximum share of teaching rows for a source without separate ones; the other rows are measured. */
 const TAUGHT_SHARE = 0.63;
 
-/** One split of a pool's rows into teaching and measured ones. */
+/** One split of a pool's rows into teaching rows and measured rows. */
 export interface Trial {
   readonly seed: number;
   readonly pool: Pool;
-  /** In the order of learning. */
+  /** The teaching rows in the order of learning. */
   readonly teach: Sheet;
   readonly test: Sheet;
-  /** Index of each row of `test` in the pool's rows. */
+  /** The index of each row of `test` in the pool's rows. */
   readonly testRows: Uint32Array;
-  /** Share of good answers of each model outside the test. */
+  /** The share of good answers of each model outside of the test. */
   readonly declared: Float64Array;
-  /** The same by category, where it has enough rows; else `declared` counts. */
+  /** The same share by category, if the category has enough rows; otherwise `declared` counts. */
   readonly byCategory: ReadonlyMap<string, Float64Array>;
-  /** Rows of the other sources. */
+  /** The rows of the other sources. */
   readonly foreign: readonly Row[];
 }
 
-/** Least rows of a category with a declared quality of its own. */
+/** The minimum number of rows of a category for a declared quality of its own. */
 const CATEGORY_ROWS_MIN = 10;
 
 export function trialsOf(pool: Pool, train: readonly Row[], splits: number, seed: number): Trial[] {
@@ -32,7 +32,7 @@ export function trialsOf(pool: Pool, train: readonly Row[], splits: number, seed
   return Array.from({ length: splits }, (_, split) => {
     const own = seed * 1_000 + split;
     const { teach, test, testRows } = splitOf(pool, own);
-    // Shuffled: a small K uses only the first rows.
+    // The rows are shuffled, because a small K uses only the first rows.
     const declared = meansOf(teach, () => true);
     const categories = new Set(teach.rows.map(({ category }) => category));
     const byCategory = new Map<string, Float64Array>();
@@ -48,7 +48,7 @@ export function trialsOf(pool: Pool, train: readonly Row[], splits: number, seed
   });
 }
 
-/** Where a source has teaching rows, all others are measured, the same in every split. */
+/** If a source has teaching rows, all other rows are measured, the same in every split. */
 function splitOf({ train, test }: Pool, seed: number): Pick<Trial, 'teach' | 'test' | 'testRows'> {
   const chance = chanceOf(seed);
   if (train) {

@@ -1,9 +1,9 @@
 import { logitOf, sigmoid } from '../../../src/core/estimate.ts';
 
-/** Log odds that one deviation of difficulty costs every model, as Signalbox gives to length. */
+/** The log odds that one deviation of difficulty costs every model. Signalbox uses the same figure for length. */
 const DIFFICULTY_WORTH = 0.25;
 
-/** Declared qualities, lowered for difficult requests. By row, then by model. */
+/** Returns declared qualities, lowered for difficult requests, by row and then by model. */
 export function loweredBy(difficulty: Float64Array, declared: Float64Array): Float64Array {
   const m = declared.length;
   const mean = difficulty.reduce((sum, value) => sum + value, 0) / difficulty.length;

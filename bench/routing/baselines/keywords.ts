@@ -2,11 +2,11 @@
 interface Dimension {
   readonly name: string;
   readonly weight: number;
-  /** −1 for simple, 1 for hard. */
+  /** Returns −1 for simple, 1 for hard. */
   score(prompt: string, lower: string): number;
 }
 
-/** Scores by the count of some words: none, a few, many. */
+/** Creates a dimension that scores the number of certain words: none, a few, many. */
 function words(name: string, weight: number, list: string, [few, many]: readonly [number, number]): Dimension {
   const terms = list.split(',').map((term) => term.trim());
   return {
@@ -23,8 +23,7 @@ function words(name: string, weight: number, list: string, [few, many]: readonly
 const clip = (value: number): number => Math.min(1, Math.max(-1, value));
 
 /**
- * A keyword scorer as many routers ship it: fifteen dimensions with fixed weights. The lists are our own; nothing
- * is fitted to data.
+ * A keyword scorer as many routers have it: fifteen dimensions with fixed weights. The lists are our own, and nothing is fitted to data.
  */
 const DIMENSIONS: readonly Dimension[] = [
   { name: 'length', weight: 0.08, score: (prompt) => clip((prompt.length / 4 - 275) / 225) },
@@ -92,7 +91,7 @@ const DIMENSIONS: readonly Dimension[] = [
   ),
 ];
 
-/** Difficulty of a prompt by its keywords. */
+/** Returns the difficulty of a prompt according to its keywords. */
 export function keywordScore(prompt: string): number {
   const lower = prompt.toLowerCase();
   return DIMENSIONS.reduce((sum, { weight, score }) => sum + weight * score(prompt, lower), 0);

@@ -4,12 +4,12 @@ import type { Row } from '../data.ts';
 import type { Sheet } from '../pools.ts';
 
 const BUCKETS = 1 << 16;
-/** Tuned on `train` rows of mmlu-pro, one half teaching the other. */
+/** Tuned on `train` rows of mmlu-pro, with one half teaching the other. */
 const RATE = 0.02;
 const EPOCHS = 4;
 const DECAY = 1e-4;
 
-/** Hashed words and pairs of neighbours. Each counts once; the vector has length 1. */
+/** Returns hashed words and pairs of neighbouring words. Each counts once, and the vector has length 1. */
 function bucketsOf(prompt: string): Uint32Array {
   const found = new Set<number>();
   let before = 0;
@@ -68,8 +68,8 @@ class Head {
 }
 
 /**
- * One head a model, taught by the first rows of `teach` with all labels; each begins at the model's declared quality. Returns
- * what it predicts of `test`.
+ * Trains one head per model on the first rows of `teach` with all labels. Each head begins at the model's declared quality. Returns the
+ * predictions for `test`.
  */
 export function ngramPredictions(
   teach: Sheet,
@@ -98,7 +98,7 @@ export function ngramPredictions(
   return predicted;
 }
 
-/** Difficulty of prompts, learnt from other sources: one head for all models, beside each model's mean. */
+/** Returns the difficulty of prompts, learned from other sources: one head for all models, in addition to each model's mean. */
 export function foreignDifficulty(foreign: readonly Row[], test: readonly Row[], seed: number): Float64Array {
   const sums = new Map<string, [sum: number, count: number]>();
   for (const { source, labels } of foreign) {
