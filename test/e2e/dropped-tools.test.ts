@@ -81,7 +81,7 @@ test.each<[string, object]>([
   const refused = await box.post('/v1/responses', body);
   const { error } = (await refused.json()) as { error: { code: string; message: string } };
   expect([refused.status, error.code]).toEqual([400, 'unsupported_parameter']);
-  expect(error.message).toContain('(`web_search`): only a service that knows it can run it');
+  expect(error.message).toContain('(`web_search`), because only a provider that knows this tool can run it');
 });
 
 test('a tool stays if the policy does not list it', async () => {
