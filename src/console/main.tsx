@@ -1,15 +1,16 @@
 /**
- * The console: a web application over the admin API, at `/console`. docs/operate/console.md is its page for people.
+ * The console is a web application at `/console` that uses the admin API. docs/operate/console.md describes it for its users.
  *
- *   views.ts   the views, in the order of the rail: name, path, the action that opens it, and its code
- *   views/     a folder for each view: `index.tsx` exports the component, `NAME.css` has what no other view needs
- *   shell/     the rail, the door, the address (`param`, `hrefOf`, `setParams`), the time range, who looks (`reachOfViewer`)
+ *   views.ts   the views in the order of the navigation: name, path, the action that opens it, its code and its page of the docs
+ *   views/     a folder for each view: `index.tsx` exports the component, `NAME.css` has the styles that only this view needs
+ *   shell/     navigation, sign-in, address (`param`, `hrefOf`, `setParams`), time range, the viewer's role (`reachOfViewer`)
  *   api/       reads with a cache (`useResource`, `usePages`), changes (`send`, then `renewAll`)
  *   design/    the parts of a screen: Button, Field, Table, Panel, State, Loaded, Money, When …
- *   charts/    Lines, Bars, Scatter, Waterfall, Sparkline: each with a sentence above and a table beside it
+ *   charts/    Lines, Bars, Scatter, Waterfall, Sparkline: each has a sentence above and a table of its figures
  *
- * To add a view, fill in its folder; to add to the rail, add a line to `views.ts`. An address that a view reads for the first time gets its
- * schema in `api/reads.ts`. Rules, held by test/console/rules.test.ts: of the server only types; no markup from text; styles by classes, colours of data by tokens.
+ * To add a view, fill in its folder and add a line to `views.ts`. Add the schema of each new API path to `api/reads.ts`.
+ * test/console/rules.test.ts enforces three rules: import only types from the server; never make markup from text; set styles with classes
+ * and data colours with tokens.
  */
 import { render } from 'preact';
 import './console.css';
@@ -19,7 +20,7 @@ import { Shell } from './shell/shell.tsx';
 import { followTheme } from './shell/theme.ts';
 
 const root = document.getElementById('app');
-if (!root) throw new Error('the page has no place for the console');
+if (!root) throw new Error('The page has no element #app.');
 followTheme();
 followFocus();
 followSession();

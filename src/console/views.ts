@@ -1,6 +1,6 @@
 import type { ConsoleView } from './shell/view.ts';
 
-/** The views, in the order of the rail. Each has a folder of its own in `views/`, whose `index.tsx` exports the component as default. */
+/** The views in the order of the navigation. Each has a folder in `views/` whose `index.tsx` exports the component as default. */
 export const VIEWS: readonly ConsoleView[] = [
   {
     name: 'overview',
@@ -15,7 +15,7 @@ export const VIEWS: readonly ConsoleView[] = [
     title: 'Playground',
     path: '/playground',
     action: 'policy.explain',
-    who: 'Owners, admins, team leads and members send requests there, and auditors see the decisions.',
+    who: 'Owners, admins, team leads and members can send requests here. Auditors can see the decisions.',
     load: () => import('./views/playground/index.tsx'),
   },
   {

@@ -142,9 +142,9 @@ test('a request that turned to the next model says so in its first sentence', ()
   } as unknown as Told;
   expect(storyOf(told, (credits) => `${credits} Credits`).map(textOf)).toEqual([
     'It went to b after a, the first choice, failed (timeout).',
-    'The first choice was a, the best of 2 models that could serve it, by `auto:balanced`.',
-    'a promised an expected quality of 80 %, a cost of 10 Credits and 500 ms to the end.',
-    'The next best, b, was expected to be 10 points worse, 4 times dearer and 25 % faster.',
+    'The first choice was a, the best of 2 models that could serve the request, by `auto:balanced`.',
+    'a was expected to have a quality of 80 %, cost 10 Credits and finish in 500 ms.',
+    'The next best, b, was expected to be 10 points worse, 4 times more expensive and 25 % faster.',
   ]);
 });
 

@@ -1,22 +1,22 @@
 /**
- * The path at which the gateway stands, without a slash at its end: '' at the root of its host, else that of a proxy such as `/gateway`.
- * Read once: the page states it relative to the address that it was loaded from.
+ * The path of the gateway without a slash at its end: '' at the root of its host, or a prefix such as `/gateway` behind a proxy. The page
+ * contains the prefix relative to the address that it was loaded from, so it is computed once.
  */
 export const BASE = new URL(document.documentElement.dataset.base ?? '/', location.href).pathname.replace(/\/$/, '');
 
 /** The path of the console itself. */
 export const CONSOLE = `${BASE}/console`;
 
-/** Host of the issuer at which people sign in; '' where they do so by keys alone. */
+/** Host of the OpenID issuer at which people sign in; '' if they can sign in only with keys. */
 export const ISSUER = document.documentElement.dataset.issuer ?? '';
 
-/** Whether a login came with the page. */
+/** Whether the browser was signed in when the server sent the page. */
 export const IS_SIGNED_IN = document.documentElement.dataset.signedIn !== 'false';
 
 type QueryValue = string | number | boolean | null | undefined;
 export type Query = Readonly<Record<string, QueryValue>>;
 
-/** A query in the order of its names; what is empty is left out. */
+/** Writes a query string in the order of the parameter names. Empty parameters are left out. */
 export function queryText(query: Query): string {
   const stated = Object.entries(query)
     .filter(([, value]) => value !== undefined && value !== null && value !== '')

@@ -13,10 +13,13 @@ export interface SendOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Counts the logins that ended under the page: the shell asks again who is signed in. */
+/** Counts logins that ended while the page was open. The shell then requests again who is signed in. */
 export const sessionEnds = signal(0);
 
-/** Sends a request. @param take reads an answer without an error @throws never, but the reason of an aborted signal */
+/**
+ * Sends a request. It never throws, except for the reason of an aborted signal.
+ * @param take reads the body of a successful response
+ */
 async function exchange<Result>(
   method: Method,
   path: string,
@@ -31,7 +34,7 @@ async function exchange<Result>(
       ...(hasBody && { body: JSON.stringify(body) }),
       ...(given && { signal: given }),
     });
-    // Signing out leads to another page.
+    // Signing out redirects to another page.
     if (response.ok || response.type === 'opaqueredirect') {
       return { ok: true, value: await take(response), etag: response.headers.get('etag') };
     }
@@ -45,11 +48,11 @@ async function exchange<Result>(
 
 const refused = (failure: ApiFailure) => ({ ok: false, failure }) as const;
 
-/** Reads from the admin API. @throws never, but the reason of an aborted signal */
+/** Reads from the admin API. It never throws, except for the reason of an aborted signal. */
 export const read = <Path extends ReadPath>(path: Path, query: Query = {}, given?: AbortSignal) =>
   send<ReadOf<Path>>('GET', path, { query, signal: given });
 
-/** Changes something by the admin API. `Result` is the answer's type, by the schema of its route. */
+/** Changes something through the admin API. `Result` is the type of the response, from the schema of its route. */
 export async function send<Result>(
   method: Method,
   path: string,
@@ -58,22 +61,27 @@ export async function send<Result>(
   const answer = await sendForText(method, path, options);
   if (!answer.ok) return answer;
   const text = answer.value;
-  // The answer to a change may have the secret of a key, which is kept nowhere.
+  // The response to a change may contain the secret of a key, so it is not cached.
   const value = method === 'GET' ? parsed(path + queryText(options.query ?? {}), text) : jsonOf(text);
-  if (value === undefined && text !== '') return refused(failureOf('unreadable', 'The answer is not JSON.'));
-  // The page and the server are one build: the schema of the route, which types `Result`, is the one that the server answers by.
+  if (value === undefined && text !== '') return refused(failureOf('unreadable', 'The response is not JSON.'));
+  // The page and the server come from one build, so the server responds with the schema that types `Result`.
   return { ...answer, value: value as Result };
 }
 
-/** The same, of an answer that is a text, such as a patch. */
+/** Changes something through the admin API, like `send`, and returns the response as text, such as a patch. */
 export const sendForText = (method: Method, path: string, options: SendOptions = {}): Promise<ApiResult<string>> =>
   exchange(method, path, options, (response) => response.text());
 
-/** Sends a body whose answer is read as it comes. @throws the reason of an aborted signal */
+/**
+ * Sends a body whose response is read as it streams.
+ * @throws the reason of an aborted signal
+ */
 export const open = (path: string, body: unknown, given: AbortSignal): Promise<ApiResult<Response>> =>
   exchange('POST', path, { body, signal: given }, async (response) => response);
 
-/** The texts of answers, so that one that says the same again gives the same object, and nothing is drawn again. */
+/**
+ * Caches the text of each response. If a later response has the same text, the caller gets the same object and nothing is rendered again.
+ */
 const lastOf = new Map<string, { readonly text: string; readonly value: unknown }>();
 const KEPT_MAX = 100;
 
@@ -89,5 +97,5 @@ function parsed(address: string, text: string): unknown {
   return value;
 }
 
-/** Forgets all answers: they belonged to somebody who has signed out. */
+/** Forgets all responses, because they belong to a person who has signed out. */
 export const forgetAnswers = (): void => lastOf.clear();

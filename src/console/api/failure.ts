@@ -1,16 +1,16 @@
 import { membersOf, textOf } from './json.ts';
 
-/** Why a request brought nothing: data, never thrown. */
+/** The reason why a request returned no result. It is returned as data, never thrown. */
 export interface ApiFailure {
-  /** Of docs/operate/errors.md; `unreachable` where no answer came, `unreadable` for one that is no JSON. */
+  /** An error code of docs/operate/errors.md; `unreachable` if no response arrived, `unreadable` if the response is not JSON. */
   readonly code: string;
-  /** For people, as the server wrote it. */
+  /** The message for people, as the server wrote it. */
   readonly message: string;
-  /** The field of the request that is wrong; null for none. */
+  /** The field of the request that is wrong; null if the error names no field. */
   readonly field: string | null;
-  /** Of HTTP; 0 without an answer. */
+  /** The HTTP status; 0 if no response arrived. */
   readonly status: number;
-  /** The moment from which another try makes sense, ms since 1970; null for any. */
+  /** The earliest moment at which a retry makes sense, in ms since 1970; null if a retry may come at any time. */
   readonly retryAt: number | null;
 }
 
@@ -18,7 +18,7 @@ export type ApiResult<T> =
   | { readonly ok: true; readonly value: T; readonly etag: string | null }
   | { readonly ok: false; readonly failure: ApiFailure };
 
-/** Whether the role may not do this, however often it asks. */
+/** Whether the role may not do this. A retry would fail, too. */
 export const isForbidden = ({ status }: ApiFailure): boolean => status === 403;
 
 export const failureOf = (code: string, message: string, status = 0): ApiFailure => ({
@@ -29,7 +29,10 @@ export const failureOf = (code: string, message: string, status = 0): ApiFailure
   retryAt: null,
 });
 
-/** The failure that an answer with an error states. @param body as parsed, of any form */
+/**
+ * Reads the failure from the body of an error response.
+ * @param body the parsed body, of any form
+ */
 export function statedFailure(body: unknown, response: Pick<Response, 'status' | 'headers'>): ApiFailure {
   const error = membersOf(membersOf(body)?.error);
   const details = membersOf(error?.details);
@@ -37,7 +40,7 @@ export function statedFailure(body: unknown, response: Pick<Response, 'status' |
   return {
     code: textOf(error?.code) ?? textOf(details?.error_code) ?? `http_${response.status}`,
     message: textOf(error?.message) ?? `The server answered with ${response.status}.`,
-    // The dialect of Messages has it among the details.
+    // Errors in the Anthropic Messages format have the field in their details.
     field: textOf(error?.param) ?? textOf(details?.param),
     status: response.status,
     retryAt: Number.isFinite(after) ? Date.now() + after * 1_000 : null,

@@ -1,6 +1,6 @@
 export type Members = Readonly<Record<string, unknown>>;
 
-/** The value of a JSON text; undefined for any other text. */
+/** Parses a JSON text; undefined if the text is not JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -16,7 +16,7 @@ export const membersOf = (value: unknown): Members | null =>
 /** The items of a list; none of any other value. */
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** The value if it is a text, otherwise null. */
+/** The value if it is a string, otherwise null. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 /** The value if it is a finite number, otherwise null. */

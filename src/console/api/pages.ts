@@ -5,24 +5,24 @@ import type { ApiFailure } from './failure.ts';
 import type { ReadOf, ReadPath } from './reads.ts';
 import { RENEWAL_MS, whileSeen } from './resource.ts';
 
-/** A list by keyset, as far as it was scrolled. It never moves by itself: rows that came since are only counted. */
+/** A list that is read in pages as the viewer scrolls. It never moves by itself: rows that were added later are only counted. */
 export interface PagedList<Row> {
   readonly rows: readonly Row[];
   readonly hasMore: boolean;
-  /** How many came since the first page was read, at most a page. */
+  /** How many rows were added since the first page was read, at most one page. */
   readonly fresh: number;
   readonly failure: ApiFailure | null;
-  /** Whether nothing is there yet. */
+  /** Whether the list waits for its first page. */
   readonly isLoading: boolean;
-  /** Reads the next page, once. */
+  /** Reads the next page. It does nothing while a page is loading. */
   more(): void;
-  /** Begins anew with the newest. */
+  /** Starts again with the newest rows. */
   renew(): void;
-  /** Shows a row as a change has left it; null where it is gone. */
+  /** Replaces a row after a change; null removes the row. */
   put(id: string | number, row: Row | null): void;
 }
 
-/** The path of a list by keyset. */
+/** The path of a list that the API returns in pages with a cursor. */
 export type ListPath = {
   [Path in ReadPath]: ReadOf<Path> extends { data: readonly { id: string | number }[]; has_more: boolean }
     ? Path
@@ -41,22 +41,22 @@ const NOTHING = { rows: [], hasMore: false, next: null, fresh: 0, failure: null,
 
 export interface PagesOptions {
   readonly limit?: number;
-  /** How often it looks for newer rows, ms; null for never. */
+  /** How often the list checks for newer rows, in ms; null for never. */
   readonly every?: number | null;
-  /** The parameter by which the list tells only rows newer than one; absent where it has none, and its first page is compared. */
+  /** The parameter that requests only rows newer than a given row. Without it, the list reads its first page again and compares. */
   readonly newerBy?: string;
-  /** The parameter that the last ID of a page is sent in; `after` unless given. */
+  /** The parameter in which the last ID of a page is sent; `after` by default. */
   readonly cursor?: 'after' | 'before';
 }
 
-/** A page as every list has it. `next_after` stands where a page can end before it is full. */
+/** A page in the form that every list returns. It has `next_after` if a page can end before it is full. */
 interface ListPage<Row> {
   readonly data: readonly Row[];
   readonly has_more: boolean;
   readonly next_after?: string | null;
 }
 
-/** The pages of a list, by a cursor and `limit`. */
+/** Reads the pages of a list with a cursor and a `limit`. */
 export function usePages<Path extends ListPath>(
   path: Path,
   query: Query = {},
@@ -77,10 +77,10 @@ export function usePages<Path extends ListPath>(
       if (result === null || control.signal.aborted) return;
       running.current = null;
       if (!result.ok) return setPages((now) => ({ ...now, failure: result.failure, isLoading: false }));
-      // `ListPath` has these members only.
+      // All paths of `ListPath` return these members.
       take(result.value as unknown as ListPage<Row>);
     },
-    // The address stands for path and query.
+    // The address changes exactly when the path or the query changes.
     [address, limit, cursor],
   );
 
@@ -92,7 +92,7 @@ export function usePages<Path extends ListPath>(
       setPages({ rows: page.data, ...endOf(page), fresh: 0, failure: null, isLoading: false });
     });
     const stop = whileSeen(every, () => {
-      // A page that is on its way comes first.
+      // A page that is loading finishes first.
       if (running.current) return;
       const newer = newerBy !== undefined && first !== null ? { [newerBy]: first } : {};
       const count = ({ data }: ListPage<Row>) =>
@@ -110,7 +110,7 @@ export function usePages<Path extends ListPath>(
   return {
     ...pages,
     more() {
-      // It takes the place of a poll, which comes again; a caller who scrolls does not.
+      // Loading more cancels a poll, because the poll runs again soon; a viewer who scrolls may not.
       if (!hasMore || next === null || running.current?.isPoll === false) return;
       void load({ [cursor]: next }, (page) =>
         setPages((now) => ({ ...now, rows: [...now.rows, ...page.data], ...endOf(page), failure: null })),

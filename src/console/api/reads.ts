@@ -19,7 +19,7 @@ import type * as users from '../../admin/users.ts';
 import type { WalletStatus } from '../../admin/wallets.ts';
 import type * as models from '../../http/schemas/models.ts';
 
-/** The schema of each path that the console reads. A view that reads another adds its line. */
+/** The response schema of each path that the console reads. A view that reads another path adds a line here. */
 interface ReadSchemas {
   '/admin/alerts': typeof alerts.AlertList;
   '/admin/cluster': typeof servers.ClusterStatus;
@@ -54,7 +54,7 @@ interface ReadSchemas {
   [decision: `/admin/decisions/${string}`]: typeof Decision;
 }
 
-/** Parts of a detail. The pattern of the detail would match their paths, too. */
+/** Paths below a detail. They are listed apart, because the pattern of the detail would match them, too. */
 interface PartSchemas {
   [content: `/admin/decisions/${string}/content`]: typeof decisions.KeptContent;
   [money: `/admin/decisions/${string}/money`]: typeof DecisionMoney;
@@ -69,5 +69,5 @@ type SchemaOf<Path extends ReadPath> = Path extends keyof PartSchemas
     ? ReadSchemas[Path]
     : never;
 
-/** The answer at a path: `ReadOf<'/admin/ledger'>`. */
+/** The type of the response at a path: `ReadOf<'/admin/ledger'>`. */
 export type ReadOf<Path extends ReadPath> = SchemaOf<Path> extends TSchema ? Static<SchemaOf<Path>> : never;

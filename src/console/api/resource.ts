@@ -5,21 +5,21 @@ import { forgetAnswers, read } from './client.ts';
 import type { ApiFailure } from './failure.ts';
 import type { ReadOf, ReadPath } from './reads.ts';
 
-/** The latest knowledge of one address. Data stay while they are renewed, and where that fails. */
+/** The latest response of one address. The data stay while they are read again, and also if that read fails. */
 export interface Resource<T> {
   readonly data: T | null;
-  /** Of the last try; null where it succeeded. */
+  /** The failure of the last read; null if it succeeded. */
   readonly failure: ApiFailure | null;
   readonly isLoading: boolean;
-  /** When the data were true, ms since 1970; null without. */
+  /** When the data were read, in ms since 1970; null without data. */
   readonly at: number | null;
-  /** Asks again. */
+  /** Reads the data again. */
   renew(): void;
 }
 
-/** How long an answer is taken as it is, without another request. */
+/** A cached response younger than this, in ms, is used without another request. */
 const FRESH_MS = 5_000;
-/** How often a seen page renews its figures. */
+/** How often a visible page reads its figures again, in ms. */
 export const RENEWAL_MS = 10_000;
 const ENTRIES_MAX = 100;
 
@@ -58,7 +58,7 @@ class Entry<Path extends ReadPath> {
     }
   }
 
-  /** Ends a request that nobody waits for. */
+  /** Aborts a request that no component waits for. */
   leave(): void {
     this.users -= 1;
     if (this.users > 0) return;
@@ -71,12 +71,12 @@ class Entry<Path extends ReadPath> {
   }
 }
 
-/** Answers by address, the least used first. */
+/** Cached responses by address. The least recently used entry comes first. */
 const entries = new Map<string, Entry<ReadPath>>();
 
 function entryOf<Path extends ReadPath>(path: Path, query: Query): Entry<Path> {
   const address = path + queryText(query);
-  // An address has one path, and so the type of its answers.
+  // Each address has exactly one path, and so one response type.
   const entry = (entries.get(address) as Entry<Path> | undefined) ?? new Entry(path, query);
   entries.delete(address);
   entries.set(address, entry as Entry<ReadPath>);
@@ -88,15 +88,15 @@ function entryOf<Path extends ReadPath>(path: Path, query: Query): Entry<Path> {
 }
 
 interface ResourceOptions {
-  /** Renewed in this rhythm while the page is seen, ms; null for never. `RENEWAL_MS` is the usual one. */
+  /** How often the data are read again while the page is visible, in ms; null for never. `RENEWAL_MS` is the usual interval. */
   readonly every?: number | null;
-  /** False asks for nothing: where the role may not read it, or nothing is chosen yet. */
+  /** False sends no request: the role may not read the data, or nothing is selected yet. */
   readonly isWanted?: boolean;
 }
 
 /**
- * An answer of the admin API in a component: at once what is known, and renewed where that is older than five seconds. A request
- * that no component waits for any more is aborted.
+ * Gives a component a response of the admin API. It shows cached data at once, and reads them again if they are older than five seconds. It
+ * aborts a request that no component waits for any more.
  */
 export function useResource<Path extends ReadPath>(
   path: Path,
@@ -104,7 +104,7 @@ export function useResource<Path extends ReadPath>(
   { every = null, isWanted = true }: ResourceOptions = {},
 ): Resource<ReadOf<Path>> {
   const address = path + queryText(query);
-  // The address stands for path and query, whose objects are new at each drawing.
+  // The path and the query are new objects at each render; the address compares their content.
   const entry = useMemo(() => entryOf(path, query), [address]);
   useEffect(() => {
     if (!isWanted) return;
@@ -117,7 +117,7 @@ export function useResource<Path extends ReadPath>(
     };
   }, [entry, every, isWanted]);
   const state = entry.state.value;
-  // The answer of the address before stays until that of the new one is there: nothing jumps.
+  // Keep showing the response of the previous address until the new response arrives, so that the layout does not jump.
   const shown = useRef<{ path: Path; data: ReadOf<Path> } | null>(null);
   if (state.data !== null) shown.current = { path, data: state.data };
   const before = shown.current;
@@ -125,7 +125,11 @@ export function useResource<Path extends ReadPath>(
   return { ...state, data: before.data };
 }
 
-/** Calls in a rhythm while the page is seen, and at once when it comes back into sight. @param ms null for never @returns stops it */
+/**
+ * Calls a function at an interval while the page is visible, and at once when the page becomes visible again.
+ * @param ms the interval; null for never
+ * @returns a function that stops it
+ */
 export function whileSeen(ms: number | null, work: () => void): () => void {
   if (ms === null) return () => {};
   let last = Date.now();
@@ -142,7 +146,7 @@ export function whileSeen(ms: number | null, work: () => void): () => void {
   };
 }
 
-/** Renews what begins with a path, after a change: at once where it is shown, else when it is wanted again. */
+/** Reads all addresses with a prefix again after a change: at once if they are shown, otherwise when a component needs them. */
 export function renewAll(prefix: string): void {
   for (const [address, entry] of entries) {
     if (!address.startsWith(prefix)) continue;
@@ -151,13 +155,16 @@ export function renewAll(prefix: string): void {
   }
 }
 
-/** Forgets everything: it belonged to somebody who has signed out. */
+/** Forgets all data, because they belong to a person who has signed out. */
 export function forgetAll(): void {
   entries.clear();
   forgetAnswers();
 }
 
-/** Code that comes when it is needed. @param load the same function at each drawing; null while it is not needed */
+/**
+ * Loads code when it is needed.
+ * @param load the same function at each render; null while the code is not needed
+ */
 export function useCode<Code>(load: (() => Promise<Code>) | null) {
   const [code, setCode] = useState<Code | null>(null);
   const [isFailed, setFailed] = useState(false);

@@ -4,20 +4,20 @@ import { ChartFrame } from './frame.tsx';
 
 interface Bar {
   readonly name: string;
-  /** Names its colour; '' for "other", which stands last. */
+  /** The name that determines the colour; '' for "other", which is listed last. */
   readonly markedBy: string;
   readonly value: number;
 }
 
 interface BarsProps {
   readonly heading: string;
-  /** What the values are: "Spend". */
+  /** A name for the values: "Spend". */
   readonly label: string;
   readonly bars: readonly Bar[];
   readonly write: (value: number | null) => WrittenFigure;
 }
 
-/** Shares of a total, each a bar from zero, with the share beside it. */
+/** Shows shares of a total. Each is a bar from zero with its share as a figure. */
 export function Bars({ heading, label, bars: given, write }: BarsProps) {
   const rank = ({ markedBy, value }: Bar) => (markedBy === '' ? -1 : value);
   const bars = given.toSorted((one, other) => rank(other) - rank(one));
@@ -54,15 +54,15 @@ const shareText = (share: number): WrittenFigure => {
 };
 
 interface ShareBarProps {
-  /** By `marksOf`, or the name of another token. */
+  /** A colour token from `marksOf`, or the name of another token. */
   readonly mark: string;
-  /** 0 to 1 of the width; more is cut. */
+  /** The share of the width, 0 to 1; larger values are cut off. */
   readonly share: number;
-  /** A mark on it, 0 to 1. */
+  /** The position of a limit mark on the bar, 0 to 1. */
   readonly limit?: number | undefined;
 }
 
-/** One bar from zero, as wide as its place. */
+/** One bar from zero, as wide as its container. */
 export const ShareBar = ({ mark, share, limit }: ShareBarProps) => (
   <svg style={inkOf(mark)} width="100%" height="8" aria-hidden="true">
     <rect class="bar-track" width="100%" height="8" rx="2" />

@@ -11,7 +11,7 @@ interface ChartFrameProps {
   readonly children: ComponentChildren;
 }
 
-/** What every chart has: its sentence above, and the same figures as a table, seen or heard. */
+/** The frame of every chart: its sentence above, and the same figures as a table that can be opened or heard with a screen reader. */
 export function ChartFrame({ heading, twin, children }: ChartFrameProps) {
   const [isTable, setTable] = useState(false);
   return (
@@ -35,25 +35,31 @@ export function ChartFrame({ heading, twin, children }: ChartFrameProps) {
 }
 
 interface PlotProps extends Omit<ChartFrameProps, 'children'> {
-  /** What is walked: "Spend over time". */
+  /** The name of the series that the arrow keys walk: "Spend over time". */
   readonly label: string;
-  /** Points. */
+  /** The number of points. */
   readonly count: number;
-  /** Px. */
+  /** The height in px. */
   readonly height: number;
-  /** A point in words. */
+  /** Describes a point in words. */
   readonly say: (at: number) => string;
-  /** The point nearest to a place, px from the upper left corner. */
+  /** Finds the point nearest to a position, in px from the upper left corner. */
   readonly near: (x: number, y: number, width: number) => number | null;
-  /** Below the plot. @param at the point in hand; null for none */
+  /**
+   * The legend below the plot.
+   * @param at the selected point; null if none is selected
+   */
   readonly legend: (at: number | null) => ComponentChildren;
-  /** The drawing. @param width of the plot, px */
+  /**
+   * Draws the plot.
+   * @param width of the plot, px
+   */
   readonly children: (width: number, at: number | null) => ComponentChildren;
 }
 
 /**
- * A chart whose points are walked by arrow keys and by the pointer. To a screen reader the plot is a slider that says each point. It is
- * as wide as its place.
+ * A chart whose points can be walked with the arrow keys and the pointer. For a screen reader the plot is a slider that reads each point
+ * aloud. It is as wide as its container.
  */
 export function Plot({ heading, twin, label, count, height, say, near, legend, children }: PlotProps) {
   const plot = useRef<HTMLDivElement>(null);
@@ -85,7 +91,7 @@ export function Plot({ heading, twin, label, count, height, say, near, legend, c
         style={{ height: `${height}px` }}
         role="slider"
         tabIndex={0}
-        aria-label={`${label}. Arrow keys walk the points.`}
+        aria-label={`${label}. Use the arrow keys to walk the points.`}
         aria-valuemin={0}
         aria-valuemax={Math.max(0, count - 1)}
         aria-valuenow={at ?? 0}

@@ -7,33 +7,35 @@ import { pathOf, type Scale, scaled, ticksTo } from './scale.ts';
 
 export interface ChartLine {
   readonly name: string;
-  /** Explains the name. */
+  /** The glossary term that explains the name. */
   readonly term?: TermName;
-  /** Its colour, by `marksOf`. */
+  /** Its colour token, from `marksOf`. */
   readonly mark: string;
-  /** By bucket; null is a gap. */
+  /** One value for each bucket; null is a gap. */
   readonly values: readonly (number | null)[];
 }
 
 interface LinesProps {
-  /** The sentence above, with the answer in it. */
+  /** The sentence above the chart, which contains the answer. */
   readonly heading: string;
-  /** What the values are: "Spend". */
+  /** A name for the values: "Spend". */
   readonly label: string;
   /** The beginning of each bucket, ms since 1970. */
   readonly times: readonly number[];
   readonly lines: readonly ChartLine[];
   readonly write: (value: number | null) => WrittenFigure;
-  /** Buckets from this one on are not complete; absent where all are. */
+  /** The first incomplete bucket; absent if all buckets are complete. */
   readonly pendingFrom?: number;
-  /** Before this moment nothing is known, ms since 1970: buckets that end by then are gaps. */
+  /** The moment before which no data exist, in ms since 1970. Buckets that end before it are gaps. */
   readonly knownFrom?: number;
   readonly height?: number;
 }
 
 const [TOP, BOTTOM, RIGHT] = [12, 24, 8];
 
-/** Lines over time: straight from bucket to bucket, with gaps where there is nothing, and lighter where a bucket still grows. */
+/**
+ * Draws lines over time. They are straight between buckets, have gaps where data are missing, and are lighter where a bucket is incomplete.
+ */
 export function Lines(props: LinesProps) {
   const { heading, label, times, write, pendingFrom = times.length, knownFrom = 0, height = 216 } = props;
   const lines = dashed(props.lines).map((line) => ({
@@ -108,7 +110,7 @@ interface DashedLine extends ChartLine {
 
 const DASHES = [undefined, '6 3', '2 3', '10 3 2 3'];
 
-/** Tells lines of one colour apart: the second of them is dashed, the third dotted. */
+/** Distinguishes lines of the same colour: the second is dashed, the third dotted. */
 const dashed = (lines: readonly ChartLine[]): readonly DashedLine[] =>
   lines.map((line, at) => ({
     ...line,
@@ -131,7 +133,7 @@ interface LinePathProps {
 
 function LinePath({ line: { mark, dash, values }, x, y, pendingFrom, at }: LinePathProps) {
   const point = at === null ? null : (values[at] ?? null);
-  // A value between two gaps has no line to be seen by.
+  // A value between two gaps has no line, so it is drawn as a point.
   const isAlone = (bucket: number) => (values[bucket - 1] ?? null) === null && (values[bucket + 1] ?? null) === null;
   return (
     <g style={inkOf(mark)} stroke="currentColor" fill="currentColor">
@@ -159,12 +161,15 @@ interface TimeAxisProps {
   readonly y: number;
 }
 
-/** The moments below: hours within a day, else days, each at the bucket in which it begins. */
+/**
+ * The labels of the time axis: hours if the range is at most a day, otherwise days. Each label is at the bucket in which its hour or day
+ * begins.
+ */
 function TimeAxis({ times, x, width, y }: TimeAxisProps) {
   const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > 1.5 * DAY_MS;
   const texts = times.map(isLong ? dayTime : clockTime);
   const begins = texts.flatMap((text, bucket) => (bucket > 0 && text !== texts[bucket - 1] ? [bucket] : []));
-  // Hours are written where a whole one begins, as far as there are any.
+  // Label only full hours, if the axis has any.
   const whole = isLong ? begins : begins.filter((bucket) => texts[bucket]?.endsWith(':00'));
   const every = Math.ceil(whole.length / Math.max(2, Math.floor(width / 96)));
   return (

@@ -1,4 +1,4 @@
-/** Steps of 1, 2 or 5 times a power of ten from zero to at least `max`. */
+/** Returns axis steps from zero to at least `max`. Each step is 1, 2 or 5 times a power of ten. */
 export function ticksTo(max: number, about = 4): readonly number[] {
   if (!(max > 0)) return [0, 1];
   const rough = max / about;
@@ -8,7 +8,7 @@ export function ticksTo(max: number, about = 4): readonly number[] {
   return Array.from({ length: count + 1 }, (_, at) => Number((at * step).toPrecision(12)));
 }
 
-/** Powers of ten, and their doubles and fives where they are few, around positive values. */
+/** Returns powers of ten around positive values. If these are few, their multiples by 2 and 5 are added. */
 export function logTicks(min: number, max: number): readonly number[] {
   const [low, high] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
   const factors = high - low <= 2 ? [1, 2, 5] : [1];
@@ -18,16 +18,19 @@ export function logTicks(min: number, max: number): readonly number[] {
     .filter((tick) => tick >= min * 0.999 && tick <= max * 1.001);
 }
 
-/** A value in pixels. */
+/** Converts a value to pixels. */
 export type Scale = (value: number) => number;
 
-/** Maps a domain to pixels. */
+/** Returns a scale that maps a domain to pixels. */
 export const scaled =
   (from: number, to: number, start: number, end: number): Scale =>
   (value) =>
     to === from ? (start + end) / 2 : start + ((value - from) / (to - from)) * (end - start);
 
-/** The line through values, as the path of an SVG. Null is a gap. @param from the first value of the line */
+/**
+ * The SVG path of the line through the values. Null is a gap.
+ * @param from the first value of the line
+ */
 export function pathOf(values: readonly (number | null)[], x: Scale, y: Scale, from = 0): string {
   const isOpen = (at: number) => at > from && (values[at - 1] ?? null) !== null;
   return values
@@ -42,7 +45,9 @@ interface Tradeoff {
   readonly quality: number;
 }
 
-/** The points that no other beats in cost without being worse, nor in quality without being more expensive; the cheapest first. */
+/**
+ * Returns the points for which no other point is both cheaper and at least as good, or better at the same cost. The cheapest comes first.
+ */
 export function paretoFront<Point extends Tradeoff>(points: readonly Point[]): readonly Point[] {
   const front: Point[] = [];
   for (const point of points.toSorted((one, other) => one.cost - other.cost || other.quality - one.quality)) {

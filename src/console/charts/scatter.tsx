@@ -5,13 +5,13 @@ import { logTicks, paretoFront, type Scale, scaled } from './scale.ts';
 
 export interface ScatterPoint {
   readonly name: string;
-  /** Across, on a logarithmic scale: the cheaper the further left. Above zero. */
+  /** The horizontal value, above zero. The scale is logarithmic, with cheap points at the left. */
   readonly cost: number;
-  /** Upwards, 0 to 1. */
+  /** The vertical value, 0 to 1. */
   readonly quality: number;
-  /** The area of its circle; null for a small one. */
+  /** Determines the area of the circle, in ms; null draws a small circle. */
   readonly timeMs: number | null;
-  /** Why it was left out; null for one that may be chosen. It is drawn hollow and grey. */
+  /** Why the model was left out; null if it may be chosen. A model that was left out is hollow and grey. */
   readonly reason: string | null;
   readonly isChosen: boolean;
 }
@@ -29,7 +29,10 @@ interface ScatterProps {
 const HEIGHT = 280;
 const [TOP, BOTTOM, LEFT, RIGHT] = [28, 40, 52, 16];
 
-/** Cost against quality, time as size, with the front of those that none beats in both. */
+/**
+ * Plots cost against quality. The size of a circle is its time. A dashed line connects the models for which no model is both cheaper and
+ * better.
+ */
 export function Scatter({ heading, points: given, writeCost, writeQuality, writeTime }: ScatterProps) {
   const points = given.toSorted((one, other) => one.cost - other.cost || one.quality - other.quality);
   const costs = points.map(({ cost }) => cost).filter((cost) => cost > 0);
@@ -44,7 +47,7 @@ export function Scatter({ heading, points: given, writeCost, writeQuality, write
   const slowest = Math.max(1, ...points.map(({ timeMs }) => timeMs ?? 0));
   const radius = ({ timeMs }: ScatterPoint) => (timeMs === null ? 4 : 4 + 12 * Math.sqrt(timeMs / slowest));
   const open = points.filter(({ reason }) => reason === null);
-  // Models that are left out are grey, whatever their names.
+  // Models that were left out are grey, so only the others need a colour.
   const markOf = marksOf(open.map(({ name }) => name));
   const say = (at: number): string => {
     const point = points[at];
@@ -75,7 +78,7 @@ export function Scatter({ heading, points: given, writeCost, writeQuality, write
       legend={(at) => (
         <p class="chart-legend">
           {at === null
-            ? 'Filled: may be chosen. Hollow: left out. A greater circle takes longer. Dashed: none is cheaper and better.'
+            ? 'Filled circles can be chosen, hollow circles are left out. Larger circles take longer. No model is both cheaper and better than a model on the dashed line.'
             : say(at)}
         </p>
       )}
@@ -113,7 +116,7 @@ interface CircleProps {
   readonly radius: number;
   readonly mark: string;
   readonly isShown: boolean;
-  /** Whether its name stands to its left, where there is room. */
+  /** Whether the name is written to the left of the circle, because there is room. */
   readonly isRight: boolean;
 }
 

@@ -5,20 +5,20 @@ import { scaled, ticksTo } from './scale.ts';
 
 export interface WaterfallSpan {
   readonly name: string;
-  /** From the request's admission, ms. */
+  /** The start in ms after the request's admission. */
   readonly startMs: number;
   readonly endMs: number;
-  /** The first token, within it; null for none. */
+  /** The time of the first token within this span, ms; null if it has none. */
   readonly firstTokenMs: number | null;
   readonly tone: 'accent' | 'bad' | 'mark-other';
-  /** Beside the name: "failed: timeout". */
+  /** A note after the name: "failed: timeout". */
   readonly note: string;
 }
 
 const ROW = 40;
 const [TOP, RIGHT] = [24, 8];
 
-/** One request over its time: a row for each step or attempt, from the left where it began. */
+/** Shows one request over time. Each step or attempt is a row that begins at its start time. */
 export function Waterfall({ heading, spans }: { readonly heading: string; readonly spans: readonly WaterfallSpan[] }) {
   const end = Math.max(1, ...spans.map(({ endMs }) => endMs));
   const height = TOP + spans.length * ROW;
@@ -50,7 +50,9 @@ export function Waterfall({ heading, spans }: { readonly heading: string; readon
       near={(_, py) =>
         py < TOP || spans.length === 0 ? null : Math.min(spans.length - 1, Math.floor((py - TOP) / ROW))
       }
-      legend={(at) => <p class="chart-legend">{at === null ? 'Lighter: before the first token.' : say(at)}</p>}
+      legend={(at) => (
+        <p class="chart-legend">{at === null ? 'The lighter part is the time before the first token.' : say(at)}</p>
+      )}
     >
       {(width, at) => {
         const x = scaled(0, end, 1, width - RIGHT);

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 
 interface ButtonProps extends Omit<JSX.IntrinsicElements['button'], 'kind'> {
-  /** `first` is the one that matters on the screen; `danger` begins what destroys, `danger-first` does it. */
+  /** `first` is the main button of the screen; `danger` opens the confirmation of a destructive action, `danger-first` confirms it. */
   readonly kind?: 'first' | 'danger' | 'danger-first' | 'plain' | undefined;
   /** A verb: "Revoke key". */
   readonly children: ComponentChildren;

@@ -3,9 +3,9 @@ import type { Resource } from '../api/resource.ts';
 import { Loaded } from './states.tsx';
 
 interface CardProps {
-  /** `id` of its heading, unique on the page. */
+  /** The `id` of the heading, unique on the page. */
   readonly id: string;
-  /** A sentence with the answer in it. */
+  /** A sentence that contains the answer. */
   readonly heading: ComponentChildren;
   /** To the right of the heading: a link, a button or a field. */
   readonly aside?: ComponentChildren;
@@ -19,7 +19,7 @@ const Head = ({ id, heading, aside }: CardProps) => (
   </div>
 );
 
-/** A part of a view that is named by its heading. */
+/** A part of a view, labelled by its heading. */
 export const Card = ({ children, ...head }: CardProps) => (
   <section class="card" aria-labelledby={head.id}>
     <Head {...head} />
@@ -37,7 +37,7 @@ interface LoadedCardProps<T> extends Pick<CardProps, 'id'> {
   readonly children: (data: T) => ComponentChildren;
 }
 
-/** The same for an answer of the API, with the states around it. */
+/** A card that shows a response of the API, and its loading and error states. */
 export const LoadedCard = <T,>({ id, what, of, skeleton, heading, aside, children }: LoadedCardProps<T>) => (
   <section class="card" aria-labelledby={id}>
     <Loaded what={what} of={of} skeleton={skeleton}>

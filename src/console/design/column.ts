@@ -1,9 +1,9 @@
 import type { FigureAmount, WrittenFigure } from './format.ts';
 
-/** The figures of a column in one format: one unit and one precision, so that their decimal points stand below each other. */
+/** Writes all figures of a column with one unit and one precision, so that their decimal points line up. */
 type ColumnFormat = (value: number) => string;
 
-/** The sizes of the figures in a column, zero left out: the smallest, the greatest, and all. */
+/** The sizes of the figures in a column without zeros: the smallest, the largest, and all. */
 interface Sizes {
   readonly all: readonly number[];
   readonly least: number;
@@ -21,34 +21,34 @@ function fixed(value: number, decimals: number): string {
   return format.format(value);
 }
 
-/** Decimals that show three significant digits of a size. */
+/** The number of decimals that show three significant digits. */
 const decimalsOf = (size: number): number => Math.max(0, 2 - Math.floor(Math.log10(size)));
 
-/** As many decimals as a column needs: none in which all figures have a zero. */
+/** The number of decimals that a column needs. Decimals that are zero in all figures are left out. */
 function needed(sizes: readonly number[], least: number, most: number): number {
   let decimals = most;
   while (decimals > least && sizes.every((size) => fixed(size, decimals).endsWith('0'))) decimals--;
   return decimals;
 }
 
-/** Three significant digits of an amount from here on are cents. */
+/** From this amount (USD), two decimals show three significant digits. */
 const CENTS_FROM = 0.0995;
 
-/** Prices of single requests are far below a cent, and sums are read to the cent. */
+/** Prices of single requests are far below a cent, but people read sums to the cent. */
 const usdDecimals = ({ all, least, most }: Sizes): number =>
   least >= CENTS_FROM ? 2 : needed(all, 2, Math.max(2, Math.min(decimalsOf(least), usdDecimalsMax(most))));
 
-/** Exact amounts have no more decimals. */
+/** Exact amounts have at most this many decimals. */
 const DECIMALS_MAX = 12;
 
-/** The greatest amount of a column has three significant digits. */
+/** The largest amount of a column gets three significant digits. */
 const usdDecimalsMax = (most: number): number =>
   most < 1 ? Math.min(DECIMALS_MAX, Math.max(6, decimalsOf(most))) : most < 10 ? 5 : most < 100 ? 4 : 2;
 
 const durationDecimals = ({ most, isWhole }: Sizes): number =>
   most >= 1_000 ? (most < 100_000 ? 2 : 1) : isWhole || most >= 100 ? 0 : 1;
 
-/** @param sign of the value, and what stands before a number. */
+/** @param before the text before the number, such as `$` */
 const withSign = (value: number, decimals: number, before: string, behind: string): string => {
   const size = Math.abs(value);
   const smallest = 10 ** -decimals;
@@ -77,7 +77,10 @@ const FORMATS: Readonly<Record<FigureAmount['kind'], (sizes: Sizes) => ColumnFor
   },
 };
 
-/** Writes the figures of a column alike, and leaves other values as they are. @param figures all of the column */
+/**
+ * Writes all figures of a column in one format, and leaves other values unchanged.
+ * @param figures all figures of the column
+ */
 export function inColumn(figures: readonly WrittenFigure[]): (figure: WrittenFigure) => WrittenFigure {
   const byKind = Map.groupBy(
     figures.flatMap(({ amount }) => amount ?? []),
@@ -91,7 +94,7 @@ export function inColumn(figures: readonly WrittenFigure[]): (figure: WrittenFig
 }
 
 /**
- * Writes the figures of a row alike, whatever the other rows of its table are: a limit of $0.0005 can be read in a table with one of
+ * Writes the figures of a row in one format that does not depend on other rows. So a limit of $0.0005 can be read in a table that also has
  * $100,000.
  */
 export function inRow(figures: readonly WrittenFigure[]): readonly WrittenFigure[] {

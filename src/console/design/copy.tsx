@@ -3,7 +3,7 @@ import { Button } from './button.tsx';
 
 type CopyState = 'ready' | 'copied' | 'refused';
 
-/** Copies a text, and for two seconds says how that went. */
+/** Copies a text, and shows the result for two seconds. */
 function useCopy(text: string) {
   const [state, setState] = useState<CopyState>('ready');
   useEffect(() => {
@@ -22,7 +22,10 @@ function useCopy(text: string) {
 const wordOf = (state: CopyState, ready: string): string =>
   state === 'copied' ? 'Copied' : state === 'refused' ? 'Copy by hand' : ready;
 
-/** A button that copies a text which stands elsewhere. @param label a verb: "Copy as curl" */
+/**
+ * A button that copies a text which is shown elsewhere.
+ * @param label a verb: "Copy as curl"
+ */
 export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
   const { state, copy } = useCopy(text);
   return (
@@ -32,7 +35,11 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
   );
 }
 
-/** A text such as an ID with a button that copies it. @param text as it is copied, whole @param shown in its place, shorter */
+/**
+ * Shows a text such as an ID with a button that copies it.
+ * @param text the full text that is copied
+ * @param shown a shorter text to show
+ */
 export function Copy({
   text,
   shown = text,

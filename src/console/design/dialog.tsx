@@ -3,9 +3,9 @@ import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Button } from './button.tsx';
 
 interface DialogProps {
-  /** Repeats the object: "Revoke billing-app?" */
+  /** The question with its object: "Revoke billing-app?" */
   readonly title: string;
-  /** The result: "Requests with it fail within a second." */
+  /** The consequence: "Requests with it fail within a second." */
   readonly children: ComponentChildren;
   /** The verb and the object: "Revoke key". */
   readonly action: string;
@@ -14,18 +14,18 @@ interface DialogProps {
   onClose(): void;
 }
 
-/** Asks before something is destroyed, and for nothing else. Shown while it is in the tree. */
+/** Asks for confirmation before something is destroyed. Nothing else uses a dialog. It is open while it is rendered. */
 export function Dialog({ title, children, action, isBusy, onAction, onClose }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // As in a panel, its end gives the focus back at once.
+  // A layout effect runs its cleanup before the next paint, so the focus returns at once.
   useLayoutEffect(() => {
     const before = document.activeElement;
     const shown = dialog.current;
     shown?.showModal();
     return () => {
       shown?.close();
-      // The dialog is out of the page by now, so the browser gives nothing back.
+      // The dialog has left the page by now, so the browser does not restore the focus.
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /**
- * A value that is typed, which begins as another one and follows that when it changes: not at the first drawing, since effects come
- * behind it and would take away what was typed meanwhile.
+ * The state of a typed value. It starts with `first`, and follows `first` when that changes. The first render sets nothing: its effect runs
+ * late and would overwrite text that the viewer typed in between.
  */
 export function useDraft<Value>(first: Value) {
   const state = useState(first);

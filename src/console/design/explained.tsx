@@ -3,14 +3,14 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { TERMS, type TermName } from './terms.ts';
 import { Coded } from './written.tsx';
 
-/** Of the explanation and its distance from the window and the button, px. */
+/** The width of the explanation, and its distance from the window edge and the button, px. */
 const [WIDTH, GAP] = [320, 8];
-/** Room for the longest explanation, px. */
+/** The height that the longest explanation needs, px. */
 const HEIGHT = 144;
 
 interface ExplainedProps {
   readonly term: TermName;
-  /** The word as the place says it; the usual one unless given. */
+  /** The word as this page writes it; by default the term itself. */
   readonly children?: ComponentChildren;
 }
 

@@ -4,11 +4,11 @@ import { Coded } from './written.tsx';
 
 interface FieldFrame {
   readonly label: string;
-  /** Beside the field: what it takes. */
+  /** A hint that describes valid values. */
   readonly hint?: string | undefined;
-  /** Why its value is refused, as the server says it. */
+  /** Why the server refuses the value, in its words. */
   readonly error?: string | null | undefined;
-  /** The label is for screen readers alone, where the place says it. */
+  /** Whether only screen readers get the label, because the page already shows what the field is for. */
   readonly isBare?: boolean;
 }
 
@@ -18,7 +18,7 @@ interface FieldParts {
   readonly 'aria-invalid': boolean | undefined;
 }
 
-/** The label, the hint and the error around a control. */
+/** Adds the label, the hint and the error to a control. */
 function Framed({
   label,
   hint,
@@ -54,7 +54,7 @@ interface FieldProps extends FieldFrame {
   readonly placeholder?: string | undefined;
   readonly isDisabled?: boolean;
   readonly inputMode?: 'numeric' | 'decimal' | undefined;
-  /** A text of several lines. */
+  /** The number of text lines. */
   readonly rows?: number | undefined;
 }
 
@@ -77,7 +77,7 @@ export function Field({
           <input
             {...given}
             {...parts}
-            // The kinds differ in nothing that is given here.
+            // All these types take the same props here.
             type={type as 'text'}
             autocomplete="off"
             inputMode={inputMode}
@@ -99,7 +99,7 @@ interface SelectProps<Value extends string> extends FieldFrame {
   readonly isDisabled?: boolean;
 }
 
-/** A labelled choice of one. */
+/** A labelled choice of one option. */
 export function Select<Value extends string>({ value, onValue, options, isDisabled, ...frame }: SelectProps<Value>) {
   return (
     <Framed {...frame}>
@@ -134,11 +134,11 @@ interface ChecksProps<Value extends string> {
   onValues(values: readonly Value[]): void;
   readonly hint?: string;
   readonly error?: string | null | undefined;
-  /** Above the boxes, such as a field that finds some of them. */
+  /** Content above the boxes, such as a field that filters them. */
   readonly children?: ComponentChildren;
 }
 
-/** A labelled choice of several. */
+/** A labelled choice of several options. */
 export function Checks<Value extends string>({
   label,
   options,
@@ -178,7 +178,7 @@ export function Checks<Value extends string>({
   );
 }
 
-/** The one row of filters above a list. `onClear` shows a button while any is set. */
+/** The row of filters above a list. With `onClear`, it shows a button that clears all filters. */
 export const Filters = ({
   children,
   onClear,

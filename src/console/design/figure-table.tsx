@@ -6,19 +6,19 @@ import { Written } from './written.tsx';
 export interface FigureRow {
   readonly name: ComponentChildren;
   readonly cells: readonly WrittenFigure[];
-  /** Stands out from the others, as a sum does. */
+  /** Whether the row is emphasised, because it is a sum. */
   readonly isSum?: boolean | undefined;
 }
 
 export interface FigureTableProps {
-  /** What it lists, for screen readers; absent where the place around it says it. */
+  /** What the table lists, for screen readers; absent if the surrounding text says it. */
   readonly label?: string;
-  /** Of the names, and of each column of figures. */
+  /** The heads of the name column and of each column of figures. */
   readonly heads: readonly string[];
   readonly rows: readonly FigureRow[];
 }
 
-/** A small table that is nothing but names and figures. Each column has one format. */
+/** A small table of names and figures. All figures of a column have one format. */
 export function FigureTable({ label, heads, rows }: FigureTableProps) {
   const formats = heads.slice(1).map((_, at) => inColumn(rows.flatMap(({ cells }) => cells[at] ?? [])));
   return (

@@ -1,27 +1,27 @@
-/** Numbers and times as a person would write them. The exact value stands beside each, for the pointer and the copy button. */
+/** A number or time as a person would write it. The page shows `short`; the pointer and the copy button give `exact`. */
 export interface WrittenFigure {
   /** Three significant digits. */
   readonly short: string;
-  /** All of them. */
+  /** All digits. */
   readonly exact: string;
-  /** What it is made of, for a column that writes all its figures alike (`column.ts`); absent for a text. */
+  /** The number and unit, for a column that writes all its figures in one format (`column.ts`); absent for a text. */
   readonly amount?: FigureAmount;
 }
 
 export interface FigureAmount {
   readonly kind: 'figure' | 'percent' | 'usd' | 'price' | 'duration';
-  /** Of a part of a whole 0 to 1; of USD and a price dollars; of a duration ms. */
+  /** The value in the unit of its kind: 0 to 1 for a share, dollars for USD and prices, ms for a duration. */
   readonly value: number;
 }
 
-/** No figure where there is none. */
+/** Written where there is no figure. */
 export const NONE: WrittenFigure = { short: '–', exact: 'no figure' };
 
 const significant = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
 const compact = new Intl.NumberFormat('en', { maximumSignificantDigits: 3, notation: 'compact' });
 const full = new Intl.NumberFormat('en', { maximumFractionDigits: 12 });
 
-/** 0.0123 · 12.3 · 1,234 · 12.3K. Whole numbers are whole up to 9,999. */
+/** Writes a number: 0.0123 · 12.3 · 1,234 · 12.3K. Whole numbers up to 9,999 have no decimals. */
 export function figure(value: number | null, unit = ''): WrittenFigure {
   if (value === null || !Number.isFinite(value)) return NONE;
   const size = Math.abs(value);
@@ -42,7 +42,7 @@ export function figure(value: number | null, unit = ''): WrittenFigure {
 export const plural = (count: number, noun: string): string =>
   `${figure(count).short} ${noun}${count === 1 ? '' : 's'}`;
 
-/** A part of a whole, 0 to 1, in percent. */
+/** Writes a share, 0 to 1, in percent. */
 export function percent(share: number | null): WrittenFigure {
   if (share === null || !Number.isFinite(share)) return NONE;
   const short = share !== 0 && Math.abs(share) < 0.001 ? '< 0.1 %' : `${significant.format(share * 100)} %`;
@@ -51,19 +51,22 @@ export function percent(share: number | null): WrittenFigure {
 
 const tenths = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
-/** The same for a column, where points stand below each other: 33.0 %. */
+/** Writes a share in percent with one decimal, so that decimal points line up in a column: 33.0 %. */
 export function percentInColumn(share: number): WrittenFigure {
   const written = percent(share);
   return { ...written, short: written.short.startsWith('<') ? written.short : `${tenths.format(share * 100)} %` };
 }
 
-/** USD. @param value an exact decimal as the API writes it, or a number */
+/**
+ * Writes an amount of USD.
+ * @param value an exact decimal as the API writes it, or a number
+ */
 export function usd(value: string | number | null): WrittenFigure {
   const amount = value === null ? Number.NaN : Number(value);
   if (!Number.isFinite(amount)) return NONE;
   const sign = amount < 0 ? '−' : '';
   const size = Math.abs(amount);
-  // Prices of single requests are far below a cent, sums are read to the cent.
+  // Prices of single requests are far below a cent, but people read sums to the cent.
   const short =
     size === 0
       ? '0'
@@ -79,7 +82,10 @@ export function usd(value: string | number | null): WrittenFigure {
   };
 }
 
-/** A price of a list, which is never rounded. @param value an exact decimal as the API writes it */
+/**
+ * Writes a list price, which is never rounded.
+ * @param value an exact decimal as the API writes it
+ */
 export function price(value: string | null): WrittenFigure {
   if (value === null) return NONE;
   const { exact } = usd(value);
@@ -89,7 +95,10 @@ export function price(value: string | null): WrittenFigure {
 const allDecimals = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 12 });
 const cents = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
-/** How long something took: `412 ms`, `2.15 s`, `3 min 12 s`. @param ms milliseconds */
+/**
+ * Writes a duration: `412 ms`, `2.15 s`, `3 min 12 s`.
+ * @param ms milliseconds
+ */
 export function duration(ms: number | null): WrittenFigure {
   if (ms === null || !Number.isFinite(ms)) return NONE;
   const written = { exact: `${full.format(ms)} ms`, amount: { kind: 'duration', value: ms } } as const;
@@ -109,7 +118,7 @@ const UNITS = [
   ['s', 1_000],
 ] as const;
 
-/** The two greatest units of a length of time: `2 d 4 h`. */
+/** Writes a length of time in its two largest units: `2 d 4 h`. */
 export function span(ms: number): string {
   const at = UNITS.findIndex(([, unit]) => ms >= unit);
   const [name, unit] = UNITS[at] ?? UNITS[3];
@@ -129,7 +138,7 @@ export function relative(time: number, now: number): string {
 }
 
 const exactly = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
-/** In the viewer's zone, with its name. */
+/** Writes the exact time in the viewer's time zone, with the name of the zone. */
 export const exactTime = (time: number): string => exactly.format(time);
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
@@ -143,7 +152,7 @@ export const clockTime = (time: number): string => clock.format(time);
 export const dayTime = (time: number): string => dayOf.format(time);
 export const momentTime = (time: number): string => dayAndClock.format(time);
 
-/** Whether a text is the address of a wallet. */
+/** Whether a text is a wallet address. */
 export const isAddress = (text: string): boolean => /^0x[0-9a-f]{40}$/i.test(text);
-/** An address or a hash by its two ends: `0x675871…2dc0bd`. */
+/** Shortens an address or hash to its first and last characters: `0x675871…2dc0bd`. */
 export const shortAddress = (address: string): string => `${address.slice(0, 8)}…${address.slice(-6)}`;

@@ -6,21 +6,21 @@ import type { TermName } from './terms.ts';
 
 interface HeroProps {
   readonly label: string;
-  /** Explains the label. */
+  /** The glossary term that explains the label. */
   readonly term?: TermName | undefined;
-  /** Null while it is on its way. */
+  /** The figure; null while it is loading. */
   readonly value: WrittenFigure | null;
-  /** Below it, each on a line: what it means, and what it is compared with. */
+  /** Lines below the figure: what it means, and what it is compared with. */
   readonly notes?: readonly ComponentChildren[] | null | undefined;
-  /** Why there is no value, where it could not be read. */
+  /** Why the figure could not be read. */
   readonly failure?: ApiFailure | null | undefined;
 }
 
-/** One of at most four figures of a view. */
+/** One of at most four main figures of a view. */
 export function Hero({ label, term, value, notes, failure }: HeroProps) {
   const failed = value === null ? (failure ?? null) : null;
   const shown = failed ? { short: NONE.short, exact: failed.message } : value;
-  const lines = failed ? [isForbidden(failed) ? 'not open to your role' : 'could not be read'] : (notes ?? []);
+  const lines = failed ? [isForbidden(failed) ? 'not available to your role' : 'could not be read'] : (notes ?? []);
   return (
     <div class="hero">
       <dt class="dim">{term ? <Explained term={term}>{label}</Explained> : label}</dt>
@@ -39,5 +39,5 @@ export function Hero({ label, term, value, notes, failure }: HeroProps) {
   );
 }
 
-/** The frame of the figures. */
+/** The container of the main figures. */
 export const Heroes = ({ children }: { readonly children: ComponentChildren }) => <dl class="figures">{children}</dl>;

@@ -1,6 +1,6 @@
 const COLOURS = 8;
 
-/** FNV-1a, 32 bits, with its bits mixed once more: names that differ in a digit are far apart. */
+/** FNV-1a with 32 bits, with a final mixing step: names that differ in one digit get very different hashes. */
 function hash(text: string): number {
   let sum = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193);
@@ -9,8 +9,9 @@ function hash(text: string): number {
 }
 
 /**
- * The colour of a model, provider or team, as the name of a token for `inkOf`: the same on every screen, by its name alone.
- * @param name empty for what is not named, "other"
+ * The colour of a model, provider or team, as the name of a token for `inkOf`. It depends only on the name, so it is the same on every
+ * screen.
+ * @param name empty for "other"
  */
 export const markOf = (name: string): string => (name === '' ? 'mark-other' : `mark-${hash(name) % COLOURS}`);
 
@@ -18,8 +19,8 @@ export const markOf = (name: string): string => (name === '' ? 'mark-other' : `m
 export const inkOf = (mark: string) => ({ color: `var(--${mark})` });
 
 /**
- * The colours of names that stand in one chart: their own, but where two have the same, one of them gets the next that is free, whatever
- * the order of the names. Beyond eight names, colours repeat.
+ * The colours of names in one chart. Each name keeps its own colour, but if two names share a colour, one of them gets the next free
+ * colour, independent of the order of the names. With more than eight names, colours repeat.
  */
 export function marksOf(names: readonly string[]): (name: string) => string {
   const marks = new Map<string, string>();

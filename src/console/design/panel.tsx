@@ -4,24 +4,24 @@ import { go } from '../shell/router.ts';
 
 interface PanelProps {
   readonly title: string;
-  /** The address of the list alone. */
+  /** The address of the list without the detail. */
   readonly closeHref: string;
-  /** For a detail with charts and tables. */
+  /** Whether the panel is wide, for a detail with charts and tables. */
   readonly isWide?: boolean;
   readonly children: ComponentChildren;
 }
 
-/** A detail beside its list; on a phone a page of its own. Its address is the detail's, so closing it is going to the list. */
+/** Shows a detail next to its list, or as a page on a phone. The detail has an address of its own, so closing it navigates to the list. */
 export function Panel({ title, closeHref, isWide = false, children }: PanelProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const id = useId();
-  // The end of an effect comes after the next drawing, and would take the focus from where the viewer has gone since.
+  // The cleanup of a normal effect runs after the next render. It would move the focus away from where the viewer has gone since.
   useLayoutEffect(() => {
     const before = document.activeElement;
     const href = before?.getAttribute('href') ?? null;
     heading.current?.focus();
     return () => {
-      // A list that was read again meanwhile has another link in its place.
+      // If the list was read again in between, it has a new link element at the same address.
       const link = href === null ? null : document.querySelector(`main a[href="${CSS.escape(href)}"]`);
       const back = before?.isConnected ? before : link;
       if (back instanceof HTMLElement) back.focus();
@@ -32,9 +32,9 @@ export function Panel({ title, closeHref, isWide = false, children }: PanelProps
       class={isWide ? 'panel panel-wide' : 'panel'}
       aria-labelledby={id}
       onKeyDown={(event) => {
-        // In a dialog it closes that.
+        // In a dialog, Escape closes the dialog and not the panel.
         const isInDialog = event.target instanceof Element && event.target.closest('dialog') !== null;
-        // It closes an explanation first.
+        // Escape first closes an open explanation.
         if (document.querySelector(':popover-open') !== null) return;
         if (event.key === 'Escape' && !event.defaultPrevented && !isInDialog) go(closeHref);
       }}

@@ -6,7 +6,7 @@ import { Button } from './button.tsx';
 import { clockTime } from './format.ts';
 import { Coded } from './written.tsx';
 
-/** Nothing yet: what will be here, and the one thing that makes it so. */
+/** Shown if there is nothing yet: what will be here, and the one action that creates it. */
 export const Empty = ({ title, children }: { readonly title: string; readonly children: ComponentChildren }) => (
   <div class="state">
     <p class="state-title">{title}</p>
@@ -14,7 +14,7 @@ export const Empty = ({ title, children }: { readonly title: string; readonly ch
   </div>
 );
 
-/** The place of what is on its way. It is seen after 200 ms. */
+/** A placeholder for content that is loading. It becomes visible after 200 ms. */
 export const Skeleton = ({ rows = 4 }: { readonly rows?: number }) => (
   <div class="skeletons" aria-hidden="true">
     {Array.from({ length: rows }, (_, at) => (
@@ -23,13 +23,13 @@ export const Skeleton = ({ rows = 4 }: { readonly rows?: number }) => (
   </div>
 );
 
-/** What failed, and how to try again; for a role that may not see it, who can grant it. */
+/** Says what failed and offers a retry. If the role may not see it, it says who can grant access. */
 export const Failure = ({
   what,
   failure,
   onRetry,
 }: {
-  /** "Budgets". */
+  /** A noun: "Budgets". */
   readonly what: string;
   readonly failure: ApiFailure;
   readonly onRetry: () => void;
@@ -46,28 +46,28 @@ export const Failure = ({
     </div>
   );
 
-/** @param who the roles that it is open to, as a sentence */
+/** @param who a sentence that names the roles with access */
 export const NoPermission = ({ what, who = '' }: { readonly what: string; readonly who?: string }) => (
   <div class="state">
     <p class="state-title">
-      {what} {/(?:s|People)$/.test(what) ? 'are' : 'is'} not open to your role
+      {what} {/(?:s|People)$/.test(what) ? 'are' : 'is'} not available to your role
     </p>
-    <p>{who} An owner or admin of this gateway can give you a role that opens this.</p>
+    <p>{who} An owner or admin of this gateway can give you a role with access.</p>
   </div>
 );
 
-/** Older data that could not be renewed: when they were last true. */
+/** Says since when the data could not be refreshed. */
 const Stale = ({ what, resource }: { readonly what: string; readonly resource: Resource<unknown> }) => (
   <div class="notice notice-stale" role="status">
     <span>
-      {what} could not be renewed{resource.at === null ? '' : ` since ${clockTime(resource.at)}`}:{' '}
+      {what} could not be refreshed{resource.at === null ? '' : ` since ${clockTime(resource.at)}`}:{' '}
       <Coded text={resource.failure?.message ?? ''} />
     </span>
     <Button onClick={resource.renew}>Try again</Button>
   </div>
 );
 
-/** Part of what belongs here is missing. */
+/** Says that a part of the content is missing. */
 export const Partial = ({ children }: { readonly children: ComponentChildren }) => (
   <div class="notice" role="status">
     <span>{children}</span>
@@ -82,7 +82,7 @@ interface LoadedProps<T> {
   readonly children: (data: T) => ComponentChildren;
 }
 
-/** Shows what an answer has, with the states around it: loading, failed, not allowed, and older than it should be. */
+/** Shows the data of a response and its states: loading, failed, not allowed, and stale. */
 export function Loaded<T>({ what, of, skeleton, children }: LoadedProps<T>) {
   const { data, failure } = of;
   if (data !== null) {
@@ -97,15 +97,15 @@ export function Loaded<T>({ what, of, skeleton, children }: LoadedProps<T>) {
   return <>{skeleton ?? <Skeleton />}</>;
 }
 
-/** Longer than an answer takes; one that hangs holds nothing back. */
+/** Usually a response arrives sooner. A response that hangs must not keep the content hidden. */
 const HELD_BACK_MS = 1_000;
 
-/** Holds back what stands below until what stands above has its size, so that nothing jumps. */
+/** Hides its children until the content above has loaded, so that the layout does not jump. */
 export function Below({
   of,
   children,
 }: {
-  /** What stands above. */
+  /** The responses that the content above needs. */
   readonly of: readonly Pick<Resource<unknown>, 'data' | 'failure'>[];
   readonly children: ComponentChildren;
 }) {

@@ -11,42 +11,44 @@ import { Written } from './written.tsx';
 
 export interface TableColumn<Row> {
   readonly id: string;
-  /** A noun; a figure's unit stands here, once. */
+  /** A noun. For a column of figures it contains the unit. */
   readonly head: string;
   readonly unit?: string;
-  /** Explains the head. */
+  /** The glossary term that explains the head. */
   readonly term?: TermName;
   /** Figures are aligned to the right. */
   readonly isFigure?: boolean;
-  /** The figure of a row. It is aligned to the right, and all rows of the column write it in one format. */
+  /** Returns the figure of a row. The column is aligned to the right, and all its rows use one format. */
   readonly figure?: (row: Row) => WrittenFigure;
-  /** What a row shows, from its figure in the format of the column; the figure unless given. */
+  /** Renders the cell of a row from its formatted figure; by default it shows the figure. */
   readonly cell?: (row: Row, figure: WrittenFigure) => ComponentChildren;
-  /** The value that sorts, or true for the figure or text that the cell shows; absent where sorting helps nobody. Null comes last. */
+  /**
+   * Returns the value to sort by; true sorts by the figure or text of the cell. Without it, the column cannot be sorted. Null comes last.
+   */
   readonly sort?: true | ((row: Row) => number | string | null);
   /**
-   * Its place on a phone's card: `main` names the row, `fact` stands to its right, `second` below. A list whose rows need more has `third`
-   * and `fourth` to the right of `second`, or any number of `more`, which wrap below `main`. Others are left out. The first column is
-   * `main` where none is.
+   * The position on a phone's card: `main` is the name of the row, `fact` is to its right, `second` is below. A row with more facts has
+   * `third` and `fourth` to the right of `second`, or any number of `more`, which wrap below `main`. Columns without a position are left
+   * out. If no column is `main`, the first one is.
    */
   readonly phone?: 'main' | 'fact' | 'second' | 'third' | 'fourth' | 'more';
 }
 
 interface TableProps<Row> {
-  /** What it lists, for screen readers. */
+  /** What the table lists, for screen readers. */
   readonly label: string;
   readonly columns: readonly TableColumn<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** Where a row leads; its first cell is the link. Undefined for one that leads nowhere. */
+  /** The address that a row opens; the first cell is the link. Undefined for a row that opens nothing. */
   readonly hrefOf?: (row: Row) => string | undefined;
   /** The key of the row whose detail is open. */
   readonly current?: string | undefined;
-  /** Of a list by keyset: reads on when the end comes into sight. */
+  /** Called when the end of a paged list becomes visible, to load more. */
   readonly onEnd?: (() => void) | null;
-  /** The order in which the rows come, until another one is chosen. */
+  /** The initial order of the rows. */
   readonly order?: TableOrder;
-  /** So many rows before somebody asks for all; all unless given. */
+  /** How many rows to show until the viewer asks for all; by default all. */
   readonly first?: number;
 }
 
@@ -55,10 +57,10 @@ interface TableOrder {
   readonly isDown: boolean;
 }
 
-/** Rows that fit in a window are all drawn. */
+/** Tables with fewer rows than this are rendered in full. */
 const WINDOWED_MIN = 100;
 
-/** A table; on a phone, cards. Of a long one only what is in sight is drawn. */
+/** A table, or cards on a phone. A long table renders only the visible rows. */
 export function Table<Row>({
   label,
   columns: given,
@@ -136,7 +138,7 @@ interface FilledColumn<Row> extends TableColumn<Row> {
   readonly sort?: (row: Row) => number | string | null;
 }
 
-/** A column with what follows from its figure. */
+/** Fills in the properties of a column that follow from its figure. */
 function filledIn<Row>({ sort, ...column }: TableColumn<Row>): FilledColumn<Row> {
   const { figure, cell } = column;
   const shown = (row: Row) => {
@@ -150,7 +152,7 @@ function filledIn<Row>({ sort, ...column }: TableColumn<Row>): FilledColumn<Row>
   };
 }
 
-/** Stands for rows out of sight. */
+/** Takes the place of rows that are not rendered. */
 const Space = ({ height }: { readonly height: number }) =>
   height === 0 ? null : (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row takes no focus

@@ -3,11 +3,11 @@ interface TabsProps<Id extends string> {
   readonly tabs: readonly { readonly id: Id; readonly label: string }[];
   readonly value: Id;
   onValue(id: Id): void;
-  /** `id` of the element that they change, which has the role `tabpanel`. */
+  /** The `id` of the element with the role `tabpanel` that the tabs change. */
   readonly panel: string;
 }
 
-/** Parts of one view. Arrow keys go from one to the next. */
+/** Tabs for the parts of one view. The arrow keys move between them. */
 export function Tabs<Id extends string>({ label, tabs, value, onValue, panel }: TabsProps<Id>) {
   const step = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }, at: number) => {
     const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];

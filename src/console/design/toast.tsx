@@ -10,13 +10,16 @@ interface ToastText {
 }
 
 const TOASTS_MAX = 3;
-/** Long enough to read and to take it back. */
+/** Gives the viewer time to read the message and to undo the change, ms. */
 const TOAST_MS = 8_000;
 
 const toasts = signal<readonly ToastText[]>([]);
 const made = signal(0);
 
-/** Says what was done. @param undo takes it back; absent where nothing can */
+/**
+ * Shows a message about a change.
+ * @param undo reverses the change; absent if it cannot be undone
+ */
 export function toast(text: string, undo?: () => void): void {
   made.value += 1;
   toasts.value = [...toasts.value, { id: made.value, text, undo: undo ?? null }].slice(-TOASTS_MAX);
@@ -27,7 +30,7 @@ const dismiss = (id: number): void => {
 };
 
 function Toast({ id, text, undo }: ToastText) {
-  // It stays while somebody is about to use it.
+  // The message stays while the pointer or the focus is on it.
   const [isHeld, setHeld] = useState(false);
   useEffect(() => {
     if (isHeld) return;
@@ -62,7 +65,7 @@ function Toast({ id, text, undo }: ToastText) {
   );
 }
 
-/** Where they appear, once on the page. */
+/** The container of all messages, once on the page. */
 export const Toasts = () => (
   <div class="toasts" role="status" aria-live="polite">
     {toasts.value.map((one) => (

@@ -2,20 +2,20 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 
 interface RowWindow {
   readonly body: { current: HTMLTableSectionElement | null };
-  /** The first row that is drawn, and the one behind the last. */
+  /** The index of the first rendered row, and the index after the last one. */
   readonly first: number;
   readonly end: number;
-  /** Heights of the rows that are not, px. */
+  /** The heights of the rows before and after the rendered rows, px. */
   readonly before: number;
   readonly behind: number;
 }
 
-/** Rows above and below the ones in sight that are drawn, too. */
+/** The number of rows to render above and below the visible rows. */
 const MARGIN = 20;
 
 /**
- * The rows of a table that are near what is in sight. All rows have the height of the first one.
- * @param onEnd is called when the last rows come near
+ * Determines the rows of a table that are visible or close to it. All rows have the height of the first row.
+ * @param onEnd is called when the last rows come close to the visible area
  */
 export function useWindow(count: number, isWindowed: boolean, onEnd: (() => void) | null): RowWindow {
   const body = useRef<HTMLTableSectionElement>(null);
@@ -42,7 +42,7 @@ export function useWindow(count: number, isWindowed: boolean, onEnd: (() => void
       if (frame === 0) frame = requestAnimationFrame(look);
     };
     soon();
-    // Captured, as a panel that scrolls does not tell the window.
+    // Scroll events do not bubble, so the window captures them to notice a panel that scrolls.
     addEventListener('scroll', soon, { passive: true, capture: true });
     addEventListener('resize', soon);
     return () => {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { exactTime, HOUR_MS, MINUTE_MS, NONE, relative, usd, type WrittenFigure } from './format.ts';
 
-/** A figure with the exact one for the pointer. */
+/** A figure that shows its exact value under the pointer. */
 export const Written = ({ value }: { readonly value: WrittenFigure }) => (
   <span class="figure" title={value.exact === value.short ? undefined : value.exact}>
     {value.short}
@@ -13,7 +13,7 @@ export interface MoneyProps {
   readonly credits: number | null;
 }
 
-/** Money: USD, and Credits for the pointer. */
+/** An amount in USD that shows Credits under the pointer. */
 export const moneyFigure = ({ usd: amount, credits }: MoneyProps): WrittenFigure => ({
   ...usd(amount),
   exact: amount === null || credits === null ? NONE.exact : bothExact(amount, credits),
@@ -25,11 +25,14 @@ const credit = new Intl.NumberFormat('en', { maximumFractionDigits: 6 });
 const bothExact = (amount: string, credits: number): string =>
   `${usd(amount).exact} · ${credit.format(credits)} Credits`;
 
-/** `12.3 Credits`, with all digits below 10,000. */
+/** Writes an amount of Credits: `12.3 Credits`. Amounts from 1,000 have four significant digits, smaller ones three. */
 export const creditsText = (credits: number): string =>
   `${new Intl.NumberFormat('en', { maximumSignificantDigits: Math.abs(credits) >= 1_000 ? 4 : 3 }).format(credits)} ${Math.abs(credits) === 1 ? 'Credit' : 'Credits'}`;
 
-/** A moment as its distance from now, with the exact one for the pointer. @param at ISO 8601 */
+/**
+ * A relative time that shows the exact time under the pointer.
+ * @param at ISO 8601
+ */
 export function When({ at }: { readonly at: string }) {
   const time = Date.parse(at);
   const [now, setNow] = useState(Date.now);
@@ -45,7 +48,7 @@ export function When({ at }: { readonly at: string }) {
   );
 }
 
-/** A sentence of the server, whose names stand in backticks. */
+/** A sentence from the server with names in backticks, which are shown as code. */
 export const Coded = ({ text }: { readonly text: string }) => (
   <>{text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>
 );

@@ -10,10 +10,13 @@ import { toast } from '../design/toast.tsx';
 import { reachOfViewer } from '../shell/session.ts';
 import type { Option } from './draft.ts';
 
-/** The resources below `/admin/` that a change may alter elsewhere on the page. Figures of traffic are not among them: they cost most. */
+/**
+ * The resources below `/admin/` that a change may affect elsewhere on the page. Traffic figures are left out, because they are the most
+ * expensive to read.
+ */
 const CHANGED = ['keys', 'teams', 'users', 'subjects', 'logins', 'trail', 'wallets', 'payments', 'ledger'];
 
-/** Reads again what a change may have altered on the page. */
+/** Reads the data again that a change may have affected. */
 export const renewChanged = (): void => {
   for (const name of CHANGED) renewAll(`/admin/${name}`);
 };
@@ -24,9 +27,9 @@ interface ActOptions extends SendOptions {
 }
 
 /**
- * Changes something at once, and shows a message; a refusal is shown, too.
- * @param message "billing-app is suspended"; empty for what the page shows itself
- * @returns the answer; null where it was refused
+ * Sends a change at once, and shows a message. If the server refuses the change, the message says why.
+ * @param message "billing-app is suspended"; empty if the page shows the result itself
+ * @returns the response; null if the server refused the change
  */
 export async function act<Answer>(
   path: string,
@@ -45,52 +48,52 @@ export async function act<Answer>(
 
 /** A button that sends a change. */
 export interface Change {
-  /** A verb. Two changes of the same place, such as "Suspend" and "Resume", are one button whose label changes: see `slot`. */
+  /** A verb. Two alternating changes, such as "Suspend" and "Resume", share one button whose label changes: see `slot`. */
   readonly label: string;
-  /** The full name for screen readers, if the label is repeated in each row of a table. */
+  /** The full name for screen readers, if several rows of a table have the same label. */
   readonly name?: string;
-  /** What the role must include; absent where the caller has checked it. */
+  /** The action that the role must include; absent if the caller has checked it. */
   readonly action?: Action;
   readonly isHidden?: boolean;
-  /** The label while it runs; the label unless stated. */
+  /** The label while the change runs; by default the same label. */
   readonly busy?: string;
-  /** Whether it runs already, as another viewer has begun it. */
+  /** Whether the change already runs, because another viewer started it. */
   readonly isBusy?: boolean;
   readonly kind?: 'first' | 'danger';
-  /** One that follows another in the same slot keeps the focus. */
+  /** A button that replaces another button of the same slot keeps the focus. */
   readonly slot?: string;
   readonly path: string;
   readonly method?: ActOptions['method'];
   readonly body?: object;
-  /** The message when it is done; empty for what the page shows itself. */
+  /** The message after the change; empty if the page shows the result itself. */
   readonly done: string;
-  /** What the message offers to undo it: the path, and the message then. */
+  /** What the message offers to undo: the path, and the message after that. */
   readonly undo?: readonly [path: string, done: string];
-  /** The question before it: its title, what happens then, and the verb with its object. */
+  /** The confirmation: its title, the consequence, and the verb with its object. */
   readonly question?: readonly [title: string, text: ComponentChildren, confirm: string];
-  /** A member of the body that the question asks for; a text without options. */
+  /** A field of the confirmation that becomes a member of the body. Without options it is a text field. */
   readonly input?: {
     readonly of: string;
     readonly label: string;
     readonly placeholder?: string;
     readonly usual?: string;
     readonly options?: readonly Option[];
-    /** Whether it is sent as a number. */
+    /** Whether the value is sent as a number. */
     readonly isNumber?: boolean;
   };
   onDone?(answer: unknown): void;
 }
 
-/** A button that leads somewhere. */
+/** A button that opens another page. */
 interface Way extends Pick<Change, 'label' | 'action' | 'isHidden'> {
   readonly href: string;
   readonly kind?: 'plain' | 'first';
 }
 
 /**
- * The buttons of something, as far as the role may use them: each change is sent at once or after its question, and shows a message.
- * @example
- * <Actions
+ * The buttons for an item. Buttons that the role may not use are hidden. Each change is sent at once, or after a confirmation, and shows a
+ * message.
+ * @example <Actions
  *   of={[
  *     { label: 'Change', action: 'keys.change', href: hrefWith({ edit: 'yes' }) },
  *     {
@@ -101,15 +104,14 @@ interface Way extends Pick<Change, 'label' | 'action' | 'isHidden'> {
  *       done: `${name} is revoked.`,
  *       question: [`Revoke ${name}?`, 'Requests with it fail within a second.', 'Revoke key'],
  *     },
- *   ]}
- * />
+ *   ]} />
  */
 export function Actions({
   of,
   children,
 }: {
   readonly of: readonly (Change | Way)[];
-  /** After the buttons. */
+  /** Content after the buttons. */
   readonly children?: ComponentChildren;
 }) {
   const [open, setOpen] = useState<Change | null>(null);
@@ -118,7 +120,7 @@ export function Actions({
     setBusy(true);
     const answer = await sendChange(change, typed);
     setBusy(false);
-    // A question that was opened since then stays.
+    // Another confirmation that was opened in the meantime stays open.
     setOpen((now) => (now === change ? null : now));
     if (answer !== null) change.onDone?.(answer);
   };

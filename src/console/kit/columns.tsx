@@ -4,23 +4,23 @@ import type { TableColumn } from '../design/table.tsx';
 import { type MoneyProps, moneyFigure } from '../design/written.tsx';
 import { nameOfMember, show } from './show.tsx';
 
-/** A column of a table. One of `of`, `name`, `count`, `money`, `figure` or `cell` says what it shows. */
+/** A column of a table. One of `of`, `name`, `count`, `money`, `figure` or `cell` determines the content. */
 export interface Column<Row> extends Omit<TableColumn<Row>, 'id' | 'head' | 'cell' | 'sort'> {
   /** The heading, a noun. By default it is the name of the member. */
   readonly head?: string;
-  /** The member that it shows and sorts by. */
+  /** The member of the row that the column shows and sorts by. */
   readonly of?: keyof Row & string;
-  /** The word for an empty member. */
+  /** The word to show if the member is empty. */
   readonly none?: string;
-  /** The name of the row, with its ID for the pointer. It is dim where the ID is null or empty. */
+  /** Returns the name of the row; the pointer shows its ID. The name is dim if the ID is null or empty. */
   readonly name?: (row: Row) => string;
-  /** A number; null where it is not known. */
+  /** Returns a number; null if it is not known. */
   readonly count?: (row: Row) => number | null;
-  /** Null where it is not known. */
+  /** Returns an amount; null if it is not known. */
   readonly money?: (row: Row) => MoneyProps | null;
-  /** Shows something else than the value that it sorts by. */
+  /** Renders something other than the value that the column sorts by. */
   readonly cell?: TableColumn<Row>['cell'];
-  /** False for a column without an order. */
+  /** False if the column cannot be sorted. */
   readonly sort?: TableColumn<Row>['sort'] | false;
 }
 

@@ -12,18 +12,18 @@ import type { Place } from './listing.tsx';
 
 interface DetailProps<Path extends ReadPath> {
   readonly place: Pick<Place<ReadOf<Path>>, 'id' | 'closeHref' | 'put' | 'made'>;
-  /** The noun for one: "key". */
+  /** The singular noun: "key". */
   readonly noun: string;
   readonly path: Path;
   readonly title: (found: ReadOf<Path>) => string;
-  /** What can be changed where the address says `edit`; absent where nothing can. */
+  /** The form that changes the item when the address has `edit`; absent if nothing can be changed. */
   readonly form?: {
-    /** Where a new one is sent to. */
+    /** The path to which a new item is sent. */
     readonly path: string;
     readonly parts: (isNew: boolean) => readonly FormPart[];
-    /** Members of a new one that the address states. */
+    /** Members of a new item that the address sets. */
     readonly stated?: Draft;
-    /** Called with the answer before the new one is opened. */
+    /** Called with the response before the new item is opened. */
     onMade?(answer: unknown): void;
   };
   readonly children: (found: ReadOf<Path>) => ComponentChildren;
@@ -45,13 +45,13 @@ interface DetailProps<Path extends ReadPath> {
  *     ],
  *   }}
  * >
- *   {(found) => <Facts of={found} facts={['id', ['Made', 'created_at']]} />}
+ *   {(found) => <Facts of={found} facts={['id', ['Created', 'created_at']]} />}
  * </Detail>
  */
 export function Detail<Path extends ReadPath>({ place, noun, path, title, form, children }: DetailProps<Path>) {
   const isNew = place.id === 'new';
   const found = useResource(path, {}, { every: RENEWAL_MS, isWanted: !isNew });
-  // The row follows what a change has left.
+  // Update the row of the list after a change.
   useEffect(() => {
     if (found.data) place.put(found.data);
   }, [found.data]);
@@ -60,15 +60,15 @@ export function Detail<Path extends ReadPath>({ place, noun, path, title, form, 
   const what = `This ${noun}`;
   if (isNew && form) {
     return (
-      <Panel title={`Make a ${noun}`} closeHref={place.closeHref}>
+      <Panel title={`Create a ${noun}`} closeHref={place.closeHref}>
         <MakeForm
           parts={form.parts(true)}
           {...(form.stated && { stated: form.stated })}
           path={form.path}
-          action={`Make ${noun}`}
+          action={`Create ${noun}`}
           onDone={(answer) => {
             form.onMade?.(answer);
-            // Whatever is made is answered with its ID.
+            // Every response to a creation contains the ID.
             place.made((answer as { readonly id: string }).id);
           }}
           onClose={close}

@@ -1,6 +1,6 @@
 import { type Difference, pathWords } from './differences.ts';
 
-/** Differences, each with both sides. */
+/** Lists differences, each with its old and new value. */
 export const DifferenceList = ({ of }: { readonly of: readonly Difference[] }) => (
   <dl class="differences">
     {of.map(({ path, before, after }) => (

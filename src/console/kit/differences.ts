@@ -4,12 +4,12 @@ import { membersOf } from '../api/json.ts';
 export interface Difference {
   /** The path of the member: `limits.requests_per_minute`. */
   readonly path: string;
-  /** Null where it was not there. */
+  /** The old value; null if the member did not exist. */
   readonly before: string | null;
   readonly after: string | null;
 }
 
-/** The differences between two JSON values, by path. A list is one value, because it is changed as a whole. */
+/** Returns the differences between two JSON values by path. A list counts as one value, because a change replaces it as a whole. */
 export function differences(before: unknown, after: unknown, path = ''): readonly Difference[] {
   if (JSON.stringify(before) === JSON.stringify(after)) return [];
   const [one, other] = [membersOf(before), membersOf(after)];
@@ -18,7 +18,7 @@ export function differences(before: unknown, after: unknown, path = ''): readonl
   return [...names].flatMap((name) => differences(one[name], other[name], path === '' ? name : `${path}.${name}`));
 }
 
-/** A value as a person would write it: lists with commas, members as `name value`. */
+/** Writes a value as a person would: lists with commas, members as `name value`. */
 export function wordsOf(value: unknown): string | null {
   if (value === undefined) return null;
   if (value === null) return 'none';
@@ -30,7 +30,7 @@ export function wordsOf(value: unknown): string | null {
   return stated.length === 0 ? 'none' : stated.join(', ');
 }
 
-/** The path as a person reads it: `limits: requests per minute`. */
+/** Writes the path for people: `limits: requests per minute`. */
 export const pathWords = (path: string): string =>
   path
     .split('.')

@@ -1,43 +1,46 @@
 import { membersOf } from '../api/json.ts';
 
-/** A choice: what is sent, and its words. */
+/** An option of a choice: the value that is sent, and its words. */
 export interface Option {
   readonly value: string;
   readonly label: string;
 }
 
-/** The options of a choice, from the words for each value. */
+/** Makes the options of a choice from the words for each value. */
 export const optionsOf = (words: Readonly<Record<string, string>>): readonly Option[] =>
   Object.entries(words).map(([value, label]) => ({ value, label }));
 
-/** What a form has, by the paths of its members in the body, in the form in which each is typed. */
+/** The values of a form as the viewer typed them, by the paths of their members in the body. */
 export type Draft = Readonly<Record<string, unknown>>;
 
-/** How a member is typed where that differs from how it is sent. */
+/** Converts a member between the form in which it is sent and the form in which it is typed. */
 export interface Coder<Value> {
-  /** @param value of an answer; undefined or null for none */
+  /** @param value from a response; undefined or null if the member is missing */
   read(value: unknown): Value;
-  /** What is sent. @param before what the form began with */
+  /**
+   * Returns the value to send.
+   * @param before the value with which the form started
+   */
   write(value: Value, before: Value): unknown;
 }
 
-/** A member of a body that a form can set, as far as its draft goes. */
+/** A member of a body that a form can set. */
 export interface DraftField {
-  /** Its path: `name`, `member_defaults.models`. */
+  /** The path of the member: `name`, `member_defaults.models`. */
   readonly of: string;
-  /** A text unless stated. The draft has what the kind reads. */
+  /** The coder of the member; by default it is a text. The draft contains what the coder reads. */
   readonly kind?: Coder<unknown>;
-  /** What the form for a new one begins with. */
+  /** The initial value in the form for a new item. */
   readonly usual?: unknown;
 }
 
-/** A field; several fields in a row; a heading. */
+/** A field, several fields in one row, or a heading. */
 export type DraftPart = DraftField | readonly DraftField[] | string;
 
 export const fieldsOf = (parts: readonly DraftPart[]): readonly DraftField[] =>
   parts.flatMap((part) => (typeof part === 'string' ? [] : part)) as readonly DraftField[];
 
-/** An empty text removes a member. */
+/** An empty text removes the member. */
 const TEXT: Coder<unknown> = {
   read: (value) => (value === undefined || value === null ? '' : String(value)),
   write: (value) => (value === '' ? null : value),
@@ -46,11 +49,11 @@ const TEXT: Coder<unknown> = {
 const memberAt = (value: unknown, path: string): unknown =>
   path.split('.').reduce((of, name) => membersOf(of)?.[name], value);
 
-/** The draft of an answer; of null, without anything. */
+/** Makes a draft from a response; null makes an empty draft. */
 export const draftOf = (parts: readonly DraftPart[], value: unknown): Draft =>
   Object.fromEntries(fieldsOf(parts).map(({ of, kind = TEXT }) => [of, kind.read(memberAt(value, of))]));
 
-/** The draft of a new one. */
+/** Makes the draft for a new item. */
 export const newDraft = (parts: readonly DraftPart[]): Draft => ({
   ...draftOf(parts, null),
   ...Object.fromEntries(fieldsOf(parts).flatMap(({ of, usual }) => (usual === undefined ? [] : [[of, usual]]))),
@@ -58,7 +61,7 @@ export const newDraft = (parts: readonly DraftPart[]): Draft => ({
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** The body of a change, with the members that differ alone. */
+/** Makes the body of a change. It contains only the members that differ. */
 export function bodyOf(parts: readonly DraftPart[], draft: Draft, before: Draft): Draft {
   const body = {};
   for (const { of, kind = TEXT } of fieldsOf(parts)) {
@@ -78,8 +81,8 @@ function put(body: Record<string, unknown>, [name = '', ...rest]: readonly strin
 }
 
 /**
- * A draft on a newer version of what it changes: members that were typed stay, and the others have their current values.
- * @param base the version that the draft began from
+ * Moves a draft to a newer version of the item: members that the viewer typed stay, and all others get their current values.
+ * @param base the version from which the draft started
  */
 export const rebased = (draft: Draft, base: Draft, now: Draft): Draft =>
   Object.fromEntries(
@@ -90,7 +93,7 @@ export const rebased = (draft: Draft, base: Draft, now: Draft): Draft =>
     }),
   );
 
-/** A number; a text that is none is sent as it is, and refused at its field. */
+/** Converts a text to a number. A text that is not a number is sent unchanged, so that the server refuses it at its field. */
 export function numberOf(text: string): number | string | null {
   const trimmed = text.trim();
   if (trimmed === '') return null;

@@ -5,14 +5,14 @@ export interface InputProps<Value> {
   readonly field: FormField;
   readonly value: Value;
   set(value: Value): void;
-  /** The message for the field, or for a part of it such as `[0].time_zone`; null for none. */
+  /** The message for the field, or for a part of it such as `[0].time_zone`; null if there is none. */
   errorAt(part?: string): string | null;
   readonly draft: Draft;
 }
 
-/** How a field is typed and sent. */
+/** The input component and the coder of a field. */
 export interface FieldKind<Value> extends Coder<Value> {
-  /** A component; a text unless stated. */
+  /** The input component; by default a text field. */
   Input?(props: InputProps<Value>): ComponentChildren;
 }
 
@@ -22,16 +22,16 @@ export interface FormField extends DraftField {
   readonly hint?: string | undefined;
   readonly placeholder?: string;
   readonly type?: 'date' | 'email';
-  /** Lines of a text. */
+  /** The number of text lines. */
   readonly rows?: number;
-  /** A choice of one. */
+  /** The options of a choice. */
   readonly options?: readonly Option[] | ((draft: Draft) => readonly Option[]);
   readonly kind?: FieldKind<unknown>;
-  /** Whether the page's address or another field sets it, and the viewer does not. */
+  /** Whether the field is hidden, because the address or another field sets it. */
   readonly isHidden?: boolean;
-  /** The other members that change with it. */
+  /** Returns other members that change together with this member. */
   readonly sets?: (value: unknown) => Draft;
 }
 
-/** A field; several fields in a row; a heading. */
+/** A field, several fields in one row, or a heading. */
 export type FormPart = FormField | readonly FormField[] | string;

@@ -4,13 +4,13 @@ import type { WrittenFigure } from '../design/format.ts';
 import { Hero, Heroes } from '../design/hero.tsx';
 import type { TermName } from '../design/terms.ts';
 
-/** One of at most four figures of a view. */
+/** One of at most four main figures of a view. */
 export interface ViewFigure<Data> {
   readonly label: string;
-  /** Explains the label. */
+  /** The glossary term that explains the label. */
   readonly term?: TermName;
   readonly value: (data: Data) => WrittenFigure;
-  /** Lines below it: what it means, and what it is compared with. Empty ones are left out. */
+  /** Lines below the figure: what it means, and what it is compared with. Empty lines are left out. */
   readonly notes?: (data: Data) => readonly ComponentChildren[];
 }
 
@@ -20,14 +20,12 @@ interface FiguresProps<Data> {
 }
 
 /**
- * The figures of a view, made of one answer: while it is on its way, and where it could not be read, each says so.
- * @example
- * <Figures
+ * The main figures of a view, all from one response. While the response is loading, or if it failed, each figure says so.
+ * @example <Figures
  *   of={ledger}
  *   figures={[
  *     { label: 'Charged', value: ({ charged_usd }) => usd(charged_usd), notes: () => ['less refunds'] },
- *   ]}
- * />
+ *   ]} />
  */
 export const Figures = <Data,>({ of: { data, failure }, figures }: FiguresProps<Data>) => (
   <Heroes>

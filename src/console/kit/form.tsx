@@ -16,17 +16,17 @@ import type { FormField, FormPart, InputProps } from './field.ts';
 interface FormProps {
   readonly parts: readonly FormPart[];
   readonly first: Draft;
-  /** What is there already: members that differ from it are sent. */
+  /** The stored values. The form sends only members that differ from them. */
   readonly before: Draft;
   readonly method: 'POST' | 'PATCH';
   readonly path: string;
   readonly etag?: string | null;
-  /** The verb and the object: "Make key". */
+  /** The verb and the object: "Create key". */
   readonly action: string;
   readonly above?: ComponentChildren;
-  /** What happens with the draft where another change came first. */
+  /** Called with the draft if another change was saved first. */
   onStale?(draft: Draft): void;
-  /** @param answer null where nothing was changed */
+  /** @param answer null if nothing was changed */
   onDone(answer: unknown): void;
   onClose(): void;
 }
@@ -34,7 +34,7 @@ interface FormProps {
 const isAt = (path: string, field: string | null): boolean =>
   field !== null && (field === path || field.startsWith(`${path}[`) || field.startsWith(`${path}.`));
 
-/** A form that shows a refusal at its field. The draft is nowhere else until it is sent. */
+/** A form that shows a refusal at its field. Only the form has the draft until it is sent. */
 function Form({ parts, first, before, method, path, etag = null, action, above, ...props }: FormProps) {
   const [draft, setDraft] = useDraft(first);
   const [failure, setFailure] = useState<ApiFailure | null>(null);
@@ -123,7 +123,7 @@ function FormInput({ field, draft, set, failure }: FormInputProps) {
   );
 }
 
-/** A text, or a choice where the field has options. */
+/** A text field, or a choice if the field has options. */
 export function TextInput({ field, value, set, errorAt, draft }: InputProps<unknown>) {
   const { label, hint, options, placeholder, type, rows } = field;
   const shared = { label, hint, value: String(value), error: errorAt(), onValue: set };
@@ -132,20 +132,18 @@ export function TextInput({ field, value, set, errorAt, draft }: InputProps<unkn
 }
 
 interface MakeProps extends Pick<FormProps, 'parts' | 'path' | 'action' | 'onDone' | 'onClose'> {
-  /** Members that the page's address states. */
+  /** Members that the page's address sets. */
   readonly stated?: Draft;
 }
 
 /**
- * Creates something: what was typed, what the address states and what is usual are sent.
- * @example
- * <MakeForm
+ * Creates an item. It sends what the viewer typed, what the address sets and the initial values.
+ * @example <MakeForm
  *   path="/admin/teams"
- *   action="Make team"
+ *   action="Create team"
  *   parts={[{ of: 'name', label: 'Name' }, 'Each member', { of: 'member_defaults.models', label: 'Models', kind: MODELS }]}
  *   onDone={close}
- *   onClose={close}
- * />
+ *   onClose={close} />
  */
 export function MakeForm({ stated, ...props }: MakeProps) {
   const [first] = useState({ ...newDraft(props.parts), ...stated });
@@ -163,23 +161,22 @@ interface ChangeProps<Path extends ReadPath> extends Pick<FormProps, 'onClose'> 
 interface Version {
   readonly value: unknown;
   readonly etag: string | null;
-  /** What the form begins with. */
+  /** The initial values of the form. */
   readonly first: Draft;
-  /** What another change has altered since it was opened. */
+  /** What another change has altered since the form was opened. */
   readonly moved: readonly Difference[];
 }
 
 /**
- * Changes something that exists, on condition that it is what the form began with (`If-Match`). Where another change came first, the form
- * shows it, keeps what was typed, and sends nothing until it is saved again.
- * @example
- * <ChangeForm what="This team" path={`/admin/teams/${id}`} parts={PARTS} onDone={close} onClose={close} />
+ * Changes an existing item if no other change was saved since the form was opened (`If-Match`). If another change was saved first, the
+ * form shows that change, keeps what was typed, and sends nothing until the viewer saves again.
+ * @example <ChangeForm what="This team" path={`/admin/teams/${id}`} parts={PARTS} onDone={close} onClose={close} />
  */
 export function ChangeForm<Path extends ReadPath>({ what, path, parts, onDone, onClose }: ChangeProps<Path>) {
   const [version, setVersion] = useState<Version | null>(null);
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const [turn, setTurn] = useState(0);
-  /** @param draft what was typed on an older version */
+  /** @param draft what the viewer typed into an older version */
   const load = async (draft: Draft | null, signal?: AbortSignal) => {
     const result = await read<Path>(path, {}, signal).catch(() => null);
     if (result === null) return;
@@ -190,7 +187,7 @@ export function ChangeForm<Path extends ReadPath>({ what, path, parts, onDone, o
     setVersion({
       ...{ value: result.value, etag: result.etag },
       first: draft && before ? rebased(draft, before, now) : now,
-      // Of what the form has: other figures change by use.
+      // Compare only members of the form, because others, such as usage, change all the time.
       moved: draft && before ? differences(before, now) : [],
     });
   };

@@ -9,20 +9,20 @@ import { go, hrefWith, param, setParams } from '../shell/router.ts';
 import { type Column, columnsOf } from './columns.tsx';
 import type { Option } from './draft.ts';
 
-/** A filter of a list, which stands in the address of the page. */
+/** A filter of a list. Its value is in the page's address. */
 export interface Filter {
-  /** The parameter of the list. */
+  /** The query parameter of the list's API. */
   readonly of: string;
-  /** The parameter of the page's address, where it has another name. */
+  /** The parameter of the page's address, if its name differs. */
   readonly param?: string;
   readonly label: string;
-  /** Without options, it is a text. A choice without any option is left out. */
+  /** The options of a choice. Without options, the filter is a text field. A choice with an empty list of options is hidden. */
   readonly options?: readonly Option[];
-  /** What the empty filter says: "Any state". The label unless stated. */
+  /** The text of the empty filter: "Any state". By default it is the label. */
   readonly any?: string;
-  /** Parameters of the address that are cleared when it changes. */
+  /** Parameters of the address that are cleared when this filter changes. */
   readonly clears?: readonly string[];
-  /** A component in its place, which sets the parameter itself. */
+  /** A component that replaces the field and sets the parameter itself. */
   Input?(props: { readonly error: string | null }): ComponentChildren;
 }
 
@@ -32,40 +32,40 @@ export interface Place<Row> {
   readonly id: string;
   readonly closeHref: string;
   readonly list: PagedList<Row>;
-  /** Shows the row as a change has left it. */
+  /** Updates the row in the list after a change. */
   put(row: Row): void;
   /** Removes the row, and closes the detail. */
   removed(): void;
-  /** Opens what was just created. */
+  /** Opens the item that was just created. */
   made(id: string): void;
 }
 
-/** The addresses of a list and of the details below it, with the filters of the page. */
+/** Makes the addresses of a list and its details, and keeps the filters of the page. */
 export const below =
   (at: string) =>
   (id: string | null): string =>
     hrefWith({ edit: null }, id === null ? at : `${at}/${id}`);
 
-/** Columns whose cells change rows are made of the list. */
+/** Columns whose cells change rows need the list. */
 type Columns<Row> = readonly Column<Row>[] | ((list: PagedList<Row>) => readonly Column<Row>[]);
 
 interface ListingProps<Path extends ListPath> extends PagesOptions {
   readonly path: Path;
   /** A plural noun: "Workloads". */
   readonly what: string;
-  /** The noun for one: "workload". */
+  /** The singular noun: "workload". */
   readonly noun: string;
   readonly filters?: readonly Filter[];
-  /** Whether it shows the button that opens the form for a new one. */
+  /** Whether the list shows the button that creates an item. */
   readonly mayMake?: boolean;
-  /** Other buttons, at the right of the filters. */
+  /** Other buttons to the right of the filters. */
   readonly buttons?: ComponentChildren;
   readonly columns: Columns<ListedRow<Path>>;
-  /** What an empty list says: its title, and what will be here. */
+  /** The title and text that an empty list shows. */
   readonly empty: readonly [title: string, text: ComponentChildren];
-  /** The address of a row, and of the list where the ID is null; absent where rows open nothing. */
+  /** Returns the address of a row, or of the list if the ID is null; absent if rows open nothing. */
   readonly at?: (id: string | null) => string;
-  /** The ID of the detail that is open. */
+  /** The ID of the open detail. */
   readonly id?: string | null;
   readonly panel?: (place: Place<ListedRow<Path>>) => ComponentChildren;
 }
@@ -145,7 +145,7 @@ const placeOf = <Row,>(
   },
   made(made) {
     list.renew();
-    // The new one is in the list without filters.
+    // Clear the filters so that the list contains the new item.
     setParams(cleared(filters));
     go(at(made));
   },
@@ -153,7 +153,7 @@ const placeOf = <Row,>(
 
 type ListBarProps = Pick<ListingProps<ListPath>, 'noun' | 'at' | 'mayMake' | 'buttons'> & {
   readonly filters: readonly Filter[];
-  /** Of the filter that it names. */
+  /** The failure of the list. The filter that it names shows it. */
   readonly error: ApiFailure | null;
 };
 
@@ -175,7 +175,7 @@ function ListBar({ noun, at, mayMake, buttons, filters, error }: ListBarProps) {
       </Filters>
       {mayMake && at && (
         <ButtonLink kind="first" href={at('new')}>
-          Make {noun}
+          Create {noun}
         </ButtonLink>
       )}
       {buttons}

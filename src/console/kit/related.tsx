@@ -8,14 +8,14 @@ interface RelatedProps<Path extends ListPath> {
   /** A plural noun. */
   readonly heading: string;
   readonly path: Path;
-  /** With the `limit` that is shown. */
+  /** The query with a `limit`, the number of items to show. */
   readonly query: Query;
-  /** A link in the line of the heading. */
+  /** A link after the heading. */
   readonly link?: ComponentChildren;
-  /** What stands in the place of an empty list; null leaves the section out. */
+  /** The text for an empty list; null hides the section. */
   readonly none: string | null;
   readonly row: (row: ListedRow<Path>) => ComponentChildren;
-  /** A last line where the list has more. */
+  /** The last line if the list has more items. */
   readonly more?: ComponentChildren;
 }
 
@@ -33,7 +33,7 @@ interface RelatedProps<Path extends ListPath> {
  */
 export function Related<Path extends ListPath>({ heading, path, query, link, none, row, more }: RelatedProps<Path>) {
   const found = useResource(path, query);
-  // `ListPath` has these members only.
+  // All paths of `ListPath` return these members.
   const page = found.data as { readonly data: readonly ListedRow<Path>[]; readonly has_more: boolean } | null;
   if (none === null && !page?.data.length) return null;
   return (

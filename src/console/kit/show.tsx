@@ -11,8 +11,9 @@ const isEmpty = (value: unknown): boolean =>
   (typeof value === 'object' && Object.keys(value).length === 0);
 
 /**
- * A member of an answer as people read it: a moment relative to now, a number with three digits, a list with commas, labels as tags.
- * @param member its name, which says whether it is a moment @param none the word for an empty value
+ * Shows a member of a response for people: a moment relative to now, a number with three digits, a list with commas, labels as tags.
+ * @param member its name, from which the function knows whether the value is a moment
+ * @param none the word for an empty value
  */
 export function show(member: string, value: unknown, none = 'None'): ComponentChildren {
   if (isEmpty(value)) return <span class="dim">{none}</span>;
@@ -31,15 +32,15 @@ export function show(member: string, value: unknown, none = 'None'): ComponentCh
   );
 }
 
-/** The name of a member as people read it: `Last used` of `last_used_at`. */
+/** Writes the name of a member for people: `Last used` for `last_used_at`. */
 export function nameOfMember(member: string): string {
   const words = member === 'id' ? 'ID' : member.replace(/_at$/, '').replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /**
- * A fact: a member, which gives it its name, or a name with the member or a function that draws it. The last part is the word for an empty
- * fact; without the word, it is left out.
+ * A fact is a member, whose name is its label; or a label with a member or a function that renders the value. The optional last part is the
+ * word for an empty fact. Without that word, an empty fact is left out.
  */
 export type Fact<Of> = (keyof Of & string) | NamedFact<Of>;
 
@@ -47,16 +48,14 @@ type FactContent<Of> = (keyof Of & string) | ((of: Of) => ComponentChildren);
 type NamedFact<Of> = readonly [name: ComponentChildren, of: FactContent<Of>, none?: string | undefined];
 
 /**
- * What something is, with a line for each fact.
- * @example
- * <Facts
+ * Lists the facts of an item, one on each line.
+ * @example <Facts
  *   of={workload}
  *   facts={[
  *     'id',
  *     ['Issuer', ({ name, issuer }) => `${name}, ${issuer}`],
  *     ['Seen', 'last_seen_at', 'Never'],
- *   ]}
- * />
+ *   ]} />
  */
 export function Facts<Of extends object>({ of, facts }: { readonly of: Of; readonly facts: readonly Fact<Of>[] }) {
   const shown = (part: FactContent<Of>, none?: string): ComponentChildren => {

@@ -1,4 +1,7 @@
-/** What the console remembers in this browser: habits of the viewer, never anything of the gateway. A browser may refuse both. */
+/**
+ * Reads a preference that this browser stores for the viewer. The console never stores data of the gateway here. A browser may refuse to
+ * store and to read.
+ */
 export function recall(name: string): string | null {
   try {
     return localStorage.getItem(`signalbox.${name}`);
@@ -11,6 +14,6 @@ export function remember(name: string, value: string): void {
   try {
     localStorage.setItem(`signalbox.${name}`, value);
   } catch {
-    // It is asked for again next time.
+    // The browser refused to store the preference; the viewer chooses again next time.
   }
 }

@@ -1,9 +1,9 @@
-/** A provider is degraded from this share of failed attempts on. */
+/** A provider is degraded if at least this share of its attempts failed. */
 const FAILED_SHARE_MIN = 0.1;
-/** A share of fewer attempts says nothing. */
+/** With fewer attempts, a share is not meaningful. */
 const ATTEMPTS_MIN = 20;
 
-/** The sums of a period from which attempts at a provider follow. */
+/** The figures of a period from which the number of attempts is computed. */
 interface AttemptSums {
   readonly requests: number;
   readonly errors: number;
@@ -11,20 +11,20 @@ interface AttemptSums {
 }
 
 /**
- * Attempts that ended with an answer or that the provider failed. Each request without an error has one attempt with an answer; what a
- * provider refuses for what the request says is neither.
+ * The number of attempts at a provider that ended with an answer or that the provider failed. Each request without an error has one attempt
+ * with an answer. Requests that a provider refuses because of their content are not counted.
  */
 export const attemptsIn = ({ requests, errors, failed_attempts: failed }: AttemptSums): number =>
   requests - errors + failed;
 
-/** A provider that fails attempts in the selected range, while it may still answer others. */
+/** A provider with many failed attempts in the selected range. It may still answer other requests. */
 export interface DegradedProvider {
   readonly name: string;
   readonly failed: number;
   readonly attempts: number;
 }
 
-/** The degraded providers of a report by provider, the greatest share of failures first. */
+/** The degraded providers of a report by provider. The largest share of failures comes first. */
 export function degradedProviders(
   report: { readonly series: readonly { readonly value: string; readonly whole: AttemptSums }[] } | null,
 ): readonly DegradedProvider[] {
@@ -40,21 +40,24 @@ export function degradedProviders(
 export const degradedText = ({ failed, attempts }: DegradedProvider): string =>
   `${failed} of ${attempts} attempts failed`;
 
-/** A provider is called slow from so many times its usual time to the first token on: percentiles alone differ by 5 %, and days by more. */
+/**
+ * A provider is slow from this ratio of its current to its usual time to the first token. Measured percentiles alone vary by 5 %, and days
+ * by more.
+ */
 const SLOW_FROM = 1.5;
-/** Fewer answers tell nothing. */
+/** With fewer answers, a median is not meaningful. */
 const ANSWERS_MIN = 20;
 
-/** A provider that answers far later than it used to. */
+/** A provider that answers much later than in the period before. */
 export interface SlowProvider {
   readonly name: string;
   /** Median time to the first token, ms. */
   readonly ttftMs: number;
-  /** Of the period before. */
+  /** The median of the period before, ms. */
   readonly usualMs: number;
 }
 
-/** Of traffic by provider, what tells how fast they are. */
+/** The figures of a traffic report by provider that show speed. */
 interface SpeedReport {
   readonly series: readonly {
     readonly value: string;
@@ -63,7 +66,7 @@ interface SpeedReport {
   }[];
 }
 
-/** Providers that answer far later than in the period before, the worst first. */
+/** Providers that answer much later than in the period before, the worst first. */
 export function slowProviders(now: SpeedReport | null, before: SpeedReport | null): readonly SlowProvider[] {
   const usual = new Map(before?.series.map(({ value, whole }) => [value, whole]));
   return (now?.series ?? [])
@@ -77,5 +80,5 @@ export function slowProviders(now: SpeedReport | null, before: SpeedReport | nul
     .toSorted((one, other) => other.ttftMs / other.usualMs - one.ttftMs / one.usualMs);
 }
 
-/** How many times its usual time a provider takes, to a tenth. */
+/** The ratio of a provider's current to its usual time to the first token, with one decimal. */
 export const timesSlower = ({ ttftMs, usualMs }: SlowProvider): number => Math.round((10 * ttftMs) / usualMs) / 10;

@@ -10,10 +10,10 @@ import type { ConsoleView } from './view.ts';
 const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
 const THEMES: Readonly<Record<Theme, string>> = { system: 'System theme', light: 'Light theme', dark: 'Dark theme' };
 
-/** The seven words, and who is signed in. */
+/** The navigation with the names of the views, and the signed-in person. */
 export function Rail({ view }: { readonly view: ConsoleView | null }) {
   const now = session.value;
-  // On a phone the views stand in one line that scrolls: the open one is seen. `scrollIntoView` would let Tab begin there.
+  // On a phone the navigation is one line that scrolls; scroll to the open view. `scrollIntoView` would also make Tab start there.
   const views = useRef<HTMLElement>(null);
   useEffect(() => {
     const [bar, open] = [views.current, views.current?.querySelector('[aria-current]')];
@@ -60,7 +60,7 @@ export function Rail({ view }: { readonly view: ConsoleView | null }) {
   );
 }
 
-/** The mark of the product: a signal with one light on. */
+/** The logo: a signal with one light on. */
 export const Logo = () => (
   <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
     <rect width="16" height="16" rx="4" fill="var(--ink)" />

@@ -14,36 +14,43 @@ export type RangeName = keyof typeof RANGES;
 
 const isRangeName = (name: string): name is RangeName => Object.hasOwn(RANGES, name);
 
-/** The period that all views show: one that ends now, or days that were chosen. */
+/** The period that all views show: a range that ends now, or days that the viewer chose. */
 export interface TimeRange {
   readonly name: RangeName | 'days';
   /** "Last 7 days", "3 Nov to 9 Nov". */
   readonly label: string;
   /** Its length, ms. */
   readonly ms: number;
-  /** Its first and its last day, `YYYY-MM-DD`, of chosen days; null else. */
+  /** The first and the last day, `YYYY-MM-DD`, if the viewer chose days; otherwise null. */
   readonly days: { readonly from: string; readonly to: string } | null;
 }
 
-/** A day at midnight UTC. @throws AddressError for a text that is no day */
+/**
+ * Parses a day as midnight UTC.
+ * @throws AddressError if the text is not a day
+ */
 function dayIn(name: 'from' | 'to'): Date {
   const text = param(name);
   const day = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : Number.NaN);
-  // Some engines read 30 February as a day of March.
+  // Some JavaScript engines parse 30 February as a day of March.
   if (!Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)) return day;
   const found = text === '' ? `has no \`${name}\`` : `has \`${name}=${text}\`, which is not a day`;
-  throw new AddressError(`The address ${found}: a period looks like \`from=2026-11-01&to=2026-11-30\`.`);
+  throw new AddressError(`The address ${found}. A valid period looks like \`from=2026-11-01&to=2026-11-30\`.`);
 }
 
 const dayLabel = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-/** The selected range: of the address, else the one that this browser had last, else a day. Reading it throws AddressError. */
+/**
+ * The selected range: from the address, or else the last range of this browser, or else the last 24 hours. Reading it throws AddressError.
+ */
 export const range = computed((): TimeRange => {
   const [from, to] = [param('from'), param('to')];
   if (from !== '' || to !== '') {
     const [first, last] = [dayIn('from'), dayIn('to')];
     if (first > last)
-      throw new AddressError(`The address has a period from ${from} to ${to}, which ends before it begins.`);
+      throw new AddressError(
+        `The address has a period from ${from} to ${to}, which ends before it begins. Swap the two days.`,
+      );
     const label = from === to ? dayLabel.format(first) : `${dayLabel.format(first)} to ${dayLabel.format(last)}`;
     return { name: 'days', label, ms: last.getTime() + DAY_MS - first.getTime(), days: { from, to } };
   }
@@ -58,18 +65,21 @@ export function chooseRange(name: RangeName): void {
 
 export const chooseDays = (from: string, to: string): void => setParams({ range: null, from, to }, false);
 
-/** Whether the address has a range. Read in a component, it follows the address. */
+/** Whether the address contains a range. A component that reads it is rendered again when the address changes. */
 export const isRangeStated = (): boolean => range.value.name === 'days' || param('range') === range.value.name;
 
-/** Writes a range into the address, so that a link shows the same. */
+/** Writes a range into the address, so that a link shows the same period. */
 export function stateRange(name: RangeName | 'days' = range.value.name): void {
   if (name !== 'days' && param('range') !== name) setParams({ range: name, from: null, to: null });
 }
 
-/** The ends of a range as moments. The end of one that ends now is null: the server's own now. @param now ms since 1970 */
+/**
+ * Returns both ends of a range. The end is null if the range ends now, because the server uses its own clock.
+ * @param now ms since 1970
+ */
 export function endsOf({ days, ms }: TimeRange, now: number): { readonly from: number; readonly to: number | null } {
   if (!days) return { from: now - ms, to: null };
-  // Days begin where the viewer is.
+  // Days begin at midnight in the viewer's time zone.
   const next = new Date(`${days.to}T00:00`);
   next.setDate(next.getDate() + 1);
   return { from: new Date(`${days.from}T00:00`).getTime(), to: next.getTime() };

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { CONSOLE } from '../api/base.ts';
 
-/** The address of the page. Everything that a link should bring back stands in it: the view, the detail, filters and the range. */
+/** The address of the page. It contains everything that a link should restore: the view, the detail, filters and the range. */
 const address = signal(new URL(location.href));
 addEventListener('popstate', () => {
   address.value = new URL(location.href);
@@ -14,12 +14,18 @@ export const path = computed(() => {
   return below.replace(/\/+$/, '') || '/';
 });
 
-/** An address that the console cannot read, as of a link that was cut off. The message says what is wrong and what would be right. */
+/**
+ * Thrown if the console cannot read its address, for example after a link was cut off. The message says what is wrong and what would be
+ * right.
+ */
 export class AddressError extends Error {
   override readonly name = 'AddressError';
 }
 
-/** The parts of the path behind that of a view: `['0a1b2c']`. @throws AddressError */
+/**
+ * The parts of the path after the view's path: `['0a1b2c']`.
+ * @throws AddressError
+ */
 export const partsBelow = (viewPath: string): readonly string[] =>
   path.value.slice(viewPath.length).split('/').filter(Boolean).map(decoded);
 
@@ -28,20 +34,23 @@ function decoded(part: string): string {
     return decodeURIComponent(part);
   } catch {
     throw new AddressError(
-      `The address has the part \`${part}\`, which is incomplete: a \`%\` begins the code of a character, such as \`%20\`.`,
+      `The address has the part \`${part}\`, which is incomplete: after a \`%\` it needs the code of a character, such as \`%20\`.`,
     );
   }
 }
 
-/** A parameter of the query; '' without. Read in a component, it draws it again when it changes. */
+/** Reads a parameter of the query; '' if it is missing. A component that reads it is rendered again when the parameter changes. */
 export const param = (name: string): string => address.value.searchParams.get(name) ?? '';
 
 export type Params = Readonly<Record<string, string | null>>;
 
-/** Parameters that stay from view to view. */
+/** Parameters that stay when the viewer changes the view. */
 const GLOBAL = ['range', 'from', 'to'];
 
-/** The address of a place in the console, with the time range in force. @param params null or '' leaves one out */
+/**
+ * Makes an address in the console, with the current time range.
+ * @param params null or '' leaves a parameter out
+ */
 export function hrefOf(to: string, params: Params = {}): string {
   const query = new URLSearchParams();
   for (const name of GLOBAL) {
@@ -51,7 +60,7 @@ export function hrefOf(to: string, params: Params = {}): string {
   return CONSOLE + (to === '/' ? '' : to) + textOf(query, params);
 }
 
-/** The address of the same place with other parameters. */
+/** The address of the same page with other parameters. */
 export const hrefWith = (params: Params, to = path.value): string =>
   CONSOLE + (to === '/' ? '' : to) + textOf(new URLSearchParams(address.value.searchParams), params);
 
@@ -64,7 +73,10 @@ function textOf(query: URLSearchParams, params: Params): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** Goes to an address of the console. @param isReplacing leaves no step to go back to: for filters that are typed */
+/**
+ * Navigates to an address of the console.
+ * @param isReplacing adds no step to the browser's history, for filters that are typed
+ */
 export function go(href: string, isReplacing = false): void {
   const next = new URL(href, location.href);
   if (next.href === address.value.href) return;
@@ -72,10 +84,10 @@ export function go(href: string, isReplacing = false): void {
   address.value = next;
 }
 
-/** Changes parameters in place. */
+/** Changes parameters of the current address. */
 export const setParams = (params: Params, isReplacing = true): void => go(hrefWith(params), isReplacing);
 
-/** Follows links of the console without loading a page. A key held down does as the browser does. */
+/** Follows links of the console without loading a page. With a modifier key, the browser handles the click. */
 export function followLinks(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0) return;
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

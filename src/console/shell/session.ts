@@ -8,7 +8,7 @@ import { forgetAll } from '../api/resource.ts';
 
 type Viewer = ReadOf<'/admin/me'>;
 
-/** Who looks at the page. */
+/** The person who views the page. */
 export type ConsoleSession =
   | { readonly state: 'loading' }
   | { readonly state: 'in'; readonly viewer: Viewer }
@@ -17,9 +17,9 @@ export type ConsoleSession =
 
 export const session = signal<ConsoleSession>({ state: 'loading' });
 
-/** Asks who is signed in. */
+/** Requests from the gateway who is signed in. */
 export async function openSession(): Promise<void> {
-  // The page knows it already, and the gateway need not refuse anybody.
+  // The page already says that the browser is not signed in, so no request is needed.
   if (!IS_SIGNED_IN && session.peek().state === 'loading') {
     session.value = { state: 'out' };
     return;
@@ -30,7 +30,9 @@ export async function openSession(): Promise<void> {
   else session.value = { state: 'failed', failure: result.failure };
 }
 
-/** How far the viewer's role reaches in an action; null for not at all. Read in a component, it follows the session. */
+/**
+ * How far the viewer's role may use an action; null if it may not. A component that reads it is rendered again when the session changes.
+ */
 export function reachOfViewer(action: Action): Reach | null {
   const now = session.value;
   if (now.state !== 'in') return null;
@@ -39,14 +41,17 @@ export function reachOfViewer(action: Action): Reach | null {
 
 export const mayView = (action: Action | null): boolean => action === null || reachOfViewer(action) !== null;
 
-/** Shows the door when the login ends under the page. */
+/** Shows the sign-in page when the login ends while the page is open. */
 export function followSession(): void {
   effect(() => {
     if (sessionEnds.value > 0 && session.peek().state === 'in') leave();
   });
 }
 
-/** Exchanges a key for a login. The key is in nothing but this one request. @returns why it did not, in words; null where it did */
+/**
+ * Exchanges a key for a login. The key is only in this one request.
+ * @returns why it failed, in words; null if it succeeded
+ */
 export async function signInByKey(key: string): Promise<string | null> {
   const result = await send('POST', '/console/sign-in/key', { body: { key } });
   if (!result.ok) return result.failure.message;
@@ -54,7 +59,10 @@ export async function signInByKey(key: string): Promise<string | null> {
   return null;
 }
 
-/** Ends the login, here and at the gateway. @returns why it did not, in words; null where it did */
+/**
+ * Ends the login in the browser and at the gateway.
+ * @returns why it failed, in words; null if it succeeded
+ */
 export async function signOut(): Promise<string | null> {
   const result = await send('POST', '/console/sign-out');
   if (!result.ok) return `Signing out failed: ${result.failure.message}`;

@@ -24,12 +24,12 @@ function viewAt(at: string): ConsoleView | null {
   return VIEWS.find((view) => view.path === at) ?? (above?.hasParts ? above : null);
 }
 
-/** The frame of all views, or the door. */
+/** The frame of all views, or the sign-in page. */
 export function Shell() {
   const now = session.value;
   const view = viewAt(path.value);
   useEffect(() => {
-    // Its code comes while the gateway is asked who looks.
+    // Load the view's code while the request for the signed-in person runs.
     view?.load().catch(() => {});
     document.addEventListener('click', followLinks);
     return () => document.removeEventListener('click', followLinks);
@@ -65,14 +65,17 @@ interface ViewProps {
   readonly view: ConsoleView | null;
 }
 
-/** A view whose code comes when it is opened. */
+/** Shows a view after its code has loaded. */
 function ViewPlace({ view }: ViewProps) {
   const isAllowed = view !== null && mayView(view.action);
   const isReady = useOpeningRange(view, isAllowed);
   const { code, isFailed, retry } = useCode(isAllowed ? view.load : null);
   if (!view) return <NoSuchPage />;
   if (isFailed) {
-    const failure = failureOf('unreachable', 'Its code did not arrive. After an upgrade, reload the page.');
+    const failure = failureOf(
+      'unreachable',
+      'The code of this view did not load. If Signalbox was upgraded, reload the page.',
+    );
     return <Failure what={view.title} failure={failure} onRetry={retry} />;
   }
   if (code && isReady) return <code.default />;
@@ -84,7 +87,7 @@ function ViewPlace({ view }: ViewProps) {
   );
 }
 
-/** Shows a view; where the view throws, an error with a way back. Another address tries again. */
+/** Shows a view, or an error with a link if the view throws. A new address tries the view again. */
 function ViewBoundary({ view, children }: ViewProps & { readonly children: ComponentChildren }) {
   const here = hrefWith({});
   const failedAt = useRef('');
@@ -101,9 +104,9 @@ function ViewBoundary({ view, children }: ViewProps & { readonly children: Compo
   return (
     <div class="state" role="alert">
       <h1>{isAddress ? 'This address cannot be read' : 'This page cannot be shown'}</h1>
-      <p>{isAddress ? <Coded text={message} /> : <>The console failed while it drew the page: {message}</>}</p>
+      <p>{isAddress ? <Coded text={message} /> : <>The console failed to show the page: {message}</>}</p>
       <p>
-        {/* Without the parameters of the address, which may be what is wrong. */}
+        {/* The link has no parameters, because they may cause the error. */}
         <a href={CONSOLE + (isOverview ? '' : view.path)}>Go to {isOverview ? 'the overview' : view.title}</a>
       </p>
       {!isAddress && <Button onClick={reset}>Try again</Button>}
@@ -111,7 +114,7 @@ function ViewBoundary({ view, children }: ViewProps & { readonly children: Compo
   );
 }
 
-/** Leads to the view that the address begins with. */
+/** Links to the view whose path the address starts with. */
 function NoSuchPage() {
   const near = viewAbove(path.value);
   const isOpen = near !== null && mayView(near.action);

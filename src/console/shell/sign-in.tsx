@@ -5,7 +5,7 @@ import { Field } from '../design/field.tsx';
 import { Logo } from './rail.tsx';
 import { signInByKey } from './session.ts';
 
-/** The door: OpenID where the policy has it, and an admin key. */
+/** The sign-in page: OpenID if the policy configures it, and an admin key. */
 export function SignIn() {
   const [key, setKey] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
@@ -19,7 +19,7 @@ export function SignIn() {
     setKey('');
     setProblem(refused);
   };
-  // The server leads back to where the link pointed.
+  // After signing in, the server redirects to the page that the link pointed to.
   const back = `${BASE}/console/sign-in?${new URLSearchParams({ return_to: CONSOLE + location.pathname.slice(CONSOLE.length) + location.search })}`;
   return (
     <main class="door">
@@ -45,7 +45,7 @@ export function SignIn() {
             value={key}
             onValue={setKey}
             error={problem}
-            hint="It is exchanged once for a login, and kept nowhere in the browser."
+            hint="Signalbox exchanges the key for a login. The browser does not store the key."
           />
           <Button type="submit" {...(ISSUER === '' && { kind: 'first' as const })} disabled={isBusy}>
             Sign in with the key

@@ -12,7 +12,7 @@ dark.addEventListener('change', ({ matches }) => {
 const recalled = recall('theme');
 export const theme = signal<Theme>(recalled === 'light' || recalled === 'dark' ? recalled : 'system');
 
-/** Keeps the page in the theme that the viewer chose, or in the system's. */
+/** Applies the theme that the viewer chose, or the theme of the system. */
 export function followTheme(): void {
   effect(() => {
     const shown = theme.value === 'system' ? (isDark.value ? 'dark' : 'light') : theme.value;

@@ -15,8 +15,8 @@ const STEPS: Readonly<Record<TrafficStep, number>> = { minute: MINUTE_MS, hour: 
 const stepOf = (ms: number): TrafficStep => (ms <= 2 * STEPS.hour ? 'minute' : ms <= 8 * STEPS.day ? 'hour' : 'day');
 
 /**
- * The query of traffic in a range, or in the one before it. A range that ends now begins with a bucket, so that its address changes with the
- * bucket and not with the second.
+ * The query for traffic in a range, or in the range before it. A range that ends now begins at the start of a bucket, so its address
+ * changes once for each bucket and not every second.
  */
 export function trafficQuery(
   of: TimeRange,
@@ -40,20 +40,24 @@ export function trafficQuery(
   };
 }
 
-/** The zone in which days begin: the viewer's, or UTC where its days do not begin with an hour that traffic keeps. */
+/**
+ * The time zone in which days begin: the viewer's zone, or UTC if the viewer's days do not begin at a full hour, because traffic is counted
+ * by the hour.
+ */
 export function dayZone(): string {
   const year = new Date().getFullYear();
   const isWhole = [0, 6].every((month) => new Date(year, month, 1).getTimezoneOffset() % 60 === 0);
   return isWhole ? Intl.DateTimeFormat().resolvedOptions().timeZone : 'UTC';
 }
 
-/** Whether traffic is told apart by a dimension for one who reaches so far. The gateway refuses the others. */
+/** Whether the gateway groups traffic by a dimension for a viewer of this reach. It refuses other dimensions. */
 export const isToldApart = (by: TrafficGrouping, reach: Reach | null): boolean =>
   reach === 'all' || by === 'key' || by === 'model' || (by === 'team' && reach === 'team');
 
 /**
- * The shortest range that has all data; the longest where none has.
- * @param firstAt when the first request was counted, ISO 8601; null before any @param now ms since 1970
+ * The shortest range that contains all data; if none does, the longest range.
+ * @param firstAt when the first request was counted, ISO 8601; null if there is none
+ * @param now ms since 1970
  */
 export function rangeOverAll(firstAt: string | null, now: number): RangeName {
   const names = Object.keys(RANGES) as RangeName[];
@@ -62,10 +66,13 @@ export function rangeOverAll(firstAt: string | null, now: number): RangeName {
   return names.find(hasAll) ?? '90d';
 }
 
-/** One bucket without points: it is the moment of the first request that is asked for. */
+/** A minimal query, because only the time of the first request is needed. */
 const firstQuery = (now: number): Query => ({ from: new Date(now).toISOString(), step: 'day', points: 'false' });
 
-/** Puts a range into the address of a view that has none. @returns whether the view can be shown */
+/**
+ * Writes a range into the address if the view needs one and the address has none.
+ * @returns whether the view can be shown
+ */
 export function useOpeningRange(view: Pick<ConsoleView, 'range'> | null, isOpen: boolean): boolean {
   const isWanted = isOpen && view?.range === 'all' && !isRangeStated();
   const day = Math.floor(Date.now() / STEPS.day) * STEPS.day;
@@ -80,22 +87,22 @@ export function useOpeningRange(view: Pick<ConsoleView, 'range'> | null, isOpen:
 
 interface TrafficOptions {
   readonly by?: TrafficGrouping | null;
-  /** Series at most; the rest is "other". */
+  /** The maximum number of series; the others are summed as "other". */
   readonly limit?: number;
-  /** The period of the same length before it, to compare with. */
+  /** Whether to read the period of the same length before the selected one, to compare with. */
   readonly isBefore?: boolean;
-  /** For lists of names, which need no buckets: by days of UTC, which are kept as they are, they come sooner. */
+  /** Whether to read days of UTC, which load faster. Use it for lists of names, which need no buckets. */
   readonly isCoarse?: boolean;
-  /** Whether figures by bucket are told; a table of sums needs none. */
+  /** Whether to read figures for each bucket; a table of sums needs none. */
   readonly hasPoints?: boolean;
-  /** Whether each line has the sums of that period, too. */
+  /** Whether each line also has the sums of the period before. */
   readonly isCompared?: boolean;
-  /** One key, team, model …, by its ID. */
+  /** Restricts the report to one key, team, model …, by ID. */
   readonly only?: Readonly<Partial<Record<TrafficDimension, string>>>;
   readonly isWanted?: boolean;
 }
 
-/** Traffic in the time range of the page, renewed while it is seen. */
+/** Reads traffic in the selected time range, and refreshes it while the page is visible. */
 export function useTraffic(options: TrafficOptions = {}): Resource<TrafficReport> {
   const { isBefore = false, isWanted = true } = options;
   return useResource('/admin/traffic', trafficQuery(range.value, Date.now(), options), {
@@ -105,8 +112,8 @@ export function useTraffic(options: TrafficOptions = {}): Resource<TrafficReport
 }
 
 /**
- * The buckets of a report as a chart of lines has them: their beginnings, ms since 1970; the moment before which a figure of zero says
- * nothing; and the first bucket that still grows, or as many as there are.
+ * Converts the buckets of a report for a line chart: their start times in ms since 1970; the moment before which zero means "no data"; and
+ * the index of the first incomplete bucket, or the number of buckets if all are complete.
  */
 export function axisOf(report: Pick<TrafficReport, 'times' | 'first_at' | 'counted_until'>) {
   const times = report.times.map((time) => Date.parse(time));

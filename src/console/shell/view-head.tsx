@@ -7,15 +7,15 @@ import { chooseDays, chooseRange, RANGES, type RangeName, range } from './range.
 interface ViewHeadProps {
   /** A noun. */
   readonly title: string;
-  /** What is shown, and for when: "Last 7 days, all teams". */
+  /** Says what the view shows, and for which period: "Last 7 days, all teams". */
   readonly summary: ComponentChildren;
-  /** Whether the view goes by the time range. */
+  /** Whether the view uses the time range. */
   readonly hasRange?: boolean;
-  /** The one action of the view. */
+  /** The main action of the view. */
   readonly children?: ComponentChildren;
 }
 
-/** The head of a view. */
+/** The header of a view. */
 export const ViewHead = ({ title, summary, hasRange = true, children }: ViewHeadProps) => (
   <header class="view-head">
     <div>
@@ -35,7 +35,7 @@ const OPTIONS = [
   { value: 'days' as const, label: 'Chosen days' },
 ];
 
-/** A day where the viewer is, `YYYY-MM-DD`. */
+/** The day in the viewer's time zone, `YYYY-MM-DD`. */
 const dayOf = (time: number): string => {
   const date = new Date(time);
   return [date.getFullYear(), date.getMonth() + 1, date.getDate()]
@@ -43,7 +43,7 @@ const dayOf = (time: number): string => {
     .join('-');
 };
 
-/** Chooses the period of all views. */
+/** Selects the period of all views. */
 function RangePicker() {
   const { name, days } = range.value;
   const [draft, setDraft] = useState(days);

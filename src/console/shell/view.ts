@@ -1,24 +1,24 @@
 import type { ComponentType } from 'preact';
 import type { Action } from '../../admin/use-cases/roles.ts';
 
-/** One of the seven words of the rail. */
+/** A view of the navigation. */
 export interface ConsoleView {
-  /** Its folder in `src/console/views/`. */
+  /** The name of its folder in `src/console/views/`. */
   readonly name: string;
   readonly title: string;
-  /** Below the console. */
+  /** The path below `/console`. */
   readonly path: string;
-  /** Whether paths below its own are parts of it. */
+  /** Whether the view also handles the paths below its own. */
   readonly hasParts?: true;
   /**
-   * The range that it shows where the address states none: `all` is the shortest one with all data, `last` the one that this browser had
-   * last. Absent where it shows no period.
+   * The range to use if the address has none: `all` is the shortest range with all data, `last` is the last range of this browser. Absent
+   * if the view shows no period.
    */
   readonly range?: 'all' | 'last';
-  /** The action that opens it; null for every role. */
+  /** The action that the viewer's role needs; null if every role may open the view. */
   readonly action: Action | null;
-  /** The roles that it is open to, as a sentence for those who find it closed. */
+  /** A sentence that names the roles with access, for viewers without access. */
   readonly who?: string;
-  /** Its code comes when it is opened. */
+  /** Loads the code when the view is opened. */
   load(): Promise<{ readonly default: ComponentType }>;
 }

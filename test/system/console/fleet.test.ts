@@ -38,7 +38,7 @@ deeply('which provider is slow today is answered by a sentence, with the figure 
   );
   const sentence = await page.locator('#endpoints').textContent();
   expect(sentence).toBe(
-    `No provider is slower than before; ${slowest.value} takes longest, ${slowest.whole.ttft_ms.p50} ms to the first token.`,
+    `No provider is slower than before. ${slowest.value} takes longest, with ${slowest.whole.ttft_ms.p50} ms to the first token.`,
   );
   expect(await axeFinds(page)).toEqual([]);
   expect(faults).toEqual([]);
@@ -77,7 +77,7 @@ test('the server, its policy and the last reload are told, and alerts say what t
   const { version, policy_revision } = await read('/admin/status');
   await page.getByText(version, { exact: true }).waitFor();
   await page.getByText(policy_revision, { exact: true }).first().waitFor();
-  await page.getByText('No alert is set').waitFor();
+  await page.getByText('No alert rule is set').waitFor();
   expect(await overflowOf(page)).toBe(0);
   expect(await axeFinds(page)).toEqual([]);
 });
@@ -90,7 +90,7 @@ deeply('of two servers at one database each has its policy, and why it refused a
   await Bun.write(`${folders[1]}/more.yaml`, 'nonsense: 1\n');
   await b.post('/admin/policy/reload', {});
   const { page, faults } = await openConsole({ box: a }, { path: '/fleet', width: 390 });
-  const servers = page.getByRole('region', { name: 'The servers run different policies.' });
+  const servers = page.getByRole('region', { name: 'The servers use different policies.' });
   await servers.getByText(/refused another: .*more\.yaml:1:1/).waitFor();
   expect(await overflowOf(page)).toBe(0);
   expect(await axeFinds(page)).toEqual([]);

@@ -48,10 +48,10 @@ test('somebody signs in, and comes to the keys', async () => {
 });
 
 test('a key is made, found again, suspended, resumed and revoked', async () => {
-  await enter('Make key');
+  await enter('Create key');
   await tabTo(page, 'Name');
   await page.keyboard.type('night-job');
-  await enter('Make key');
+  await enter('Create key');
   await page.getByText('Copy the secret now.').waitFor();
   await enter('Copy the secret');
   await page.getByText('Copied the secret').waitFor();
@@ -68,7 +68,7 @@ test('a key is made, found again, suspended, resumed and revoked', async () => {
   await enter('night-job');
   await panel().getByRole('heading', { name: 'night-job' }).waitFor();
   await enter('Suspend');
-  await page.getByText('night-job is suspended. Its requests get 403.').waitFor();
+  await page.getByText('night-job is suspended. Signalbox answers its requests with status 403.').waitFor();
   await waitFor(async () => (await statusWith(secret)) === 403);
   await enter('Undo');
   await page.getByText('night-job works again.').waitFor();

@@ -88,7 +88,7 @@ describe('the tab Models', () => {
 
   test('names the cheapest model that answers in text, and counts wildcards apart', async () => {
     const { page } = await openConsole(stage, { path: '/fleet?tab=models' });
-    await page.getByRole('heading', { name: '65 models and 3 wildcards can be used; many-00 has' }).waitFor();
+    await page.getByRole('heading', { name: 'You can use 65 models and 3 wildcards; many-00 has' }).waitFor();
     const cells = (name: RegExp) => page.getByRole('row', { name }).getByRole('cell').allTextContents();
     await page.getByText('Every key').first().waitFor();
     expect((await cells(/^vectors/)).slice(2, 6)).toEqual(['$0.0200', '–', '8,192', '50.0 %']);
@@ -174,7 +174,7 @@ describe('the tab Models', () => {
     await page.getByText('Each of your keys').first().waitFor();
     expect(await page.getByText('batch').count()).toBe(0);
     await openConsole(stage, { role: 'member', path: '/fleet?tab=endpoints' });
-    await page.getByText('Endpoints are not open to your role').waitFor();
+    await page.getByText('Endpoints are not available to your role').waitFor();
     expect(faults).toEqual([]);
   });
 
@@ -221,7 +221,7 @@ describe('the choice of models and scopes of a key', () => {
     expect(await models(page).getByLabel('openrouter/*').isChecked()).toBe(true);
     expect(await axeFinds(page)).toEqual([]);
     const sent = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/admin/keys'));
-    await page.getByRole('button', { name: 'Make key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     expect((await sent).postDataJSON()).toEqual({
       name: 'billing',
       scopes: ['chat', 'route', 'embed'],
@@ -242,7 +242,7 @@ describe('the choice of models and scopes of a key', () => {
     await models(page).getByLabel('gone-model').uncheck();
     await models(page).getByLabel('many-59').uncheck();
     await page.getByRole('button', { name: 'Save changes' }).click();
-    await page.getByRole('complementary', { name: 'late' }).getByText('All that the policy').waitFor();
+    await page.getByRole('complementary', { name: 'late' }).getByText('All models that the policy').waitFor();
     expect((await read(`/admin/keys/${id}`)).models).toBe(null);
   });
 });

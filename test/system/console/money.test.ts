@@ -55,7 +55,7 @@ test('the key that spends far more than it used to stands first, and its detail 
   const row = table.locator('tbody tr').first();
   expect(await row.locator('td').first().textContent()).toBe('=billing-app');
   expect(await page.locator('#spenders').textContent()).toMatch(
-    /^Key =billing-app spends \d+ times what it did, \$[\d.]+ after \$[\d.]+\.$/,
+    /^Key =billing-app spends \d+ times as much as before: \$[\d.]+, up from \$[\d.]+\.$/,
   );
   const from = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000 - 23 * 3_600_000).toISOString();
   const { series } = await read(`/admin/traffic?by=key&compare=before&from=${from}`);
@@ -68,7 +68,7 @@ test('the key that spends far more than it used to stands first, and its detail 
   await settled(page);
   const panel = page.getByRole('complementary');
   await panel.getByText('Mostly on claude-mirror-4, which is new.').waitFor();
-  const parts = panel.getByRole('table', { name: 'Spend by model of it' });
+  const parts = panel.getByRole('table', { name: 'Its spend by model' });
   expect(await parts.locator('tbody tr td:first-child').allTextContents()).toEqual(['claude-mirror-4', 'gpt-6-luna']);
   expect(await axeFinds(page)).toEqual([]);
   expect(await chartsWithoutTwin(page)).toEqual([]);
@@ -99,9 +99,9 @@ test('what did team search spend this week, and save', async () => {
   expect(saved).toBeCloseTo(Number(total.whole.saved_usd), 2);
   // Its keys are told by the books: beyond a day they are asked at a click.
   const panel = page.getByRole('complementary');
-  await panel.getByText('Charges by key are counted when you ask').waitFor();
+  await panel.getByText('Charges by key are counted when you click').waitFor();
   await panel.getByRole('button', { name: 'Count by key' }).click();
-  await panel.getByRole('table', { name: 'Spend by key of it' }).getByText('nightly').waitFor();
+  await panel.getByRole('table', { name: 'Its spend by key' }).getByText('nightly').waitFor();
 });
 
 deeply('users, labels and months are there at once, from traffic, and agree with the books', async () => {
@@ -166,8 +166,8 @@ describe('each tab', () => {
 
 deeply('an audit runs at a click and says that the books are sound', async () => {
   const { page } = await openConsole(stage, { path: '/money?tab=budgets' });
-  await page.getByRole('button', { name: 'Audit the books' }).click();
-  await page.getByRole('heading', { name: 'The books are sound.' }).waitFor();
+  await page.getByRole('button', { name: 'Audit the ledger' }).click();
+  await page.getByRole('heading', { name: 'The last audit found no error.' }).waitFor();
   const { result } = await read('/admin/ledger/audit');
   expect([result.is_sound, result.reservations]).toEqual([true, 14]);
   expect(await axeFinds(page)).toEqual([]);
@@ -178,7 +178,7 @@ deeply('a member sees its own spend and no books, and finance sees both', async 
   expect(await member.page.getByRole('tab').allTextContents()).toEqual(['Spend', 'Months']);
   await member.page.getByText('No spend by key yet').waitFor();
   await member.page.goto(`${stage.box.url}/console/money?tab=payments`);
-  await member.page.getByText('Payments are not open to your role').waitFor();
+  await member.page.getByText('Payments are not available to your role').waitFor();
   expect(member.faults).toEqual([]);
   const finance = await openConsole(stage, { path: '/money', role: 'finance' });
   expect(await finance.page.getByRole('tab').allTextContents()).toEqual(['Spend', 'Months', 'Budgets', 'Payments']);

@@ -60,11 +60,11 @@ test('figures that cannot be renewed stay, with the moment until which they were
   await settled(page);
   await page.route('**/admin/ledger*', (route) => route.abort());
   await page.clock.runFor(11_000);
-  await page.getByText('Budgets could not be renewed since').waitFor();
+  await page.getByText('Budgets could not be refreshed since').waitFor();
   expect(await page.getByRole('table', { name: 'Budgets' }).count()).toBe(1);
   await page.unroute('**/admin/ledger*');
   await page.getByRole('button', { name: 'Try again' }).click();
-  await page.getByText('Budgets could not be renewed').waitFor({ state: 'detached' });
+  await page.getByText('Budgets could not be refreshed').waitFor({ state: 'detached' });
 });
 
 deeply('the chart’s figure and lines stand in the address, and a link brings them back', async () => {

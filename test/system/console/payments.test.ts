@@ -59,17 +59,21 @@ test('payments say what became of the money, and one of unknown end is asked of 
   expect(await table.locator('tbody .figure').last().getAttribute('title')).toBe('$0 · 0 Credits');
 
   await table.getByRole('link', { name: short(cancelled.account) }).click();
-  await panel(page).getByText('The payment may have arrived. The transaction was not confirmed in time.').waitFor();
+  await panel(page)
+    .getByText('The payment may have arrived. The chain did not confirm the transaction in time.')
+    .waitFor();
   expect(await fact(page, 'Charged').textContent()).toBe('not known yet');
   expect(await axeFinds(page)).toEqual([]);
   // The gateway asks by itself now and then; that changes nothing here.
   await paid.chain.automine(true);
   await paid.chain.cancel(cancelled.account, cancelled.nonce);
   // A question that comes before the chain's answer is certain leaves the payment as it is, so it is asked again.
-  const isOver = panel(page).getByText('The payment never arrived. The wallet cancelled its authorization.');
+  const isOver = panel(page).getByText(
+    'The payment failed, and no money arrived. The wallet cancelled its authorization.',
+  );
   await waitFor(async () => {
     if (await isOver.isVisible()) return true;
-    await button(page, 'Ask the chain')
+    await button(page, 'Check the chain')
       .click({ timeout: 1_000 })
       .catch(() => {});
     return false;
@@ -82,13 +86,13 @@ test('payments say what became of the money, and one of unknown end is asked of 
   await page.reload();
   await settled(page);
   await table.getByRole('link', { name: short(late.account) }).click();
-  await waitFor(async () => (await fact(page, 'Became balance').textContent()) === '$0.00144 · 1.44 Credits');
+  await waitFor(async () => (await fact(page, 'Added to balance').textContent()) === '$0.00144 · 1.44 Credits');
   expect(await column(2)).toEqual(['Settled', 'Failed', 'Settled', 'Settled']);
   expect(await column(6)).toEqual(['$0.000', '–', '$0.001', '$0.000']);
 
   await page.getByLabel('State').selectOption({ label: 'Failed' });
   await waitFor(async () => (await column(2)).join() === 'Failed');
-  await panel(page).getByText('The payment is not in this list').waitFor();
+  await panel(page).getByText('This payment is not in the list').waitFor();
   expect(faults).toEqual([]);
 });
 
@@ -143,9 +147,9 @@ test('by keyboard alone, a wallet gets Credits once and gives them back, and is 
   await keyboard.press('Shift+Tab');
   await keyboard.press('Control+a');
   await keyboard.type('-25.5');
-  await tabTo(page, 'Take back');
+  await tabTo(page, 'Remove Credits');
   await keyboard.press('Enter');
-  await page.getByText('25.5 Credits were taken from the balance.').waitFor();
+  await page.getByText('25.5 Credits were removed from the balance.').waitFor();
   expect((await read(`/admin/wallets/${address}`)).balance_credits).toBe(1_000);
 
   await tabTo(page, 'Block wallet');
@@ -180,7 +184,7 @@ test('by keyboard alone, a key becomes prepaid, and what it is granted is its ba
   await page.keyboard.type('40');
   await page.keyboard.press('Enter');
   await page.getByText('40 Credits were added to the balance.').waitFor();
-  await panel(page).getByText('Less than zero takes Credits back.').waitFor();
+  await panel(page).getByText('A negative amount removes Credits.').waitFor();
   const { balance } = await read(`/admin/keys/${id}`);
   expect(balance.left_credits).toBe(40);
   expect(faults).toEqual([]);

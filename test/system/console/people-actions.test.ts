@@ -51,8 +51,8 @@ test('a key is granted Credits, which an answer that is lost does not grant twic
   await page.getByText('2,500 Credits were added to the balance.').waitFor();
   expect((await shown(`/admin/keys/${id}`)).balance?.granted_credits).toBe(2_500);
   await page.getByLabel('Credits to grant').fill('-500');
-  await button(page, 'Take back').click();
-  await page.getByText('500 Credits were taken from the balance.').waitFor();
+  await button(page, 'Remove Credits').click();
+  await page.getByText('500 Credits were removed from the balance.').waitFor();
   expect((await shown(`/admin/keys/${id}`)).balance?.granted_credits).toBe(2_000);
 });
 
@@ -80,7 +80,7 @@ test('a workload is blocked with a reason after a question, and is served again 
   await link(page, 'prod:agent').click();
   await button(page, 'Block').click();
   const question = page.getByRole('dialog', { name: 'Block prod:agent?' });
-  await question.getByLabel('Reason, kept in the trail').fill('leaked, ticket 88');
+  await question.getByLabel('Reason, kept in the audit trail').fill('leaked, ticket 88');
   await button(page, 'Block workload').click();
   await page.getByRole('table', { name: 'Workloads' }).getByText('Blocked').waitFor();
   await waitFor(async () => (await ask()) === 403);

@@ -74,12 +74,12 @@ const panel = (page: Page) => page.locator('.panel');
 describe('a key', () => {
   test('is made with a secret that works, is shown once, and stays in no address and no storage', async () => {
     const page = await open('/keys');
-    await link(page, 'Make key').click();
+    await link(page, 'Create key').click();
     await page.getByLabel('Name', { exact: true }).fill('billing-app');
     await page.getByLabel('Labels').fill('app=billing');
     await button(page, 'Add budget').click();
     await page.getByLabel('Credits').fill('500');
-    await button(page, 'Make key').click();
+    await button(page, 'Create key').click();
     await page.getByText('Copy the secret now.').waitFor();
     const secret = (await page.locator('.people-secret .copy-text').textContent()) ?? '';
     expect(await statusWith(secret)).toBe(200);
@@ -106,7 +106,7 @@ describe('a key', () => {
     await page.getByLabel('Name', { exact: true }).fill('half-made');
     const field = page.getByLabel('Requests a minute');
     await field.fill('many');
-    await button(page, 'Make key').click();
+    await button(page, 'Create key').click();
     await page.locator('.field-error').waitFor();
     expect(await field.getAttribute('aria-invalid')).toBe('true');
     expect(await field.evaluate((input) => input === input.ownerDocument.activeElement)).toBe(true);
@@ -174,7 +174,7 @@ describe('a key', () => {
     const { id, key } = await made('/admin/keys', { name: 'rotating' });
     const page = await open(`/keys/${id}`);
     await button(page, 'Rotate').click();
-    await page.getByLabel('The old secret works').selectOption({ label: 'not at all' });
+    await page.getByLabel('The old secret still works').selectOption({ label: 'not at all' });
     await button(page, 'Rotate key').click();
     await page.getByText('Copy the secret now.').waitFor();
     const secret = (await page.locator('.people-secret .copy-text').textContent()) ?? '';
@@ -193,7 +193,7 @@ describe('a key', () => {
     const worker = await child(parent.key, 'worker', ['chat', 'delegate']);
     await child(worker.key, 'helper', ['chat']);
     const page = await open(`/keys/${parent.id}`);
-    await button(page, 'Show its keys: worker').click();
+    await button(page, 'Show child keys of worker').click();
     await panel(page).getByRole('link', { name: 'helper' }).click();
     await page.getByRole('heading', { name: 'helper' }).waitFor();
     await panel(page)
@@ -231,10 +231,10 @@ describe('a team', () => {
 
   test('is made with terms for itself and its members, changed, and removed after a question', async () => {
     const page = await open('/teams');
-    await link(page, 'Make team').click();
+    await link(page, 'Create team').click();
     await page.getByLabel('Name', { exact: true }).fill('ads');
     await page.getByLabel('Streams at once').last().fill('3');
-    await button(page, 'Make team').click();
+    await button(page, 'Create team').click();
     await panel(page).getByText('3 streams at once').waitFor();
     await link(page, 'Change').click();
     await page.getByRole('group', { name: 'Models' }).first().getByLabel('gpt-6-luna').check();
@@ -254,11 +254,11 @@ test('a person is made, gets a key of its own, is suspended with it and served a
   await page.getByLabel('Name', { exact: true }).fill('Ada');
   await page.getByLabel('Email', { exact: true }).fill('ada@example.com');
   await page.getByLabel('Team').last().selectOption({ label: 'search' });
-  await button(page, 'Make member').click();
+  await button(page, 'Create member').click();
   await panel(page).getByText('ada@example.com').waitFor();
-  await panel(page).getByRole('link', { name: 'Make key' }).click();
+  await panel(page).getByRole('link', { name: 'Create key' }).click();
   await page.getByLabel('Name', { exact: true }).fill('ada-laptop');
-  await button(page, 'Make key').click();
+  await button(page, 'Create key').click();
   const secret = (await page.locator('.people-secret .copy-text').textContent()) ?? '';
   await panel(page).getByRole('link', { name: 'Ada' }).click();
   await button(page, 'Suspend').click();
@@ -316,11 +316,11 @@ describe('roles', () => {
   test('a member makes a key of its own within its terms, and is offered nothing more', async () => {
     const page = await open('', 'member');
     expect(await page.getByRole('tab').allTextContents()).toEqual(['Teams', 'Members', 'Keys', 'Logins']);
-    await link(page, 'Make key').click();
+    await link(page, 'Create key').click();
     expect(await page.getByLabel('Labels').count()).toBe(0);
     expect(await page.getByLabel('Team').count()).toBe(0);
     await page.getByLabel('Name', { exact: true }).fill('my-laptop');
-    await button(page, 'Make key').click();
+    await button(page, 'Create key').click();
     const secret = (await page.locator('.people-secret .copy-text').textContent()) ?? '';
     expect(await statusWith(secret)).toBe(200);
     const [own] = await listed('/admin/keys?name=my-laptop');
@@ -333,14 +333,14 @@ describe('roles', () => {
   deeply('a lead sees its team alone, and changes its members', async () => {
     const page = await open('/members', 'lead');
     await page.getByText('Your team').waitFor();
-    await link(page, 'Make member').click();
+    await link(page, 'Create member').click();
     await page.getByLabel('Name', { exact: true }).fill('Grace');
-    await button(page, 'Make member').click();
+    await button(page, 'Create member').click();
     await panel(page).getByText('search', { exact: true }).first().waitFor();
     await page.goto(`${stage.box.url}/console/people/teams`);
     await settled(page);
     expect(await page.getByRole('table', { name: 'Teams' }).getByRole('link').allTextContents()).toEqual(['search']);
-    expect(await link(page, 'Make team').count()).toBe(0);
+    expect(await link(page, 'Create team').count()).toBe(0);
   });
 
   deeply('finance reads, and has no button that changes', async () => {
@@ -350,7 +350,7 @@ describe('roles', () => {
     for (const name of ['Suspend', 'Rotate', 'Revoke']) expect(await button(page, name).count()).toBe(0);
     expect(await link(page, 'Change').count()).toBe(0);
     await page.goto(`${stage.box.url}/console/people/trail`);
-    await page.getByText('Trail is not open to your role').waitFor();
+    await page.getByText('Trail is not available to your role').waitFor();
   });
 });
 

@@ -67,7 +67,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([stage.stop(), metered.stop(), faulty.stop()]));
 
 const at = (query = '') => ({ path: `/playground${query}` });
-const promptIn = (page: Page) => page.getByLabel('Prompt, or the whole body of a request');
+const promptIn = (page: Page) => page.getByLabel('Prompt, or a complete request body');
 const send = (page: Page) => page.getByRole('button', { name: 'Send request' }).click();
 const heading = (page: Page, text: string) => page.locator('.chart h2', { hasText: text }).waitFor();
 const done = (page: Page, word = 'Done') => page.locator('.playground-answer .tag', { hasText: word }).waitFor();
@@ -88,7 +88,7 @@ test('shows the decision at once, and moves it with weights and ceilings, withou
   const { page, faults } = await openConsole(stage, at());
   await heading(page, 'would answer for about $');
   await promptIn(page).fill('Prove that the square root of two is irrational.');
-  await page.getByText('Decided now by the policy in force').waitFor();
+  await page.getByText('The active policy would decide this now').waitFor();
   await page.getByRole('slider', { name: 'Quality', exact: true }).fill('100');
   await heading(page, 'claude-mirror-4 would answer');
   await page.getByRole('slider', { name: 'Cost', exact: true }).fill('100');
@@ -117,7 +117,7 @@ deeply('the address brings back the selector, weights, ceilings and dialect, and
   expect(await page.getByRole('slider', { name: 'Speed' }).inputValue()).toBe('51');
   expect(await page.getByLabel('Spend, Credits').inputValue()).toBe('70');
   expect(await promptIn(page).inputValue()).toBe('');
-  await page.getByRole('button', { name: 'Leave to the selector' }).click();
+  await page.getByRole('button', { name: 'Use the selector’s weights' }).click();
   await waitFor(() => !page.url().includes('weights'));
 });
 
@@ -154,9 +154,9 @@ test('recognises the dialect of a pasted body, takes over its terms, and marks t
   await promptIn(page).fill(JSON.stringify({ ...body, max_tokens: -1 }, null, 2));
   await page.locator('.field-error', { hasText: /max_tokens \(line 4\)/ }).waitFor();
   expect(await promptIn(page).getAttribute('aria-invalid')).toBe('true');
-  await page.getByText('Not of this request').waitFor();
+  await page.getByText('This decision is for an earlier request').waitFor();
   await promptIn(page).fill('{ "model": ');
-  await page.getByText('This is not JSON yet').waitFor();
+  await page.getByText('This is not valid JSON yet').waitFor();
   await page.getByLabel('Cost, Credits').fill('much');
   await promptIn(page).fill('Hello');
   await waitFor(async () => (await page.getByLabel('Cost, Credits').getAttribute('aria-invalid')) === 'true');
@@ -166,7 +166,7 @@ test('streams the answer as text, never markup, with hold, receipt and times, an
   const { page, faults } = await openConsole(stage, at('?model=gpt-6-luna'));
   const text = '<img src=x onerror="document.title=1"> <b>bold</b> & more';
   await promptIn(page).fill(text);
-  await page.getByText('Decided now by the policy in force').waitFor();
+  await page.getByText('The active policy would decide this now').waitFor();
   await send(page);
   await done(page);
   const shown = page.locator('.playground-text');
@@ -322,12 +322,12 @@ deeply(
   async () => {
     const auditor = (await openConsole(stage, { ...at(), role: 'auditor' })).page;
     await heading(auditor, 'would answer');
-    await auditor.getByText('Owners, admins, team leads and members send requests here').waitFor();
+    await auditor.getByText('Owners, admins, team leads and members can send requests here').waitFor();
     expect(await auditor.getByRole('button', { name: 'Send request' }).count()).toBe(0);
 
     const { page, faults } = await openConsole(stage, { ...at(), role: 'member' });
     await heading(page, 'would answer');
-    await page.getByRole('link', { name: 'Make a key' }).waitFor();
+    await page.getByRole('link', { name: 'Create a key' }).waitFor();
     const made = await page.evaluate(
       `fetch('/admin/keys', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"name":"mine","scopes":["chat"]}' }).then((answer) => answer.json())`,
     );
@@ -336,7 +336,7 @@ deeply(
     await promptIn(page).fill('Hello from a member');
     await send(page);
     await done(page);
-    expect(await page.getByLabel('Send as your key').locator('option').allTextContents()).toEqual([
+    expect(await page.getByLabel('Send with your key').locator('option').allTextContents()).toEqual([
       `mine (${(made as { id: string }).id})`,
     ]);
     expect(faults).toEqual([]);

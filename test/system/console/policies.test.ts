@@ -69,7 +69,7 @@ const shownText = (page: Page) =>
     .evaluate((content) => [...content.querySelectorAll('.cm-line')].map((line) => line.textContent).join('\n'));
 
 const isJudged = (page: Page, words: string) => page.locator('.policies-bar', { hasText: words }).waitFor();
-const putInForce = (page: Page) => page.getByRole('button', { name: 'Put in force' });
+const putInForce = (page: Page) => page.getByRole('button', { name: 'Apply edit' });
 
 describe('the editor', () => {
   test('keeps every letter of fast typing, also while the page draws', async () => {
@@ -169,13 +169,13 @@ describe('an edit', () => {
     await isJudged(page, 'It has no error');
     await page.getByRole('link', { name: 'Review edit' }).click();
     await page.getByRole('heading', { name: '1 declaration differs.' }).waitFor();
-    await page.getByRole('heading', { name: 'The one case is decided alike.' }).waitFor();
+    await page.getByRole('heading', { name: 'Both policies decide the one case alike.' }).waitFor();
     await putInForce(page).click();
-    await page.locator('.toast', { hasText: 'is in force' }).waitFor();
+    await page.locator('.toast', { hasText: 'is active' }).waitFor();
     expect(await textOf('rules.yaml')).toBe(`${RULES}language_worth: 0.25\n`);
     expect(await page.locator('.policies-bar').count()).toBe(0);
     await page.getByRole('button', { name: 'Undo' }).click();
-    await page.locator('.toast', { hasText: 'in force again' }).waitFor();
+    await page.locator('.toast', { hasText: 'is active again' }).waitFor();
     expect(await textOf('rules.yaml')).toBe(RULES);
     expect((await files()).revision).toBe(revision);
     await page.locator('.policies-bar', { hasText: 'rules.yaml' }).waitFor();
@@ -202,7 +202,7 @@ describe('an edit', () => {
     await page.locator('.cm-line', { hasText: 'Mine.' }).first().waitFor();
     await isJudged(page, 'It has no error');
     await putInForce(page).click();
-    await page.locator('.toast', { hasText: 'is in force' }).waitFor();
+    await page.locator('.toast', { hasText: 'is active' }).waitFor();
     expect(await textOf('rules.yaml')).toBe(RULES.replace('gateway.', 'gateway. Mine.'));
     await writeElsewhere('rules.yaml', RULES);
   });
@@ -218,7 +218,7 @@ describe('an edit', () => {
     await page.getByRole('button', { name: 'Keep my edit' }).click();
     await isJudged(page, 'It has no error');
     await putInForce(page).click();
-    await page.locator('.toast', { hasText: 'is in force' }).waitFor();
+    await page.locator('.toast', { hasText: 'is active' }).waitFor();
     expect([await textOf('rules.yaml'), await textOf('other.yaml')]).toEqual([
       `${RULES}# Mine.`,
       'language_worth: 0.5\n',
@@ -230,7 +230,7 @@ describe('an edit', () => {
   test('that is guarded says who may write it, and leaves as a patch', async () => {
     const { page } = await openEditor();
     await page.keyboard.type('console: { enabled: true }\n');
-    await page.locator('.policies-guarded', { hasText: 'only an owner may write this' }).waitFor();
+    await page.locator('.policies-guarded', { hasText: 'Only an owner may apply this edit' }).waitFor();
     expect(await putInForce(page).isDisabled()).toBe(true);
     const started = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download patch' }).click();
@@ -268,7 +268,7 @@ deeply('an error stands before the warnings of other files', async () => {
   await writeElsewhere('aged.yaml', `models:\n  aged: ${aged}\n`);
   const { page } = await openEditor();
   await page.keyboard.type('\nno_such_key: 1');
-  await page.getByText('1 error in this file.').waitFor();
+  await page.getByText('This file has 1 error.').waitFor();
   await page
     .getByRole('tab', { name: 'Files' })
     .or(page.getByRole('link', { name: 'Files' }))
@@ -302,11 +302,11 @@ test('cases have the results and the coverage of the admin API, filtered by the 
 deeply('a revision of before is found, compared with that in force, and edited back to', async () => {
   await writeElsewhere('rules.yaml', `${RULES}language_worth: 0.5\n`);
   const { page } = await openConsole(stage, { path: '/policies/revisions' });
-  await page.getByRole('link', { name: 'With that in force' }).first().click();
+  await page.getByRole('link', { name: 'With the active policy' }).first().click();
   await page.getByText('language_worth', { exact: false }).first().waitFor();
   const before = new URL(page.url()).searchParams.get('a') ?? '';
   await page.goto(`${stage.box.url}/console/policies/revisions/${before}`);
-  await page.getByRole('button', { name: 'Edit back to it' }).click();
+  await page.getByRole('button', { name: 'Restore in an edit' }).click();
   await page.locator('.policies-bar', { hasText: 'Your edit' }).waitFor();
   await writeElsewhere('rules.yaml', RULES);
 });

@@ -58,7 +58,7 @@ test('a request is opened from the list, and its first sentence says why it went
   );
   const answer = await story(page).locator('.requests-answer').textContent();
   expect(answer?.trim()).toBe(
-    `It went to ${recorded.choice}, the best of 2 models that could serve it, by ${recorded.route_reason}.`,
+    `It went to ${recorded.choice}, the best of 2 models that could serve the request, by ${recorded.route_reason}.`,
   );
   const words = (await story(page).textContent()) ?? '';
   expect(words).toContain('Rule no-mirror-for-long (policy.yaml:');
@@ -112,7 +112,7 @@ test('its candidates, attempts and money are those of the admin API, and the mon
   const of = (what: string) => rows.find((row) => row.what === what)?.credits ?? Number.NaN;
   expect(of('Input') + of('Output')).toBeCloseTo(of('Charged'), 5);
   expect(of('Charged') + of('Released')).toBeCloseTo(of('Held'), 5);
-  expect(of('The same tokens on the baseline') - of('Charged')).toBeCloseTo(of('Saved'), 5);
+  expect(of('The same tokens on the baseline model') - of('Charged')).toBeCloseTo(of('Saved'), 5);
   const { sums }: { sums: { charged: { credits: number } } } = JSON.parse(
     await (await stage.box.get(`/admin/decisions/${decision}/money`)).text(),
   );
@@ -166,7 +166,7 @@ deeply('its words are shown as text when they are asked for, and today’s decis
   expect(await prompt.locator('b').count()).toBe(0);
   expect(await axeFinds(page)).toEqual([]);
   await page.getByRole('link', { name: 'Hide' }).click();
-  await page.getByRole('link', { name: 'Decide again on today’s policy' }).waitFor();
+  await page.getByRole('link', { name: 'Decide again with the active policy' }).waitFor();
   expect(faults).toEqual([]);
 });
 
@@ -183,12 +183,12 @@ deeply('people see what their role may: an auditor no words, a member no request
   const auditor = await openConsole(stage, { path: `/requests/${decision}`, role: 'auditor' });
   await story(auditor.page).waitFor();
   expect(await auditor.page.getByRole('heading', { name: 'Content' }).count()).toBe(0);
-  expect(await auditor.page.getByRole('link', { name: 'Decide again on today’s policy' }).count()).toBe(1);
+  expect(await auditor.page.getByRole('link', { name: 'Decide again with the active policy' }).count()).toBe(1);
   expect(auditor.faults).toEqual([]);
   const member = await openConsole(stage, { path: '/requests', role: 'member' });
-  await member.page.getByText('No request in this time').waitFor();
+  await member.page.getByText('No requests in this period').waitFor();
   await member.page.goto(`${stage.box.url}/console/requests/${decision}`);
-  await member.page.getByText('There is no such request').waitFor();
+  await member.page.getByText('This request was not found').waitFor();
 });
 
 test('on a phone each request of the list shows its status and its key, and nothing lies over anything', async () => {

@@ -63,7 +63,7 @@ test.each([
   [
     '/money?tab=budgets',
     '**/admin/ledger',
-    ['Charged', 'Held now', 'Budgets and balances', 'Spent or soon spent'],
+    ['Charged', 'Held now', 'Budgets and balances', 'Empty or soon empty'],
     'Budgets cannot be shown',
   ],
 ])('%s says which of its figures could not be read, and shows the others', async (path, pattern, names, title) => {
@@ -87,7 +87,7 @@ test('the overview does not call all well where it could not look', async () => 
   const pattern = /\/admin\/(endpoints|traffic)/;
   await page.route(pattern, (route) => route.fulfill({ status: 503, json: { error: { message: 'Try again.' } } }));
   await openConsole(stage);
-  await page.getByText('Could not be read, and may need attention: endpoints.').waitFor();
+  await page.getByText('These could not be read, and may need attention: endpoints.').waitFor();
   expect(await page.getByText('Nothing needs attention').count()).toBe(0);
   expect((await page.locator('.hero').allTextContents())[0]).toBe('Spend–could not be read');
   await page.unroute(pattern);

@@ -152,7 +152,7 @@ test('older rows come also while the page looks for newer ones', async () => {
     await route.continue({ url: url.href });
   });
   await page.getByRole('link', { name: 'Requests' }).first().click();
-  await page.getByText('The list could not be read on').waitFor();
+  await page.getByText('Older requests could not be loaded').waitFor();
   const rows = page.getByRole('table', { name: 'Requests' }).locator('tbody tr');
   const before = await rows.count();
   // A page that comes into sight after a while polls at once.
@@ -195,9 +195,9 @@ describe('roles', () => {
     expect(faults).toEqual([]);
     if (role === 'finance') {
       await page.goto(`${stage.box.url}/console/policies`);
-      await page.getByText('Policies are not open to your role').waitFor();
+      await page.getByText('Policies are not available to your role').waitFor();
       await page.goto(`${stage.box.url}/console/playground`);
-      await page.getByText('Owners, admins, team leads and members send requests there').waitFor();
+      await page.getByText('Owners, admins, team leads and members can send requests here').waitFor();
     }
   });
 });

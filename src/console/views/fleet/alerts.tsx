@@ -12,7 +12,7 @@ import { Actions, type Change } from '../../kit/actions.tsx';
 
 type AlertReport = ReadOf<'/admin/alerts'>;
 
-/** Alerts that people were sent, and webhooks that do not accept them. */
+/** The alerts that were sent, and the webhooks that fail. */
 export const Alerts = ({ alerts }: { readonly alerts: Resource<AlertReport> }) => (
   <LoadedCard
     id="alerts"
@@ -25,8 +25,8 @@ export const Alerts = ({ alerts }: { readonly alerts: Resource<AlertReport> }) =
       <>
         {webhooks.length > 0 && <Webhooks webhooks={webhooks} />}
         {data.length === 0 ? (
-          <Empty title={rules.length === 0 ? 'No alert is set' : 'No alert was sent yet'}>
-            Rules under <code>alerts</code> in the policy say when people are alerted.
+          <Empty title={rules.length === 0 ? 'No alert rule is set' : 'No alert has been sent yet'}>
+            Rules under <code>alerts</code> in the policy say when Signalbox sends an alert.
           </Empty>
         ) : (
           <Table
@@ -57,8 +57,8 @@ export const Alerts = ({ alerts }: { readonly alerts: Resource<AlertReport> }) =
 function sentenceOf({ webhooks, rules }: AlertReport): string {
   const failing = webhooks.filter(({ state }) => state === 'failing').map(({ name }) => name);
   if (failing.length > 0) return `Alerts do not reach ${failing.join(', ')}.`;
-  if (webhooks.length === 0) return 'Alerts have no webhook yet.';
-  return `${rules.length} ${rules.length === 1 ? 'rule watches' : 'rules watch'}, and alerts arrive.`;
+  if (webhooks.length === 0) return 'No webhook is set for alerts.';
+  return `${rules.length} ${rules.length === 1 ? 'rule watches' : 'rules watch'} this gateway, and the webhooks accept alerts.`;
 }
 
 const WEBHOOKS: StateWords = { untried: ['quiet', 'Untried'], ok: ['good', 'Arrives'], failing: ['bad', 'Fails'] };
@@ -101,14 +101,14 @@ function deliveryOf({ deliveries }: AlertReport['data'][number]) {
   return <State tone="good">Sent</State>;
 }
 
-/** Sends a test to all webhooks. */
+/** Sends a test alert to all webhooks. */
 const TEST: Change = {
   ...{ label: 'Send a test', busy: 'Sending…', action: 'alerts.test', path: '/admin/alerts/test', body: {}, done: '' },
   onDone(answer: unknown) {
-    // The schema of the route is the one that the server answers by.
+    // The response has the schema of the route.
     const { data } = answer as Static<typeof AlertTest>;
     const failed = data.filter(({ sent }) => !sent).map(({ webhook }) => webhook);
-    toast(failed.length === 0 ? 'The test arrived everywhere.' : `The test did not reach ${failed.join(', ')}.`);
+    toast(failed.length === 0 ? 'All webhooks accepted the test.' : `The test did not reach ${failed.join(', ')}.`);
     renewAll('/admin/alerts');
   },
 };

@@ -11,31 +11,31 @@ export const ENDPOINT_STATES: StateWords = {
   out_of_credit: ['bad', 'Out of credit'],
 };
 
-/** Whether an endpoint takes fewer requests than it should. */
+/** Whether an endpoint receives fewer requests than usual because of its state. */
 export const isSick = ({ state }: EndpointLine): boolean => state !== 'healthy';
 
 interface EndpointStateProps extends Pick<EndpointLine, 'state'> {
-  /** Whether its provider is degraded. The state of its breaker is worse, and is shown instead. */
+  /** Whether its provider is degraded. If the endpoint itself is not healthy, that state is shown instead. */
   readonly isDegraded?: boolean;
 }
 
-/** A provider that fails many attempts. */
+/** The mark of a provider that fails many attempts. */
 export const Degraded = () => <State tone="warn">Degraded</State>;
 
 export const EndpointState = ({ state, isDegraded = false }: EndpointStateProps) =>
   state === 'healthy' && isDegraded ? <Degraded /> : <NamedState name={state} of={ENDPOINT_STATES} />;
 
-/** Names an endpoint in the address. */
+/** The name of an endpoint in the address. */
 export const endpointId = ({ provider, model, upstream }: EndpointLine): string =>
   [provider, model, upstream].map(encodeURIComponent).join('/');
 
 export const attemptsOf = ({ attempts }: EndpointLine): number =>
   Object.values(attempts).reduce((sum, count) => sum + count, 0);
 
-/** Attempts that ended in no answer; those that the caller dropped are not among them. */
+/** The number of attempts that ended without an answer. Attempts that the caller cancelled are not counted. */
 export const failedOf = (line: EndpointLine): number =>
   attemptsOf(line) - (line.attempts.ok ?? 0) - (line.attempts.dropped ?? 0);
 
-/** How many times what the policy declares an endpoint takes to its first token; null where either is not known. */
+/** The ratio of the measured to the declared time to the first token; null if either is unknown. */
 export const slownessOf = ({ ttft_ms, declared }: EndpointLine): number | null =>
   ttft_ms === null || declared === null || declared.ttft_ms <= 0 ? null : ttft_ms.p50 / declared.ttft_ms;

@@ -12,7 +12,7 @@ import { reachOfViewer } from '../../shell/session.ts';
 import { axisOf, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
 import { attemptsOf, type EndpointLine, EndpointState, slownessOf } from './endpoint-words.tsx';
 
-/** One endpoint: its readings beside what the policy declares, its breaker, and its provider over time. */
+/** One endpoint: its measured and declared speed, its breaker, and its provider over time. */
 export function EndpointPanel({ endpoint }: { readonly endpoint: EndpointLine }) {
   const { provider, model, broken_declaration: broken } = endpoint;
   const traffic = useTraffic({ only: { provider } });
@@ -28,7 +28,7 @@ export function EndpointPanel({ endpoint }: { readonly endpoint: EndpointLine })
             [
               'Share',
               ({ recent_share: share }) =>
-                `${share === null ? 'no' : `${percent(share).short} of the`} attempts at ${model} in 15 minutes`,
+                `${share === null ? 'no' : `${percent(share).short} of the`} attempts at ${model} in the last 15 minutes`,
             ],
             ['Retries', retriesText],
           ]}
@@ -77,20 +77,20 @@ const StateSince = ({ endpoint: { state, since, why, retry_at } }: { readonly en
 const retriesText = ({ retries, retries_denied: denied }: EndpointLine): string =>
   figure(retries).short + (denied > 0 ? `, ${figure(denied).short} denied by the retry budget` : '');
 
-/** How near the breaker is to opening, and how often it did. */
+/** How many faults the breaker has counted, and how often it has opened. */
 function breakerText({ breaker, ejections }: EndpointLine): string {
-  const words = { closed: 'closed', open: 'open', half_open: 'half open: one attempt may try' };
-  const near = `${breaker.faults_in_a_row} of ${breaker.opens_at_faults_in_a_row} faults in a row`;
+  const words = { closed: 'closed', open: 'open', half_open: 'half open: one attempt tests the endpoint' };
+  const near = `${breaker.faults_in_a_row} of ${breaker.opens_at_faults_in_a_row} faults in a row that open it`;
   return `${words[breaker.state]}, ${near}, ${ejections === 0 ? 'never opened' : `opened ${plural(ejections, 'time')}`}`;
 }
 
 const BASES = {
-  stated: 'those that the policy states',
-  estimated: 'the median of models of the same kind',
-  neutral: 'the same for all models, as the policy states none',
+  stated: 'stated in the policy',
+  estimated: 'the median of similar models',
+  neutral: 'the same for all models, because the policy states none',
 } as const;
 
-/** Median and 90th percentile of what is measured here, beside what the policy declares. */
+/** Median and 90th percentile of the measured speed, with the declared speed. */
 function Readings({ endpoint }: { readonly endpoint: EndpointLine }) {
   const { ttft_ms, warm_ttft_ms, tokens_per_second, declared } = endpoint;
   const times = slownessOf(endpoint);
@@ -102,22 +102,22 @@ function Readings({ endpoint }: { readonly endpoint: EndpointLine }) {
     write: (value: number | null) => WrittenFigure,
   ) => {
     const figures = [reading?.p50, reading?.p90, stated].map((value) => write(value ?? null));
-    // Each row has a unit of its own.
+    // Each row has its own unit.
     return { name, cells: figures.map(({ short, exact }) => ({ short, exact })) };
   };
   return (
     <section aria-labelledby="readings">
       <h3 id="readings">
-        {times === null && 'Nothing was measured yet.'}
-        {slow && `The first token takes ${figure(times).short} times what the policy declares.`}
-        {times !== null && !slow && 'It is as fast as the policy declares.'}
+        {times === null && 'Nothing has been measured yet.'}
+        {slow && `The first token takes ${figure(times).short} times as long as the policy declares.`}
+        {times !== null && !slow && 'The endpoint is as fast as the policy declares.'}
       </h3>
       <FigureTable
         label="Readings"
         heads={['Reading', 'Median', '90 % within', 'Declared']}
         rows={[
           row('First token', ttft_ms, declared?.ttft_ms, duration),
-          row('The same from a cache', warm_ttft_ms, declared?.warm_ttft_ms, duration),
+          row('First token, prompt in cache', warm_ttft_ms, declared?.warm_ttft_ms, duration),
           row('Tokens a second', tokens_per_second, declared?.tokens_per_second, figure),
         ]}
       />
@@ -148,11 +148,13 @@ function Hours({ provider, report }: { readonly provider: string; readonly repor
     );
   }
   if (p50 === null) {
-    return <Empty title={`No answer of ${provider} began`}>Times to the first token appear here once one does.</Empty>;
+    return (
+      <Empty title={`No answer of ${provider} has started`}>Times to the first token appear here once one does.</Empty>
+    );
   }
   return (
     <Lines
-      heading={`Half of the answers of ${provider} begin within ${duration(p50).short}, 95 % within ${duration(p95).short}.`}
+      heading={`At ${provider}, half of the answers start within ${duration(p50).short}, 95 % within ${duration(p95).short}.`}
       label="Time to first token"
       {...axisOf(report)}
       lines={[

@@ -39,10 +39,10 @@ interface EndpointsProps {
 
 type Grouping = 'provider' | 'model';
 
-/** Rows of a group before it is asked for all. */
+/** How many rows of a group to show until the viewer asks for all. */
 const ROWS_SHOWN = 8;
 
-/** Every endpoint in a lane of its own, by provider or by model. */
+/** All endpoints, one row each, grouped by provider or by model. */
 export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) {
   const by: Grouping = param('group') === 'model' ? 'model' : 'provider';
   const degraded = new Map(degradedProviders(traffic.data).map((provider) => [provider.name, provider]));
@@ -68,14 +68,15 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
     >
       {({ data }) =>
         data.length === 0 ? (
-          <Empty title="No endpoint is declared">
+          <Empty title="The policy declares no endpoint">
             Add one under <code>providers</code> and <code>models</code> in the policy.
           </Empty>
         ) : (
           <>
             <p class="fleet-note small dim">
-              Rows show attempts and readings of this server since it started. A provider is degraded if it failed at
-              least 10 % of at least 20 attempts in the {range.value.label.toLowerCase()}, on all servers.
+              Each row shows the attempts and speeds that this server has measured since it started. A provider is
+              degraded if it failed at least 10 % of at least 20 attempts in the {range.value.label.toLowerCase()}, on
+              all servers.
             </p>
             {[...Map.groupBy(data, (line) => line[by])]
               .sort(([one], [other]) => one.localeCompare(other))
@@ -103,7 +104,7 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
   );
 }
 
-/** What needs an eye stands first, then what has traffic. */
+/** Endpoints with a problem come first, then endpoints with traffic. */
 const sickFirst = (lines: readonly EndpointLine[]): readonly EndpointLine[] =>
   lines.toSorted((one, other) => Number(isSick(other)) - Number(isSick(one)) || attemptsOf(other) - attemptsOf(one));
 
@@ -120,10 +121,10 @@ const GroupState = ({ degraded }: { readonly degraded: DegradedProvider | undefi
     </span>
   );
 
-/** From here on an endpoint is marked as slower than the policy declares. */
+/** From this ratio on, an endpoint is marked as slower than the policy declares. */
 const SLOWER_MIN = 1.5;
 
-/** A row is a lane: who, its state, its share of all attempts, and how it keeps what the policy declares. */
+/** The columns of an endpoint: its name, its state, its share of all attempts, and its speed compared with the policy. */
 const columnsOf = (
   by: Grouping,
   all: readonly EndpointLine[],
@@ -146,7 +147,7 @@ const columnsOf = (
       head: 'State',
       phone: 'fact',
       cell: ({ state, provider }) => (
-        // By provider, the heading of the group says so.
+        // If endpoints are grouped by provider, the heading of the group shows this state.
         <EndpointState state={state} isDegraded={by === 'model' && degraded.has(provider)} />
       ),
     },
@@ -189,10 +190,10 @@ const columnsOf = (
   ];
 };
 
-/** Fewer requests tell nothing of a provider's speed. */
+/** With fewer requests, a provider's speed is not meaningful. */
 const REQUESTS_MIN = 5;
 
-/** The provider that takes longest to its first token; undefined without streams. */
+/** The provider with the longest time to the first token; undefined if no request was streamed. */
 const longestOf = ({ series }: TrafficReport) =>
   series
     .flatMap(({ value, whole: { requests, ttft_ms } }) =>
@@ -200,7 +201,7 @@ const longestOf = ({ series }: TrafficReport) =>
     )
     .toSorted((one, other) => other.ttftMs - one.ttftMs)[0];
 
-/** Which provider fails attempts or is slow. */
+/** A sentence that names the providers that fail attempts or are slow. */
 function sentenceOf(
   lines: readonly EndpointLine[],
   degraded: readonly DegradedProvider[],
@@ -213,10 +214,10 @@ function sentenceOf(
   const [slow] = slowProviders(traffic, before);
   if (slow) {
     const { name, ttftMs } = slow;
-    return `${health}${name} is slow: half of its answers begin within ${duration(ttftMs).short}, ${figure(timesSlower(slow)).short} times the ${periodBefore()}.`;
+    return `${health}${name} is slow: half of its answers start within ${duration(ttftMs).short}, ${figure(timesSlower(slow)).short} times as long as in the ${periodBefore()}.`;
   }
   const longest = degraded.length === 0 && traffic && longestOf(traffic);
   return longest
-    ? `${health}No provider is slower than before; ${longest.name} takes longest, ${duration(longest.ttftMs).short} to the first token.`
+    ? `${health}No provider is slower than before. ${longest.name} takes longest, with ${duration(longest.ttftMs).short} to the first token.`
     : health.trim() || 'All endpoints are healthy.';
 }

@@ -10,7 +10,7 @@ interface FleetFiguresProps {
   readonly endpoints: Resource<ReadOf<'/admin/endpoints'>>;
   readonly traffic: Resource<TrafficReport>;
   readonly status: Resource<ReadOf<'/admin/status'>>;
-  /** Null for a role that sees none. */
+  /** Null if the role may not see alerts. */
   readonly alerts: Resource<ReadOf<'/admin/alerts'>> | null;
 }
 
@@ -54,7 +54,7 @@ export function FleetFigures({ endpoints, traffic, status, alerts }: FleetFigure
   );
 }
 
-/** How soon answers begin, and how fast they go on. */
+/** The time to the first token and the streaming speed. */
 export function SpeedHero({ traffic: { data, failure } }: { readonly traffic: Resource<TrafficReport> }) {
   const { ttft_ms, tokens_per_second: speed } = data?.total.whole ?? { ttft_ms: null, tokens_per_second: null };
   const notes =

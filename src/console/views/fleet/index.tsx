@@ -20,7 +20,7 @@ const TABS = [
 ] as const;
 const PANEL = 'fleet';
 
-/** Where requests go: endpoints with their health and speed, and the models that they serve. */
+/** The endpoints with their health and speed, and the models that they serve. */
 export default function Fleet() {
   const tabs = TABS.filter(({ action }) => mayView(action));
   const first = tabs[0]?.id ?? 'models';
@@ -28,7 +28,7 @@ export default function Fleet() {
   const summary =
     tab === 'models'
       ? 'The models of the policy that you may use'
-      : `Health now, traffic of the ${range.value.label.toLowerCase()}`;
+      : `Health now, and traffic of the ${range.value.label.toLowerCase()}`;
   return (
     <div class="stack">
       <ViewHead title="Fleet" summary={summary} hasRange={tab === 'endpoints'} />

@@ -11,13 +11,13 @@ import { reachOfViewer } from '../../shell/session.ts';
 
 interface ModelPanelProps {
   readonly model: ModelLine;
-  /** Other names that requests may send for it. */
+  /** Other names that requests may use for the model. */
   readonly aliases: readonly string[];
-  /** Null for a role that sees no keys. */
+  /** Null if the role may not see keys. */
   readonly holders: ModelHolders | null;
 }
 
-/** One model: its price, what it can do, its quality by task, and who may use it. */
+/** One model: its price, abilities, quality by task, and who may use it. */
 export function ModelPanel({ model, aliases, holders }: ModelPanelProps) {
   const { id } = model;
   const isOfAll = isWildcard(model);
@@ -28,18 +28,19 @@ export function ModelPanel({ model, aliases, holders }: ModelPanelProps) {
           of={model}
           facts={[
             ['Provider', 'owned_by'],
-            ['Also called', () => aliases.join(', ')],
+            ['Other names', () => aliases.join(', ')],
             ['Wildcard', ({ pattern }) => (isOfAll ? null : pattern)],
             ...priceFacts(model),
             [
               'Context',
-              ({ max_input_tokens: most }) => most !== null && `${figure(most).exact} tokens of input and output`,
+              ({ max_input_tokens: most }) =>
+                most !== null && `${figure(most).exact} tokens of input and output together`,
               isOfAll ? 'depends on the model' : 'not known',
             ],
             ['Longest answer', ({ max_tokens: most }) => most !== null && `${figure(most).exact} tokens`],
             ['Is for', 'operations'],
-            ['Can', ({ abilities }) => !isOfAll && (abilities.join(', ') || 'text alone')],
-            ['Selectors', 'selectors', 'none: requests must name the model'],
+            ['Can', ({ abilities }) => !isOfAll && (abilities.join(', ') || 'text only')],
+            ['Selectors', 'selectors', 'none: a request must name the model'],
             ['Who may use it', () => holders && accessText(model, holders)],
           ]}
         />
@@ -63,7 +64,7 @@ const ratesOf = ({ input_usd, cached_input_usd, output_usd }: Price | Price['tie
   Output: price(output_usd),
 });
 
-/** The price of usual prompts, then of longer ones. All figures have one format. */
+/** The price of ordinary prompts, then the prices of long prompts. All figures have one format. */
 function priceFacts(model: ModelLine): readonly Fact<ModelLine>[] {
   const { price: of } = model;
   if (of === null) return isWildcard(model) ? [['Price', () => 'depends on the model']] : [];
@@ -97,11 +98,11 @@ function priceFacts(model: ModelLine): readonly Fact<ModelLine>[] {
       ],
     ),
     ['Each request', () => Number(of.per_request_usd) > 0 && <Written value={price(of.per_request_usd)} />],
-    ['Applies to', () => isWildcard(model) && 'each model that has no other price'],
+    ['Applies to', () => isWildcard(model) && 'each model that has no price of its own'],
   ];
 }
 
-/** The teams, members and keys whose lists name the model, and those whose lists do not. */
+/** The teams, members and keys whose model lists contain the model, and those whose lists do not. */
 function Lists({ model, holders }: { readonly model: ModelLine; readonly holders: ModelHolders }) {
   const { listed, leftOut } = accessOf(model, holders);
   return (
@@ -110,7 +111,7 @@ function Lists({ model, holders }: { readonly model: ModelLine; readonly holders
       facts={[
         ['Listed by', () => listed.length > 0 && <HolderLinks of={listed} />],
         ['Left out by', () => leftOut.length > 0 && <HolderLinks of={leftOut} />],
-        ['Not shown', ({ hasMore }) => hasMore && 'more keys have lists of their own; People shows each of them'],
+        ['Not shown', ({ hasMore }) => hasMore && 'More keys have model lists. Open a key in People to see its list.'],
       ]}
     />
   );
@@ -128,8 +129,8 @@ const HolderLinks = ({ of }: { readonly of: readonly ModelHolder[] }) => (
 );
 
 const BASES = {
-  measured: 'The policy says that these figures are measured.',
-  guessed: 'The policy says that these figures are guessed.',
+  measured: 'The policy says that these figures were measured.',
+  guessed: 'The policy says that these figures are guesses.',
   unknown: 'The policy does not state where these figures come from.',
 } as const;
 
@@ -156,10 +157,10 @@ function Quality({ quality }: Pick<ModelLine, 'quality'>) {
 
 export type ModelLine = ReadOf<'/admin/models'>['data'][number];
 
-/** Whether a line stands for all models of a wildcard of the policy. */
+/** Whether a line represents all models of a wildcard in the policy. */
 export const isWildcard = ({ id, pattern }: Pick<ModelLine, 'id' | 'pattern'>): boolean => pattern === id;
 
-/** Who has a list of models: a key, or a team or a member whose keys it binds. */
+/** A key with a model list, or a team or member whose list limits all its keys. */
 interface ModelHolder {
   readonly kind: 'team' | 'member' | 'key';
   readonly id: string;
@@ -167,17 +168,17 @@ interface ModelHolder {
   readonly models: readonly string[];
 }
 
-/** The lists of models that the viewer may see. */
+/** The model lists that the viewer may see. */
 export interface ModelHolders {
   readonly holders: readonly ModelHolder[];
-  /** Whether there are more lists than were read. */
+  /** Whether more lists exist than were read. */
   readonly hasMore: boolean;
 }
 
-/** Lists that are read at most of each kind; the panel of a model says where others are. */
+/** How many lists of each kind are read. If there are more, the panel of the model says so. */
 const LISTS_MAX = 200;
 
-/** Everyone with a list of models of their own; null while they are read, and for a role that sees no keys. */
+/** All keys, teams and members with a model list; null while they load, or if the role may not see keys. */
 export function useModelHolders(): ModelHolders | null {
   const isWanted = reachOfViewer('keys.read') !== null && reachOfViewer('people.read') !== null;
   const teams = useResource('/admin/teams', { limit: 1_000 }, { isWanted });
@@ -202,11 +203,11 @@ interface ListOwner {
   readonly models: readonly string[] | null;
 }
 
-/** Whether a list names the model, or the wildcard that it is of. */
+/** Whether a list names the model or its wildcard. */
 const isListed = ({ models }: ModelHolder, { id, pattern }: Pick<ModelLine, 'id' | 'pattern'>): boolean =>
   models.includes(id) || (pattern !== null && models.includes(pattern));
 
-/** The holders whose lists name a model, and those whose lists leave it out. */
+/** Divides the lists into those that contain the model and those that do not. */
 const accessOf = (model: ModelLine, { holders }: ModelHolders) => ({
   listed: holders.filter((holder) => isListed(holder, model)),
   leftOut: holders.filter((holder) => !isListed(holder, model)),

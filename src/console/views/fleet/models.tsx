@@ -17,11 +17,11 @@ import {
   useModelHolders,
 } from './model-panel.tsx';
 
-/** Without selectors and aliases. */
+/** Removes selectors and aliases. */
 const modelsIn = (data: readonly ModelLine[]): readonly ModelLine[] =>
   data.filter(({ owned_by, id, display_name }) => owned_by !== 'signalbox' && id === display_name);
 
-/** The models that the viewer may use, with what they are compared by. */
+/** The models that the viewer may use, with the figures to compare them by. */
 export function Models() {
   const models = useResource('/admin/models');
   const holders = useModelHolders();
@@ -47,7 +47,7 @@ export function Models() {
         return (
           <>
             {lines.length === 0 ? (
-              <Empty title="No model can be used">
+              <Empty title="You cannot use any model yet">
                 Add one under <code>models</code> in the policy, and set the API key of its provider.
               </Empty>
             ) : shown.length === 0 ? (
@@ -85,11 +85,11 @@ function headingOf(lines: readonly ModelLine[]): string {
       return price === null ? [] : [{ id, price: Number(price) }];
     })
     .toSorted((one, other) => one.price - other.price);
-  const advice = cheapest && next ? `; ${cheapest.id} has the cheapest output` : '';
-  return `${counts.filter(Boolean).join(' and ')} can be used${advice}.`;
+  const advice = cheapest && next ? `; ${cheapest.id} has the cheapest output tokens` : '';
+  return `You can use ${counts.filter(Boolean).join(' and ')}${advice}.`;
 }
 
-/** USD per 1M tokens of output; null for a model that writes no text, and where the policy states no price. */
+/** USD per 1M output tokens; null if the model writes no text or the policy states no price. */
 const outputPrice = ({ price, operations }: Pick<ModelLine, 'price' | 'operations'>): string | null =>
   price && operations.includes('chat') ? price.output_usd : null;
 

@@ -16,7 +16,7 @@ interface ServerProps {
 
 const mono = (text: string) => <span class="mono">{text}</span>;
 
-/** The instance that answers: its version, its policy, and the secrets that it reads from files. */
+/** The server that responds: its version, its policy, and the secrets that it reads from files. */
 export const Server = ({ status, policy, cluster }: ServerProps) => (
   <>
     <div class="columns">
@@ -32,7 +32,9 @@ const Instance = ({ status }: Pick<ServerProps, 'status'>) => (
     id="server"
     what="Instances"
     of={status}
-    heading={({ is_current }) => (is_current ? 'This server may write.' : 'This server may not write.')}
+    heading={({ is_current }) =>
+      is_current ? 'This server may write to the database.' : 'This server may not write to the database.'
+    }
   >
     {(instance) => (
       <>
@@ -50,7 +52,9 @@ const Instance = ({ status }: Pick<ServerProps, 'status'>) => (
             [
               'Clock',
               ({ clock_offset_ms: ms }) =>
-                ms === 0 ? 'agrees with the database' : `${duration(Math.abs(ms)).short} off the database’s`,
+                ms === 0
+                  ? 'the same time as the database'
+                  : `${duration(Math.abs(ms)).short} different from the database`,
             ],
             ['Copies in memory', ageText],
           ]}
@@ -64,12 +68,12 @@ function ageText({ copies }: ReadOf<'/admin/status'>): string {
   const ages = copies.flatMap(({ age_ms }) => age_ms ?? []);
   const oldest = Math.max(...ages);
   if (ages.length === 0) return 'not read yet';
-  return oldest === 0 ? 'as new as the database' : `at most ${duration(oldest).short} old`;
+  return oldest === 0 ? 'as current as the database' : `at most ${duration(oldest).short} old`;
 }
 
-/** The servers at the database, where there are several. */
+/** All servers of the database, if there are several. */
 const Others = ({ cluster: { data, is_split } }: { readonly cluster: ReadOf<'/admin/cluster'> }) => (
-  <Card id="servers" heading={is_split ? 'The servers run different policies.' : 'All servers run one policy.'}>
+  <Card id="servers" heading={is_split ? 'The servers use different policies.' : 'All servers use the same policy.'}>
     {data.map(
       ({ slot, name, policy_error }) =>
         policy_error && (
@@ -79,7 +83,7 @@ const Others = ({ cluster: { data, is_split } }: { readonly cluster: ReadOf<'/ad
         ),
     )}
     <Table
-      label="Servers at the database"
+      label="Servers that share the database"
       rows={data}
       keyOf={({ slot }) => `${slot}`}
       columns={[
@@ -91,7 +95,7 @@ const Others = ({ cluster: { data, is_split } }: { readonly cluster: ReadOf<'/ad
           phone: 'second',
           cell: ({ policy_revision, policy_error }) => (
             <>
-              {mono(policy_revision)} {policy_error && <State tone="bad">Refused another</State>}
+              {mono(policy_revision)} {policy_error && <State tone="bad">Refused a new policy</State>}
             </>
           ),
         },
@@ -122,7 +126,7 @@ const Reload = ({ policy }: Pick<ServerProps, 'policy'>) => (
     what="Reloads"
     of={policy}
     heading={({ last_reload: { result } }) =>
-      result === 'refused' ? 'The last reload was refused.' : 'The policy is active.'
+      result === 'refused' ? 'The server refused the last reload.' : 'The policy is active.'
     }
     aside={() => <a href={hrefOf('/policies')}>Policies</a>}
   >
@@ -139,12 +143,12 @@ const Reload = ({ policy }: Pick<ServerProps, 'policy'>) => (
                 </>
               ),
             ],
-            ['In force', () => <When at={since} />],
+            ['Active since', () => <When at={since} />],
           ]}
         />
         {secrets.length > 0 && (
           <Table
-            label="Secrets that are read from files"
+            label="Secrets that the server reads from files"
             rows={secrets}
             keyOf={({ variable }) => variable}
             columns={[

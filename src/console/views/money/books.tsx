@@ -10,7 +10,7 @@ import { Facts } from '../../kit/show.tsx';
 
 type AuditReport = ReadOf<'/admin/ledger/audit'>;
 
-/** The result of the last audit of the books, and the button that runs one. */
+/** The result of the last audit, and the button that starts an audit. */
 export function Books() {
   const audit = useResource('/admin/ledger/audit', {}, { every: RENEWAL_MS });
   return (
@@ -23,7 +23,7 @@ export function Books() {
               <Actions
                 of={[
                   {
-                    ...{ label: 'Audit the books', busy: 'Auditing…', isBusy: report.running_since !== null },
+                    ...{ label: 'Audit the ledger', busy: 'Auditing…', isBusy: report.running_since !== null },
                     ...{ action: 'ledger.audit', path: '/admin/ledger/audit', body: {}, done: '' },
                   },
                 ]}
@@ -32,8 +32,9 @@ export function Books() {
             {report.result ? (
               <Result result={report.result} />
             ) : (
-              <Empty title="This server has audited nothing yet">
-                An audit computes every charge and every fund again from the journal, beside the running server.
+              <Empty title="No audit has run since this server started">
+                An audit computes every charge and every fund again from the journal, and compares the results. The
+                server keeps serving requests.
               </Empty>
             )}
           </>
@@ -44,9 +45,9 @@ export function Books() {
 }
 
 function sentenceOf({ result }: AuditReport): string {
-  if (!result) return 'The books';
-  if (result.is_sound) return 'The books are sound.';
-  return `The audit found ${figure(result.findings_count).short} ${result.findings_count === 1 ? 'fault' : 'faults'}.`;
+  if (!result) return 'The ledger';
+  if (result.is_sound) return 'The last audit found no error.';
+  return `The last audit found ${figure(result.findings_count).short} ${result.findings_count === 1 ? 'error' : 'errors'}.`;
 }
 
 function Result({ result }: { readonly result: NonNullable<AuditReport['result']> }) {
@@ -59,7 +60,8 @@ function Result({ result }: { readonly result: NonNullable<AuditReport['result']
         facts={[
           [
             'Result',
-            ({ is_sound }) => (is_sound ? <State tone="good">Sound</State> : <State tone="bad">Not sound</State>),
+            ({ is_sound }) =>
+              is_sound ? <State tone="good">No errors</State> : <State tone="bad">Errors found</State>,
           ],
           [
             'Audited',
@@ -76,16 +78,16 @@ function Result({ result }: { readonly result: NonNullable<AuditReport['result']
           ],
           ['Charged', ({ charged_credits }) => creditsText(charged_credits)],
           ['Refunded', ({ corrected_credits }) => creditsText(corrected_credits)],
-          ['Beyond holds', ({ overrun_credits }) => `${creditsText(overrun_credits)}, charged to no key`],
+          ['Above holds', ({ overrun_credits }) => `${creditsText(overrun_credits)}, charged to no key`],
           [
             <Explained key="held" term="held" />,
-            ({ held_credits, open }) => `${creditsText(held_credits)} by ${count(open)} open holds`,
+            ({ held_credits, open }) => `${creditsText(held_credits)} in ${count(open)} open holds`,
           ],
         ]}
       />
       {result.findings_count > 0 && (
         <p class="notice notice-bad">
-          Read them with <code>signalbox ledger audit</code>, and do not change the database by hand.
+          List the errors with <code>signalbox ledger audit</code>, and do not change the database by hand.
         </p>
       )}
     </div>

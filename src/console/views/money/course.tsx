@@ -8,15 +8,15 @@ import { range } from '../../shell/range.ts';
 import { axisOf, type TrafficReport } from '../../shell/traffic.ts';
 import { usdPerCredit } from '../overview/measures.ts';
 
-/** Lines beside that of all others. */
+/** How many lines to show. One more line sums all others. */
 export const LINES = 6;
 
-/** Spend over time: beside the baseline, or of those who spend most. */
+/** Spend over time: compared with the baseline, or divided among the keys, teams, models … that spend most. */
 export function Course({ report }: { readonly report: TrafficReport }) {
   const { total, series } = report;
   if (total.whole.credits === 0 && total.whole.requests === 0) {
     return (
-      <Empty title={`Nothing was spent in the ${range.value.label.toLowerCase()}`}>
+      <Empty title={`No spend in the ${range.value.label.toLowerCase()}`}>
         Charges of requests appear here. Choose a longer time to see earlier ones.
       </Empty>
     );
@@ -60,7 +60,7 @@ export function Course({ report }: { readonly report: TrafficReport }) {
   );
 }
 
-/** Several keys may have one name: the later ones are numbered. */
+/** Numbers lines with the same name, because several keys may have one name. */
 function uniquelyNamed<Line extends { readonly name: string }>(lines: readonly Line[]): readonly Line[] {
   const seen = new Map<string, number>();
   return lines.map((line) => {
@@ -75,18 +75,18 @@ function courseSentence({ total: { whole, before }, series }: TrafficReport): st
   const [most] = series;
   const mostly =
     most && whole.credits > 0
-      ? `, ${percent(Math.round((most.whole.credits / whole.credits) * 100) / 100).short} of it ${most.name || 'without a name'}`
+      ? `, ${percent(Math.round((most.whole.credits / whole.credits) * 100) / 100).short} of it for ${most.name || 'requests without a name'}`
       : '';
-  return `${usd(whole.usd).short} were spent${change === '' ? '' : `, ${change}`}${mostly}.`;
+  return `Spend is ${usd(whole.usd).short}${change === '' ? '' : `, ${change}`}${mostly}.`;
 }
 
-/** The books tell users and labels by days alone. */
+/** Says which days the figures cover, because the ledger counts users and labels only by whole days. */
 export function wholeDays({ from, to }: { readonly from: string; readonly to: string }): string {
   const last = new Date(`${to}T00:00`);
   last.setDate(last.getDate() - 1);
   const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
   const [first, end] = [day.format(new Date(`${from}T00:00`)), day.format(last)];
   return first === end
-    ? `The whole of ${first}, and the day before.`
-    : `Whole days, ${first} to ${end}, and as many before.`;
+    ? `The figures cover all of ${first}, compared with the day before.`
+    : `The figures cover whole days, ${first} to ${end}, compared with as many days before.`;
 }

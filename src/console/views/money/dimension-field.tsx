@@ -7,13 +7,13 @@ import { setParams } from '../../shell/router.ts';
 import { session } from '../../shell/session.ts';
 import { DIMENSION_NAMES, dimensionsOf, isBooked, type SpendDimension, viewerZone } from './spend.ts';
 
-/** Whether the viewer is a key for reports, which is shown no people. */
+/** Whether the viewer signed in with a report key, which may not see people. */
 export function isReportKey(): boolean {
   const now = session.value;
   return now.state === 'in' && now.viewer.role === 'report';
 }
 
-/** Chooses what spend is told apart by. */
+/** Selects the dimension by which spend is divided. */
 export function DimensionField({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) {
   const isLabel = by.startsWith('label:');
   const choose = (next: SpendDimension) => setParams({ by: next === 'key' ? null : next, open: null }, false);
@@ -37,7 +37,7 @@ export function DimensionField({ by, reach }: { readonly by: SpendDimension; rea
   );
 }
 
-/** Before a label is named. */
+/** Shown until the viewer names a label. */
 export const NoLabel = () => (
   <Empty title="Name a label">
     Keys have labels, such as <code>app</code> or <code>env</code>. Each value of the label gets a row here.
@@ -50,7 +50,7 @@ interface ExportLinkProps {
   readonly step?: 'day' | 'month';
 }
 
-/** The charges of a period as a table for a spreadsheet, a line for each day or month: the API writes it. */
+/** Downloads the charges of a period as CSV with a line for each day or month. The API writes the file. */
 export const ExportLink = ({ by, period, step = 'day' }: ExportLinkProps) =>
   isBooked(by) ? (
     <ButtonLink

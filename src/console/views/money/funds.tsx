@@ -23,7 +23,7 @@ import { Books } from './books.tsx';
 const FIGURES: readonly ViewFigure<ReadOf<'/admin/ledger'>>[] = [
   {
     ...{ label: 'Charged', value: (books) => usd(books.charged_usd) },
-    notes: (books) => [creditsText(books.charged_credits), 'since the beginning, less refunds'],
+    notes: (books) => [creditsText(books.charged_credits), 'since the first request, minus refunds'],
   },
   {
     ...{ label: 'Held now', term: 'held', value: (books) => usd(books.held_usd) },
@@ -31,13 +31,13 @@ const FIGURES: readonly ViewFigure<ReadOf<'/admin/ledger'>>[] = [
   },
   { label: 'Budgets and balances', value: (books) => figure(books.funds_total) },
   {
-    label: 'Spent or soon spent',
+    label: 'Empty or soon empty',
     value: ({ funds }) => figure(funds.filter((fund) => emptyAt(fund, Date.now()) !== null).length),
-    notes: () => ['before they renew, at the rate so far'],
+    notes: () => ['before they renew, if spending continues at this rate'],
   },
 ];
 
-/** All budgets and balances, with what running requests hold of them. */
+/** All budgets and balances, with the Credits that running requests hold. */
 export function Funds() {
   const ledger = useResource('/admin/ledger', {}, { every: RENEWAL_MS });
   return (
@@ -58,7 +58,7 @@ export function Funds() {
 }
 
 const runningText = (requests: number): string =>
-  requests === 0 ? 'no request is running' : `by ${figure(requests).short} running requests`;
+  requests === 0 ? 'no request is running' : `for ${figure(requests).short} running requests`;
 
 function FundTable({ funds, total }: { readonly funds: readonly FundUsage[]; readonly total: number }) {
   const now = Date.now();

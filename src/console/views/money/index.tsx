@@ -19,7 +19,7 @@ const TABS: readonly { readonly id: MoneyTab; readonly label: string }[] = [
   { id: 'payments', label: 'Payments' },
 ];
 
-/** Who spends what, against the time before and the baseline; budgets, payments and the books. */
+/** Spend compared with the period before and the baseline; budgets, payments and the ledger. */
 export default function Money() {
   const reach = reachOfViewer('traffic.read') ?? 'own';
   const tab = TABS.find(({ id }) => id === param('tab'))?.id ?? 'usage';
@@ -28,9 +28,9 @@ export default function Money() {
   const hasRange = tab === 'usage';
   const summaries: Readonly<Record<MoneyTab, string>> = {
     usage: `${range.value.label}, ${whose}`,
-    months: `Six calendar months of UTC, ${whose}`,
-    budgets: 'As the books have them now',
-    payments: 'By x402, of all time, the newest first',
+    months: `Six calendar months in UTC, ${whose}`,
+    budgets: 'Current budgets and balances of the ledger',
+    payments: 'All x402 payments, the newest first',
   };
   return (
     <div class="stack">

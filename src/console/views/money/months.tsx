@@ -11,16 +11,16 @@ import { usdPerCredit } from '../overview/measures.ts';
 import { DimensionField, ExportLink, NoLabel } from './dimension-field.tsx';
 import { type Amount, dayOf, holderOf, isCounted, NO_AMOUNT, noneOf, nounOf, type SpendDimension } from './spend.ts';
 
-/** Months that are shown, this one the last. */
+/** How many months to show. The current month is the last. */
 const MONTHS = 6;
-/** Rows beside that of all others. */
+/** How many rows to show. One more row sums all others. */
 const SERIES = 50;
 
 const monthName = new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric' });
 
 /**
- * The first days of the months that are shown, and of the next one: of UTC, by which traffic keeps days for years. As dates of the viewer,
- * whose clock writes them.
+ * The first days of the shown months and of the next month. Months begin in UTC, because Signalbox keeps daily traffic in UTC for years.
+ * Each date is midnight in the viewer's zone, so that the browser writes the right month.
  * @param now ms since 1970
  */
 export function monthsUntil(now: number): readonly Date[] {
@@ -32,10 +32,10 @@ export function monthsUntil(now: number): readonly Date[] {
 }
 
 interface MonthRow {
-  /** Null for all others. */
+  /** Null for the sum of all others. */
   readonly id: string | null;
   readonly name: string;
-  /** By month. */
+  /** One amount for each month. */
   readonly amounts: readonly Amount[];
 }
 
@@ -43,7 +43,10 @@ const plus = (one: Amount, other: Amount): Amount => ({
   usd: String(Math.round((Number(one.usd) + Number(other.usd)) * 1e12) / 1e12),
   credits: one.credits + other.credits,
 });
-/** A row for each key, team, model …: the one that spends most this month first. @param months as `YYYY-MM` */
+/**
+ * Makes a row for each key, team, model …. The largest spender of the latest month comes first.
+ * @param months as `YYYY-MM`
+ */
 export function monthRows(
   groups: ReadOf<'/admin/usage'>['groups'],
   by: SpendDimension,
@@ -61,7 +64,7 @@ export function monthRows(
   return latestFirst([...rows.values()]);
 }
 
-/** By the spend of the latest month in which two differ; all others last. */
+/** Sorts by spend in the latest month in which two rows differ. The sum of all others is last. */
 const latestFirst = (rows: readonly MonthRow[]): readonly MonthRow[] =>
   rows.toSorted((one, other) => {
     if (one.id === null || other.id === null) return Number(one.id === null) - Number(other.id === null);
@@ -69,7 +72,7 @@ const latestFirst = (rows: readonly MonthRow[]): readonly MonthRow[] =>
     return (other.amounts[at]?.credits ?? 0) - (one.amounts[at]?.credits ?? 0);
   });
 
-/** The same of traffic, whose months are its buckets. */
+/** Makes month rows from traffic, whose buckets are months. */
 function trafficRows(report: TrafficReport): readonly MonthRow[] {
   const perCredit = usdPerCredit(report);
   const amountsOf = ({ buckets }: Pick<TrafficReport['total'], 'buckets'>) =>
@@ -79,7 +82,7 @@ function trafficRows(report: TrafficReport): readonly MonthRow[] {
   return latestFirst(other ? [...rows, { id: null, name: 'all others', amounts: amountsOf(other) }] : rows);
 }
 
-/** Spend by calendar month, as bills have it. */
+/** Spend by calendar month, as on a provider's bill. */
 export function Months({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) {
   const starts = monthsUntil(Date.now());
   const [first, end] = [starts[0] ?? new Date(), starts[MONTHS] ?? new Date()];
@@ -128,7 +131,7 @@ function MonthSpend({ by, period, rows, starts }: MonthSpendProps) {
     <>
       <section class="card money-plot" aria-label="Spend by month">
         <Lines
-          heading={`${usd(current.usd).short} were spent this month so far, ${usd(last.usd).short} in the last month.`}
+          heading={`Spend is ${usd(current.usd).short} this month so far. It was ${usd(last.usd).short} last month.`}
           label="Spend"
           times={starts.map((start) => start.getTime())}
           lines={[{ name: 'Spend', mark: 'accent', values: totals.map((total) => Number(total.usd)) }]}

@@ -24,17 +24,17 @@ const PURPOSES: Readonly<Record<WalletPayment['purpose'], string>> = {
 };
 export const purposeOf = ({ purpose }: WalletPayment): string => PURPOSES[purpose];
 
-/** Why the end of a payment is unknown, or it failed. A code that a facilitator of its own gives stands as it is. */
+/** Why a payment failed or its result is unknown. A code that only one facilitator uses is shown unchanged. */
 const REASONS: Readonly<Record<string, string>> = {
-  settlement_pending: 'The transaction was not confirmed in time.',
+  settlement_pending: 'The chain did not confirm the transaction in time.',
   facilitator_unreachable: 'The facilitator did not answer.',
-  facilitator_unclear: 'The facilitator gave no clear answer.',
+  facilitator_unclear: 'The response of the facilitator was not clear.',
   not_on_chain_yet: 'The chain does not show the transaction yet.',
-  sender_gone: 'The server that sent it has stopped.',
-  settlement_broke_off: 'Its settlement broke off.',
+  sender_gone: 'The server that sent the payment has stopped.',
+  settlement_broke_off: 'The settlement of the payment was interrupted.',
   authorization_cancelled: 'The wallet cancelled its authorization.',
   authorization_expired: 'The authorization of the wallet expired.',
-  never_sent: 'It was never sent to the chain.',
+  never_sent: 'The payment was never sent to the chain.',
 };
 export const reasonOf = (error: string): string => REASONS[error] ?? `Reason: \`${error}\`.`;
 
@@ -44,7 +44,7 @@ export const PaymentState = ({ state }: Pick<WalletPayment, 'state'>) => (
 
 export type UsdOf = (credits: number) => string | null;
 
-/** An amount in USD and in Credits; null for one that is not known yet. */
+/** An amount in USD and in Credits; null if it is not known yet. */
 export const amountShown = (credits: number | null, usdOf: UsdOf) =>
   credits !== null && (
     <>
@@ -52,7 +52,7 @@ export const amountShown = (credits: number | null, usdOf: UsdOf) =>
     </>
   );
 
-/** The amount of a payment, its state and its time, as every table of payments has them. */
+/** The columns that every table of payments has: amount, state and time. */
 export const paymentColumns = (usdOf: UsdOf) => {
   const money = (credits: number | null) => (credits === null ? null : { usd: usdOf(credits), credits });
   const columns = {
@@ -69,7 +69,7 @@ export const paymentColumns = (usdOf: UsdOf) => {
   return columns;
 };
 
-/** Writes Credits in USD, as the books do; null where they know no worth. */
+/** Converts Credits to USD at the rate of the ledger; null if the ledger has no rate. */
 export function useUsdOf(): UsdOf {
   const { data } = useResource('/admin/ledger');
   const known = data?.funds.find(({ limit_credits }) => limit_credits > 0);

@@ -24,7 +24,7 @@ interface PaymentPanelProps {
   onChanged(): void;
 }
 
-/** A payment from its offer to its end, with all that became of the money. */
+/** A payment with its state, its amounts and its transaction. */
 export function PaymentPanel({ payment, closeHref, usdOf, onChanged }: PaymentPanelProps) {
   const { id, state, decision_id: decision, error, charged_credits: charged } = payment;
   const hasFailed = state === 'failed';
@@ -36,7 +36,7 @@ export function PaymentPanel({ payment, closeHref, usdOf, onChanged }: PaymentPa
         {error && (
           <p class={hasFailed ? 'notice notice-bad' : 'notice'}>
             <span>
-              {hasFailed ? 'The payment never arrived.' : 'The payment may have arrived.'}{' '}
+              {hasFailed ? 'The payment failed, and no money arrived.' : 'The payment may have arrived.'}{' '}
               <Coded text={reasonOf(error)} />
             </span>
           </p>
@@ -69,9 +69,9 @@ export function PaymentPanel({ payment, closeHref, usdOf, onChanged }: PaymentPa
             ],
             ['Amount', ({ paid_credits }) => amountShown(paid_credits, usdOf)],
             ['Fee', amount(payment.fee_credits)],
-            // A payment that was found on the chain later ran no request, and has no charge for ever.
+            // A payment that was found on the chain later has no request, so its charge stays empty.
             ['Charged', amount(state === 'settled' ? (charged ?? 0) : charged), unknown],
-            ['Became balance', amount(payment.balance_added_credits), unknown],
+            ['Added to balance', amount(payment.balance_added_credits), unknown],
             'network',
             [
               'Transaction',
@@ -84,13 +84,13 @@ export function PaymentPanel({ payment, closeHref, usdOf, onChanged }: PaymentPa
         />
         {state === 'unknown' && reachOfViewer('payments.change') !== null && (
           <div class="stack-tight">
-            <p class="dim">Signalbox asks the chain every minute. You can ask now.</p>
+            <p class="dim">Signalbox checks the chain every minute. You can check now.</p>
             <Actions
               of={[
                 {
-                  ...{ label: 'Ask the chain', busy: 'Asking…', path: `/admin/payments/${id}/reconcile`, done: '' },
+                  ...{ label: 'Check the chain', busy: 'Checking…', path: `/admin/payments/${id}/reconcile`, done: '' },
                   onDone(answer) {
-                    // The answer is the payment.
+                    // The response is the payment.
                     const now = (answer as WalletPayment).state;
                     toast(
                       now === 'unknown'

@@ -11,7 +11,7 @@ import { PaymentPanel } from './payment.tsx';
 import { PAYMENT_WORDS, paymentColumns, purposeOf, useUsdOf } from './payment-words.tsx';
 import { WalletPanel } from './wallet.tsx';
 
-/** Payments by x402, the newest first, and the wallets that they come from. */
+/** Payments through x402, the newest first, and the wallets that sent them. */
 export function Payments() {
   const wallet = param('wallet');
   const usdOf = useUsdOf();
@@ -46,7 +46,7 @@ export function Payments() {
         empty={[
           'No payments yet',
           <>
-            Agents that pay by x402 appear here. <code>payments.x402</code> in the policy turns that on.
+            Agents that pay by x402 appear here. <code>payments.x402</code> in the policy enables these payments.
           </>,
         ]}
         at={(open) => hrefWith({ open, wallet: null })}
@@ -59,7 +59,7 @@ export function Payments() {
           return (
             !list.isLoading && (
               <Panel title={`Payment ${id}`} closeHref={closeHref}>
-                <Empty title="The payment is not in this list">
+                <Empty title="This payment is not in the list">
                   Clear the filters, or scroll to the end of the list for older payments.
                 </Empty>
               </Panel>
@@ -72,11 +72,11 @@ export function Payments() {
   );
 }
 
-/** Filters by a wallet, and opens it. */
+/** Filters by wallet, and opens the wallet. */
 function WalletFinder({ error }: { readonly error: string | null }) {
   const payer = param('payer');
   const [draft, setDraft] = useState(payer);
-  // "Clear filters" empties the field, too.
+  // "Clear filters" must empty the field, too.
   useEffect(() => {
     if (payer === '') setDraft((typed) => (isAddress(typed.trim()) ? '' : typed));
   }, [payer]);
@@ -89,7 +89,7 @@ function WalletFinder({ error }: { readonly error: string | null }) {
         label="Wallet"
         placeholder="Wallet 0x…"
         value={draft}
-        error={isBad ? 'An address has 0x and 40 hexadecimal digits.' : error}
+        error={isBad ? 'An address is 0x followed by 40 hexadecimal digits.' : error}
         onValue={(value) => {
           setDraft(value);
           const next = value.trim().toLowerCase();

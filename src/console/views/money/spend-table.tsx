@@ -11,11 +11,11 @@ interface SpendTableProps {
   readonly rows: readonly SpenderRow[];
   readonly hrefOf?: (row: SpenderRow) => string | undefined;
   readonly current?: string | undefined;
-  /** Beside a detail there is room for the figures that are compared, and no others. */
+  /** Whether to show only the compared figures, because a detail is open and takes up room. */
   readonly isNarrow?: boolean;
 }
 
-/** This period, the one before and the change; the greatest rise first. */
+/** Spend in this period, spend in the period before, and the change. The largest rise comes first. */
 export const SpendTable = ({ label, by, rows, hrefOf, current, isNarrow = false }: SpendTableProps) => (
   <Table
     label={label}
@@ -48,7 +48,7 @@ function columnsBy(
       ...{ head: CHANGE, phone: 'second' },
       figure: (row) => (row.before ? usd(Number(row.whole.usd) - Number(row.before.usd)) : NONE),
       cell: (row, rise) => <Change row={row} rise={rise} />,
-      // All others are no one's rise: they stay at the end.
+      // The sum of all others has no rise, so it stays at the end.
       sort: (row) => (row.id === null ? null : riseOf(row)),
     },
     ...(isNarrow ? [] : more),
@@ -70,14 +70,14 @@ function Change({ row, rise }: { readonly row: SpenderRow; readonly rise: Writte
 const signed = (rise: WrittenFigure): WrittenFigure =>
   (rise.amount?.value ?? 0) > 0 ? { short: `+${rise.short}`, exact: `+${rise.exact}` } : rise;
 
-/** The change in whole percent: `+18 %`, `−3 %`, `0 %`; `new` where nothing was spent before. */
+/** The change in whole percent: `+18 %`, `−3 %`, `0 %`; `new` if nothing was spent before. */
 function risePercent({ whole, before }: SpenderRow): string {
   if (!before || before.credits <= 0) return whole.credits > 0 ? 'new' : '';
   const share = Math.round((whole.credits / before.credits - 1) * 100);
   return `${share > 0 ? '+' : share < 0 ? '−' : ''}${figure(Math.abs(share)).exact} %`;
 }
 
-/** The change as a part of before: `+18 %`, `4.2 ×`, `new`. */
+/** The change relative to the period before: `+18 %`, `4.2 ×`, `new`. */
 export function partOf({ whole, before }: SpenderRow): string {
   if (!before || before.credits <= 0) return whole.credits > 0 ? 'new' : '';
   const times = whole.credits / before.credits;
@@ -87,10 +87,10 @@ export function partOf({ whole, before }: SpenderRow): string {
   return `${share > 0 ? '+' : '−'}${percent(Math.abs(share)).short}`;
 }
 
-/** `spends 4.2 times what it did`, for a sentence. */
+/** The change as a part of a sentence: `spends 4.2 times as much as before`. */
 export function riseText(row: SpenderRow): string {
   const part = partOf(row);
   if (part === 'new') return `spends ${usd(row.whole.usd).short} and spent nothing before`;
-  const sum = `${usd(row.whole.usd).short} after ${usd(row.before?.usd ?? null).short}`;
-  return part.endsWith('×') ? `spends ${part.slice(0, -2)} times what it did, ${sum}` : `spends ${sum}`;
+  const sum = `${usd(row.whole.usd).short}, up from ${usd(row.before?.usd ?? null).short}`;
+  return part.endsWith('×') ? `spends ${part.slice(0, -2)} times as much as before: ${sum}` : `spends ${sum}`;
 }

@@ -6,7 +6,7 @@ import { DAY_MS } from '../../design/format.ts';
 import { endsOf, range, type TimeRange } from '../../shell/range.ts';
 import { isToldApart, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
 
-/** What spend is told apart by; a label with its name. */
+/** The dimension by which spend is divided. A label has its name after the colon. */
 export type SpendDimension = 'key' | 'team' | 'user' | 'model' | 'provider' | 'task' | `label:${string}`;
 
 export interface Amount {
@@ -14,19 +14,19 @@ export interface Amount {
   readonly credits: number;
 }
 
-/** What was spent in a period; the savings against the baseline are null where they are not known. */
+/** The sums of a period. Savings against the baseline are null if they are not known. */
 export type Sums = Pick<
   TrafficReport['total']['whole'],
   'usd' | 'credits' | 'requests' | 'input_tokens' | 'output_tokens'
 > & { readonly saved_usd: string | null; readonly saved_credits: number | null };
 
-/** What one key, team, model … spent. */
+/** The spend of one key, team, model …. */
 export interface SpenderRow {
-  /** Empty for none, such as keys of no team; null for all that are not told apart. */
+  /** '' for none, such as keys without a team; null for the sum of all others. */
   readonly id: string | null;
   readonly name: string;
   readonly whole: Sums;
-  /** Of the period before; null where it is not known. */
+  /** The spend in the period before; null if it is not known. */
   readonly before: Amount | null;
 }
 
@@ -36,13 +36,16 @@ export const savedOf = ({ saved_usd, saved_credits }: Sums): Amount | null =>
 type UsageReport = ReadOf<'/admin/usage'>;
 type UsageGroup = UsageReport['groups'][number];
 
-/** Whether traffic counts a dimension, for one who reaches so far: to the minute, and with savings. Else the books tell it by whole days. */
+/**
+ * Whether traffic counts a dimension for a viewer of this reach. Traffic has exact times and savings. For other dimensions the ledger has
+ * whole days.
+ */
 export const isCounted = (by: SpendDimension, reach: Reach): boolean => by !== 'label:' && isToldApart(by, reach);
 
-/** Whether the books have a dimension: tasks are known to records alone. */
+/** Whether the ledger knows a dimension. Only decision records have tasks. */
 export const isBooked = (by: SpendDimension): boolean => by !== 'task' && by !== 'label:';
 
-/** The dimensions that a viewer can choose. */
+/** The dimensions that a viewer can select. */
 export const dimensionsOf = (reach: Reach, isReport: boolean): readonly SpendDimension[] => {
   const all: readonly SpendDimension[] = ['key', 'team', 'user', 'model', 'provider', 'task', 'label:'];
   return all.filter((by) => (by === 'task' ? reach === 'all' : by === 'user' ? !isReport : true));
@@ -58,16 +61,16 @@ export const DIMENSION_NAMES: Readonly<Record<string, string>> = {
 };
 export const nounOf = (by: SpendDimension): string => DIMENSION_NAMES[by] ?? `Label ${by.slice('label:'.length)}`;
 
-/** The name of what has none. */
+/** The name of spend without a value in the dimension: `no team`. */
 export const noneOf = (by: SpendDimension): string => `no ${nounOf(by).toLowerCase()}`;
 
-/** The rows of counted traffic; with a last one for the rest. */
+/** The rows of counted traffic. The last row is the sum of the others. */
 const rowsOfTraffic = ({ series, other }: TrafficReport, by: SpendDimension): readonly SpenderRow[] => [
   ...series.map(({ value, name, whole, before }) => ({ id: value, name: name || noneOf(by), whole, before })),
   ...(other ? [{ id: null, name: 'all others', whole: other.whole, before: other.before }] : []),
 ];
 
-/** The ID and the name of a group, in a dimension. */
+/** The ID and name of a group in a dimension. */
 export function holderOf({ group }: Pick<UsageGroup, 'group'>, by: SpendDimension): { id: string; name: string } {
   const id = group[by] ?? group[`${by}_id`] ?? group[`${by}_name`] ?? '';
   return { id, name: group[`${by}_name`] || id || noneOf(by) };
@@ -79,7 +82,7 @@ const NO_SUMS: Sums = {
   ...{ saved_usd: null, saved_credits: null },
 };
 
-/** The rows of usage in two periods, also of what has spent in one of them alone. */
+/** The rows of usage in two periods, including spenders that appear in only one of them. */
 function rowsOfUsage(
   now: readonly UsageGroup[],
   before: readonly UsageGroup[],
@@ -95,10 +98,10 @@ function rowsOfUsage(
   return [...rows.values()];
 }
 
-/** What a row spends more than before, in Credits; null where that is not known. */
+/** How much more a row spends than before, in Credits; null if it is not known. */
 export const riseOf = ({ whole, before }: SpenderRow): number | null => before && whole.credits - before.credits;
 
-/** The greatest rise first; all others last. */
+/** Puts the largest rise first and the sum of all others last. */
 const sortedRows = (rows: readonly SpenderRow[]): readonly SpenderRow[] =>
   rows.toSorted(
     (one, other) =>
@@ -107,11 +110,14 @@ const sortedRows = (rows: readonly SpenderRow[]): readonly SpenderRow[] =>
       other.whole.credits - one.whole.credits,
   );
 
-/** A day where the viewer is, `YYYY-MM-DD`. */
+/** The day in the viewer's time zone, `YYYY-MM-DD`. */
 export const dayOf = (date: Date): string =>
   [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0')).join('-');
 
-/** The whole days that a range touches; `to` is the day after the last one. @param turns how many periods of the same length earlier */
+/**
+ * The whole days that a range touches; `to` is the day after the last day.
+ * @param turns how many periods of the same length earlier
+ */
 export function daysOf(of: TimeRange, now: number, turns = 0): { readonly from: string; readonly to: string } {
   const { from, to } = endsOf(of, now);
   const first = new Date(from);
@@ -126,13 +132,13 @@ export function daysOf(of: TimeRange, now: number, turns = 0): { readonly from: 
 
 export const viewerZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** One holder among those of a dimension. */
+/** One key, team, model … by its dimension and ID. */
 export interface Holder {
   readonly by: SpendDimension;
   readonly id: string;
 }
 
-/** The filter of usage that a holder is; what is left over is told apart by its dimension. */
+/** The usage filter that selects a holder. Usage without a filter for its dimension is grouped by that dimension. */
 function filterOf({ by, id }: Holder): Readonly<Record<string, string>> {
   if (id === '') return {};
   if (by.startsWith('label:')) return { label: `${by.slice('label:'.length)}=${id}` };
@@ -141,32 +147,36 @@ function filterOf({ by, id }: Holder): Readonly<Record<string, string>> {
 
 interface SpendReport {
   readonly rows: readonly SpenderRow[];
-  /** Of the books: the days that are told. */
+  /** The days that the figures of the ledger cover; null for counted traffic. */
   readonly days: { readonly from: string; readonly to: string } | null;
 }
 
 interface Spend extends Resource<SpendReport> {
-  /** Asks the books; null where that is done or not needed. */
+  /** Requests figures of the ledger; null if they were requested or are not needed. */
   readonly count: (() => void) | null;
 }
 
-/** Whether traffic counts what one holder spent by a dimension. */
+/** Whether traffic counts the spend of one holder by a dimension. */
 const isCountedOf = ({ by: holder, id }: Holder, by: SpendDimension, reach: Reach): boolean =>
   id !== '' && ((holder === 'key' && by === 'model') || (holder === 'model' && by === 'key' && reach === 'all'));
 
-/** Holders whose charges the books find at once: without reading those of all others, of a team for a day. */
+/** Whether the ledger finds the charges of a holder quickly, without reading the charges of all others: at most a day of a team. */
 const isSmall = ({ by, id }: Holder, { ms }: TimeRange): boolean =>
   id !== '' && (by === 'key' || by === 'user' || (by === 'team' && ms <= DAY_MS));
 
-/** Whether the viewer has asked for an answer. @param what names it; another one is not asked for yet */
+/**
+ * Whether the viewer has requested figures.
+ * @param what names the figures; a new name starts as not requested
+ */
 function useAsked(what: string): { readonly isAsked: boolean; ask(): void } {
   const [asked, setAsked] = useState('');
   return { isAsked: asked === what, ask: () => setAsked(what) };
 }
 
 /**
- * Spend in the range of the page and before, by a dimension, of all or of one holder: by traffic where that counts it, else by the books.
- * For those who see all they are asked at a click, and once: they add up quarters of an hour, which takes seconds with millions of requests.
+ * Reads spend in the selected range and the range before, by a dimension, for everything or for one holder. Traffic is used if it counts
+ * the dimension, otherwise the ledger. A viewer who sees all spend must click first, because the ledger then sums quarters of an hour,
+ * which takes seconds with millions of requests.
  */
 export function useSpend(by: SpendDimension, reach: Reach, of: Holder | null = null): Spend {
   const now = Date.now();
@@ -216,10 +226,10 @@ export const dimensionOf = (text: string, known: readonly SpendDimension[]): Spe
     ? `label:${text.slice('label:'.length)}`
     : (known.find((by) => by === text) ?? 'key');
 
-/** How the address names an open row: one of no name has an ID, too. */
+/** The ID of an open row in the address: `~` if the ID is empty. */
 export const openText = (id: string): string => (id === '' ? '~' : id);
 
-/** The actions that open a tab; null for the view's own. */
+/** The action that each tab needs; null if the view's own action suffices. */
 export const TAB_ACTIONS = {
   usage: null,
   months: null,

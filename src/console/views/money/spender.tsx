@@ -31,7 +31,9 @@ import {
 } from './spend.ts';
 import { partOf, SpendTable } from './spend-table.tsx';
 
-/** What each dimension is told apart by, the most telling first. Tasks are known to records alone, which do not add up by others. */
+/**
+ * The dimensions by which each dimension can be divided, the most useful first. Tasks are missing, because only decision records have them.
+ */
 const PARTS: Readonly<Record<string, readonly SpendDimension[]>> = {
   key: ['model', 'provider'],
   team: ['key', 'model', 'user'],
@@ -48,14 +50,14 @@ const partsOf = (by: SpendDimension): readonly SpendDimension[] =>
 interface SpenderProps {
   readonly holder: Holder;
   readonly reach: Reach;
-  /** Its row of the table; null where the table does not have it. */
+  /** Its row in the table; null if the table does not contain it. */
   readonly row: SpenderRow | null;
 }
 
-/** One key, team, model …: what it spent and saved, over time, and on what. */
+/** The spend and savings of one key, team, model …, over time and divided by another dimension. */
 export function Spender({ holder, reach, row }: SpenderProps) {
   const { by, id } = holder;
-  // A filter of no value is none, so that what has no name is known by its row alone.
+  // An empty ID cannot be a filter, so spend without a name is known only from its row.
   const isOwnTraffic = id !== '' && isCounted(by, reach);
   const isLabel = by.startsWith('label:');
   const only = isOwnTraffic ? { [isLabel ? 'label' : by]: isLabel ? `${by.slice('label:'.length)}=${id}` : id } : {};
@@ -134,7 +136,7 @@ const bothText = ({ usd: amount, credits }: Amount) => (
   </>
 );
 
-/** What it spends on. */
+/** The spend of the holder divided by another dimension. */
 function Parts({ holder, reach }: Pick<SpenderProps, 'holder' | 'reach'>) {
   const parts = partsOf(holder.by);
   const [part, setPart] = useState<SpendDimension>(parts[0] ?? 'model');
@@ -160,7 +162,7 @@ function Parts({ holder, reach }: Pick<SpenderProps, 'holder' | 'reach'>) {
               <Empty title="Nothing was charged">Choose a longer time.</Empty>
             ) : (
               <>
-                <SpendTable isNarrow label={`Spend by ${part} of it`} by={part} rows={rows} />
+                <SpendTable isNarrow label={`Its spend by ${part}`} by={part} rows={rows} />
                 {days && <p class="table-foot">{wholeDays(days)}</p>}
               </>
             )
@@ -171,11 +173,11 @@ function Parts({ holder, reach }: Pick<SpenderProps, 'holder' | 'reach'>) {
   );
 }
 
-/** In the place of an answer of the books: they are asked at a click. */
+/** Shown until the viewer requests figures of the ledger. */
 const Uncounted = ({ noun, onCount }: { readonly noun: string; readonly onCount: () => void }) => (
   <div class="state">
-    <p class="state-title">Charges by {noun} are counted when you ask</p>
-    <p>The books add them up, which takes seconds with millions of requests.</p>
+    <p class="state-title">Charges by {noun} are counted when you click</p>
+    <p>The ledger sums them, which takes several seconds with millions of requests.</p>
     <Button onClick={onCount}>Count by {noun}</Button>
   </div>
 );
@@ -189,7 +191,7 @@ function partsSentence(part: SpendDimension, rows: readonly SpenderRow[]): strin
   return `Mostly ${part === 'model' || part === 'provider' ? 'on' : 'by'} ${most.name}${beside}.`;
 }
 
-/** The same in other views. */
+/** Links to the same key, team, model … in other views. */
 function Elsewhere({ by, id }: Holder) {
   const listed = by === 'key' || by === 'team' || by === 'model' || by === 'task';
   if (!listed || id === '' || reachOfViewer('decisions.list') === null) return null;

@@ -26,7 +26,7 @@ import {
 import { riseText, SpendTable } from './spend-table.tsx';
 import { Spender } from './spender.tsx';
 
-/** Spend in the range of the page: its sum, its course, and by anything against the period before. */
+/** Spend in the selected range: its sum, its course, and its change by any dimension. */
 export function Usage({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) {
   const total = useTraffic({ by: isCounted(by, reach) ? by : null, limit: LINES, isCompared: true });
   const spend = useSpend(by, reach);
@@ -60,7 +60,7 @@ export function Usage({ by, reach }: { readonly by: SpendDimension; readonly rea
   );
 }
 
-/** USD of a request, on average; null without any. */
+/** The average USD per request; null if there is none. */
 const eachOf = (sums: Pick<Sums, 'usd' | 'requests'> | null): number | null =>
   sums && sums.requests > 0 ? Number(sums.usd) / sums.requests : null;
 
@@ -111,7 +111,7 @@ interface SpendersProps {
   readonly open: string;
 }
 
-/** The table by key, team, model …: the greatest rise first. */
+/** The table by key, team, model …. The largest rise comes first. */
 function Spenders({ by, reach, rows, days, open }: SpendersProps) {
   const [find, setFind] = useState('');
   const wanted = find.trim().toLowerCase();
@@ -146,7 +146,7 @@ function Spenders({ by, reach, rows, days, open }: SpendersProps) {
   );
 }
 
-/** Before a label is named. */
+/** Shown until the viewer names a label. */
 const Unnamed = ({ by, reach }: Pick<SpendersProps, 'by' | 'reach'>) => (
   <>
     <div class="card-head">

@@ -23,7 +23,7 @@ interface WalletPanelProps {
   readonly usdOf: UsdOf;
 }
 
-/** A wallet with its balance, its keys and its last payments. */
+/** A wallet with its balance, its keys and its latest payments. */
 export const WalletPanel = ({ address, usdOf }: WalletPanelProps) => {
   const wallet = useResource(`/admin/wallets/${encodeURIComponent(address)}`);
   return (
@@ -79,11 +79,11 @@ const walletKeys = ({ keys }: Wallet) =>
     </Fragment>
   ));
 
-/** Blocking, and money that an operator gives. */
+/** Blocks the wallet, and grants or removes Credits. */
 function WalletChanges({ wallet: { wallet, is_blocked } }: { readonly wallet: Wallet }) {
   const path = `/admin/wallets/${wallet}`;
   return (
-    <GrantForm path={`${path}/credit`} hint="Less than zero takes Credits back.">
+    <GrantForm path={`${path}/credit`} hint="A negative amount removes Credits.">
       <Actions
         of={[
           {
@@ -95,7 +95,7 @@ function WalletChanges({ wallet: { wallet, is_blocked } }: { readonly wallet: Wa
             ...{ path: `${path}/block`, body: {}, done: 'The wallet is blocked.' },
             question: [
               `Block wallet ${shortAddress(wallet)}?`,
-              'Its payments and keys are refused from now on. Its balance stays. You can unblock it.',
+              'From now on, Signalbox refuses its payments and keys. It keeps its balance. You can unblock it.',
               'Block wallet',
             ],
           },

@@ -18,7 +18,7 @@ interface AttentionItem {
   readonly tone: Tone;
   readonly word: string;
   readonly text: ComponentChildren;
-  /** Where somebody fixes it. */
+  /** The page where the viewer can fix the problem. */
   readonly href: string;
 }
 
@@ -34,7 +34,7 @@ interface AttentionSources {
 const ITEMS_SHOWN = 6;
 const RANK: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, quiet: 2, good: 3 };
 
-/** What somebody has to look at, the worst first. It is one quiet line where there is nothing. */
+/** Lists what the viewer should look at, the most urgent first. If there is nothing, it is one quiet line. */
 export function Attention(sources: AttentionSources) {
   const [isAll, setAll] = useState(false);
   const { ledger, endpoints, policy, alerts } = sources;
@@ -42,7 +42,7 @@ export function Attention(sources: AttentionSources) {
   const isKnown = read.every(([, { data, failure }]) => data !== null || failure !== null);
   if (read.every(([, { data }]) => data === null)) return null;
   const unread = read.flatMap(([name, { data, failure }]) => (data === null && failure ? [name] : [])).join(', ');
-  const note = unread && `Could not be read, and may need attention: ${unread}.`;
+  const note = unread && `These could not be read, and may need attention: ${unread}.`;
   const items = itemsOf(sources, Date.now()).toSorted((one, other) => RANK[one.tone] - RANK[other.tone]);
   if (items.length === 0) {
     return <p class="overview-calm dim">{isKnown ? note || 'Nothing needs attention.' : ' '}</p>;
@@ -95,8 +95,8 @@ const itemsOf = (
   ...slow.map(
     (provider): AttentionItem => ({
       ...{ id: `slow ${provider.name}`, tone: 'warn', word: 'Provider' },
-      // `5 times that of the 24 hours before`.
-      text: `Provider ${provider.name} is slow: ${duration(provider.ttftMs).short} to the first token, ${timesSlower(provider)} times that of the ${periodBefore()}`,
+      // For example: `5 times as long as in the 24 hours before`.
+      text: `Provider ${provider.name} is slow: ${duration(provider.ttftMs).short} to the first token, ${timesSlower(provider)} times as long as in the ${periodBefore()}`,
       href: hrefOf('/', { by: 'provider', measure: 'ttft' }),
     }),
   ),
@@ -120,7 +120,7 @@ function fundItem(fund: FundUsage, now: number): readonly AttentionItem[] {
     </>
   ) : (
     <>
-      Budget {fundName(fund)} runs out <When at={new Date(at).toISOString()} /> at the rate so far
+      Budget {fundName(fund)} will be empty <When at={new Date(at).toISOString()} /> if spending continues at this rate
     </>
   );
   const [tone, word] = isSpent ? (['bad', 'Spent'] as const) : (['warn', 'Budget'] as const);
@@ -128,16 +128,16 @@ function fundItem(fund: FundUsage, now: number): readonly AttentionItem[] {
 }
 
 const WORDS: Readonly<Record<string, string>> = {
-  ejected: 'its breaker is open after failures',
+  ejected: 'the circuit breaker is open after failures',
   cooling: 'cooling after a 429',
-  misconfigured: 'the provider refuses the key',
+  misconfigured: 'the provider refuses the API key',
   out_of_credit: 'the provider account has no credit left',
 };
 
 function policyItems({ last_reload, warnings }: ReadOf<'/admin/policy'>): readonly AttentionItem[] {
   const [first] = warnings;
   const item = { word: 'Policy', href: hrefOf('/policies') };
-  const refused = `The last edit was refused: ${last_reload.message}`;
+  const refused = `The last policy edit was refused: ${last_reload.message}`;
   const warned =
     warnings.length === 1
       ? `The policy has a warning: ${first?.message}`

@@ -14,7 +14,7 @@ export type FundUsage = ReadOf<'/admin/ledger'>['funds'][number];
 
 const FUNDS_SHOWN = 6;
 
-/** When a fund is empty at the rate so far, ms since 1970; null where that is after its window, or nothing is known. */
+/** When a fund is empty at the current rate of spending, in ms since 1970; null if that is after its window, or not known. */
 export function emptyAt(
   { limit_credits: limit, spent_credits: spent, runs_out_at }: FundUsage,
   now: number,
@@ -23,7 +23,7 @@ export function emptyAt(
   return runs_out_at === null ? null : Date.parse(runs_out_at);
 }
 
-/** A fund as people call it: the name of a key, team or user stands for its ID. */
+/** The name of a fund for people: it contains the name of a key, team or user instead of its ID. */
 export const fundName = ({ name, subject, subject_name: called }: FundUsage): string => {
   const short = isAddress(name) ? shortAddress(name) : name;
   return subject === '' ? short : `${short}, ${called ?? subject}`;
@@ -31,21 +31,21 @@ export const fundName = ({ name, subject, subject_name: called }: FundUsage): st
 
 const HOLDER_PAGES = { key: '/people/keys', team: '/people/teams', user: '/people/members' } as const;
 
-/** Where a fund leads: a balance to its wallet, a budget to its key, team or member, for those who may open them. */
+/** The page of a fund: a balance opens its wallet, a budget opens its key, team or member. Undefined if the viewer may not open it. */
 export function fundHref({ kind, name, subject, subject_name: called, holder }: FundUsage): string | undefined {
   if (kind === 'balance') {
     return isAddress(name) && reachOfViewer('wallets.read') !== null
       ? hrefOf('/money', { tab: 'payments', wallet: name })
       : undefined;
   }
-  // A report is shown the name in place of the ID.
+  // A report key gets the name instead of the ID.
   if (holder === null || holder === 'organization' || subject === '' || subject === called) return undefined;
   return reachOfViewer(holder === 'key' ? 'keys.read' : 'people.read') === null
     ? undefined
     : hrefOf(`${HOLDER_PAGES[holder]}/${subject}`);
 }
 
-/** `at 21:55` within half a day, else `on 24 Nov`. */
+/** Writes `at 21:55` within the next half day, otherwise `on 24 Nov`. */
 const soonText = (at: number, now: number): string =>
   at - now < 43_200_000 ? `at ${clockTime(at)}` : `on ${dayTime(at)}`;
 
@@ -64,14 +64,14 @@ export function fundFigures(fund: FundUsage) {
 function stateOf(fund: FundUsage, now: number): readonly [Tone, string] {
   if (fund.spent_credits >= fund.limit_credits) return ['bad', 'Spent'];
   const at = emptyAt(fund, now);
-  if (at !== null) return ['warn', `Runs out ${soonText(at, now)}`];
+  if (at !== null) return ['warn', `Empty ${soonText(at, now)}`];
   if (fund.forecast_usd !== null) return ['good', `${fundFigures(fund).forecast.short} by the end`];
   return ['quiet', fund.kind === 'balance' ? 'Balance' : 'No forecast yet'];
 }
 
 const usedOf = (fund: FundUsage): number => fund.spent_credits / Math.max(fund.limit_credits, 1e-6);
 
-/** The first to run out comes first, then the fullest. */
+/** Sorts funds: the fund that is empty first comes first, then the fullest one. */
 export function sortedFunds(funds: readonly FundUsage[], now: number): readonly FundUsage[] {
   const rank = (fund: FundUsage) => emptyAt(fund, now) ?? Number.MAX_VALUE;
   return funds.toSorted((one, other) => rank(one) - rank(other) || usedOf(other) - usedOf(one));
@@ -79,7 +79,7 @@ export function sortedFunds(funds: readonly FundUsage[], now: number): readonly 
 
 export const fundKey = ({ kind, name, subject }: FundUsage): string => `${kind} ${name} ${subject}`;
 
-/** The facts of a fund that matter most. */
+/** The columns with the most important facts of a fund. */
 export const fundColumns = (now: number): readonly TableColumn<FundUsage>[] => [
   {
     id: 'name',
@@ -121,7 +121,7 @@ export const fundColumns = (now: number): readonly TableColumn<FundUsage>[] => [
   },
 ];
 
-/** Budgets and balances: the first to run out comes first. */
+/** Budgets and balances. The fund that is empty first comes first. */
 export function Budgets({ ledger }: { readonly ledger: Resource<ReadOf<'/admin/ledger'>> }) {
   const now = Date.now();
   return (
@@ -152,19 +152,22 @@ export function Budgets({ ledger }: { readonly ledger: Resource<ReadOf<'/admin/l
 }
 
 export const NoBudgets = () => (
-  <Empty title="No budget is in use">
+  <Empty title="No budget is set">
     Set one under <code>budgets</code> in the policy, or give a key a limit.
   </Empty>
 );
 
-/** Which budget runs out first, and when. @param sorted as by `sortedFunds` */
+/**
+ * Says which budget is empty first, and when.
+ * @param sorted in the order of `sortedFunds`
+ */
 export function budgetsSentence(sorted: readonly FundUsage[], now: number): string {
   const [first] = sorted;
   if (!first) return 'Budgets';
   const at = emptyAt(first, now);
   const isBalance = first.kind === 'balance';
-  if (at !== null && at <= now) return `${isBalance ? 'Balance' : 'Budget'} ${fundName(first)} is spent.`;
-  if (at !== null) return `Budget ${fundName(first)} runs out first, ${soonText(at, now)}.`;
+  if (at !== null && at <= now) return `${isBalance ? 'Balance' : 'Budget'} ${fundName(first)} is empty.`;
+  if (at !== null) return `At this rate, budget ${fundName(first)} is empty first, ${soonText(at, now)}.`;
   const isAll = sorted.every(({ kind }) => kind === 'balance');
-  return isAll ? 'No balance is spent.' : 'No budget runs out before it renews.';
+  return isAll ? 'No balance is empty.' : 'At this rate, no budget is empty before it renews.';
 }

@@ -19,7 +19,7 @@ import { Course } from './course.tsx';
 import { dimensionOf, ratio, usdPerCredit } from './measures.ts';
 import { Providers } from './providers.tsx';
 
-/** The gateway at a glance: money, speed and health now, and what somebody has to do. */
+/** The state of the gateway at a glance: money, speed, health, and what the viewer should do. */
 export default function Overview() {
   const reach = reachOfViewer('traffic.read');
   const seesTraffic = reach !== null;
@@ -69,7 +69,7 @@ interface FiguresProps {
   readonly before: Resource<TrafficReport>;
 }
 
-/** Four figures, each beside the period of the same length before. */
+/** Four figures, each compared with the period of the same length before. */
 function Figures({ traffic, before }: FiguresProps) {
   const { data, failure } = traffic;
   const now = data?.total.whole ?? null;
@@ -95,7 +95,7 @@ function Figures({ traffic, before }: FiguresProps) {
                 <Explained key="part" term="baseline">
                   {percent(now.saved_credits / baseline).short} of the baseline
                 </Explained>,
-                `which is ${usd(Number(now.usd) + Number(now.saved_usd)).short}`,
+                `the baseline is ${usd(Number(now.usd) + Number(now.saved_usd)).short}`,
               ]
             : ['no baseline yet'])
         }
@@ -116,7 +116,7 @@ function Figures({ traffic, before }: FiguresProps) {
   );
 }
 
-/** How the spend divides over models. */
+/** The shares of models in the spend. */
 const Shares = ({ traffic }: { readonly traffic: Resource<TrafficReport> }) => (
   <section class="card" aria-label="Models">
     <Loaded what="Models" of={traffic}>
@@ -131,9 +131,9 @@ const Shares = ({ traffic }: { readonly traffic: Resource<TrafficReport> }) => (
           .filter(({ value }) => value > 0);
         const [most] = bars;
         const total = bars.reduce((sum, { value }) => sum + value, 0);
-        if (!most) return <Empty title="No spend by model yet">Each model that answers gets a bar here.</Empty>;
+        if (!most) return <Empty title="No spend yet">Each model that answers gets a bar here.</Empty>;
         const part = percent(Math.round((most.value / total) * 100) / 100).short;
-        return <Bars heading={`${most.name} takes ${part} of the spend.`} label="Spend" bars={bars} write={usd} />;
+        return <Bars heading={`${most.name} has ${part} of the spend.`} label="Spend" bars={bars} write={usd} />;
       }}
     </Loaded>
   </section>

@@ -3,17 +3,24 @@ import type { TrafficReport } from '../../shell/traffic.ts';
 
 type TrafficLine = TrafficReport['total'];
 type Sums = TrafficLine['whole'];
-/** The line with the most of something. */
+/** Returns the line with the largest value of a figure. */
 type Most = (of: (sums: Sums) => number | null) => TrafficReport['series'][number] | undefined;
 
 export interface Measure {
   readonly label: string;
   readonly write: (value: number | null) => WrittenFigure;
-  /** By bucket. A share or a speed of nothing is a gap, a sum of nothing is zero. @param perCredit USD */
+  /**
+   * One value for each bucket. Without data, a share or a speed is a gap and a sum is zero.
+   * @param perCredit USD
+   */
   readonly values: (of: TrafficLine['buckets'], perCredit: number) => readonly (number | null)[];
-  /** Whether "other" can be told from sums; medians and speeds cannot. */
+  /** Whether "other" can be computed from sums. Medians and speeds cannot be summed. */
   readonly hasOther: boolean;
-  /** The sentence with the answer, without its full stop. @param most of those with requests @param isSeveral of these */
+  /**
+   * The sentence with the answer, without its full stop.
+   * @param most of the lines with requests
+   * @param isSeveral whether more than one line has requests
+   */
   readonly sentence: (of: Sums, most: Most, isSeveral: boolean) => string;
 }
 
@@ -26,14 +33,14 @@ export const MEASURES = {
       const first = most(({ credits }) => credits);
       const share = first && whole.credits > 0 ? Math.round((first.whole.credits / whole.credits) * 100) / 100 : 0;
       const saved = whole.saved_credits > 0 ? `, ${usd(whole.saved_usd).short} below the baseline` : '';
-      const mostly = first && share > 0 ? `, ${percent(share).short} of it ${first.name}` : saved;
+      const mostly = first && share > 0 ? `, ${percent(share).short} of it for ${first.name}` : saved;
       return `${usd(whole.usd).short} were spent${mostly}`;
     },
   },
   requests: {
     ...{ label: 'Requests', write: figure, hasOther: true },
     values: ({ requests }) => requests,
-    sentence: ({ requests }) => `${figure(requests).short} requests were made`,
+    sentence: ({ requests }) => `There were ${figure(requests).short} requests`,
   },
   errors: {
     ...{ label: 'Errors', write: percent, hasOther: true },
@@ -42,7 +49,7 @@ export const MEASURES = {
       if (errors === 0) return 'No request failed';
       const worst = most((sums) => ratio(sums.errors, sums.requests));
       const where = worst ? `, most often with ${worst.name}` : '';
-      return `${figure(errors).short} of ${figure(requests).short} requests failed, ${percent(ratio(errors, requests)).short}${where}`;
+      return `${figure(errors).short} of ${figure(requests).short} requests failed (${percent(ratio(errors, requests)).short})${where}`;
     },
   },
   ttft: {
@@ -51,7 +58,7 @@ export const MEASURES = {
     sentence({ ttft_ms }, most, isSeveral) {
       const slowest = isSeveral && most((sums) => sums.ttft_ms.p50);
       const more = slowest ? `; ${slowest.name} is the slowest with ${duration(slowest.whole.ttft_ms.p50).short}` : '';
-      return `Half of the answers begin within ${duration(ttft_ms.p50).short}${more}`;
+      return `Half of the answers start within ${duration(ttft_ms.p50).short}${more}`;
     },
   },
   speed: {
@@ -62,7 +69,7 @@ export const MEASURES = {
       const more = fastest
         ? `; ${fastest.name} is the fastest with ${figure(fastest.whole.tokens_per_second).short}`
         : '';
-      return `Answers stream ${figure(speed).short} tokens a second${more}`;
+      return `Answers stream at ${figure(speed).short} tokens a second${more}`;
     },
   },
 } as const satisfies Record<string, Measure>;
@@ -82,7 +89,7 @@ export function headingOf({ sentence }: Measure, { total, series }: TrafficRepor
 export type ChartDimension = 'model' | 'provider' | null;
 export const dimensionOf = (name: string): ChartDimension => (name === 'model' || name === 'provider' ? name : null);
 
-/** USD of a Credit, by sums that have both; 0 where nothing was spent. */
+/** The USD value of a Credit, computed from sums that have both units; 0 if nothing was spent. */
 export function usdPerCredit({ total: { whole } }: TrafficReport): number {
   if (whole.credits !== 0) return Number(whole.usd) / whole.credits;
   return whole.saved_credits !== 0 ? Number(whole.saved_usd) / whole.saved_credits : 0;

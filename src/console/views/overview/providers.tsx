@@ -12,12 +12,12 @@ import { Degraded, ENDPOINT_STATES, type EndpointLine, isSick } from '../fleet/e
 
 interface ProvidersProps {
   readonly endpoints: Resource<ReadOf<'/admin/endpoints'>>;
-  /** By provider, in the range of the page; null while it is not known. */
+  /** Traffic by provider in the selected range; null while it loads. */
   readonly traffic: TrafficReport | null;
   readonly slow: readonly SlowProvider[];
 }
 
-/** Health of each provider, as this server sees it now, and its speed in the range of the page. */
+/** The current health of each provider as this server sees it, and its speed in the selected range. */
 export const Providers = ({ endpoints, traffic, slow }: ProvidersProps) => (
   <LoadedCard
     id="providers"
@@ -28,7 +28,7 @@ export const Providers = ({ endpoints, traffic, slow }: ProvidersProps) => (
   >
     {({ data }) =>
       data.length === 0 ? (
-        <Empty title="No provider is declared">
+        <Empty title="The policy declares no provider">
           Add one under <code>providers</code> in the policy.
         </Empty>
       ) : (
@@ -60,15 +60,18 @@ export const Providers = ({ endpoints, traffic, slow }: ProvidersProps) => (
 interface ProviderRow {
   readonly name: string;
   readonly endpoints: readonly EndpointLine[];
-  /** The median of the period; without one, that of its slowest model by the readings of this server. Ms. */
+  /**
+   * The median time to the first token in the period, ms. If the period has none, it is the time of the provider's slowest model as this
+   * server measures it.
+   */
   readonly ttftMs: number | null;
   readonly tokensPerSecond: number | null;
-  /** Of the period, by its last attempt; null where they are not known. */
+  /** Requests in the period whose last attempt was at this provider; null if they are not known. */
   readonly requests: number | null;
-  /** Attempts of the period, also where another provider answered. */
+  /** Failed attempts in the period, including attempts after which another provider answered. */
   readonly failed: number | null;
   readonly sick: readonly EndpointLine[];
-  /** Undefined where it does not fail many attempts. */
+  /** Undefined if the provider does not fail many attempts. */
   readonly degraded: DegradedProvider | undefined;
 }
 
@@ -124,10 +127,10 @@ function headingOf(rows: readonly ProviderRow[], [slow]: readonly SlowProvider[]
   if (failing.length > 1) return several(failing, 'degraded');
   if (failing[0]) return `${failing[0].name} is degraded: ${degradedText(failing[0])}.`;
   if (slow)
-    return `All providers are healthy; ${slow.name} is slow, with ${duration(slow.ttftMs).short} to the first token.`;
+    return `All providers are healthy. ${slow.name} is slow, with ${duration(slow.ttftMs).short} to the first token.`;
   const slowest = rows.toSorted((one, other) => (other.ttftMs ?? -1) - (one.ttftMs ?? -1))[0];
   if (rows.length > 1 && slowest && slowest.ttftMs !== null) {
-    return `All providers are healthy; ${slowest.name} is the slowest with ${duration(slowest.ttftMs).short}.`;
+    return `All providers are healthy. ${slowest.name} is the slowest, with ${duration(slowest.ttftMs).short} to the first token.`;
   }
   return rows.length === 0 ? 'Providers' : 'All providers are healthy.';
 }

@@ -1,16 +1,16 @@
 import { listOf } from '../../api/json.ts';
 import { type Coder, numberOf } from '../../kit/draft.ts';
 
-/** The members that an object of this form has, as texts; what is missing or null is empty. */
+/** Reads the members of a form as texts. A missing or null member is an empty text. */
 const textsOf = (form: object, value: unknown): Texts => {
   const members: Readonly<Record<string, unknown>> = typeof value === 'object' ? { ...value } : {};
   return Object.fromEntries(Object.keys(form).map((name) => [name, String(members[name] ?? '')]));
 };
 
-/** Members as they are typed: what is wrong with them is left to the server. */
+/** Members as the viewer typed them. The server reports mistakes. */
 export type Texts = Readonly<Record<string, string>>;
 
-/** IDs of models, and patterns; none are all. */
+/** Model IDs and patterns. An empty list allows all models. */
 export const MODELS: Coder<readonly string[]> = {
   read: (value) => listOf(value).map(String),
   write: (value) => (value.length === 0 ? null : value),
@@ -24,7 +24,7 @@ export const SCOPES: Coder<readonly string[]> = {
 
 const NO_LIMITS = { requests_per_minute: null, tokens_per_minute: null, concurrent_streams: null };
 
-/** Rate limits. Those that do not differ stay out, and so stay as they are. */
+/** Rate limits. Unchanged limits are not sent. */
 export const LIMITS: Coder<Texts> = {
   read: (value) => textsOf(NO_LIMITS, value),
   write: (value, before) =>
@@ -35,7 +35,7 @@ export const LIMITS: Coder<Texts> = {
 
 export const NEW_BUDGET: Texts = { limit_credits: '', window: 'month', time_zone: 'UTC', on_exhausted: 'cap' };
 
-/** Budgets, which are sent as a whole. */
+/** Budgets, which are always sent as a complete list. */
 export const BUDGETS: Coder<readonly Texts[]> = {
   read: (value) => listOf(value).map((budget) => textsOf(NEW_BUDGET, budget)),
   write: (value) =>
@@ -46,7 +46,7 @@ export const BUDGETS: Coder<readonly Texts[]> = {
         })),
 };
 
-/** Labels, one a line. Those that are gone are sent as null. */
+/** Labels, one on each line. A removed label is sent as null. */
 export const LABELS: Coder<unknown> = {
   read: (value) =>
     Object.entries(value ?? {})
@@ -69,7 +69,7 @@ const labelsIn = (text: string): ReadonlyMap<string, string> =>
 
 const pad = (part: number): string => String(part).padStart(2, '0');
 
-/** A moment as a day where the viewer is, whose end is sent. A text that is no day is sent as it is. */
+/** Shows a moment as a day in the viewer's time zone, and sends the end of that day. A text that is not a day is sent unchanged. */
 export const LAST_DAY: Coder<unknown> = {
   read(value) {
     if (typeof value !== 'string') return '';
@@ -82,7 +82,7 @@ export const LAST_DAY: Coder<unknown> = {
   },
 };
 
-/** The same as seconds from now. */
+/** Shows a day like `LAST_DAY`, and sends the number of seconds until its end. */
 export const LIFETIME: Coder<unknown> = {
   ...LAST_DAY,
   write(value, before) {

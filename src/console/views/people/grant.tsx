@@ -8,23 +8,23 @@ import { creditsText } from '../../design/written.tsx';
 import { renewChanged } from '../../kit/actions.tsx';
 
 interface GrantFormProps {
-  /** Where Credits are granted: `/admin/keys/k7mw2pq9x4ta/grant`. */
+  /** The path that grants Credits: `/admin/keys/k7mw2pq9x4ta/grant`. */
   readonly path: string;
   readonly hint: string;
-  /** Buttons beside it. */
+  /** Buttons after the Grant button. */
   readonly children?: ComponentChildren;
 }
 
-/** Random; `randomUUID` is for pages over HTTPS alone. */
+/** A random name. `randomUUID` works only on pages served over HTTPS. */
 const freshName = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-');
 
-/** Adds Credits to a balance, or takes them back. An answer that is lost and a second click grant nothing twice. */
+/** Adds Credits to a balance or removes them. A retry after a lost response, or a second click, does not grant twice. */
 export function GrantForm({ path, hint, children }: GrantFormProps) {
   const [credits, setCredits] = useState('');
   const [note, setNote] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
-  /** The name of the grant that is typed, for the server to know it again. */
+  /** The name of the grant, by which the server recognises a retry. */
   const name = useRef(freshName());
   const amount = Number(credits);
   const isReady = credits.trim() !== '' && Number.isFinite(amount) && amount !== 0;
@@ -39,7 +39,7 @@ export function GrantForm({ path, hint, children }: GrantFormProps) {
     const result = await send('POST', path, { body, headers: { 'idempotency-key': name.current } });
     setBusy(false);
     if (!result.ok) {
-      // A refusal is answered the same for the same name.
+      // The server would repeat a refusal for the same name.
       if (result.failure.status >= 400 && result.failure.status < 500) name.current = freshName();
       return setProblem(result.failure.message);
     }
@@ -49,7 +49,7 @@ export function GrantForm({ path, hint, children }: GrantFormProps) {
     toast(
       amount > 0
         ? `${creditsText(amount)} were added to the balance.`
-        : `${creditsText(-amount)} were taken from the balance.`,
+        : `${creditsText(-amount)} were removed from the balance.`,
     );
   };
   return (
@@ -69,11 +69,11 @@ export function GrantForm({ path, hint, children }: GrantFormProps) {
           error={problem}
           hint={hint}
         />
-        <Field label="Note" value={note} onValue={type(setNote)} hint="Kept with the entry." />
+        <Field label="Note" value={note} onValue={type(setNote)} hint="The ledger keeps the note with the entry." />
       </div>
       <div class="row">
         <Button type="submit" disabled={!isReady || isBusy}>
-          {amount < 0 ? 'Take back' : 'Grant'}
+          {amount < 0 ? 'Remove Credits' : 'Grant'}
         </Button>
         {children}
       </div>

@@ -13,7 +13,7 @@ type Fund = ReadOf<'/admin/ledger'>['funds'][number];
 type Budget = KeyMoney['budgets'][number];
 type BudgetTerms = Pick<Budget, 'window' | 'time_zone' | 'on_exhausted' | 'limit_credits'>;
 
-/** The use of one budget in its present window. A figure that the viewer may not see is null. */
+/** The use of one budget in its current window. A figure that the viewer may not see is null. */
 type BudgetUse = Pick<Fund, 'limit_usd' | 'limit_credits' | 'spent_usd' | 'spent_credits'> & {
   readonly label: string;
 } & {
@@ -29,7 +29,7 @@ const UNTOLD = {
 
 const WINDOWS = { day: 'Day', week: 'Week', month: 'Month', total: 'In total' } as const;
 
-/** The use of a budget of a key, a person or a team, with what its fund in the books says more, where the viewer may see it. */
+/** The use of a budget of a key, person or team. The ledger adds details if the viewer may read it. */
 function usageOf(budget: Budget, funds: readonly Fund[]): BudgetUse {
   const fund = funds.find(({ name }) => name.endsWith(endOfName(budget)));
   const { window, time_zone, spent_usd, left_usd } = budget;
@@ -42,13 +42,13 @@ function usageOf(budget: Budget, funds: readonly Fund[]): BudgetUse {
   };
 }
 
-/** As the ledger names the budget of a holder, after the word for its kind. */
+/** The part of a fund's name that the ledger writes after the kind of its holder. */
 function endOfName({ window, time_zone, on_exhausted }: BudgetTerms): string {
   const zone = time_zone === 'UTC' ? '' : `@${time_zone}`;
   return `-${window}${zone}${on_exhausted === 'reject' ? '' : `:${on_exhausted}`}`;
 }
 
-/** The funds in the books of teams, people or keys, by whose they are; none where the viewer may not read the books. */
+/** Returns the funds of a team, person or key; none if the viewer may not read the ledger. */
 export function useFunds(): (holder: string) => readonly Fund[] {
   const isWanted = reachOfViewer('ledger.read') !== null;
   const ledger = useResource('/admin/ledger', {}, { every: RENEWAL_MS, isWanted });
@@ -61,7 +61,7 @@ interface FullestFundProps {
   readonly funds: readonly Fund[];
 }
 
-/** The fund that is fullest, of a row that states no use; where none is drawn on, the first budget is untouched. */
+/** The fullest fund of a holder whose row contains no usage. If no fund was used, it shows the first budget as unused. */
 export function FullestFund({ budgets, funds }: FullestFundProps) {
   const [first] = funds
     .map((fund) => ({ ...fund, label: fund.name }))
@@ -76,7 +76,7 @@ const shareOf = ({ spent_credits, held_credits, limit_credits }: BudgetUse): num
 function stateOf(use: BudgetUse): readonly [tone: Tone, text: string] {
   if (use.spent_credits >= use.limit_credits) return ['bad', 'Spent'];
   if (use.runs_out_at !== null) return ['warn', `Runs out ${soon(use.runs_out_at)}`];
-  if ((use.forecast_credits ?? 0) > use.limit_credits) return ['warn', 'Runs out early'];
+  if ((use.forecast_credits ?? 0) > use.limit_credits) return ['warn', 'Empty too early'];
   if (use.forecast_usd !== null) return ['good', `${usd(use.forecast_usd).short} by the end`];
   return ['quiet', use.renews_at === null ? 'No end' : 'No forecast yet'];
 }
@@ -88,7 +88,7 @@ const soon = (at: string): string => {
 
 const MARKS: Readonly<Record<Tone, string>> = { good: 'accent', quiet: 'accent', warn: 'warn', bad: 'bad' };
 
-/** A budget as one bar with a line above, for a table. */
+/** A budget as a line of text and a bar, for a table. */
 const HeadroomCell = ({ use }: { readonly use: BudgetUse }) => (
   <div class="people-room">
     <span>
@@ -102,7 +102,7 @@ const HeadroomCell = ({ use }: { readonly use: BudgetUse }) => (
   </div>
 );
 
-/** A budget with what is spent, held, left and expected. */
+/** A budget with its spent, held, remaining and expected Credits. */
 function Headroom({ use }: { readonly use: BudgetUse }) {
   const [tone, text] = stateOf(use);
   const left = use.limit_credits - use.spent_credits - (use.held_credits ?? 0);
@@ -130,12 +130,12 @@ function Headroom({ use }: { readonly use: BudgetUse }) {
 interface BudgetsProps {
   readonly of: readonly Budget[];
   readonly holder: string;
-  /** What was granted to a key, which is shown as one more of its budgets. */
+  /** The granted balance of a key, which is shown as one more budget. */
   readonly balance?: KeyMoney['balance'];
   readonly none: string;
 }
 
-/** The budgets of a team, a person or a key. */
+/** The budgets of a team, person or key. */
 export function Budgets({ of, holder, balance, none }: BudgetsProps) {
   const funds = useFunds()(holder);
   const uses: readonly BudgetUse[] = [

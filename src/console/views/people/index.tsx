@@ -30,11 +30,11 @@ const TABS: readonly PeopleTab[] = [
 
 const REACHES = { all: 'All teams', team: 'Your team', own: 'You and your keys' } as const;
 
-/** Teams, people and their keys, who is signed in, and who changed what. */
+/** Teams, people and their keys, logins, and the audit trail. */
 export default function People() {
   const [name, id = null] = partsBelow('/people');
   const reach = reachOfViewer('people.read') ?? 'own';
-  // Somebody who sees only itself comes for its keys.
+  // A viewer who sees only their own data opens the view for their keys.
   const first = reach === 'own' ? 'keys' : 'teams';
   const shown = TABS.find((one) => one.id === (name ?? first));
   const tab = shown?.id ?? first;

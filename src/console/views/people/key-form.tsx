@@ -9,14 +9,14 @@ import { type TeamAnswer, teamOptions, type UserAnswer, userOptions } from './wo
 
 const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
   chat: 'chat: send requests to models',
-  embed: 'embed: make embeddings',
-  route: 'route: ask which model it would be',
-  delegate: 'delegate: make keys below its own',
+  embed: 'embed: request embeddings',
+  route: 'route: find out which model would answer',
+  delegate: 'delegate: create child keys',
   admin: 'admin: everything under /admin',
-  report: 'report: read figures of all keys',
+  report: 'report: read usage figures of all keys',
 };
 
-/** A choice of scopes: those that the viewer may give, and those that the key has. */
+/** A choice of scopes: the scopes that the viewer may give, and the scopes that the key already has. */
 function ScopesInput({ field, value, set, errorAt }: InputProps<readonly string[]>) {
   const role = session.value.state === 'in' ? session.value.viewer.role : '';
   const offered = optionsOf(SCOPE_WORDS).filter(
@@ -26,7 +26,7 @@ function ScopesInput({ field, value, set, errorAt }: InputProps<readonly string[
   return <Checks label={field.label} values={value} options={offered} onValues={set} error={errorAt()} />;
 }
 
-/** The form of a key, with as many fields as the role may set: labels decide in the policy, so operators alone choose them. */
+/** The fields of a key that the viewer's role may set. Only operators may set labels, because policy rules use them. */
 export function keyParts(
   isNew: boolean,
   teams: readonly TeamAnswer[],
@@ -49,7 +49,7 @@ export function keyParts(
   };
   const expires = {
     ...{ label: 'Expires after', type: 'date' as const },
-    hint: 'At the end of this day, in your time zone. Empty: never.',
+    hint: 'The key expires at the end of this day in your time zone. Leave it empty for a key that never expires.',
   };
   return [
     { of: 'name', label: 'Name', placeholder: 'billing-app' },
@@ -73,7 +73,7 @@ export function keyParts(
       ? [
           {
             ...{ of: 'labels', label: 'Labels', kind: LABELS, rows: 2, placeholder: 'app=billing' },
-            hint: 'name=value, one a line. Rules and budgets of the policy go by them.',
+            hint: 'Write name=value, one on each line. Rules and budgets of the policy can use labels.',
           },
         ]
       : []),
@@ -81,7 +81,7 @@ export function keyParts(
   ];
 }
 
-/** Options with the one of none, and the present one where the list does not have it. */
+/** Adds an option for "none", and the current value if the list does not contain it. */
 const withKept = (options: readonly Option[], kept: unknown, none: string): readonly Option[] => [
   { value: '', label: none },
   ...(typeof kept !== 'string' || kept === '' || options.some(({ value }) => value === kept)

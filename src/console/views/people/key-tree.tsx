@@ -4,16 +4,16 @@ import { Button } from '../../design/button.tsx';
 import { KeyState, keyHref } from './marks.tsx';
 import { type KeyAnswer, keyName } from './words.ts';
 
-/** A key makes at most 100 that live at once. */
+/** A key can have at most 100 child keys that work at the same time. */
 const CHILDREN = 100;
 
-/** The keys that a key has made, and theirs when they are opened. */
+/** The child keys of a key. Each of them opens its own child keys. */
 export function KeyTree({ of: key }: { readonly of: KeyAnswer }) {
   const children = useResource('/admin/keys', { parent: key.id, limit: CHILDREN });
   if (!children.data || children.data.data.length === 0) return null;
   return (
     <section class="stack-tight">
-      <h3>Keys that it has made</h3>
+      <h3>Child keys</h3>
       <Branch rows={children.data.data} hasMore={children.data.has_more} />
     </section>
   );
@@ -28,7 +28,7 @@ const Branch = ({ rows, hasMore }: { readonly rows: readonly KeyAnswer[]; readon
   </ul>
 );
 
-/** A key of the tree. Only those that may make keys have any below them. */
+/** A key in the tree. Only keys that may create keys can have child keys. */
 function Twig({ of: key }: { readonly of: KeyAnswer }) {
   const [isOpen, setOpen] = useState(false);
   const mayHaveMore = key.scopes.includes('delegate');
@@ -42,7 +42,7 @@ function Twig({ of: key }: { readonly of: KeyAnswer }) {
           <Button
             kind="plain"
             aria-expanded={isOpen}
-            aria-label={`${isOpen ? 'Hide' : 'Show'} its keys: ${keyName(key)}`}
+            aria-label={`${isOpen ? 'Hide' : 'Show'} child keys of ${keyName(key)}`}
             onClick={() => setOpen(!isOpen)}
           >
             {isOpen ? 'Hide its keys' : 'Show its keys'}
@@ -52,7 +52,7 @@ function Twig({ of: key }: { readonly of: KeyAnswer }) {
       {isOpen &&
         below.data &&
         (below.data.data.length === 0 ? (
-          <p class="small dim">This key has made no keys.</p>
+          <p class="small dim">This key has no child keys.</p>
         ) : (
           <Branch rows={below.data.data} hasMore={below.data.has_more} />
         ))}

@@ -24,7 +24,7 @@ export function KeyUsage({ id }: { readonly id: string }) {
   return (
     <section class="stack-tight">
       <h3>Last {DAYS} days</h3>
-      <Loaded what="Figures of this key" of={traffic}>
+      <Loaded what="Usage of this key" of={traffic}>
         {({ total: { whole, buckets } }) =>
           whole.requests === 0 ? (
             <p class="dim">No request yet.</p>

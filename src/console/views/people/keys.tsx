@@ -28,7 +28,7 @@ import {
   useUsers,
 } from './words.ts';
 
-/** Keys: found, made, changed and ended. */
+/** The list of keys, with filters and the actions that create, change and end keys. */
 export function KeysTab({ id }: { readonly id: string | null }) {
   const teams = useTeams().data;
   const users = useUsers(param('team') || null).data;
@@ -59,13 +59,13 @@ export function KeysTab({ id }: { readonly id: string | null }) {
         { of: 'state', cell: ({ state }) => <KeyState state={state} />, phone: 'fact' },
         {
           head: 'Belongs to',
-          cell: (key) => ownerText(key, nameOf.team, nameOf.user) || <span class="dim">Nobody</span>,
+          cell: (key) => ownerText(key, nameOf.team, nameOf.user) || <span class="dim">No owner</span>,
         },
         { of: 'scopes', sort: false },
         { of: 'last_used_at', none: 'Never', phone: 'second' },
         { of: 'expires_at', none: 'Never' },
       ]}
-      empty={['No key yet', 'An application needs one to send requests. Make the first.']}
+      empty={['No key yet', 'An application needs a key to send requests. Create the first key.']}
       at={below('/people/keys')}
       id={id}
       panel={(place) => <KeyPanel place={place} />}
@@ -73,19 +73,19 @@ export function KeysTab({ id }: { readonly id: string | null }) {
   );
 }
 
-/** A key with the secret that only the answer to its making or rotation has. */
+/** A key with its secret, which only the response to its creation or rotation contains. */
 type NewKey = KeyAnswer & { readonly key: string };
 
-/** A key: what it is, what it has used, and its actions. */
+/** A key: its properties, its usage, and its actions. */
 function KeyPanel({ place }: { readonly place: Place<KeyAnswer> }) {
   const { id } = place;
-  // The one place that has a secret, until its panel closes.
+  // Only this state contains the secret, until the panel closes.
   const [secret, setSecret] = useState<NewKey | null>(null);
   useEffect(() => {
     if (secret?.id !== id) setSecret(null);
   }, [id]);
   const [teams, users] = [useTeams().data, useUsers().data];
-  // The answer to a new secret is a key with it.
+  // The response to a creation or rotation is the key with its secret.
   const made = (answer: unknown) => setSecret(answer as NewKey);
   return (
     <Detail
@@ -106,7 +106,7 @@ function KeyPanel({ place }: { readonly place: Place<KeyAnswer> }) {
           {secret?.id === id && (
             <div class="notice people-secret" role="status">
               <p>
-                <strong>Copy the secret now.</strong> It is shown this once: Signalbox keeps only its hash.
+                <strong>Copy the secret now.</strong> Signalbox shows it only once and stores only its hash.
               </p>
               <Copy text={secret.key} label="the secret" />
             </div>
@@ -119,15 +119,15 @@ function KeyPanel({ place }: { readonly place: Place<KeyAnswer> }) {
               of={key.budgets}
               holder={id}
               balance={key.balance}
-              none="None of its own. Those of the policy, its team and its member apply."
+              none="The key has no budget of its own. Budgets of the policy, its team and its member apply."
             />
             {reachOfViewer('keys.grant') !== null && key.state !== 'revoked' && (
               <GrantForm
                 path={`/admin/keys/${id}/grant`}
                 hint={
                   key.balance
-                    ? 'Less than zero takes Credits back.'
-                    : 'The first grant makes the key prepaid: it works as long as its balance lasts.'
+                    ? 'A negative amount removes Credits.'
+                    : 'The first grant makes the key prepaid: then it works only while its balance lasts.'
                 }
               />
             )}
@@ -160,13 +160,13 @@ const keyFacts = (
       ),
     'Nobody',
   ],
-  ['Made by', ({ parent }) => parent && <a href={hrefOf(`/people/keys/${parent}`)}>Key {parent}</a>],
+  ['Created by', ({ parent }) => parent && <a href={hrefOf(`/people/keys/${parent}`)}>Key {parent}</a>],
   'scopes',
-  ['Models', ({ models }) => modelsText(models), 'All that the policy, its team and its member allow'],
-  ['Rate limits', ({ limits }) => limitsText(limits), 'Those of the policy, its team and its member'],
+  ['Models', ({ models }) => modelsText(models), 'All models that the policy, its team and its member allow'],
+  ['Rate limits', ({ limits }) => limitsText(limits), 'Limits of the policy, its team and its member'],
   'labels',
   ['Agent wallets', 'wallets'],
-  ['Made', 'created_at'],
+  ['Created', 'created_at'],
   ['Last used', 'last_used_at', 'Never'],
   ['Expires', 'expires_at', 'Never'],
   'rotated_at',
@@ -182,12 +182,15 @@ const OVERLAPS = [
   { value: '0', label: 'not at all' },
 ];
 
-/** @param onRotated with the key that has a new secret */
+/** @param onRotated receives the key with its new secret */
 function keyActions(key: KeyAnswer, onRotated: (answer: unknown) => void) {
   const name = keyName(key);
   const path = `/admin/keys/${key.id}`;
   const [isRevoked, isEnded] = [key.state === 'revoked', key.state === 'revoked' || key.state === 'expired'];
-  const [suspended, resumed] = [`${name} is suspended. Its requests get 403.`, `${name} works again.`];
+  const [suspended, resumed] = [
+    `${name} is suspended. Signalbox answers its requests with status 403.`,
+    `${name} works again.`,
+  ];
   const state = { action: 'keys.suspend', slot: 'state', isHidden: isEnded } as const;
   const suspend: Change =
     key.state === 'suspended'
@@ -196,8 +199,14 @@ function keyActions(key: KeyAnswer, onRotated: (answer: unknown) => void) {
   const rotate: Change = {
     ...{ label: 'Rotate', action: 'keys.change', isHidden: isEnded, path: `${path}/rotate` },
     done: `${name} has a new secret.`,
-    question: [`Rotate ${name}?`, 'It gets a new secret, which is shown once.', 'Rotate key'],
-    input: { of: 'overlap_seconds', label: 'The old secret works', usual: '86400', options: OVERLAPS, isNumber: true },
+    question: [`Rotate ${name}?`, 'The key gets a new secret, which is shown only once.', 'Rotate key'],
+    input: {
+      of: 'overlap_seconds',
+      label: 'The old secret still works',
+      usual: '86400',
+      options: OVERLAPS,
+      isNumber: true,
+    },
     onDone: onRotated,
   };
   const revoke: Change = {
@@ -205,7 +214,7 @@ function keyActions(key: KeyAnswer, onRotated: (answer: unknown) => void) {
     done: `${name} is revoked.`,
     question: [
       `Revoke ${name}?`,
-      'Requests with it fail within a second, and so do those with keys below it. This cannot be undone.',
+      'Within a second, requests with this key and its child keys fail. You cannot undo this.',
       'Revoke key',
     ],
   };

@@ -8,7 +8,7 @@ import { userOptions, useUsers } from './words.ts';
 
 type LoginRow = ReadOf<'/admin/logins'>['data'][number];
 
-/** Browsers that are signed in, and the button that ends one. */
+/** The browsers that are signed in, and a button that ends each login. */
 export function LoginsTab() {
   const users = useUsers().data?.data ?? [];
   const own = session.value.state === 'in' ? session.value.viewer.login?.id : undefined;
@@ -44,7 +44,7 @@ export function LoginsTab() {
               },
             ]),
       ]}
-      empty={['Nobody is signed in', 'Each browser that signs in to the console is listed here until its login ends.']}
+      empty={['No browser is signed in', 'A browser that signs in to the console is listed here until its login ends.']}
     />
   );
 }
@@ -88,7 +88,7 @@ const EndLogin = ({ of: row, isOwn, onDone }: EndLoginProps) => (
 const BROWSERS = ['Firefox', 'Edg', 'OPR', 'Chrome', 'Safari'] as const;
 const SYSTEMS = ['Windows', 'Android', 'iPhone', 'iPad', 'Mac OS X', 'Linux'] as const;
 
-/** "Firefox on Linux", as far as the browser says so. */
+/** The browser and system from the User-Agent header: "Firefox on Linux". */
 function browserName(agent: string): string {
   const browser = BROWSERS.find((name) => agent.includes(`${name}/`)) ?? agent.split(/[ /]/)[0] ?? '';
   const system = SYSTEMS.find((name) => agent.includes(name));

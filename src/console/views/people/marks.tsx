@@ -2,14 +2,14 @@ import { State } from '../../design/tag.tsx';
 import { hrefWith } from '../../shell/router.ts';
 import { KEY_STATE_WORDS, KEY_TONES, type KeyAnswer, keyName, type UserAnswer } from './words.ts';
 
-/** Where a key is shown beside the list, with its filters. */
+/** The address that opens a key next to the list, with the filters of the page. */
 export const keyHref = (id: string): string => hrefWith({ edit: null }, `/people/keys/${id}`);
 
 export const KeyState = ({ state }: { readonly state: KeyAnswer['state'] }) => (
   <State tone={KEY_TONES[state]}>{KEY_STATE_WORDS[state]}</State>
 );
 
-/** The name, and whether another key made it. */
+/** The name of a key, and whether another key created it. */
 export const KeyTitle = ({ of }: { readonly of: KeyAnswer }) => (
   <span class="table-name" title={`${keyName(of)} (${of.id})`}>
     {of.parent !== null && <span aria-hidden="true">↳ </span>}

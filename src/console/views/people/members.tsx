@@ -24,7 +24,7 @@ import {
   useTeams,
 } from './words.ts';
 
-/** People: found, made, changed, suspended and removed. */
+/** The list of members, with filters and the actions that create, change, suspend and remove members. */
 export function MembersTab({ id }: { readonly id: string | null }) {
   const fundsOf = useFunds();
   const teams = useTeams().data?.data ?? [];
@@ -61,7 +61,7 @@ export function MembersTab({ id }: { readonly id: string | null }) {
           cell: ({ id: user, budgets }) => <FullestFund budgets={budgets} funds={fundsOf(user)} />,
         },
       ]}
-      empty={['No member yet', 'Members sign in with OpenID, or are made here.']}
+      empty={['No member yet', 'Members appear here when they sign in with OpenID, or when you create them.']}
       at={below('/people/members')}
       id={id}
       panel={(place) => <MemberPanel key={place.id} place={place} />}
@@ -71,7 +71,7 @@ export function MembersTab({ id }: { readonly id: string | null }) {
 
 const HIGH: ReadonlySet<UserRole> = new Set(['owner', 'admin']);
 
-/** Whether the viewer may change a person: owners alone change owners and admins, and a lead the members of its team. */
+/** Whether the viewer may change a member. Only owners change owners and admins, and a lead changes the members of the own team. */
 function mayChange(role: UserRole): boolean {
   const reach = reachOfViewer('people.change');
   const isOwner = session.value.state === 'in' && session.value.viewer.role === 'owner';
@@ -86,9 +86,14 @@ function MemberPanel({ place }: { readonly place: Place<UserAnswer> }) {
   const team = { of: 'team', label: 'Team', options: [{ value: '', label: 'No team' }, ...teamOptions(teams)] };
   const parts: readonly FormPart[] = [
     { of: 'name', label: 'Name' },
-    { of: 'email', label: 'Email', type: 'email', hint: 'Only shown: it does not identify the member.' },
+    {
+      of: 'email',
+      label: 'Email',
+      type: 'email',
+      hint: 'Only for display. Signalbox does not identify members by email.',
+    },
     ...(reachOfViewer('people.change') === 'all' ? [[ROLE, team]] : []),
-    ...termsParts('the models of the members of the team apply'),
+    ...termsParts('the model list for members of the team applies'),
   ];
   return (
     <Detail
@@ -112,16 +117,16 @@ function MemberPanel({ place }: { readonly place: Place<UserAnswer> }) {
                 ({ team: id, team_name }) => id && <a href={hrefOf(`/people/teams/${id}`)}>{team_name ?? id}</a>,
                 'None',
               ],
-              ['Models', ({ in_force }) => modelsText(in_force.models), 'All that the team may use'],
+              ['Models', ({ in_force }) => modelsText(in_force.models), 'All models that the team may use'],
               ['Rate limits', ({ in_force }) => limitsText(in_force.limits), 'None'],
-              ['Signs in at', 'issuer', 'Nowhere: it has keys alone'],
-              ['Made', 'created_at'],
+              ['Signs in at', 'issuer', 'Nowhere: this member uses only keys'],
+              ['Created', 'created_at'],
               'suspended_at',
             ]}
           />
           <section class="stack-tight">
             <h3>Budgets</h3>
-            <Budgets of={user.in_force.budgets} holder={user.id} none="None of its own." />
+            <Budgets of={user.in_force.budgets} holder={user.id} none="The member has no budget of their own." />
           </section>
           <Related
             heading="Keys"
@@ -129,7 +134,7 @@ function MemberPanel({ place }: { readonly place: Place<UserAnswer> }) {
             query={{ user: user.id, limit: SHOWN }}
             link={
               reachOfViewer('keys.change') !== null && (
-                <a href={hrefOf('/people/keys/new', { user: user.id })}>Make key</a>
+                <a href={hrefOf('/people/keys/new', { user: user.id })}>Create key</a>
               )
             }
             none="None."
@@ -157,7 +162,7 @@ const ROLE = {
 function MemberActions({ of: { id, role, state, ...user }, onRemoved }: { readonly of: UserMoney; onRemoved(): void }) {
   const name = userName({ id, ...user });
   const path = `/admin/users/${id}`;
-  const [suspended, resumed] = [`${name} is suspended, with all keys and logins.`, `${name} is served again.`];
+  const [suspended, resumed] = [`${name} is suspended, with all keys and logins.`, `${name} is active again.`];
   if (!mayChange(role)) return <UserState state={state} />;
   return (
     <Actions
@@ -176,7 +181,7 @@ function MemberActions({ of: { id, role, state, ...user }, onRemoved }: { readon
           ...{ label: 'Remove', kind: 'danger', path, method: 'DELETE', done: `${name} is removed.` },
           question: [
             `Remove ${name}?`,
-            'All its keys are revoked within a second, and its name and email are erased. This cannot be undone. To keep a member out for a while, suspend it.',
+            'All keys of the member are revoked within a second, and the name and email are erased. You cannot undo this. To lock a member out for some time, suspend the member instead.',
             'Remove member',
           ],
           onDone: onRemoved,

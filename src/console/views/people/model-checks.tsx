@@ -3,25 +3,25 @@ import { useResource } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
 import { Checks, Field } from '../../design/field.tsx';
 
-/** Boxes that are drawn at once: a policy with wildcards has hundreds of models. */
+/** How many boxes are rendered at once, because a policy with wildcards has hundreds of models. */
 const SHOWN_MAX = 24;
 
 interface ModelChecksProps {
-  /** IDs of models, and patterns of wildcards such as `openrouter/*`; none stands for all. */
+  /** Model IDs, and wildcard patterns such as `openrouter/*`. An empty list allows all models. */
   readonly values: readonly string[];
   onValues(values: readonly string[]): void;
-  /** What none checked means: "the team may use every model". */
+  /** The meaning of no checked box: "the team may use every model". */
   readonly none: string;
   readonly error: string | null;
 }
 
-/** A choice of models and wildcards. What the viewer cannot list, such as a model of a wildcard, is added by its name. */
+/** A choice of models and wildcards. The viewer can add a model that is not listed, such as a model of a wildcard, by its name. */
 export function ModelChecks({ values, onValues, none, error }: ModelChecksProps) {
   const [find, setFind] = useState('');
-  // They stand first, where they were when the form was opened: a box must not move when it is checked.
+  // The models that were checked when the form was opened come first. The order then stays, so that a box does not move when it is checked.
   const [chosen, setChosen] = useState(values);
   const list = useResource('/admin/models');
-  // Aliases and selectors are always open: lists name models.
+  // Model lists do not apply to aliases and selectors, so they are left out.
   const listed = (list.data?.data ?? []).flatMap(({ id, owned_by, display_name }) =>
     owned_by === 'signalbox' || display_name !== id ? [] : [id],
   );
@@ -41,7 +41,9 @@ export function ModelChecks({ values, onValues, none, error }: ModelChecksProps)
       values={values}
       onValues={onValues}
       hint={
-        values.length === 0 ? `No model is checked: ${none}.` : `${values.length} checked: no other model may be used.`
+        values.length === 0
+          ? `No model is checked: ${none}.`
+          : `${values.length} checked. The use of all other models is not allowed.`
       }
       error={error}
     >

@@ -4,7 +4,7 @@ import { hrefOf } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { actionText } from './trail-words.ts';
 
-/** The newest entries of the trail about a key, a person or a team. */
+/** The newest entries of the audit trail about a key, a person or a team. */
 export const RecentTrail = ({ subject }: { readonly subject: string }) =>
   reachOfViewer('trail.read') === null ? null : (
     <Related

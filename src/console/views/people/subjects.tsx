@@ -12,7 +12,7 @@ type Subject = ReadOf<'/admin/subjects'>['data'][number];
 const SubjectState = ({ of: { is_blocked } }: { readonly of: Subject }) =>
   is_blocked ? <State tone="bad">Blocked</State> : <State tone="good">Served</State>;
 
-/** Workloads that send tokens of an issuer in place of a key. */
+/** Workloads that authenticate with a token of an issuer instead of a key. */
 export const SubjectsTab = ({ id }: { readonly id: string | null }) => (
   <Listing
     path="/admin/subjects"
@@ -27,9 +27,9 @@ export const SubjectsTab = ({ id }: { readonly id: string | null }) => (
       { of: 'last_seen_at', phone: 'second' },
     ]}
     empty={[
-      'No workload has sent a token',
+      'No workload has sent a token yet',
       <>
-        State an issuer under <code>tokens</code> in the policy, and its workloads need no key.
+        Add an issuer under <code>tokens</code> in the policy. Then its workloads can send tokens instead of keys.
       </>,
     ]}
     at={below('/people/subjects')}
@@ -65,14 +65,18 @@ const SubjectPanel = ({ place }: { readonly place: Place<Subject> }) => (
 function subjectActions({ id, sub, is_blocked }: Subject) {
   const shared = { slot: 'state', action: 'subjects.change' } as const;
   const [block, unblock] = [`/admin/subjects/${id}/block`, `/admin/subjects/${id}/unblock`];
-  const served = `${sub} is served again.`;
+  const served = `${sub} is unblocked.`;
   return [
     {
       ...{ ...shared, label: 'Block', kind: 'danger' as const, isHidden: is_blocked, path: block },
-      done: `${sub} is blocked. Its tokens get 403.`,
+      done: `${sub} is blocked. Signalbox answers its tokens with status 403.`,
       undo: [unblock, served] as const,
-      question: [`Block ${sub}?`, 'Its tokens get 403. You can unblock it.', 'Block workload'] as const,
-      input: { of: 'note', label: 'Reason, kept in the trail', placeholder: 'leaked token, ticket 88' },
+      question: [
+        `Block ${sub}?`,
+        'Signalbox answers its tokens with status 403. You can unblock it.',
+        'Block workload',
+      ] as const,
+      input: { of: 'note', label: 'Reason, kept in the audit trail', placeholder: 'leaked token, ticket 88' },
     },
     { ...shared, label: 'Unblock', isHidden: !is_blocked, path: unblock, done: served },
   ];

@@ -24,7 +24,7 @@ import {
   userName,
 } from './words.ts';
 
-/** Teams with the budget that is fullest. */
+/** The list of teams, each with its fullest budget. */
 export function TeamsTab({ id }: { readonly id: string | null }) {
   const fundsOf = useFunds();
   return (
@@ -45,13 +45,13 @@ export function TeamsTab({ id }: { readonly id: string | null }) {
           phone: 'second',
           cell: ({ id: team, budgets }) => <FullestFund budgets={budgets} funds={fundsOf(team)} />,
         },
-        { head: 'Made', of: 'created_at' },
+        { head: 'Created', of: 'created_at' },
       ]}
       empty={[
         'No team yet',
         <>
-          Make one here, or declare it under <code>teams</code> in the policy. A team has members, models, limits and
-          budgets.
+          Create a team here, or declare it under <code>teams</code> in the policy. A team has members, models, limits
+          and budgets.
         </>,
       ]}
       at={below('/people/teams')}
@@ -65,7 +65,7 @@ const PARTS: readonly FormPart[] = [
   { of: 'name', label: 'Name' },
   'The team as a whole',
   ...termsParts('the team may use every model that the organization may use'),
-  'Each member that states none of its own',
+  'Each member without terms of their own',
   ...termsParts('a member may use every model that the team may use', 'member_defaults.'),
 ];
 
@@ -87,14 +87,14 @@ const TeamPanel = ({ place }: { readonly place: Place<TeamAnswer> }) => (
           facts={[
             ['Origin', ({ origin }) => ORIGINS[origin]],
             ['Models', ({ models }) => modelsText(models), 'All'],
-            ['Rate limits', ({ limits }) => limitsText(limits), 'None of its own'],
-            ['Each member', defaultsText, 'No terms of its own'],
-            ['Made', 'created_at'],
+            ['Rate limits', ({ limits }) => limitsText(limits), 'None for the team'],
+            ['Each member', defaultsText, 'No default terms'],
+            ['Created', 'created_at'],
           ]}
         />
         <section class="stack-tight">
           <h3>Budgets of the team</h3>
-          <Budgets of={team.budgets} holder={team.id} none="None: the team as a whole is not limited here." />
+          <Budgets of={team.budgets} holder={team.id} none="The team as a whole has no budget." />
         </section>
         <Related
           heading={team.users === 1 ? '1 member' : `${team.users} members`}
@@ -128,13 +128,13 @@ function defaultsText({ member_defaults: { models, limits, budgets } }: TeamAnsw
   return parts.length === 0 ? null : parts.join('; ');
 }
 
-/** The line of the policy that declares a team. The view of the policy names files within its folder. */
+/** Links to the line of the policy that declares a team. The Policies view names files relative to the policy folder. */
 const policyHref = (place: TeamMoney['declared_at']): string =>
   place
     ? hrefOf(`/policies/files/${encodeURIComponent(place.file.split('/').at(-1) ?? '')}`, { line: String(place.line) })
     : hrefOf('/policies');
 
-/** A team of the policy is changed there; one that the policy has left can be taken over. */
+/** A team that the policy declares can only be changed in the policy. A team that the policy no longer declares can be taken over. */
 function TeamActions({ of, onRemoved }: { readonly of: TeamMoney; onRemoved(): void }) {
   const { id, name, origin, declared_at } = of;
   const path = `/admin/teams/${id}`;
@@ -143,8 +143,8 @@ function TeamActions({ of, onRemoved }: { readonly of: TeamMoney; onRemoved(): v
     return (
       <div class="stack-tight">
         <p>
-          {declared_at ? `Declared in ${declared_at.file}, line ${declared_at.line}. ` : ''}
-          {mayChange ? 'Change it there: the policy decides its terms.' : 'The policy decides its terms.'}
+          {declared_at ? `The policy declares this team in ${declared_at.file}, line ${declared_at.line}. ` : ''}
+          {mayChange ? 'Change the policy to change the team.' : 'Only a change of the policy can change the team.'}
         </p>
         {reachOfViewer('policy.read') !== null && (
           <div>
@@ -159,7 +159,8 @@ function TeamActions({ of, onRemoved }: { readonly of: TeamMoney; onRemoved(): v
     <>
       {origin === 'former' && (
         <p>
-          The policy no longer declares this team. Its terms hold until it is declared again, taken over or removed.
+          The policy no longer declares this team. Its limits and budgets apply until it is declared again, taken over
+          or removed.
         </p>
       )}
       <Actions
@@ -167,14 +168,14 @@ function TeamActions({ of, onRemoved }: { readonly of: TeamMoney; onRemoved(): v
           {
             ...{ label: 'Take over', kind: 'first', isHidden: origin !== 'former' },
             ...{ path, method: 'PATCH', body: { origin: 'api' } },
-            done: `Team ${name} is changed here from now on.`,
+            done: `From now on, team ${name} is changed here and not in the policy.`,
           },
           { label: 'Change', isHidden: origin === 'former', href: hrefWith({ edit: 'yes' }) },
           {
             ...{ label: 'Remove', kind: 'danger', path, method: 'DELETE', done: `Team ${name} is removed.` },
             question: [
               `Remove team ${name}?`,
-              'Only a team without members and valid keys can be removed. Its earlier usage keeps its ID.',
+              'You can remove a team only if it has no members and no valid keys. Its past usage stays under its ID.',
               'Remove team',
             ],
             onDone: onRemoved,

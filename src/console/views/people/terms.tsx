@@ -14,7 +14,7 @@ const WINDOWS: Readonly<Record<WindowKind, string>> = {
 };
 const WHEN_SPENT: Readonly<Record<ExhaustedAction, string>> = {
   cap: 'Shorten answers',
-  reject: 'Refuse',
+  reject: 'Refuse requests',
   downgrade: 'Use cheaper models',
 };
 
@@ -76,10 +76,10 @@ const BudgetsInput = ({ value, set, errorAt }: InputProps<readonly Texts[]>) => 
       </div>
     ))}
     {errorAt() ? (
-      // A refusal of one budget stands at its field, too.
+      // The error of one budget is also shown at its field.
       <p class="field-error">{errorAt()}</p>
     ) : (
-      value.length === 0 && <p class="small dim">None of its own. Those of the levels above apply.</p>
+      value.length === 0 && <p class="small dim">There is no budget here. Budgets of the levels above apply.</p>
     )}
     <div>
       <Button onClick={() => set([...value, NEW_BUDGET])}>Add budget</Button>
@@ -88,8 +88,9 @@ const BudgetsInput = ({ value, set, errorAt }: InputProps<readonly Texts[]>) => 
 );
 
 /**
- * Models, rate limits and budgets: of a key, a person, a team or its members.
- * @param none what no models mean: "the team may use every model" @param at the path of the object that has them, with a dot
+ * The fields for models, rate limits and budgets of a key, a person, a team or its members.
+ * @param none the meaning of an empty model list: "the team may use every model"
+ * @param at the path of the object that contains them, with a dot
  */
 export const termsParts = (none: string, at = ''): readonly FormPart[] => [
   { of: `${at}models`, label: 'Models', hint: none, kind: { ...MODELS, Input: ModelsInput } },

@@ -3,7 +3,7 @@ import type { ReadOf } from '../../api/reads.ts';
 export type TrailRow = ReadOf<'/admin/trail'>['data'][number];
 
 const ACTIONS: Readonly<Record<string, string>> = {
-  create: 'Made',
+  create: 'Created',
   change: 'Changed',
   install: 'Installed',
   rotate: 'Rotated',
@@ -25,7 +25,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   end: 'Ended',
 };
 
-/** An action of a later version has no words here, and is shown as it is. */
+/** An action that this version does not know is shown by its name. */
 export const actionText = (action: TrailRow['action']): string => ACTIONS[action] ?? action;
 
 const ACTORS: Readonly<Record<TrailRow['actor']['kind'], string>> = {
@@ -37,7 +37,7 @@ const ACTORS: Readonly<Record<TrailRow['actor']['kind'], string>> = {
   server: 'server',
 };
 
-/** "alice (command)", "the server". */
+/** Names the actor of an entry: "alice (command)", "The server". */
 export const actorText = ({ actor }: Pick<TrailRow, 'actor'>, nameOf: (id: string) => string): string =>
   actor.name === null
     ? actor.kind === 'server'

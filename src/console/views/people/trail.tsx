@@ -23,14 +23,14 @@ const KIND_WORDS: Readonly<Record<string, string>> = {
 };
 const kindText = (kind: string): string => KIND_WORDS[kind] ?? kind;
 
-/** Names of teams, people and keys as they are now: an entry has their IDs. */
+/** Finds the current names of teams, people and keys, because an entry contains only their IDs. */
 function useNames(): (id: string) => string {
   const keys = useResource('/admin/keys', { limit: 1_000 }, { isWanted: reachOfViewer('keys.read') !== null });
   const [teams, users, ofKeys] = [namesIn(useTeams().data), namesIn(useUsers().data), namesIn(keys.data)];
   return (id) => (id.startsWith('team_') ? teams(id) : id.startsWith('user_') ? users(id) : ofKeys(id));
 }
 
-/** Who changed what, when and from where; and whether the trail is as it was written. */
+/** The audit trail: who changed what, when and from where, and whether anyone has altered the trail. */
 export function TrailTab({ id }: { readonly id: string | null }) {
   const nameOf = useNames();
   return (
@@ -40,7 +40,7 @@ export function TrailTab({ id }: { readonly id: string | null }) {
       noun="entry"
       cursor="before"
       filters={[
-        { of: 'subject', label: 'ID of what was changed', any: 'Any ID' },
+        { of: 'subject', label: 'ID of the changed object', any: 'Any ID' },
         {
           ...{ of: 'kind', label: 'Kind', any: 'Any kind' },
           options: KINDS.map((value) => ({ value, label: `Kind: ${kindText(value)}` })),
@@ -61,7 +61,7 @@ export function TrailTab({ id }: { readonly id: string | null }) {
         { of: 'from', none: '–', sort: false },
         { head: 'When', of: 'time', phone: 'fact', sort: false },
       ]}
-      empty={['No entry yet', 'Each change of keys, people, wallets and the policy gets one.']}
+      empty={['No entry yet', 'Each change of keys, people, wallets and the policy creates an entry.']}
       at={below('/people/trail')}
       id={id}
       panel={(place) => <EntryPanel key={place.id} id={place.id} closeHref={place.closeHref} nameOf={nameOf} />}
@@ -76,7 +76,7 @@ function subjectText({ subject, details }: TrailRow, nameOf: (id: string) => str
   return `${kind} ${typeof name === 'string' && name !== '' ? name : nameOf(subject.id)}`;
 }
 
-/** A change with the name of its subject, and the ID of a key behind it: names of keys are no addresses. */
+/** A change with the name of its object. A key also shows its ID, because names of keys are not unique. */
 const Change = ({ of: row, nameOf }: { readonly of: TrailRow; nameOf(id: string): string }) => {
   const text = subjectText(row, nameOf);
   const isNamed = row.key_id !== null && !text.endsWith(row.key_id);
@@ -89,7 +89,7 @@ const Change = ({ of: row, nameOf }: { readonly of: TrailRow; nameOf(id: string)
 };
 
 type Report = ReadOf<'/admin/trail/verify'>;
-/** Verifies the chain, and exports it. */
+/** Buttons that verify and export the trail. */
 function TrailChecks() {
   const [isBusy, setBusy] = useState(false);
   const [outcome, setOutcome] = useState<ComponentChildren>(null);
@@ -120,12 +120,12 @@ function TrailChecks() {
 const ReportText = ({ of: { is_whole, entries, confirmed, erased, faults, more } }: { readonly of: Report }) =>
   is_whole ? (
     <span>
-      Whole: {entries} entries are as they were written, {confirmed} confirmed elsewhere
-      {erased > 0 ? `, words of ${erased} erased` : ''}.
+      The trail is intact: {entries} entries are unchanged. {confirmed} of them are confirmed outside this database
+      {erased > 0 ? `; the personal words of ${erased} are erased` : ''}.
     </span>
   ) : (
     <span class="people-wrong">
-      Not whole:{' '}
+      The trail has been altered:{' '}
       {faults
         .slice(0, 3)
         .map(({ id, problem }) => `entry ${id}: ${problem}`)
@@ -140,7 +140,7 @@ interface EntryProps {
   nameOf(id: string): string;
 }
 
-/** One entry. The list has no address for one, so it is the first before the next. */
+/** One entry. The API has no path for a single entry, so this requests the first entry before the next ID. */
 function EntryPanel({ id, closeHref, nameOf }: EntryProps) {
   const page = useResource('/admin/trail', { before: Number(id) + 1, limit: 1 });
   const entry = page.data?.data.find((one) => String(one.id) === id) ?? null;

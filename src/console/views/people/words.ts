@@ -32,17 +32,17 @@ export const ROLE_WORDS: Readonly<Record<UserRole, string>> = {
 };
 
 export const ORIGINS: Readonly<Record<TeamAnswer['origin'], string>> = {
-  api: 'Made here',
-  policy: 'Of the policy',
+  api: 'Created here',
+  policy: 'In the policy',
   former: 'No longer in the policy',
 };
 
-/** A key without a name goes by its ID. */
+/** The name of a key, or its ID if it has no name. */
 export const keyName = ({ name, id }: Pick<KeyAnswer, 'name' | 'id'>): string => name || id;
 export const userName = ({ name, email, id }: { name: string; email: string | null; id: string }): string =>
   name || email || id;
 
-/** "60 requests a minute, 4 streams at once"; null where nothing is limited here. */
+/** Writes rate limits: "60 requests a minute, 4 streams at once"; null if there are none. */
 export function limitsText(limits: KeyAnswer['limits'] | null): string | null {
   if (limits === null) return null;
   const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent_streams: streams } = limits;
@@ -59,15 +59,15 @@ export const modelsText = (models: readonly string[] | null): string | null => m
 const PER = { day: 'a day', week: 'a week', month: 'a month', total: 'in total' } as const;
 const THEN = { cap: 'then short answers', reject: 'then refused', downgrade: 'then cheaper models' } as const;
 
-/** "5,000 Credits a month (Europe/Berlin), then refused". */
+/** Writes a budget: "5,000 Credits a month (Europe/Berlin), then refused". */
 export function budgetText({ limit_credits, window, time_zone, on_exhausted }: KeyAnswer['budgets'][number]): string {
   const zone = time_zone === 'UTC' || window === 'total' ? '' : ` (${time_zone})`;
   return `${figure(limit_credits).short} Credits ${PER[window]}${zone}, ${THEN[on_exhausted]}`;
 }
 
-/** The teams that the viewer may see, the first thousand. */
+/** The first 1,000 teams that the viewer may see. */
 export const useTeams = () => useResource('/admin/teams', { limit: 1_000 });
-/** The same of the people. */
+/** The first 1,000 people that the viewer may see. */
 export const useUsers = (team: string | null = null) => useResource('/admin/users', { limit: 1_000, team });
 
 export const teamOptions = (teams: readonly TeamAnswer[]): readonly Option[] =>
@@ -77,7 +77,7 @@ export const userOptions = (users: readonly UserAnswer[]): readonly Option[] =>
 
 type NameList = { readonly data: readonly { readonly id: string; readonly name: string }[] };
 
-/** Finds names by IDs; an ID that is not known stands for itself. */
+/** Finds names by ID. An unknown ID is returned unchanged. */
 export function namesIn(list: NameList | null): (id: string | null) => string {
   const names = new Map(list?.data.map(({ id, name }) => [id, name]));
   return (id) => (id === null ? '' : names.get(id) || id);

@@ -20,7 +20,7 @@ const STATES: StateWords = {
   failed: ['bad', 'Failed'],
 };
 
-/** Whether the request is still in progress. */
+/** Whether the request is in progress. */
 export const isUnderWay = ({ state }: Run): boolean => state === 'waiting' || state === 'writing';
 
 interface RunProps {
@@ -29,7 +29,7 @@ interface RunProps {
   readonly usdPerCredit: string | null;
 }
 
-/** The answer as it comes, its times by the clock of this page, and the receipt. */
+/** The answer as it streams, its times measured in this page, and the receipt. */
 export function AnswerCard({ run, usdPerCredit, onStop }: RunProps & { onStop(): void }) {
   const { parts, failure } = run;
   return (
@@ -73,12 +73,12 @@ export function AnswerCard({ run, usdPerCredit, onStop }: RunProps & { onStop():
 }
 
 interface ChoiceProps {
-  /** Its number with a space before it, where there are several. */
+  /** The number of the choice after a space, if there are several choices. */
   readonly which: string;
   readonly speech: Speech;
 }
 
-/** What one choice says. */
+/** The text, reasoning and tool calls of one choice. */
 const Choice = ({ which, speech: { text, thought, calls } }: ChoiceProps) => (
   <>
     {which && <h3>Choice{which}</h3>}
@@ -156,8 +156,8 @@ function Times({ run, usdPerCredit }: RunProps) {
 }
 
 /**
- * The money of the request, from the ledger once it is settled and as expected until then: what was held at first, in tranches since, and
- * charged in the end; and what the record says.
+ * The Credits of the request: expected amounts until the request is settled, then the ledger's entries (first hold, tranches, charge), and
+ * details of the decision record.
  */
 function Receipt({ run, usdPerCredit }: RunProps) {
   const { parts, record, hold, money: books, endMs } = run;
@@ -181,9 +181,9 @@ function Receipt({ run, usdPerCredit }: RunProps) {
           () =>
             held !== undefined
               ? text(held)
-              : hold.first !== null && `${text(hold.first)}, as expected before it was sent`,
+              : hold.first !== null && `${text(hold.first)}, expected before the request was sent`,
         ],
-        ['Tranches', () => tranches.length > 0 && `${tranches.length} more, ${text(sumOf(tranches))} together`],
+        ['Tranches', () => tranches.length > 0 && `${tranches.length} more, ${text(sumOf(tranches))} in total`],
         [
           'Charged',
           () =>
@@ -201,7 +201,7 @@ function Receipt({ run, usdPerCredit }: RunProps) {
         ['Capped by', () => textOf(parts.platform?.output_capped_by) ?? record?.outcome?.output_capped_by],
         ['Reason', () => reason && <span class="mono">{reason}</span>],
         ['Attempts', () => attempts.join('; ')],
-        ['Whole time', () => endMs !== null && `${duration(Math.round(endMs)).short}, measured in this page`],
+        ['Total time', () => endMs !== null && `${duration(Math.round(endMs)).short}, measured in this page`],
         ['Decision', ({ decisionId: id }) => id && <a href={hrefOf(`/requests/${id}`)}>{id}</a>],
       ]}
     />
@@ -211,7 +211,7 @@ function Receipt({ run, usdPerCredit }: RunProps) {
 const sumOf = (entries: readonly { readonly credits: number }[]): number =>
   entries.reduce((sum, { credits }) => sum + credits, 0);
 
-/** The charge as a part of what was held. The list below says the same in words. */
+/** Shows the charge as a share of the hold. The list below has the same figures. */
 function HoldBar({ run }: Pick<RunProps, 'run'>) {
   const { hold, money: books } = run;
   const charged = chargedOf(run) ?? 0;

@@ -1,7 +1,7 @@
 import { listOf, type Members, membersOf, numberOf } from '../../api/json.ts';
 import { type Shares, sharesOf } from './shares.ts';
 
-/** The dialects: for people, for programs, and as `dialect` of a body that is explained. */
+/** The API dialects: a name for people, the path, and the value of `dialect` in a request for an explanation. */
 export const DIALECTS = {
   chat: { label: 'Chat completions (OpenAI)', path: '/v1/chat/completions', name: 'openai-chat' },
   messages: { label: 'Messages (Anthropic)', path: '/v1/messages', name: 'anthropic-messages' },
@@ -13,11 +13,11 @@ export const isDialect = (text: string): text is Dialect => Object.hasOwn(DIALEC
 
 export type RequestBody = Members;
 
-/** What is set beside the text of a request. Ceilings are texts as typed; '' for none. */
+/** Settings of a request other than its text. Ceilings are texts as the viewer typed them; '' for none. */
 export interface Terms {
   /** A selector or a model. */
   readonly model: string;
-  /** Null leaves the choice to the weights of the selector. */
+  /** The shares that the viewer set; null uses the weights of the selector. */
   readonly shares: Shares | null;
   readonly maxCredits: string;
   readonly maxSeconds: string;
@@ -25,24 +25,27 @@ export interface Terms {
   readonly isStreamed: boolean;
 }
 
-/** The text of the page, as it is understood. */
+/** How the page understands the typed text. */
 export type Draft =
   | { readonly kind: 'prompt'; readonly text: string }
   | { readonly kind: 'body'; readonly body: RequestBody; readonly dialect: Dialect }
   | { readonly kind: 'broken'; readonly message: string };
 
-/** Reads a text: a body where it begins as one, else a prompt. @param chosen decides where the shape tells nothing */
+/**
+ * Reads the typed text as a request body if it starts like JSON, otherwise as a prompt.
+ * @param chosen the dialect to use if the body fits several dialects
+ */
 export function draftOf(text: string, chosen: Dialect): Draft {
   if (!/^\s*\{/.test(text)) return { kind: 'prompt', text };
   try {
     const body = membersOf(JSON.parse(text));
     return body ? { kind: 'body', body, dialect: dialectOf(body, chosen) } : { kind: 'prompt', text };
   } catch (cause) {
-    return { kind: 'broken', message: cause instanceof Error ? cause.message : 'This is not JSON.' };
+    return { kind: 'broken', message: cause instanceof Error ? cause.message : 'The text is not valid JSON.' };
   }
 }
 
-/** Members that Anthropic's Messages have and OpenAI's chats have not; the server goes by the same. */
+/** Members that exist in Anthropic Messages but not in OpenAI chat completions. The server recognises the dialect by the same members. */
 const OF_MESSAGES = ['system', 'stop_sequences', 'thinking', 'output_config', 'context_management', 'thread'];
 const BLOCKS = ['tool_use', 'tool_result', 'thinking', 'redacted_thinking', 'image', 'document', 'search_result'];
 const OF_EMBEDDINGS = ['dimensions', 'encoding_format'];
@@ -56,7 +59,7 @@ const OF_RESPONSES = [
   'tools',
 ];
 
-/** The dialect of a body by its shape. */
+/** Recognises the dialect of a body by its members. */
 export function dialectOf(body: RequestBody, chosen: Dialect): Dialect {
   const has = (name: string) => body[name] != null;
   if (has('messages')) {
@@ -67,7 +70,7 @@ export function dialectOf(body: RequestBody, chosen: Dialect): Dialect {
         listOf(membersOf(turn)?.content).some((block) => BLOCKS.some((type) => membersOf(block)?.type === type)),
       );
     if (isMessages) return 'messages';
-    // A plain conversation is a body of both.
+    // A plain conversation is valid in both dialects.
     return chosen === 'messages' ? 'messages' : 'chat';
   }
   if (!has('input')) return chosen;
@@ -77,7 +80,7 @@ export function dialectOf(body: RequestBody, chosen: Dialect): Dialect {
   return isEmbedding || chosen === 'embeddings' ? 'embeddings' : 'responses';
 }
 
-/** The terms that a body states; absent ones are not among them. */
+/** The settings that a body contains. Settings that it does not contain are left out. */
 export function termsIn(body: RequestBody): Partial<Terms> {
   const weights = membersOf(body.route_strategy);
   const limits = membersOf(body.constraints);
@@ -99,13 +102,13 @@ export function termsIn(body: RequestBody): Partial<Terms> {
   };
 }
 
-/** Weights that a body leaves out, as a policy has them that states none. They are sent along, so that the page shows what is sent. */
+/** The weights that a policy uses by default. They are sent if the body has no weights, so that the page shows what it sends. */
 const [DEFAULT_QUALITY, DEFAULT_COST] = [0.7, 0.3];
 
 const textTerm = (name: 'maxCredits' | 'maxSeconds' | 'budgetCredits', value: number | null) =>
   value === null ? {} : { [name]: String(value) };
 
-/** The body of a prompt. */
+/** Makes a request body from a prompt. */
 export function bodyOfPrompt(text: string, dialect: Dialect): RequestBody {
   const messages = [{ role: 'user', content: text }];
   switch (dialect) {
@@ -118,7 +121,7 @@ export function bodyOfPrompt(text: string, dialect: Dialect): RequestBody {
   }
 }
 
-/** The whole body: a text's own with the terms of the page in place of its. */
+/** Makes the complete body: the typed body, in which the settings of the page replace its own. */
 export function requestOf(own: RequestBody, dialect: Dialect, terms: Terms): RequestBody {
   const { model: _, route_strategy: __, constraints, budget_limit: ___, stream: ____, ...rest } = own;
   const { max_cost_credits: _____, max_latency_ms: ______, ...kept } = membersOf(constraints) ?? {};
@@ -144,7 +147,10 @@ export const weightsOf = ({ quality, cost, speed }: Shares) => ({
   ...(speed > 0 && { latency_weight: speed / 100 }),
 });
 
-/** A number as typed, undefined for none. One that is no number goes out as its text: the server says what is wrong with it. */
+/**
+ * Converts typed text to a number; undefined if it is empty. Text that is not a number is sent unchanged, so that the server explains the
+ * mistake.
+ */
 const typedNumber = (text: string): number | string | undefined => {
   const trimmed = text.trim();
   if (trimmed === '') return undefined;
@@ -153,10 +159,10 @@ const typedNumber = (text: string): number | string | undefined => {
 };
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 
-/** Fields of embeddings that decide on the model. */
+/** Fields of an embedding request that affect the choice of a model. */
 const OF_EMBED = ['model', 'input', 'dimensions', 'user', 'metadata', 'constraints', 'route_strategy'];
 
-/** The question that `POST /admin/policy/explain` answers for a body. Without a prompt it is about an ordinary request. */
+/** The body for `POST /admin/policy/explain`. Without a prompt, it describes an ordinary request. */
 export function questionOf(request: RequestBody, dialect: Dialect, hasText: boolean): RequestBody {
   const { model, constraints, route_strategy } = request;
   const operation = dialect === 'embeddings' ? 'embed' : 'chat';

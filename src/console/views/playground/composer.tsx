@@ -13,14 +13,14 @@ interface ComposerProps {
   readonly draft: Draft;
   readonly controls: Controls;
   onControls(part: Partial<Controls>): void;
-  /** Of the decision or the answer: its field is marked. */
+  /** The failure of the decision or the answer. Its field is marked. */
   readonly failure: ApiFailure | null;
 }
 
-/** The request: its text, its dialect, and the terms on which a model is chosen. */
+/** The form for a request: its text, its dialect, and the settings that affect the choice of a model. */
 export function Composer({ text, onText, draft, controls, onControls, failure }: ComposerProps) {
   const models = useResource('/admin/models');
-  // A request names a model of a wildcard, never the wildcard.
+  // A request can name a model of a wildcard, but not the wildcard.
   const listed = models.data?.data.flatMap(({ id, pattern }) => (pattern === id ? [] : [id])) ?? [];
   const names = listed.includes(controls.model) ? listed : [controls.model, ...listed];
   const selectors = new Set(models.data?.data.filter(({ owned_by }) => owned_by === 'signalbox').map(({ id }) => id));
@@ -35,14 +35,14 @@ export function Composer({ text, onText, draft, controls, onControls, failure }:
           value={controls.dialect}
           onValue={(dialect) => onControls({ dialect })}
           options={DIALECT_NAMES.map((dialect) => ({ value: dialect, label: DIALECTS[dialect].label }))}
-          hint={draft.kind === 'body' ? 'Recognised by the body below.' : undefined}
+          hint={draft.kind === 'body' ? 'Recognised from the request body below.' : undefined}
         />
         <Field
-          label="Prompt, or the whole body of a request"
+          label="Prompt, or a complete request body"
           value={text}
           onValue={onText}
           rows={8}
-          placeholder={'Write a prompt, or paste a body: { "model": "auto", "messages": […] }'}
+          placeholder={'Write a prompt, or paste a request body: { "model": "auto", "messages": […] }'}
           error={textError(draft, at === 'text' ? failure : null, text)}
         />
       </div>
@@ -83,7 +83,7 @@ const CEILINGS = [
   { place: 'budget', label: 'Spend, Credits', name: 'budgetCredits' },
 ] as const;
 
-/** The control that a failure is about; `text` for a field of the body, null for none. */
+/** The control that a failure is about; `text` for a field of the body, null if it names no field. */
 export function placeOfFailure(failure: ApiFailure | null) {
   const field = failure?.field?.replace(/^(?:request|body)\./, '');
   if (field === undefined || field === 'key') return null;
@@ -96,13 +96,13 @@ export function placeOfFailure(failure: ApiFailure | null) {
 }
 
 function textError(draft: Draft, failure: ApiFailure | null, text: string): string | null {
-  if (draft.kind === 'broken') return `This is not JSON yet: ${draft.message}`;
+  if (draft.kind === 'broken') return `This is not valid JSON yet: ${draft.message}`;
   if (!failure) return null;
   const line = draft.kind === 'body' && failure.field ? lineOf(text, failure.field) : null;
   return `${failure.field}${line === null ? '' : ` (line ${line})`}: ${failure.message}`;
 }
 
-/** The line at which the last name of a path stands first; null where the text does not have it. */
+/** The line where the last name of a path first appears; null if the text does not contain it. */
 export function lineOf(text: string, path: string): number | null {
   const names = path.split(/[.[\]]+/).filter((name) => name !== '' && !/^\d+$/.test(name));
   let at = 0;

@@ -3,10 +3,10 @@ import { type Params, param, setParams } from '../../shell/router.ts';
 import { type Dialect, isDialect, type Terms } from './body.ts';
 import { sharesIn, sharesText } from './shares.ts';
 
-/** All of the playground that its address has. The prompt is not among it. */
+/** The settings of the playground that its address contains. The address does not contain the prompt. */
 export interface Controls extends Terms {
   readonly dialect: Dialect;
-  /** ID of the key that sends; '' for the first. */
+  /** The ID of the key that sends the request; '' for the first key. */
   readonly key: string;
 }
 
@@ -39,10 +39,15 @@ const paramsOf = (controls: Controls): Params => ({
 
 const textOf = (controls: Controls): string => JSON.stringify(paramsOf(controls));
 
-/** A browser refuses an address that changes with each step of a drag. */
+/**
+ * How long the controls must stay unchanged before the address is updated, in ms. A browser limits how often a page may change its address.
+ */
 const SETTLED_MS = 300;
 
-/** The controls, written into the address once they rest, and read from it where a link or the way back changes it. */
+/**
+ * The controls. They are written to the address when they have not changed for a moment, and read from the address when a link or the Back
+ * button changes it.
+ */
 export function useControls() {
   const [controls, setControls] = useState(controlsIn);
   const stated = controlsIn();

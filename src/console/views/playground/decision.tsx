@@ -13,11 +13,11 @@ import type { ExplainedRequest, RequestExplanation } from './explanation.ts';
 interface DecisionCardProps {
   readonly explained: ExplainedRequest;
   readonly hasText: boolean;
-  /** Whether the text is a body by now; else the decision is that of the last one. */
+  /** Whether the current text is a valid request. If not, the decision belongs to the last valid text. */
   readonly isReadable: boolean;
 }
 
-/** The decision that the request would get now: a picture, what is set aside, and every model with its reason. */
+/** The decision that the request would get now: a chart, the Credits that would be held, and every model with its reason. */
 export function DecisionCard({ explained, hasText, isReadable }: DecisionCardProps) {
   const { explanation, failure, retry } = explained;
   if (!explanation) {
@@ -31,16 +31,16 @@ export function DecisionCard({ explained, hasText, isReadable }: DecisionCardPro
     <section class="card playground-decision" aria-label="Decision">
       {failure ? (
         <div class="notice" role="status">
-          <span>Not of this request: {failure.message}</span>
+          <span>This decision is for an earlier request, because the latest failed: {failure.message}</span>
           <Button onClick={retry}>Try again</Button>
         </div>
       ) : (
         <p class="small dim" role="status">
           {!isReadable
-            ? 'Decided for the text before this one, which is no request yet.'
+            ? 'This decision is for your last valid request. The current text is not valid yet.'
             : hasText
-              ? 'Decided now by the policy in force, without sending anything.'
-              : 'For an ordinary request, until you write one. Nothing is sent.'}
+              ? 'The active policy would decide this now. Nothing is sent.'
+              : 'This decision is for an ordinary request until you write your own. Nothing is sent.'}
         </p>
       )}
       <Candidates
@@ -75,9 +75,9 @@ function headingOf(explanation: RequestExplanation): string {
   if (refusal) return `${refusal.message.replaceAll('`', '').replace(/\.$/, '')}.`;
   const chosen = chosenOf(explanation);
   if (!chosen) return `${choice ?? 'No model'} would answer.`;
-  if (shortage) return `${chosen.model} would be chosen, but its funds do not suffice (${shortage}).`;
+  if (shortage) return `${chosen.model} would be chosen, but its key does not have enough Credits (${shortage}).`;
   const cost = costWriter(usd_per_credit)(chosen.cost_credits).short;
-  return `${chosen.model} would answer for about ${cost} in ${duration(chosen.latency_ms).short}, good in ${percent(chosen.counted_quality).short} of answers.`;
+  return `${chosen.model} would answer for about ${cost} in ${duration(chosen.latency_ms).short}, with an expected quality of ${percent(chosen.counted_quality).short}.`;
 }
 
 const Listed = ({ summary, lines }: { readonly summary: string; readonly lines: readonly string[] }) => (
@@ -96,13 +96,15 @@ const Notices = ({ explanation }: { readonly explanation: RequestExplanation }) 
   return (
     <>
       {failed.length > 0 && (
-        <Partial>{failed.map(({ name }) => name).join(', ')}: the condition failed, and so counts as true.</Partial>
+        <Partial>
+          {failed.map(({ name }) => name).join(', ')}: the condition of the rule failed, so it counts as true.
+        </Partial>
       )}
-      {strategy_failed && <Partial>The strategy gave no usable scores: quality, cost and time decided.</Partial>}
+      {strategy_failed && <Partial>The strategy gave no usable scores, so quality, cost and time decided.</Partial>}
       {leftOut.length > 0 && (
         <div class="small dim">
           <Listed
-            summary={`${plural(leftOut.length, 'provider')} ${leftOut.length === 1 ? 'is' : 'are'} not served here`}
+            summary={`${plural(leftOut.length, 'provider')} ${leftOut.length === 1 ? 'is' : 'are'} not available on this server`}
             lines={leftOut}
           />
         </div>
@@ -134,7 +136,7 @@ const Figures = ({ explanation }: { readonly explanation: RequestExplanation }) 
         'Worst case',
         (of) => {
           const most = chosenOf(of)?.worst_case_credits;
-          return most !== undefined && `${bothText(most, of.usd_per_credit)} by the choice`;
+          return most !== undefined && `${bothText(most, of.usd_per_credit)} for the chosen model`;
         },
       ],
       [
@@ -156,14 +158,14 @@ function holdText(explanation: RequestExplanation): string {
   const { first_hold_credits: first, is_funded, usd_per_credit } = explanation;
   const most = chosenOf(explanation)?.worst_case_credits;
   if (most === undefined) return '';
-  const unfunded = is_funded ? '' : '; the money of a key is not considered';
+  const unfunded = is_funded ? '' : '; the budgets and balance of a key are not considered';
   if (first === null) return `nothing${unfunded}`;
   const more = first < most ? ', and more in tranches as the answer grows' : '';
   const enough = first > most ? ', enough for a fallback, too' : '';
   return bothText(first, usd_per_credit) + more + enough + unfunded;
 }
 
-/** The rank, or why there is none, with the lines of the policy. */
+/** The rank, or the reasons why the model has no rank, with the policy lines that caused them. */
 function placeOf({ rank, rejections }: Candidate) {
   const seesPolicy = reachOfViewer('policy.read') !== null;
   if (rank !== null) return <span class="nowrap">{rank === 1 ? '1, chosen' : rank}</span>;

@@ -5,14 +5,14 @@ import { EVEN, moved, placeOf, SHARE_NAMES, type ShareName, type Shares, sharesA
 const LABELS: Readonly<Record<ShareName, string>> = { quality: 'Quality', cost: 'Cost', speed: 'Speed' };
 
 interface DialsProps {
-  /** Null while the selector's own weights count. */
+  /** Null while the weights of the selector are used. */
   readonly shares: Shares | null;
-  /** Of the request that names one model, where weights decide nothing. */
+  /** Whether the request names one model, so that weights have no effect. */
   readonly isPinned: boolean;
   onShares(shares: Shares | null): void;
 }
 
-/** Quality against cost against speed: a triangle for the pointer, three linked sliders for everyone. */
+/** Sets the weights of quality, cost and speed with a triangle (pointer) or three linked sliders (keyboard). */
 export function Dials({ shares, isPinned, onShares }: DialsProps) {
   const id = useId();
   const shown = shares ?? EVEN;
@@ -22,16 +22,16 @@ export function Dials({ shares, isPinned, onShares }: DialsProps) {
         <h3 id={id}>Weights</h3>
         {shares && (
           <Button kind="plain" onClick={() => onShares(null)}>
-            Leave to the selector
+            Use the selector’s weights
           </Button>
         )}
       </div>
       <p class="small dim playground-note">
         {isPinned
-          ? 'The model that you named is taken, whatever the weights.'
+          ? 'Your request names a model, so weights have no effect.'
           : shares
-            ? 'These weights decide in place of the selector’s own.'
-            : 'The selector’s own weights decide until you move these.'}
+            ? 'These weights replace the weights of the selector.'
+            : 'The weights of the selector apply until you move these.'}
       </p>
       <div class={`playground-dials${shares ? '' : ' is-idle'}`}>
         <Triangle shares={shown} onShares={onShares} />
@@ -84,7 +84,10 @@ function Slider({
 
 const [WIDTH, HEIGHT, PAD, TEXT] = [120, 104, 12, 16];
 
-/** The same for the pointer: the nearer to a corner, the more it counts. The sliders say it to everyone else. */
+/**
+ * The weights as a point in a triangle: the closer it is to a corner, the more that corner counts. The sliders are the accessible
+ * alternative.
+ */
 function Triangle({ shares, onShares }: { readonly shares: Shares; onShares(shares: Shares): void }) {
   const box = useRef<SVGSVGElement>(null);
   const place = placeOf(shares);

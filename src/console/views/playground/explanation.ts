@@ -8,7 +8,7 @@ import { Pace } from './pace.ts';
 
 export type RequestExplanation = Static<typeof tools.PolicyExplanation>;
 
-/** The latest decision, and why the latest question has none. */
+/** The latest decision, and the failure of the latest request for a decision. */
 export interface ExplainedRequest {
   readonly explanation: RequestExplanation | null;
   readonly failure: ApiFailure | null;
@@ -19,8 +19,8 @@ const explain = (body: RequestBody, signal: AbortSignal) =>
   send<RequestExplanation>('POST', '/admin/policy/explain', { body, signal });
 
 /**
- * The decision that a request would get now, asked anew as it changes. The decision before stays while the next is on its way.
- * @param question null for none, as while a body is broken
+ * Requests the decision for a request again whenever it changes. The previous decision stays until the next one arrives.
+ * @param question null for no request, for example while the body is not valid
  */
 export function useExplanation(question: RequestBody | null, key: string): ExplainedRequest {
   const [state, setState] = useState<Pick<ExplainedRequest, 'explanation' | 'failure'>>({
@@ -33,7 +33,7 @@ export function useExplanation(question: RequestBody | null, key: string): Expla
   pace.current ??= new Pace(explain, (result) => {
     if (result.ok) return setState({ explanation: result.value, failure: null });
     setState((now) => ({ ...now, failure: result.failure }));
-    // Another page of the same person asks, too.
+    // Status 429: another page of the same person also requests decisions.
     if (result.failure.status !== 429) return;
     again.current = setTimeout(ask, Math.max(500, (result.failure.retryAt ?? 0) - Date.now()));
   });

@@ -10,13 +10,13 @@ import { useRun } from './run.ts';
 import { Sender, useOwnKeys } from './sender.tsx';
 import { SnippetCard } from './snippet-card.tsx';
 
-/** A request, the decision that it would get, and its answer. The prompt is in the memory of this page alone. */
+/** A request, the decision that it would get, and its answer. Only this page's memory contains the prompt. */
 export default function Playground() {
   const { controls, change } = useControls();
   const [text, setText] = useState('');
   const own = useOwnKeys(controls.key);
   const { run, start, stop } = useRun();
-  /** The body of the last request: its error is no longer one of the form once that changes. */
+  /** The body of the last sent request. The form shows its error until the body changes. */
   const sent = useRef('');
   const draft = draftOf(text, controls.dialect);
   const { dialect } = controls;
@@ -35,7 +35,11 @@ export default function Playground() {
   const isBusy = run !== null && isUnderWay(run);
   return (
     <div class="stack">
-      <ViewHead title="Playground" summary="What a request would get, before it costs anything" hasRange={false} />
+      <ViewHead
+        title="Playground"
+        summary="See which model a request would get before you spend anything"
+        hasRange={false}
+      />
       <div class="playground">
         <div class="card stack playground-left">
           <Composer
@@ -71,7 +75,7 @@ export default function Playground() {
   );
 }
 
-/** Controls that an edit of the text moves: its dialect, and the terms that it states otherwise than before. */
+/** The controls that an edit of the text changes: its dialect, and settings with a new value. */
 function changesBy(before: string, after: string, { dialect }: Controls): Partial<Controls> {
   const next = draftOf(after, dialect);
   if (next.kind !== 'body') return {};

@@ -1,7 +1,7 @@
-/** The clock and the timer of a pace; tests have their own. */
+/** The clock and the timer of a `Pace`. Tests replace them. */
 interface PaceTimers {
   now(): number;
-  /** @returns cancels it */
+  /** @returns a function that cancels the timer */
   after(ms: number, work: () => void): () => void;
 }
 
@@ -13,12 +13,12 @@ const REAL: PaceTimers = {
   },
 };
 
-/** Between two starts, ms: no second has more than ten. */
+/** The minimum time between two starts, ms. It allows at most ten starts a second. */
 export const GAP_MS = 110;
 
 /**
- * Asks about the latest of many wishes: at most ten times a second, the last one always, and each ends the one before. Only the answer to
- * the latest start is taken.
+ * Limits requests to ten a second while their input changes. The latest input is always sent, each start aborts the previous request, and
+ * only the response to the latest start is used.
  */
 export class Pace<Wish, Answer> {
   readonly #ask: (wish: Wish, signal: AbortSignal) => Promise<Answer>;
@@ -46,7 +46,7 @@ export class Pace<Wish, Answer> {
     this.#cancel = this.#timers.after(wait, () => void this.#start());
   }
 
-  /** Ends what runs and forgets what waits. */
+  /** Aborts the running request and forgets the waiting input. */
   stop(): void {
     this.#cancel?.();
     this.#cancel = null;

@@ -9,21 +9,21 @@ import { type AnswerParts, EventCutter, joined, NO_PARTS, partsOfAnswer, partsOf
 type DecisionDetail = ReadOf<`/admin/decisions/${string}`>;
 export type DecisionMoney = ReadOf<'/admin/decisions/dec_/money'>;
 
-/** A request that was sent, with all that is known of its answer. */
+/** A request that was sent, and everything known about its answer. */
 export interface Run {
   readonly state: 'waiting' | 'writing' | 'done' | 'stopped' | 'failed';
   readonly dialect: Dialect;
   readonly isStreamed: boolean;
-  /** What the decision before it expected to be held, Credits; null where it did not say. */
+  /** The hold that the decision expected before the request was sent, in Credits; null if it did not say. */
   readonly hold: { readonly first: number | null; readonly most: number | null };
   readonly parts: AnswerParts;
   readonly failure: ApiFailure | null;
   readonly decisionId: string | null;
-  /** The record with the receipt, once it is written. */
+  /** The decision record with the receipt, once it is written. */
   readonly record: DecisionDetail | null;
-  /** Hold, tranches, charges and release, as the ledger has them. */
+  /** The ledger's entries: hold, tranches, charges and release. */
   readonly money: DecisionMoney | null;
-  /** By the clock of this page, ms: its first content, and its end. */
+  /** The times of the first content and the end, measured in this page, ms. */
   readonly firstMs: number | null;
   readonly endMs: number | null;
 }
@@ -35,11 +35,11 @@ export interface RunRequest {
   readonly hold: Run['hold'];
 }
 
-/** How often the record is looked for, which is written behind the answer. */
+/** How often to request the decision record, because it is written after the answer ends. */
 const LOOKS_MAX = 8;
 const LOOK_MS = 250;
 
-/** The request that was sent last. A new one, and leaving the page, ends the one before. */
+/** The last request that was sent. A new request, or leaving the page, aborts it. */
 export function useRun() {
   const [run, setRun] = useState<Run | null>(null);
   const control = useRef<AbortController | null>(null);
@@ -87,8 +87,9 @@ async function carryOut(request: RunRequest, signal: AbortSignal, show: (run: Ru
     const endMs = performance.now() - sentAt;
     if (signal.aborted) put({ state: 'stopped', endMs });
     else {
-      // The connection of a failed chat breaks after its error event.
-      const failure = failureIn(run.parts) ?? failureOf('unreachable', 'The answer broke off: the connection ended.');
+      // After its error event, the connection of a failed chat breaks.
+      const failure =
+        failureIn(run.parts) ?? failureOf('unreachable', 'The answer is incomplete: the connection ended.');
       put({ state: 'failed', endMs, failure });
     }
   }
@@ -108,7 +109,7 @@ async function readEvents(response: Response, dialect: Dialect, take: (parts: An
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    // One drawing for all that came at once.
+    // Render once for all events that arrived together.
     const events = cutter.push(value);
     if (events.length > 0) take(events.map((data) => partsOfEvent(dialect, data)).reduce(joined, NO_PARTS));
   }
@@ -120,7 +121,7 @@ async function recordOf(id: string | null): Promise<DecisionDetail | null> {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     const result = await read(`/admin/decisions/${id}`);
     if (!result.ok && result.failure.status !== 404) return null;
-    // The server may not have noticed yet that the request was stopped.
+    // The server may not have noticed yet that the client stopped the request.
     if (result.ok && result.value.status !== 'running') return result.value;
   }
   return null;

@@ -9,20 +9,20 @@ import { reachOfViewer, session } from '../../shell/session.ts';
 
 type OwnKey = Pick<ReadOf<'/admin/keys'>['data'][number], 'id' | 'name' | 'scopes'>;
 
-/** Keys that requests can be sent as: a person's own, or the key itself, as far as they work. */
+/** The valid keys with which the viewer can send requests: the person's own keys, or the key that signed in. */
 export interface OwnKeys {
-  /** Null while they are on their way. */
+  /** Null while they load. */
   readonly keys: readonly OwnKey[] | null;
   readonly chosen: OwnKey | null;
   readonly maySend: boolean;
-  /** Of the list, where it could not be read. */
+  /** The failure of the list. */
   readonly failure: ApiFailure | null;
   renew(): void;
-  /** ID of the person; null for a key that has signed in. */
+  /** The ID of the person; null if a key signed in. */
   readonly user: string | null;
 }
 
-/** @param id the key of the address; '' for the first */
+/** @param id the key in the address; '' for the first key */
 export function useOwnKeys(id: string): OwnKeys {
   const maySend = reachOfViewer('playground.send') !== null;
   const now = session.value;
@@ -48,7 +48,7 @@ interface SenderProps {
   readonly own: OwnKeys;
   onKey(id: string): void;
   readonly isStreamed: boolean;
-  /** False for vectors, which come as one. */
+  /** False for embeddings, which cannot be streamed. */
   readonly canStream: boolean;
   onStreamed(isStreamed: boolean): void;
   readonly isReady: boolean;
@@ -57,14 +57,14 @@ interface SenderProps {
   onStop(): void;
 }
 
-/** Which key sends, and the button. Those who cannot send are told who can. */
+/** Selects the key and sends the request. A viewer who may not send sees who may. */
 export function Sender(props: SenderProps) {
   const { own, onKey, isStreamed, canStream, onStreamed, isReady, isUnderWay, onSend, onStop } = props;
   if (!own.maySend) {
     return (
       <div class="playground-sender">
-        <h3>Your role sees decisions, and sends nothing</h3>
-        <p class="dim">Owners, admins, team leads and members send requests here, each as a key of their own.</p>
+        <h3>Your role can see decisions but cannot send requests</h3>
+        <p class="dim">Owners, admins, team leads and members can send requests here with their own keys.</p>
       </div>
     );
   }
@@ -75,10 +75,10 @@ export function Sender(props: SenderProps) {
   if (!own.chosen) {
     return (
       <div class="playground-sender">
-        <h3>No key of your own</h3>
+        <h3>You have no key</h3>
         <p class="dim">
-          A request is sent as a key that belongs to you, and charged to it.{' '}
-          <a href={hrefOf('/people/keys/new', { user: own.user })}>Make a key</a>
+          The playground sends a request with one of your keys, and charges the key.{' '}
+          <a href={hrefOf('/people/keys/new', { user: own.user })}>Create a key</a>
         </p>
       </div>
     );
@@ -87,12 +87,14 @@ export function Sender(props: SenderProps) {
   return (
     <div class="playground-sender">
       <Select
-        label="Send as your key"
+        label="Send with your key"
         value={own.chosen.id}
         onValue={onKey}
         options={own.keys.map(({ id, name }) => ({ value: id, label: `${name} (${id})` }))}
         hint={
-          lacksScope ? 'This key lacks the scope chat.' : 'With its scopes, models, money and limits. It is charged.'
+          lacksScope
+            ? 'This key lacks the scope chat. Choose a key with the scope chat.'
+            : 'The key pays for the request, and its scopes, models and limits apply.'
         }
       />
       <div class="row row-apart">

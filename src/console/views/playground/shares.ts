@@ -1,4 +1,4 @@
-/** How much each of the three counts, whole percents that sum to 100. */
+/** The weights of quality, cost and speed as whole percents with the sum 100. */
 export interface Shares {
   readonly quality: number;
   readonly cost: number;
@@ -8,10 +8,10 @@ export type ShareName = keyof Shares;
 
 export const SHARE_NAMES: readonly ShareName[] = ['quality', 'cost', 'speed'];
 
-/** Where a drag begins that nobody has begun. */
+/** The shares with which the first drag starts. */
 export const EVEN: Shares = { quality: 34, cost: 33, speed: 33 };
 
-/** Sets one share; the others give way in the ratio that they have, evenly where both are 0. */
+/** Sets one share. The other two keep their ratio, or become equal if both are 0. */
 export function moved(shares: Shares, name: ShareName, to: number): Shares {
   const value = Math.max(0, Math.min(100, Math.round(to)));
   const [one, other] = SHARE_NAMES.filter((each) => each !== name);
@@ -21,17 +21,20 @@ export function moved(shares: Shares, name: ShareName, to: number): Shares {
   return { ...shares, [name]: value, [one]: first, [other]: 100 - value - first };
 }
 
-/** As an address has them: `60-30-10` for quality, cost and speed. */
+/** Writes shares for the address: `60-30-10` for quality, cost and speed. */
 export const sharesText = ({ quality, cost, speed }: Shares): string => `${quality}-${cost}-${speed}`;
 
-/** @returns null for a text that states none */
+/** @returns null if the text contains no valid shares */
 export function sharesIn(text: string): Shares | null {
   const [, quality, cost, speed] = /^(\d{1,3})-(\d{1,3})-(\d{1,3})$/.exec(text)?.map(Number) ?? [];
   if (quality === undefined || cost === undefined || speed === undefined) return null;
   return quality + cost + speed === 100 ? { quality, cost, speed } : null;
 }
 
-/** Weights of any size as shares. @returns null where all are 0 */
+/**
+ * Converts weights of any size to shares.
+ * @returns null if all weights are 0
+ */
 export function sharesOf(quality: number, cost: number, speed: number): Shares | null {
   // Dividing by the largest first keeps the sum from overflowing.
   const largest = Math.max(quality, cost, speed);
@@ -40,14 +43,16 @@ export function sharesOf(quality: number, cost: number, speed: number): Shares |
   return rounded(quality / largest / sum, cost / largest / sum);
 }
 
-/** Shares of parts of a whole: rounded so that the sum stays. */
+/** Rounds shares so that their sum stays 100. */
 function rounded(quality: number, cost: number): Shares {
   const first = Math.round(quality * 100);
   const second = Math.min(100 - first, Math.round(cost * 100));
   return { quality: first, cost: second, speed: 100 - first - second };
 }
 
-/** A place in the triangle, whose corners are quality (above), cost (left) and speed (right); 0 to 1 across and downwards. */
+/**
+ * A point in the triangle, 0 to 1 from left to right and from top to bottom. Its corners are quality (top), cost (left) and speed (right).
+ */
 export interface TrianglePlace {
   readonly x: number;
   readonly y: number;
@@ -58,7 +63,7 @@ export const placeOf = ({ quality, cost }: Shares): TrianglePlace => {
   return { x: 0.5 * (quality / 100) + (100 - quality - cost) / 100, y };
 };
 
-/** The shares at a place; one outside the triangle counts as one on its edge. */
+/** The shares at a point. A point outside the triangle counts as the nearest point on its edge. */
 export function sharesAt({ x, y }: TrianglePlace): Shares {
   const quality = Math.max(0, 1 - y);
   const speed = Math.max(0, x - 0.5 * (1 - y));

@@ -5,7 +5,7 @@ import { Tabs } from '../../design/tabs.tsx';
 import type { Dialect, RequestBody } from './body.ts';
 import { curlOf, sdkOf } from './snippets.ts';
 
-/** The request for a program, without any secret. */
+/** The request as a shell command and as a program. Neither contains a secret. */
 export function SnippetCard({ dialect, body }: { readonly dialect: Dialect; readonly body: RequestBody }) {
   const [form, setForm] = useState<'curl' | 'sdk'>('curl');
   const id = useId();
@@ -14,7 +14,7 @@ export function SnippetCard({ dialect, body }: { readonly dialect: Dialect; read
   return (
     <section class="card" aria-labelledby={`${id}-head`}>
       <div class="card-head">
-        <h2 id={`${id}-head`}>The same from a program</h2>
+        <h2 id={`${id}-head`}>Send this request from a program</h2>
         <CopyButton text={text} label={form === 'curl' ? 'Copy as curl' : 'Copy as SDK'} />
       </div>
       <Tabs

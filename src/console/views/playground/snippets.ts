@@ -1,9 +1,12 @@
 import { DIALECTS, type Dialect, type RequestBody } from './body.ts';
 
-/** A word of a shell's command, whatever is in it. */
+/** Quotes any text as one word of a shell command. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** A command that sends a body. @param origin of the gateway, with the path of a proxy */
+/**
+ * A shell command that sends a body.
+ * @param origin of the gateway, with the path prefix of a proxy
+ */
 export const curlOf = (origin: string, dialect: Dialect, body: RequestBody): string =>
   [
     `curl${body.stream === true ? ' --no-buffer' : ''} ${quoted(origin + DIALECTS[dialect].path)}`,
@@ -33,7 +36,7 @@ const CALLS: Readonly<Record<Dialect, { readonly call: string; readonly text: st
   embeddings: { call: 'embeddings.create', text: 'answer.data[0].embedding', delta: "''" },
 };
 
-/** A program that sends a body by the client of its dialect. JSON is JavaScript, too. */
+/** A program that sends a body with the client library of its dialect. JSON is valid JavaScript, so the body is inserted unchanged. */
 export function sdkOf(origin: string, dialect: Dialect, body: RequestBody): string {
   const { call, text, delta } = CALLS[dialect];
   const at = JSON.stringify(dialect === 'messages' ? origin : `${origin}/v1`);

@@ -1,11 +1,11 @@
 import { jsonOf, listOf, membersOf, numberOf, textOf } from '../../api/json.ts';
 import type { Dialect, RequestBody } from './body.ts';
 
-/** Cuts a stream of server-sent events into the data of each. */
+/** Splits a stream of server-sent events into the data of each event. */
 export class EventCutter {
   #rest = '';
 
-  /** @returns the data of the events that are whole by now */
+  /** @returns the data of the events that are complete now */
   push(text: string): readonly string[] {
     const events = (this.#rest + text).replaceAll('\r\n', '\n').split('\n\n');
     this.#rest = events.pop() ?? '';
@@ -16,28 +16,28 @@ export class EventCutter {
   }
 }
 
-/** What one choice says. All of it is text, and never markup. */
+/** The output of one choice. It is always shown as text and never as markup. */
 export interface Speech {
   readonly text: string;
   readonly thought: string;
-  /** Tool calls, as the model writes them. */
+  /** Tool calls as the model wrote them. */
   readonly calls: string;
 }
 
-/** What an event or a whole answer adds to what is shown. */
+/** What an event or a complete answer adds to the page. */
 export interface AnswerParts {
-  /** By the index of the choice; those that have said nothing are left out. */
+  /** Choices by their index. A choice without output is left out. */
   readonly choices: ReadonlyMap<number, Speech>;
   readonly usage: { readonly input: number | null; readonly output: number | null } | null;
   readonly platform: RequestBody | null;
-  /** Of a stream that breaks off. */
+  /** The error of a stream that ended early. */
   readonly error: string | null;
 }
 
 const SILENCE: Speech = { text: '', thought: '', calls: '' };
 export const NO_PARTS: AnswerParts = { choices: new Map(), usage: null, platform: null, error: null };
 
-/** The parts of speeches by their choices, in the order of these. */
+/** Puts the output of each choice in the order of the choices. */
 function speaking(speeches: Iterable<readonly [number, Partial<Speech>]>): Pick<AnswerParts, 'choices'> {
   const choices = new Map<number, Speech>();
   for (const [index, { text = '', thought = '', calls = '' }] of speeches) {
@@ -48,7 +48,7 @@ function speaking(speeches: Iterable<readonly [number, Partial<Speech>]>): Pick<
   return { choices: new Map([...choices].sort(([one], [other]) => one - other)) };
 }
 
-/** Of dialects that have one choice. */
+/** Puts the output of a dialect with a single choice at index 0. */
 const saying = (...speeches: readonly Partial<Speech>[]) => speaking(speeches.map((speech) => [0, speech] as const));
 
 export const joined = (before: AnswerParts, next: AnswerParts): AnswerParts => ({
@@ -63,7 +63,10 @@ export const joined = (before: AnswerParts, next: AnswerParts): AnswerParts => (
 
 const EVENTS = { chat: (event: RequestBody) => chatParts(event, 'delta'), messages: messagesParts };
 
-/** The parts of one event. @param data of the event; the last word of a stream and what is no JSON add nothing */
+/**
+ * Reads one event.
+ * @param data of the event; the end marker of a stream and data that are not JSON add nothing
+ */
 export function partsOfEvent(dialect: Dialect, data: string): AnswerParts {
   const event = membersOf(jsonOf(data));
   if (!event) return NO_PARTS;
@@ -71,7 +74,7 @@ export function partsOfEvent(dialect: Dialect, data: string): AnswerParts {
   return { ...NO_PARTS, platform: membersOf(event.platform), error: errorIn(event), ...parts(event) };
 }
 
-/** The parts of an answer that came as one. */
+/** Reads an answer that was not streamed. */
 export function partsOfAnswer(dialect: Dialect, body: RequestBody): AnswerParts {
   const shared = { ...NO_PARTS, platform: membersOf(body.platform), usage: usageIn(body.usage) };
   switch (dialect) {
@@ -100,7 +103,7 @@ function usageIn(value: unknown): AnswerParts['usage'] {
   );
 }
 
-/** Of a chunk or a completion. */
+/** Reads a chunk of a stream (`delta`) or a whole completion (`message`). */
 function chatParts(body: RequestBody, member: 'delta' | 'message'): Partial<AnswerParts> {
   const usage = usageIn(body.usage);
   const speeches = listOf(body.choices).map((one) => {
@@ -116,7 +119,7 @@ function chatParts(body: RequestBody, member: 'delta' | 'message'): Partial<Answ
   return { ...speaking(speeches), ...(usage && { usage }) };
 }
 
-/** A call begins with its name on a line of its own. */
+/** A tool call starts with its name on a line of its own. */
 const callText = (call: RequestBody | null): string =>
   (call?.name ? `\n${said(call.name)} ` : '') + said(call?.arguments);
 
@@ -136,7 +139,7 @@ function messagesParts(event: RequestBody): Partial<AnswerParts> {
   }
 }
 
-/** @param isWhole whether its input is there, too; in a stream it comes in pieces */
+/** @param isWhole whether the block contains the input of the tool; in a stream the input arrives in pieces */
 function speechOfBlock(block: RequestBody | null, isWhole = true): Speech {
   const call = block?.type === 'tool_use' && {
     name: block.name,
@@ -181,7 +184,7 @@ function speechOfItem(item: RequestBody | null): Partial<Speech> {
   return item?.type === 'function_call' ? { calls: callText(item) } : {};
 }
 
-/** Vectors are counted; their first numbers are shown. */
+/** Describes vectors: their length, and the first numbers of each. */
 const vectorsText = (vectors: readonly unknown[]): string =>
   vectors
     .map((one, at) => {

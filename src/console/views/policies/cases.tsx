@@ -21,7 +21,7 @@ const OPTIONS = [
   ...Object.entries(STATUSES).map(([value, [, label]]) => ({ value, label })),
 ];
 
-/** The policy's own cases: their results, and what they leave untouched. They run on the edit, where there is one. */
+/** The test cases of the policy: their results, and the rules that they do not cover. If there is an edit, the cases run on it. */
 export function CasesPage() {
   const results = useTool('test', changesBody());
   return (
@@ -66,12 +66,16 @@ const Figures = ({ counts, coverage }: FiguresProps) => (
     <Hero
       label="Failed"
       value={exactly(`${counts.failed}`)}
-      notes={[counts.failed === 0 ? 'an edit that fails one is refused' : 'an edit is refused until they hold']}
+      notes={[
+        counts.failed === 0
+          ? 'Signalbox refuses an edit that fails a case'
+          : 'Signalbox refuses an edit until its cases hold',
+      ]}
     />
     <Hero
       label="Did not run"
       value={exactly(`${counts.not_run}`)}
-      notes={['one of their models cannot be served here']}
+      notes={['this server cannot serve one of their models']}
     />
     <Hero
       label="Coverage"
@@ -152,13 +156,13 @@ const Untouched = ({ untouched }: Pick<NonNullable<Results['coverage']>, 'untouc
     id="policies-coverage"
     heading={
       untouched.length === 0
-        ? 'Every rule and model is touched by a case that holds.'
-        : `No case that holds touches ${untouched.length} of the rules and models.`
+        ? 'The cases that hold cover every rule and model.'
+        : `The cases that hold do not cover ${untouched.length} of the rules and models.`
     }
   >
     {untouched.length > 0 && (
       <Table
-        label="Untouched rules and models"
+        label="Rules and models without a case"
         rows={untouched}
         keyOf={({ kind, name }) => `${kind} ${name}`}
         columns={[

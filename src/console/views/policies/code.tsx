@@ -9,7 +9,7 @@ import type { FileDiagnostic } from './tools.ts';
 
 const loadCode = () => import('./editor/open.ts');
 
-/** The code of the editor, which comes when the first one opens. */
+/** Loads the editor's code when the first editor opens. */
 export const useEditorCode = () => useCode(loadCode);
 
 interface CodePlaceProps {
@@ -18,13 +18,13 @@ interface CodePlaceProps {
   readonly rows: number;
 }
 
-/** The place of an editor, and the states before it is there. */
+/** The container of an editor, and its loading and error states. */
 export const CodePlace = ({ host, editor: { code, isFailed, retry }, rows }: CodePlaceProps) => (
   <>
     {isFailed && (
       <div class="state" role="alert">
         <p class="state-title">The editor did not load</p>
-        <p>Its code did not arrive. After an upgrade, reload the page.</p>
+        <p>The code of the editor did not load. If Signalbox was upgraded, reload the page.</p>
         <Button onClick={retry}>Try again</Button>
       </div>
     )}
@@ -36,19 +36,19 @@ export const CodePlace = ({ host, editor: { code, isFailed, retry }, rows }: Cod
 interface CodeProps {
   readonly name: string;
   readonly text: string;
-  /** The same now: typing is ahead of drawing. Absent for a text that stays. */
+  /** Returns the current text, because typing is ahead of rendering. Absent for a text that does not change. */
   readonly textNow?: () => string;
   readonly isReadOnly: boolean;
   readonly schema?: unknown;
   readonly diagnostics: readonly FileDiagnostic[];
-  /** The place that the address names, from 1; a line of 0 for none. */
+  /** The line that the address names, from 1; 0 for none. */
   readonly line: number;
   readonly column?: number;
   onText?(text: string): void;
   onLine(line: number): void;
 }
 
-/** The text of a file in an editor. The parent gives it the file's name as its key. */
+/** The text of a file in an editor. The parent passes the file's name as the `key`. */
 export function Code(props: CodeProps) {
   const { name, text, isReadOnly, diagnostics, line, column = 1 } = props;
   const host = useRef<HTMLDivElement>(null);

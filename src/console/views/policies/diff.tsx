@@ -15,7 +15,7 @@ import { type ToolAnswer, useTool } from './tools.ts';
 
 type Difference = ToolAnswer<'diff'>;
 
-/** Two policies: what they declare, what they decide, and their texts. */
+/** Compares two policies: their declarations, their decisions for the test cases, and their texts. */
 export function DiffPage({ files }: { readonly files: PolicyFiles }) {
   const hasEdit = draft.value !== null;
   const a = param('a') || RUNNING;
@@ -27,7 +27,7 @@ export function DiffPage({ files }: { readonly files: PolicyFiles }) {
   const difference = useTool('diff', isMissing ? null : body);
   const stored = (revisions.data?.data ?? []).filter(({ is_stored }) => is_stored).map(({ revision }) => revision);
   const special = new Map([
-    [RUNNING, `In force, ${shortOf(files.revision)}`],
+    [RUNNING, `Active, ${shortOf(files.revision)}`],
     [DISK, 'The files on disk'],
     [EDIT, 'Your edit'],
   ]);
@@ -46,7 +46,9 @@ export function DiffPage({ files }: { readonly files: PolicyFiles }) {
         </a>
       </fieldset>
       {isMissing ? (
-        <Empty title="You have no edit">An edit is kept in the page where it was made. Open a file to begin one.</Empty>
+        <Empty title="You have no edit">
+          Only the page where you made an edit contains it. Open a file to start an edit.
+        </Empty>
       ) : (
         <Loaded what="Differences" of={difference}>
           {(found) => (
@@ -81,7 +83,7 @@ function Outcome({ found }: { readonly found: Difference }) {
     <>
       {broken.map(({ name, kind, message, diagnostics }) => (
         <section class="card stack-tight" key={name}>
-          <h2>{SIDE_NAMES[kind] ?? `Revision ${shortOf(name)}`} cannot be loaded, so its decisions are not known.</h2>
+          <h2>{SIDE_NAMES[kind] ?? `Revision ${shortOf(name)}`} has errors, so its decisions cannot be compared.</h2>
           {message && <p>{message}</p>}
           <Diagnostics found={diagnostics ?? []} withFile />
         </section>
@@ -99,7 +101,7 @@ function Declarations({ found: { changes: declared, renamed } }: { readonly foun
       id="policies-declared"
       heading={
         count === 0
-          ? 'Both declare the same.'
+          ? 'Both policies have the same declarations.'
           : `${plural(count, 'declaration')} ${count === 1 ? 'differs' : 'differ'}.`
       }
     >
@@ -128,7 +130,7 @@ function Declarations({ found: { changes: declared, renamed } }: { readonly foun
               phone: 'second',
               cell: ({ keys }) =>
                 !keys?.length ? (
-                  'all of it'
+                  'all keys'
                 ) : (
                   <ul class="policies-keylist">
                     {keys.map(({ key, from, to }) => (
@@ -158,9 +160,13 @@ type DecidedCase = NonNullable<Difference['cases']>[number];
 
 function decisionsSentence({ count, different, broken }: Totals): string {
   const noLonger = ` ${plural(broken, 'case')} no longer ${broken === 1 ? 'holds' : 'hold'}.`;
-  const alike = count === 1 ? 'The one case is decided alike.' : `All ${plural(count, 'case')} are decided alike.`;
-  const differently = `${different} of ${plural(count, 'case')} are decided differently.`;
-  const sentence = count === 0 ? 'Neither has cases to decide.' : different === 0 ? alike : differently;
+  const alike =
+    count === 1
+      ? 'Both policies decide the one case alike.'
+      : `Both policies decide all ${plural(count, 'case')} alike.`;
+  const differently = `The policies decide ${different} of ${plural(count, 'case')} differently.`;
+  const sentence =
+    count === 0 ? 'Neither policy has cases, so no decisions can be compared.' : different === 0 ? alike : differently;
   return sentence + (broken > 0 ? noLonger : '');
 }
 
@@ -171,14 +177,15 @@ function Decisions({ cases, totals }: { readonly cases: readonly DecidedCase[]; 
     <Card id="policies-decided" heading={decisionsSentence(totals)}>
       {count > 0 && (
         <p class="dim">
-          Expected cost of those that both answer: {usd(a.cost_usd).short} before, {usd(b.cost_usd).short} after
+          Expected cost of the cases that both policies answer: {usd(a.cost_usd).short} before, {usd(b.cost_usd).short}{' '}
+          after
           {cost && cost.short !== '0 %' ? ` (${b.cost_credits > a.cost_credits ? '+' : ''}${cost.short})` : ''}.
           Expected time: {duration(a.latency_ms).short} before, {duration(b.latency_ms).short} after.
         </p>
       )}
       {cases.length > 0 && (
         <Table
-          label="Cases that are decided differently"
+          label="Cases with different decisions"
           rows={cases}
           keyOf={({ name, file, line }) => `${name} ${file} ${line}`}
           columns={[

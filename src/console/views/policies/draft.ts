@@ -12,34 +12,34 @@ import { inTurn } from './tools.ts';
 
 export type PolicyFiles = ReadOf<'/admin/policy/files'>;
 
-/** The edit of one file. Null is a file that is not there: before, a new one; after, one that is removed. */
+/** The edit of one file. Null means that the file does not exist: before the edit for a new file, after it for a removed file. */
 interface DraftEdit {
-  /** The text that the edit began from. */
+  /** The text with which the edit started. */
   readonly base: string | null;
   readonly text: string | null;
 }
 
-/** An edit of the policy that nobody has written yet. It is kept in the memory of the page alone. */
+/** An edit of the policy that has not been saved. Only the page's memory contains it. */
 export interface PolicyDraft {
-  /** The revision that it began from. */
+  /** The revision with which the edit started. */
   readonly revision: string;
   readonly edits: ReadonlyMap<string, DraftEdit>;
 }
 
-/** Null while nothing is edited. */
+/** Null if there is no edit. */
 export const draft = signal<PolicyDraft | null>(null);
 
-/** The files of the edit, as the admin API takes them. */
+/** The edited files in the form that the admin API accepts. */
 export const changes = computed(() =>
   [...(draft.value?.edits ?? [])]
     .map(([name, { text }]) => ({ name, text }))
     .sort((a, b) => (a.name < b.name ? -1 : 1)),
 );
 
-/** The body that asks a tool about the files with the edit. */
+/** The body that makes a policy tool use the edit. */
 export const changesBody = () => (changes.value.length === 0 ? {} : { changes: changes.value });
 
-/** A file whose text is as it began is no edit, and an edit of no file is none. */
+/** Leaves out files whose text has not changed. Returns null if no file has changed. */
 function draftOf(revision: string, edits: Iterable<readonly [string, DraftEdit]>): PolicyDraft | null {
   const changed = new Map([...edits].filter(([, { base, text }]) => base !== text));
   return changed.size === 0 ? null : { revision, edits: changed };
@@ -48,33 +48,33 @@ function draftOf(revision: string, edits: Iterable<readonly [string, DraftEdit]>
 const storedIn = ({ files }: PolicyFiles, name: string): string | null =>
   files.find((file) => file.name === name)?.text ?? null;
 
-/** Notes the text of a file. */
+/** Stores the new text of a file in the edit. */
 export function edit(files: PolicyFiles, name: string, text: string | null): void {
   const now = draft.peek() ?? { revision: files.revision, edits: new Map<string, DraftEdit>() };
   const base = now.edits.has(name) ? (now.edits.get(name)?.base ?? null) : storedIn(files, name);
   draft.value = draftOf(now.revision, [...now.edits, [name, { base, text }]]);
 }
 
-/** Makes an edit of the stored files, whatever it began from: so its texts can be saved over them. */
+/** Makes the stored files the base of an edit, so that saving it replaces them. */
 export function rebase(files: PolicyFiles, texts: ReadonlyMap<string, string | null>): void {
   const edits = [...texts].map(([name, text]) => [name, { base: storedIn(files, name), text }] as const);
   draft.value = draftOf(files.revision, edits);
 }
 
-/** The text of a file with the edit; null where it is removed or unknown. */
+/** The text of a file in the edit; null if the file is removed or unknown. */
 export function textOf(files: PolicyFiles, edits: PolicyDraft['edits'] | undefined, name: string): string | null {
   const edited = edits?.get(name);
   return edited ? edited.text : storedIn(files, name);
 }
 
-/** The names of all files, new and removed ones too. */
+/** The names of all files, including new and removed ones. */
 export const namesOf = ({ files }: PolicyFiles, edits: PolicyDraft['edits'] | undefined): readonly string[] =>
   [...new Set([...files.map(({ name }) => name), ...(edits?.keys() ?? [])])].sort();
 
-/** Whom the edit belongs to. */
+/** The person who made the edit. */
 let owner = '';
 
-// An edit outlives a login that ends under the page, and never goes to another person.
+// The edit stays if the login ends while the page is open, but is deleted if another person signs in.
 effect(() => {
   const now = session.value;
   if (now.state !== 'in') return;
@@ -83,7 +83,7 @@ effect(() => {
   owner = viewer;
 });
 
-// A page that is left with an edit asks first.
+// Ask for confirmation before the page is left with an edit.
 addEventListener('beforeunload', (event) => {
   if (draft.peek()) event.preventDefault();
 });
@@ -95,32 +95,38 @@ async function put(sent: typeof changes.value, revision: string) {
   return result;
 }
 
-/** Writes the edit and puts it in force. @returns why it did not; null where it did */
+/**
+ * Saves the edit and activates it.
+ * @returns why it failed; null if it succeeded
+ */
 export async function writeDraft(): Promise<ApiFailure | null> {
   const now = draft.peek();
   if (!now) return null;
   const result = await put(changes.peek(), now.revision);
   if (!result.ok) return result.failure;
   const { revision } = result.value;
-  // What was typed since the request goes on from the written texts.
+  // Text that the viewer typed while the request was running becomes an edit of the saved text.
   const later = [...(draft.peek()?.edits ?? [])].map(([name, { base, text }]) => {
     return [name, { base: now.edits.get(name)?.text ?? base, text }] as const;
   });
   draft.value = draftOf(revision, later);
-  toast(`Revision ${shortOf(revision)} is in force`, () => void takeBack(now, revision));
+  toast(`Revision ${shortOf(revision)} is active`, () => void takeBack(now, revision));
   return null;
 }
 
-/** Writes the texts of before. The edit is there again, so that nothing of it is lost. */
+/** Saves the earlier texts again, and restores the edit so that nothing is lost. */
 async function takeBack(written: PolicyDraft, revision: string): Promise<void> {
   const sent = [...written.edits].map(([name, { base }]) => ({ name, text: base }));
   const result = await put(sent, revision);
-  if (!result.ok) return toast(`The edit was not taken back: ${result.failure.message}`);
+  if (!result.ok) return toast(`Undoing the edit failed: ${result.failure.message}`);
   if (!draft.peek()) draft.value = { ...written, revision: result.value.revision };
-  toast(`Revision ${shortOf(result.value.revision)} is in force again`);
+  toast(`Revision ${shortOf(result.value.revision)} is active again`);
 }
 
-/** Makes a patch of the edit and hands it to the browser. @returns why not; null where it did */
+/**
+ * Downloads a patch of the edit.
+ * @returns why it failed; null if it succeeded
+ */
 export async function downloadPatch(): Promise<ApiFailure | null> {
   const result = await inTurn(() => sendForText('POST', '/admin/policy/patch', { body: { changes: changes.peek() } }));
   if (!result.ok) return result.failure;

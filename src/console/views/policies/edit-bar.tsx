@@ -15,7 +15,7 @@ interface EditBarProps {
   readonly judgement: PolicyJudgement;
 }
 
-/** Changes the edit, and can undo it. */
+/** Changes the edit, and shows a message that can undo the change. */
 function replaceDraft(now: PolicyDraft, change: () => void, said: string): void {
   change();
   toast(said, () => {
@@ -27,14 +27,14 @@ const drop = () => {
   draft.value = null;
 };
 
-/** What becomes of the edit: written where the role may, a patch, or nothing. It is on each page of the view while there is one. */
+/** Saves, discards or downloads the edit. It is shown on every page of the view while there is an edit. */
 export function EditBar({ files, judgement: { data: result, isLoading } }: EditBarProps) {
   const [isBusy, setBusy] = useState(false);
   const [isDiscarding, setDiscarding] = useState(false);
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const now = draft.value;
   if (!now) return null;
-  // A file that cannot be read seems to take out all that it declares.
+  // A file with errors would look as if it removed all its declarations, so guarded changes are shown only for a valid edit.
   const guarded = result?.errors === 0 ? result.guarded : [];
   const isMoved = now.revision !== files.revision;
   const isWritable = files.on_disk === 'same' && (guarded.length === 0 || files.writes.guarded);
@@ -52,7 +52,7 @@ export function EditBar({ files, judgement: { data: result, isLoading } }: EditB
         <div>
           <h2>Your edit of {[...now.edits.keys()].sort().join(', ')}</h2>
           <p class="small dim" role="status">
-            <ErrorsText result={result} /> Nothing is written yet, and it is kept in this page alone.
+            <ErrorsText result={result} /> It is not applied yet, and only this page contains it.
           </p>
         </div>
         <div class="row">
@@ -69,7 +69,7 @@ export function EditBar({ files, judgement: { data: result, isLoading } }: EditB
               disabled={isBusy || isMoved || !isWritable || !isRight}
               onClick={() => void act(writeDraft)}
             >
-              Put in force
+              Apply edit
             </Button>
           )}
         </div>
@@ -77,9 +77,11 @@ export function EditBar({ files, judgement: { data: result, isLoading } }: EditB
       {guarded.length > 0 && (
         <div class="policies-guarded">
           <p>
-            <strong>Guarded:</strong> only an owner may write this, on a server that was started with{' '}
+            <strong>Guarded:</strong> Only an owner may apply this edit, on a server that was started with{' '}
             <code>--allow-policy-writes</code>.{' '}
-            {files.writes.guarded ? 'You may.' : 'Take the edit as a patch and apply it where the files are kept.'}
+            {files.writes.guarded
+              ? 'You may apply it.'
+              : 'Download the patch and apply it where the policy files are kept.'}
           </p>
           <ul>
             {guarded.map(({ section, name, key, why: reason }) => {
@@ -109,14 +111,14 @@ export function EditBar({ files, judgement: { data: result, isLoading } }: EditB
             replaceDraft(now, drop, 'The edit is discarded');
           }}
         >
-          The files are shown as they are in force. The patch of your edit is gone with it.
+          The page then shows the files of the active policy. You lose your edit if you have not downloaded a patch.
         </Dialog>
       )}
     </section>
   );
 }
 
-/** Another revision became active while this one was edited: the choice is to use its files, or to save over them. */
+/** Shown if another revision became active while the viewer edited. The viewer can load its files or save the edit over them. */
 function MovedNotice({ files, edited }: { readonly files: PolicyFiles; readonly edited: PolicyDraft }) {
   const both = [...edited.edits].flatMap(([name, { base }]) => (textOf(files, undefined, name) === base ? [] : [name]));
   const texts = new Map([...edited.edits].map(([name, { text }]) => [name, text]));
@@ -127,7 +129,7 @@ function MovedNotice({ files, edited }: { readonly files: PolicyFiles; readonly 
   return (
     <div class="notice" role="status">
       <span>
-        The policy changed after you began: revision {shortOf(files.revision)} is active now.{' '}
+        The policy changed while you edited: revision {shortOf(files.revision)} is active now.{' '}
         {both.length === 0
           ? 'It did not change the files that you edited.'
           : `It also changed ${both.sort().join(', ')}.`}{' '}
@@ -137,7 +139,7 @@ function MovedNotice({ files, edited }: { readonly files: PolicyFiles; readonly 
         <ButtonLink href={diffHref(edited.revision, RUNNING)}>Show what changed</ButtonLink>
         <Button onClick={() => replaceDraft(edited, drop, 'The stored files are loaded')}>Load stored files</Button>
         <Button
-          onClick={() => replaceDraft(edited, keep, 'Your edit is kept. Putting it in force replaces the stored texts')}
+          onClick={() => replaceDraft(edited, keep, 'Your edit is kept. If you apply it, it replaces the stored files')}
         >
           Keep my edit
         </Button>
@@ -147,19 +149,20 @@ function MovedNotice({ files, edited }: { readonly files: PolicyFiles; readonly 
 }
 
 function ErrorsText({ result }: { readonly result: ToolAnswer<'check'> | null }) {
-  if (result === null) return <>It is being checked.</>;
+  if (result === null) return <>The server is checking the edit.</>;
   const first = result.diagnostics.find(({ severity }) => severity === 'error');
-  if (!first) return <>It has no error.</>;
+  if (!first) return <>The edit has no errors.</>;
   return (
     <>
-      It has <a href={placeHref(first)}>{plural(result.errors, 'error')}</a>.
+      The edit has <a href={placeHref(first)}>{plural(result.errors, 'error')}</a>.
     </>
   );
 }
 
-/** Why no edit can be written here; '' where edits can be. */
+/** Why the edit cannot be saved; '' if it can be saved. */
 function refusalOf({ writes, on_disk }: PolicyFiles): string {
-  if (!writes.ordinary) return `It cannot be written here: ${writes.refused ?? 'your role does not write the policy'}.`;
+  if (!writes.ordinary)
+    return `This edit cannot be applied here: ${writes.refused ?? 'your role may not change the policy'}.`;
   if (on_disk === 'same') return '';
-  return 'The files on disk are not those in force, so nothing is written here until they are the same.';
+  return 'The files on disk differ from the active policy. You can apply an edit only when they are the same.';
 }

@@ -20,7 +20,7 @@ interface FilePageProps {
   readonly mayEdit: boolean;
 }
 
-/** One file in the editor, with the server's judgement of it. */
+/** One file in the editor, with the server's diagnostics. */
 export function FilePage({ files, name, judgement, mayEdit }: FilePageProps) {
   const schema = useResource('/admin/policy/schema');
   const edits = draft.value?.edits;
@@ -49,7 +49,7 @@ export function FilePage({ files, name, judgement, mayEdit }: FilePageProps) {
           />
           {own && (
             <Button kind="plain" onClick={() => edit(files, name, own.base)}>
-              Take back
+              Undo removal
             </Button>
           )}
           {!isReadOnly && file && text !== null && names.length > 1 && (
@@ -62,13 +62,13 @@ export function FilePage({ files, name, judgement, mayEdit }: FilePageProps) {
     >
       {file?.is_masked && (
         <Partial>
-          This file has a text that looks like a secret. It is shown as [secret] and cannot be edited here: edit it
+          This file contains text that looks like a secret. It is shown as [secret] and cannot be edited here: edit it
           where the files are kept.
         </Partial>
       )}
       {text === null ? (
         <Empty title={own ? `Your edit removes ${name}` : `The policy has no file ${name}`}>
-          {own ? 'Take it back to keep the file.' : <a href={hrefOf('/policies')}>Show all files</a>}
+          {own ? 'Undo the removal to keep the file.' : <a href={hrefOf('/policies')}>Show all files</a>}
         </Empty>
       ) : (
         <div class="policies-file">
@@ -83,7 +83,7 @@ export function FilePage({ files, name, judgement, mayEdit }: FilePageProps) {
             onLine={(next) => setParams({ line: String(next), column: null })}
           />
           <p class="small dim policies-keys">
-            {isReadOnly ? '' : 'Escape, then Tab leaves the editor. Ctrl-Space completes. '}
+            {isReadOnly ? '' : 'Press Escape, then Tab to leave the editor. Ctrl-Space completes a word. '}
             {isLoading ? 'Checking …' : result && !failure ? summaryOf(diagnostics) : ''}
           </p>
           {failure && <p class="field-error">Not checked: {failure.message}</p>}
@@ -99,9 +99,9 @@ export const countOf = (found: readonly FileDiagnostic[], kind: FileDiagnostic['
 
 function summaryOf(found: readonly FileDiagnostic[]): string {
   const [errors, warnings] = [countOf(found, 'error'), countOf(found, 'warning')];
-  if (errors + warnings === 0) return 'No mistake in this file.';
+  if (errors + warnings === 0) return 'This file has no mistakes.';
   const parts = [errors > 0 && plural(errors, 'error'), warnings > 0 && plural(warnings, 'warning')];
-  return `${parts.filter(Boolean).join(' and ')} in this file.`;
+  return `This file has ${parts.filter(Boolean).join(' and ')}.`;
 }
 
 interface DiagnosticsProps {
@@ -109,7 +109,7 @@ interface DiagnosticsProps {
   readonly withFile?: boolean;
 }
 
-/** The server's diagnostics, each a way to its place. */
+/** The server's diagnostics, each with a link to its location. */
 export function Diagnostics({ found, withFile = false }: DiagnosticsProps) {
   if (found.length === 0) return null;
   return (

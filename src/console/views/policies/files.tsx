@@ -20,7 +20,7 @@ interface FilesPageProps {
   readonly mayEdit: boolean;
 }
 
-/** The files of the policy, the last reload, and everything that the server says of them. */
+/** The files of the policy, the last reload, and all diagnostics. */
 export function FilesPage({ files, judgement, mayEdit }: FilesPageProps) {
   const edits = draft.value?.edits;
   const { data: result, failure } = judgement;
@@ -41,7 +41,7 @@ export function FilesPage({ files, judgement, mayEdit }: FilesPageProps) {
         {errors > 0 && <State tone="bad">{plural(errors, 'error')}</State>}
         {warnings > 0 && <State tone="warn">{plural(warnings, 'warning')}</State>}
         {isMasked && <State tone="warn">Has a secret</State>}
-        {isPlain && result && <State tone="good">No mistake</State>}
+        {isPlain && result && <State tone="good">No mistakes</State>}
         {isPlain && !result && <span class="dim">{failure ? 'Not checked' : 'Checking …'}</span>}
       </span>
     );
@@ -74,7 +74,7 @@ export function FilesPage({ files, judgement, mayEdit }: FilesPageProps) {
             {draft.value ? ' with your edit' : ' in the files on disk'}
           </h2>
           <Diagnostics
-            // The errors refuse the policy, so no warning of an earlier file stands before them.
+            // Errors come first, because they are the reason why the policy is refused.
             found={result.diagnostics.toSorted(
               (one, other) => Number(other.severity === 'error') - Number(one.severity === 'error'),
             )}
@@ -114,8 +114,8 @@ function NewFile({ files, names }: { readonly files: PolicyFiles; readonly names
     );
   }
   const whole = name === '' || /\.ya?ml$/.test(name) ? name : `${name}.yaml`;
-  const wrong = name !== '' && !NAME.test(whole) ? 'Letters, digits, dots, dashes and underscores.' : null;
-  const error = names.includes(whole) ? `There is a file ${whole}.` : wrong;
+  const wrong = name !== '' && !NAME.test(whole) ? 'Use letters, digits, dots, dashes and underscores.' : null;
+  const error = names.includes(whole) ? `A file named ${whole} already exists.` : wrong;
   const add = () => {
     edit(files, whole, '');
     go(fileHref(whole));

@@ -16,10 +16,10 @@ import { RevisionPage, RevisionsPage } from './revisions.tsx';
 import { type PolicyJudgement, useTool } from './tools.ts';
 
 const PARTS = { files: 'Files', cases: 'Cases', diff: 'Differences', revisions: 'Revisions' };
-/** A pause in typing after which the edit is checked, ms. */
+/** How long the viewer must stop typing before the edit is checked, ms. */
 const PAUSE_MS = 300;
 
-/** The policy as its files, its cases and its past, and an edit of it. */
+/** The policy with its files, test cases, differences and revisions, and the viewer's edit. */
 export default function Policies() {
   const mayEdit = reachOfViewer('policy.check') !== null;
   const files = useResource('/admin/policy/files', {}, { every: RENEWAL_MS });
@@ -42,7 +42,7 @@ export default function Policies() {
       </nav>
       <Loaded what="Policies" of={files}>
         {(data) => {
-          // Mistakes and edits are those of the files on disk.
+          // Diagnostics and edits apply to the files on disk.
           const edited = data.disk_files ? { ...data, files: data.disk_files } : data;
           return (
             <>
@@ -58,16 +58,19 @@ export default function Policies() {
 }
 
 const summaryOf = ({ revision, files }: PolicyFiles): string =>
-  `Revision ${shortOf(revision)} is in force, from ${files.length === 1 ? 'one file' : plural(files.length, 'file')}${draft.value ? '; your edit is not written' : ''}`;
+  `Revision ${shortOf(revision)} is active, from ${files.length === 1 ? 'one file' : plural(files.length, 'file')}${draft.value ? '; your edit is not applied' : ''}`;
 
-/** The files on disk are others, as after an edit there that was refused: what the server says of files is about those. */
+/**
+ * Says that the files on disk differ from the active policy, for example because the server refused an edit there. Diagnostics are about
+ * the files on disk.
+ */
 const DiskNotice = ({ files: { on_disk } }: { readonly files: PolicyFiles }) =>
   on_disk === 'same' ? null : (
     <div class="notice notice-bad" role="status">
       <span>
         {on_disk === 'differs'
-          ? 'The files on disk are not those in force. Texts and mistakes below are those on disk.'
-          : 'The files on disk cannot be read. Texts are those in force.'}
+          ? 'The files on disk differ from the active policy. The texts and mistakes below are from the files on disk.'
+          : 'The files on disk cannot be read. The texts below are from the active policy.'}
       </span>
       {on_disk === 'differs' && <ButtonLink href={diffHref(RUNNING, DISK)}>Compare</ButtonLink>}
     </div>

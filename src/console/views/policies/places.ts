@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { hrefOf, type Params } from '../../shell/router.ts';
 
-/** Addresses within the view. */
+/** Addresses within the view Policies. */
 export const fileHref = (name: string, params: Params = {}): string =>
   hrefOf(`/policies/files/${encodeURIComponent(name)}`, params);
 
@@ -19,15 +19,15 @@ export const placeHref = ({
 export const revisionHref = (revision: string, params: Params = {}): string =>
   hrefOf(`/policies/revisions/${encodeURIComponent(revision)}`, params);
 
-/** The sides of a difference that are no stored revision. */
+/** Names the active policy, the files on disk or the viewer's edit in a comparison, instead of a stored revision. */
 export const RUNNING = 'running';
 export const DISK = 'disk';
 export const EDIT = 'edit';
 
 export const diffHref = (a: string, b: string): string => hrefOf('/policies/diff', { a, b });
 
-/** Counts ways to a place that were taken: one that stands in the address already leads there again. */
+/** Counts clicks on links to a location, so that a second click on the same link goes there again. */
 export const waysTaken = signal(0);
 
-/** A revision as people read it. */
+/** Shortens a revision for people. */
 export const shortOf = (revision: string): string => revision.slice(0, 8);

@@ -13,15 +13,15 @@ import { Code } from './code.tsx';
 import { draft, type PolicyFiles, rebase } from './draft.ts';
 import { diffHref, EDIT, RUNNING, revisionHref, shortOf } from './places.ts';
 
-const IN_FORCE = <State tone="good">In force</State>;
+const IN_FORCE = <State tone="good">Active</State>;
 
-/** The policies that were in force, the newest first. */
+/** The policies that were active, the newest first. */
 export const RevisionsPage = ({ files }: { readonly files: PolicyFiles }) => (
   <Listing
     path="/admin/policy/revisions"
     what="Revisions"
     noun="revision"
-    empty={['No revision is noted', 'The trail notes each policy that comes into force.']}
+    empty={['No revision is stored', 'The audit trail records each policy that becomes active.']}
     columns={({ rows }) => [
       {
         head: 'Revision',
@@ -34,7 +34,7 @@ export const RevisionsPage = ({ files }: { readonly files: PolicyFiles }) => (
           </>
         ),
       },
-      { head: 'In force from', phone: 'fact', cell: ({ from }) => <When at={from} /> },
+      { head: 'Active since', phone: 'fact', cell: ({ from }) => <When at={from} /> },
       { head: 'Until', cell: ({ until }) => (until === null ? '–' : <When at={until} />) },
       {
         head: 'Cause',
@@ -52,11 +52,11 @@ type RevisionRow = ReadOf<'/admin/policy/revisions'>['data'][number];
 const comparisonsOf = ({ revision, is_stored }: RevisionRow, before: RevisionRow | undefined, inForce: string) =>
   is_stored ? (
     <span class="row">
-      {before?.is_stored === true && <a href={diffHref(before.revision, revision)}>With the one before</a>}
-      {revision !== inForce && <a href={diffHref(revision, RUNNING)}>With that in force</a>}
+      {before?.is_stored === true && <a href={diffHref(before.revision, revision)}>With the previous revision</a>}
+      {revision !== inForce && <a href={diffHref(revision, RUNNING)}>With the active policy</a>}
     </span>
   ) : (
-    <Tag>text not kept</Tag>
+    <Tag>text not stored</Tag>
   );
 
 interface RevisionPageProps {
@@ -65,7 +65,7 @@ interface RevisionPageProps {
   readonly mayEdit: boolean;
 }
 
-/** A stored policy, file by file. */
+/** A stored policy and its files. */
 export function RevisionPage({ files, revision, mayEdit }: RevisionPageProps) {
   const stored = useResource(`/admin/policy/revisions/${encodeURIComponent(revision)}`);
   const [chosen, setChosen] = useState(param('file'));
@@ -83,7 +83,7 @@ export function RevisionPage({ files, revision, mayEdit }: RevisionPageProps) {
         !is_in_force && (
           <div class="row">
             <ButtonLink href={diffHref(whole, RUNNING)}>Compare</ButtonLink>
-            {mayEdit && !draft.value && <Button onClick={() => goBack(files, texts)}>Edit back to it</Button>}
+            {mayEdit && !draft.value && <Button onClick={() => goBack(files, texts)}>Restore in an edit</Button>}
           </div>
         )
       }
@@ -93,7 +93,7 @@ export function RevisionPage({ files, revision, mayEdit }: RevisionPageProps) {
         return (
           <>
             <p class="dim">
-              It last came into force <When at={saved} />.
+              It last became active <When at={saved} />.
             </p>
             <fieldset class="row policies-names" aria-label="Files">
               {texts.map(({ name }) => (
@@ -132,7 +132,7 @@ export function RevisionPage({ files, revision, mayEdit }: RevisionPageProps) {
 
 const NONE: readonly never[] = [];
 
-/** Begins an edit that makes the policy what it was. Files with a hidden secret stay as they are. */
+/** Starts an edit that restores a stored policy. Files with a hidden secret stay as they are. */
 function goBack(files: PolicyFiles, texts: readonly { readonly name: string; readonly text: string }[]): void {
   const wanted = new Map<string, string | null>([
     ...files.files.map(({ name }) => [name, null] as const),
@@ -142,5 +142,5 @@ function goBack(files: PolicyFiles, texts: readonly { readonly name: string; rea
   for (const { name, is_masked } of files.files) if (is_masked) wanted.delete(name);
   rebase(files, wanted);
   if (draft.peek()) go(diffHref(RUNNING, EDIT));
-  else toast('Its files are those in force');
+  else toast('Its files are the same as in the active policy');
 }

@@ -6,7 +6,7 @@ import { CodePlace, useEditorCode } from './code.tsx';
 import { draft, namesOf, type PolicyFiles, textOf } from './draft.ts';
 import { DISK, EDIT, RUNNING } from './places.ts';
 
-/** One of two policies that are compared. */
+/** One of two compared policies. */
 interface TextSide {
   readonly side: string;
   readonly label: string;
@@ -19,7 +19,7 @@ interface TextsProps {
   readonly patch: string;
 }
 
-/** The texts of two policies, file by file. */
+/** The texts of two policies by file. */
 export function Texts({ files, a, b, patch }: TextsProps) {
   const [from, to] = [useTexts(files, a.side), useTexts(files, b.side)];
   if (patch === '') return <p class="dim">The texts are the same.</p>;
@@ -47,7 +47,7 @@ export function Texts({ files, a, b, patch }: TextsProps) {
   );
 }
 
-/** The texts of a side; null where the page does not have them. */
+/** The texts of one of the two policies; null if the page does not have them. */
 function useTexts(files: PolicyFiles, side: string): ReadonlyMap<string, string> | null {
   const isStored = ![RUNNING, DISK, EDIT].includes(side);
   const stored = useResource(`/admin/policy/revisions/${encodeURIComponent(side)}`, {}, { isWanted: isStored });
@@ -62,7 +62,7 @@ function useTexts(files: PolicyFiles, side: string): ReadonlyMap<string, string>
   }, [files, side, edits, stored.data, inForce]);
 }
 
-/** A patch as it is, where a text is known by its difference alone. */
+/** Shows a patch if the page has only the difference and not both texts. */
 const PatchText = ({ text }: { readonly text: string }) => (
   <section class="card" aria-label="Difference of the texts">
     <pre class="policies-patch">
@@ -87,7 +87,7 @@ interface ComparisonProps {
 
 const WIDE = matchMedia('(min-width: 1000px)');
 
-/** Two texts of one file, with their differences. */
+/** Compares two texts of one file. */
 function Comparison({ a, b }: ComparisonProps) {
   const host = useRef<HTMLDivElement>(null);
   const [isWide, setWide] = useState(WIDE.matches);
@@ -112,7 +112,7 @@ function Comparison({ a, b }: ComparisonProps) {
       <CodePlace host={host} editor={editor} rows={8} />
       <div class="policies-whole">
         <Button kind="plain" onClick={() => setWhole(!isWhole)}>
-          {isWhole ? 'Show changes alone' : 'Show all lines'}
+          {isWhole ? 'Show only changes' : 'Show all lines'}
         </Button>
       </div>
     </>

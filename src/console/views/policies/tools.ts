@@ -13,21 +13,24 @@ interface ToolAnswers {
 type ToolName = keyof ToolAnswers;
 export type ToolAnswer<Name extends ToolName> = ToolAnswers[Name];
 
-/** The server's judgement of the files with the edit. It is loading while the edit has changed since. */
+/** The server's diagnostics for the files with the edit. It is loading if the edit has changed since the last check. */
 export type PolicyJudgement = Resource<ToolAnswer<'check'>>;
 export type FileDiagnostic = ToolAnswer<'check'>['diagnostics'][number];
 
-/** What the judgement says of a file. */
+/** The diagnostics for one file. */
 export const diagnosticsOf = ({ data }: PolicyJudgement, name: string): readonly FileDiagnostic[] =>
   (data?.diagnostics ?? []).filter(({ file }) => file === name);
 
-/** The server runs one tool of a person at a time, and one that was given up still runs to its end there. */
+/** How often to try. The server runs one tool for each person at a time, and finishes a run even if the page no longer waits for it. */
 const TRIES_MAX = 20;
 const PAUSE_MS = 500;
-/** The last one of this page. */
+/** The last request of this page to a tool. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** Sends to the tools of the policy, or an edit, after what this page sends already. @throws never, but the reason of an aborted signal */
+/**
+ * Sends a request to a policy tool, or an edit, after this page's earlier requests. It never throws, except for the reason of an aborted
+ * signal.
+ */
 export async function inTurn<Result>(
   work: () => Promise<ApiResult<Result>>,
   signal?: AbortSignal,
@@ -45,8 +48,9 @@ export async function inTurn<Result>(
 }
 
 /**
- * The answer of a tool in a component, requested again when the body changes. A run for an earlier body is given up.
- * @param body null requests nothing @param pauseMs how long the body must stay as it is
+ * The response of a policy tool in a component. It is requested again when the body changes, and an earlier run is abandoned.
+ * @param body null requests nothing
+ * @param pauseMs how long the body must stay unchanged first
  */
 export function useTool<Name extends ToolName>(name: Name, body: unknown, pauseMs = 0): Resource<ToolAnswers[Name]> {
   const [turn, setTurn] = useState(0);

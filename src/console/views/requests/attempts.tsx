@@ -6,7 +6,7 @@ import type { DecisionRead } from './story.ts';
 
 type Outcome = NonNullable<DecisionRead['outcome']>;
 
-/** The attempts of a request on a time line, or where its record does not say when each began, in their order alone. */
+/** The attempts of a request on a timeline. If the record does not say when each attempt began, only their order is shown. */
 export function Attempts({ outcome }: { readonly outcome: Outcome }) {
   const { attempts } = outcome;
   const spans = spansOf(outcome);
@@ -17,7 +17,7 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
       ) : (
         <h2>
           {headingOf(outcome)}{' '}
-          {attempts.length > 0 && <span class="dim">Its record does not say when each attempt began.</span>}
+          {attempts.length > 0 && <span class="dim">The record does not say when each attempt began.</span>}
         </h2>
       )}
       {attempts.length > 0 && (
@@ -38,7 +38,7 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
               head: 'Result',
               phone: 'fact',
               cell: ({ failure, finish_reasons, request_id }) => (
-                <span title={request_id === null ? undefined : `Request ${request_id} at the provider`}>
+                <span title={request_id === null ? undefined : `The provider's ID of the request is ${request_id}`}>
                   <State tone={failure === null ? 'good' : 'bad'}>
                     {failure?.replaceAll('_', ' ') ?? (finish_reasons.filter(Boolean).join(', ') || 'answered')}
                   </State>
@@ -54,7 +54,7 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
   );
 }
 
-/** Null where a record lacks a start: a time line would invent it. */
+/** Null if the record has no start time of an attempt, because a timeline would then be invented. */
 function spansOf({ attempts }: Outcome): readonly WaterfallSpan[] | null {
   const spans: WaterfallSpan[] = [];
   for (const { start_ms: startMs, ms, first_part_ms: first, failure, model, provider } of attempts) {
@@ -77,5 +77,5 @@ function headingOf({ attempts, first_part_ms, total_ms }: Outcome): string {
   const failed = attempts.filter(({ failure }) => failure !== null).length;
   const after = failed === 0 ? '' : ` after ${failed === 1 ? 'one failed attempt' : `${failed} failed attempts`}`;
   if (first_part_ms !== null) return `${took}; the first token came at ${duration(first_part_ms).short}${after}.`;
-  return `${took}${attempts.length === 0 ? ' without an attempt' : ' without a token of an answer'}${after}.`;
+  return `${took}${attempts.length === 0 ? ' without an attempt' : ' without an answer token'}${after}.`;
 }

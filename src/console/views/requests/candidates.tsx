@@ -7,7 +7,7 @@ import { reachOfViewer } from '../../shell/session.ts';
 import { revisionHref } from '../policies/places.ts';
 import type { Candidate, Rule } from './story.ts';
 
-/** Writes Credits in USD, with the Credits for the pointer; as Credits alone where their worth is not known. */
+/** Returns a function that writes Credits in USD and shows Credits under the pointer. Without an exchange rate it writes only Credits. */
 export const costWriter =
   (usdPerCredit: string | null) =>
   (credits: number | null): WrittenFigure => {
@@ -24,17 +24,17 @@ type Column = TableColumn<Candidate>;
 
 interface CandidatesProps {
   readonly heading: string;
-  /** Of the table. */
+  /** The label of the table. */
   readonly label: string;
   readonly candidates: readonly Candidate[];
   readonly choice: string | null;
   readonly cost: CostWriter;
   readonly columns: (figures: Readonly<Record<'quality' | 'price' | 'time', Column>>) => readonly Column[];
-  /** Between the picture and the table. */
+  /** Content between the chart and the table. */
   readonly children?: ComponentChildren;
 }
 
-/** Every model that was considered: cost against quality, and the same as a table with the reasons. */
+/** All models that were considered: a chart of cost against quality, and a table with the reasons. */
 export const Candidates = ({ heading, label, candidates, choice, cost, columns, children }: CandidatesProps) => (
   <>
     <Scatter
@@ -73,13 +73,13 @@ export const Candidates = ({ heading, label, candidates, choice, cost, columns, 
 );
 
 interface DecidedProps extends Pick<CandidatesProps, 'candidates' | 'choice' | 'cost'> {
-  /** The policy that decided. */
+  /** The revision that made the decision. */
   readonly revision: string;
-  /** Whether it is the decision of now. */
+  /** Whether the decision was made now and not read from a record. */
   readonly isToday?: boolean;
 }
 
-/** The candidates of a decision, with the lines of the policy that left some out. */
+/** The candidates of a decision, with the lines of the policy that left some of them out. */
 export const DecidedCandidates = ({ candidates, choice, cost, revision, isToday = false }: DecidedProps) => (
   <Candidates
     heading={`${isToday ? 'Today: ' : ''}${headingOf(candidates, choice)}`}
@@ -125,23 +125,25 @@ function headingOf(candidates: readonly Candidate[], choice: string | null): str
   const left = candidates.length - ranked.length;
   if (!chosen) return `All ${left} models were left out.`;
   const rest = left === 0 ? '' : `; ${left} ${left === 1 ? 'was' : 'were'} left out`;
-  if (ranked.length === 1) return `${chosen.model} was the only model that could serve it${rest}.`;
+  if (ranked.length === 1) return `${chosen.model} was the only model that could serve the request${rest}.`;
   const isBeaten = ranked.some(
     ({ cost_credits: cost, counted_quality: quality }) =>
       (cost < chosen.cost_credits && quality >= chosen.counted_quality) ||
       (cost <= chosen.cost_credits && quality > chosen.counted_quality),
   );
-  const place = isBeaten ? 'another was cheaper and better, but slower' : 'none of the others was cheaper and better';
-  return `Of ${ranked.length} models that could serve it, ${place}${rest}.`;
+  const place = isBeaten
+    ? 'another model was cheaper and better, but slower'
+    : 'no other model was both cheaper and better';
+  return `Of ${ranked.length} models that could serve the request, ${place}${rest}.`;
 }
 
 interface RuleLinkProps {
   readonly rule: Rule;
-  /** The policy that states it. */
+  /** The revision that contains the rule. */
   readonly revision: string;
 }
 
-/** A rule by its name, with the line of the policy that states it; a link for those who may read policies. */
+/** A rule's name and its line in the policy. For viewers who may read the policy, the line is a link. */
 export function RuleLink({ rule: { name, file, line }, revision }: RuleLinkProps) {
   const place = `${file}:${line}`;
   const href = revisionHref(revision, { file, line: String(line) });

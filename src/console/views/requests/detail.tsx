@@ -18,14 +18,14 @@ import { MoneyOfRequest } from './money.tsx';
 import { type DecisionRead, storyOf } from './story.ts';
 import { Again, Told } from './told.tsx';
 
-/** One request: why it went where it went, when, and for how much. */
+/** One request: why it got its model, how long it took, and what it cost. */
 export function RequestDetail({ id }: { readonly id: string }) {
   const decision = useResource(`/admin/decisions/${id}`);
   return (
     <Panel title="Request" closeHref={hrefWith({ again: null }, '/requests')} isWide>
       {decision.data === null && decision.failure?.status === 404 ? (
-        <Empty title="There is no such request">
-          Its record was deleted, it is still running on another server, or you may not see it.
+        <Empty title="This request was not found">
+          Its record was deleted, the request is still running on another server, or your role may not see it.
         </Empty>
       ) : (
         <Loaded what="The request’s facts" of={decision}>
@@ -50,10 +50,11 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
           sentences={storyOf(decision, (credits) => cost(credits).short)}
           answers={outcome?.attempts.length === 0 ? 2 : 1}
         />
-        {replay.matches === null && <Partial>Its reasons are not all known: {replay.reason}</Partial>}
+        {replay.matches === null && <Partial>Some reasons are not known: {replay.reason}</Partial>}
         {replay.matches === false && (
           <Partial>
-            Deciding again gave another result: the record or its policy was changed, so the reasons may differ.
+            Repeating the decision gave another result, because the record or its policy was changed. The reasons shown
+            here may therefore be wrong.
           </Partial>
         )}
         {decision.explanation && (
@@ -98,7 +99,7 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
   );
 }
 
-/** Lists have no running requests. */
+/** Only a detail can show a running request; lists contain finished requests. */
 const DETAIL_STATUSES: StateWords = { ...STATUSES, running: ['quiet', 'Running'] };
 
 interface SummaryProps {
@@ -106,7 +107,7 @@ interface SummaryProps {
   readonly perCredit: string | null;
 }
 
-/** The request in a line: how it ended, when it was made, by whom, and for how much. */
+/** One line about the request: its status, its time, its key and its charge. */
 function Summary({ decision: { outcome, status, time, key_id, key_name }, perCredit }: SummaryProps) {
   const charged = outcome?.credits_consumed ?? null;
   const key = key_name ?? key_id;
@@ -126,13 +127,13 @@ function Summary({ decision: { outcome, status, time, key_id, key_name }, perCre
   );
 }
 
-/** What was requested, and where more of it is. */
+/** The request's model, task, tokens, session, labels, trace and policy. */
 const RequestFacts = ({ decision }: { readonly decision: DecisionRead }) => (
   <Facts
     of={decision}
     facts={[
       ['ID', ({ id }) => <Copy text={id} label="the ID of the request" />],
-      ['Asked for', ({ facts: { alias, model } }) => (alias === null ? model : `${alias}, an alias of ${model}`)],
+      ['Requested model', ({ facts: { alias, model } }) => (alias === null ? model : `${alias}, an alias of ${model}`)],
       ['Task', taskText],
       ['Needs', ({ facts }) => facts.needs.join(', ').replaceAll('_', ' ')],
       ['Tokens', tokensText],
@@ -153,9 +154,9 @@ const RequestFacts = ({ decision }: { readonly decision: DecisionRead }) => (
           trace_url !== null && (
             <>
               <a href={trace_url} target="_blank" rel="noreferrer">
-                Find its trace
+                Open the trace
               </a>
-              <span class="dim"> in another tab, if it was sampled</span>
+              <span class="dim"> in a new tab, if the trace was sampled</span>
             </>
           ),
       ],
@@ -164,7 +165,7 @@ const RequestFacts = ({ decision }: { readonly decision: DecisionRead }) => (
   />
 );
 
-/** The list with one filter more. */
+/** The list with one more filter. */
 const listHref = (filter: Params) => hrefWith({ ...filter, again: null }, '/requests');
 
 const Labels = ({ of }: { readonly of: Readonly<Record<string, string>> }) => (
@@ -180,7 +181,7 @@ const Labels = ({ of }: { readonly of: Readonly<Record<string, string>> }) => (
 function taskText({ facts: { task, difficulty, task_shares } }: DecisionRead): string {
   const [{ share } = { share: null }] = task_shares;
   const sure = share !== null && share < 1 ? `, ${percent(share).short} sure` : '';
-  const read = task === 'unread' ? 'Not read, as nothing depends on it' : task;
+  const read = task === 'unread' ? 'not determined, because no rule or score uses it' : task;
   return `${read}${sure}${difficulty === 'usual' ? '' : `, ${difficulty}`}`;
 }
 
@@ -192,7 +193,10 @@ function tokensText({ outcome, facts }: DecisionRead): string {
   return `${figure(usage.prompt_tokens).short} in${note}, ${figure(usage.completion_tokens).short} out`;
 }
 
-/** The words of a request and of its answer, where they were kept and the viewer may read them. Reading them is logged, so somebody asks for it. */
+/**
+ * The text of the request and the answer, if the policy keeps it and the viewer may read it. Each read is logged, so the viewer must click
+ * first.
+ */
 function Content({ id }: { readonly id: string }) {
   const [isWanted, setWanted] = useState(false);
   const { data, failure, renew } = useResource(`/admin/decisions/${id}/content`, {}, { isWanted });
@@ -200,17 +204,17 @@ function Content({ id }: { readonly id: string }) {
     return (
       <div class="row">
         <Button onClick={() => setWanted(true)}>Read the text</Button>
-        <span class="small dim">The text is there if the policy keeps it. The log notes who reads it.</span>
+        <span class="small dim">You can read the text if the policy keeps it. Signalbox logs who reads it.</span>
       </div>
     );
   }
-  if (failure?.status === 404) return <p class="dim">Its text was not kept.</p>;
-  if (failure && isForbidden(failure)) return <p class="dim">The policy does not open it to you.</p>;
+  if (failure?.status === 404) return <p class="dim">The policy does not keep the text of this request.</p>;
+  if (failure && isForbidden(failure)) return <p class="dim">Your role may not read the text of this request.</p>;
   if (failure) return <Failure what="The text" failure={failure} onRetry={renew} />;
   if (!data) return <Skeleton />;
   return (
     <div class="stack-tight">
-      {data.is_cut && <Partial>The text was longer than what is kept: its end is missing.</Partial>}
+      {data.is_cut && <Partial>The text was too long to keep in full, so its end is missing.</Partial>}
       {data.prompt === null ? <p class="dim">Prompts are not kept.</p> : <Words label="Prompt" turns={data.prompt} />}
       {data.answer === null ? <p class="dim">Answers are not kept.</p> : <Words label="Answer" turns={data.answer} />}
       <p class="small dim">Kept until {exactTime(Date.parse(data.kept_until))}.</p>
@@ -237,7 +241,7 @@ const Words = ({ label, turns }: { readonly label: string; readonly turns: reado
   </section>
 );
 
-/** A message as it was kept: its author, and its words; the rest as JSON. All of it is text. */
+/** A stored message: its author and its text. Parts that are not text are shown as JSON. */
 function turnOf(turn: unknown): { readonly who: string; readonly text: string } {
   if (typeof turn !== 'object' || turn === null) return { who: '', text: String(turn) };
   const { role, content, index: _, ...rest }: Readonly<Record<string, unknown>> = { ...turn };

@@ -7,18 +7,21 @@ import { reachOfViewer } from '../../shell/session.ts';
 import { isToldApart, useTraffic } from '../../shell/traffic.ts';
 import { STATUSES } from './list.tsx';
 
-/** Filters of the list, by the parameters of the page's address and of the API alike. */
+/** The filters of the list. The page's address and the API use the same parameter names. */
 export const FILTERS = ['key', 'team', 'model', 'task', 'status', 'label', 'session'] as const;
 type Filter = (typeof FILTERS)[number];
 
 const NONE = Object.fromEntries(FILTERS.map((name) => [name, null]));
 const STATUS_OPTIONS = Object.entries(STATUSES).map(([value, [, label]]) => ({ value, label }));
-/** Values that a choice offers: the most used of the period. */
+/** How many options a choice has: the most used values of the period. */
 const OFFERED = 50;
-/** How long the viewer types on before the list follows, ms. */
+/** How long the viewer must stop typing before the list is updated, ms. */
 const TYPING_MS = 400;
 
-/** One row of filters. @param failure of the list, for the field that it names */
+/**
+ * The row of filters.
+ * @param failure the failure of the list; the field that it names shows it
+ */
 export function RequestFilters({ failure }: { readonly failure: ApiFailure | null }) {
   const isSet = FILTERS.some((name) => param(name) !== '');
   const reach = reachOfViewer('traffic.read');
@@ -48,7 +51,7 @@ interface ChoiceProps<Name extends Filter = Filter> {
   readonly options: readonly { readonly value: string; readonly label: string }[];
 }
 
-/** A choice of what has had traffic in the period, by its name. */
+/** A choice of values that had traffic in the period, by name. */
 function Used({ name, ...words }: Omit<ChoiceProps<'key' | 'team' | 'model' | 'task'>, 'options'>) {
   const isWanted = isToldApart(name, reachOfViewer('traffic.read'));
   const { data } = useTraffic({ by: name, limit: OFFERED, isCoarse: true, hasPoints: false, isWanted });
@@ -58,7 +61,7 @@ function Used({ name, ...words }: Omit<ChoiceProps<'key' | 'team' | 'model' | 't
   return <Choice name={name} {...words} options={options} />;
 }
 
-/** One of some values, or all. The one of the address is there, even where nothing else knows it. */
+/** A choice of one value or all. It always contains the value of the address, even if that had no traffic. */
 function Choice({ name, label, all, options }: ChoiceProps) {
   const value = param(name);
   const isOffered = value === '' || options.some((option) => option.value === value);
@@ -79,7 +82,7 @@ interface TypedProps {
   readonly failure: ApiFailure | null;
 }
 
-/** A value that is typed. The list follows when the viewer pauses. */
+/** A text filter. The list is updated when the viewer stops typing. */
 function Typed({ name, label, placeholder, failure }: TypedProps) {
   const [draft, setDraft] = useDraft(param(name));
   const timer = useRef(0);

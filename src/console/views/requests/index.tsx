@@ -12,11 +12,11 @@ import { RequestList } from './list.tsx';
 const PAGE = 50;
 const WHOSE = { all: 'all keys', team: 'the keys of your team', own: 'your keys' } as const;
 
-/** Every request that was decided, and one of them in full. */
+/** The list of requests, and one request in full. */
 export default function Requests() {
   const [id] = partsBelow('/requests');
   const { name, days, label } = range.value;
-  // A list must not begin anew because a second has passed.
+  // Keep the same range between renders, because the list would start again each time its end moves.
   const ends = useMemo(() => endsOf(range.value, Date.now()), [name, days?.from, days?.to]);
   const filters = Object.fromEntries(FILTERS.map((filter) => [filter, param(filter)]));
   const isFiltered = FILTERS.some((filter) => filters[filter] !== '');

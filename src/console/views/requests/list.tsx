@@ -12,7 +12,7 @@ import { mayView } from '../../shell/session.ts';
 
 type Row = ReadOf<'/admin/decisions'>['data'][number];
 
-/** How the execution of a request ended. */
+/** The words for how a request ended. */
 export const STATUSES: StateWords = {
   completed: ['good', 'Completed'],
   failed: ['bad', 'Failed'],
@@ -24,7 +24,7 @@ export const STATUSES: StateWords = {
 const COLUMNS: readonly TableColumn<Row>[] = [
   {
     id: 'time',
-    head: 'Made',
+    head: 'Time',
     phone: 'fourth',
     cell: ({ time }) => (time === null ? 'Record unreadable' : <When at={time} />),
   },
@@ -49,7 +49,7 @@ interface RequestListProps {
   readonly isFiltered: boolean;
 }
 
-/** The newest requests first, read on as the viewer scrolls. New ones are counted; the list does not move. */
+/** The newest requests first; scrolling loads more. New requests are only counted, so that the list does not move. */
 export function RequestList({ list, current, isFiltered }: RequestListProps) {
   const { rows, failure, hasMore, isLoading } = list;
   if (rows.length === 0 && failure && failure.field === null) {
@@ -57,7 +57,7 @@ export function RequestList({ list, current, isFiltered }: RequestListProps) {
   }
   if (rows.length === 0 && isLoading) return <Skeleton rows={8} />;
   if (rows.length === 0 && failure) {
-    return <Empty title="A filter is not understood">Correct the marked field, or clear the filters.</Empty>;
+    return <Empty title="A filter is not valid">Correct the marked field, or clear the filters.</Empty>;
   }
   if (rows.length === 0) return <Nothing list={list} isFiltered={isFiltered} />;
   return (
@@ -73,41 +73,41 @@ export function RequestList({ list, current, isFiltered }: RequestListProps) {
       />
       {failure && failure.field === null && (
         <div class="notice" role="status">
-          <span>The list could not be read on: {failure.message}</span>
+          <span>Older requests could not be loaded: {failure.message}</span>
           <Button onClick={hasMore ? list.more : list.renew}>Try again</Button>
         </div>
       )}
-      <p class="table-foot">{hasMore ? 'Scroll for older ones.' : 'These are all.'}</p>
+      <p class="table-foot">{hasMore ? 'Scroll to load older requests.' : 'There are no older requests.'}</p>
     </>
   );
 }
 
-/** A page looks at a bounded number of requests: there may be older ones that match. */
+/** The server searches a limited number of requests for each page, so older requests may still match. */
 function Nothing({ list, isFiltered }: Pick<RequestListProps, 'list' | 'isFiltered'>) {
   if (list.hasMore) {
     return (
       <div class="state">
-        <h3>None of the newest requests matches</h3>
-        <p>Older ones may.</p>
-        <Button onClick={list.more}>Look further back</Button>
+        <h3>None of the newest requests match</h3>
+        <p>Older requests may match.</p>
+        <Button onClick={list.more}>Search older requests</Button>
       </div>
     );
   }
   if (isFiltered) return <Empty title="No request matches">Choose a longer time range, or clear the filters.</Empty>;
   return (
-    <Empty title="No request in this time">
-      Each request to <code>/v1/chat/completions</code> and its like appears here when it ends.
+    <Empty title="No requests in this period">
+      Each request to <code>/v1/chat/completions</code> or another model endpoint appears here when it ends.
       <SendOne />
     </Empty>
   );
 }
 
-/** The way to the playground, for those who may send a request there. */
+/** A link to the playground for viewers who may send requests. */
 export const SendOne = () =>
   mayView('playground.send') ? (
     <>
       {' '}
-      <a href={hrefOf('/playground')}>Send one in the playground</a>
+      <a href={hrefOf('/playground')}>Send a request in the playground</a>
     </>
   ) : null;
 

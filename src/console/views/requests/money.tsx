@@ -27,12 +27,12 @@ interface MoneyOfRequestProps {
   readonly decision: DecisionRead;
 }
 
-/** Where the money of a request went, line by line, and what another choice would have cost. */
+/** The hold and the charges of a request line by line, and what other models would have cost. */
 export const MoneyOfRequest = ({ money, decision }: MoneyOfRequestProps) => (
   <Loaded what="The ledger's entries" of={money}>
     {(known) =>
       known.state === 'none' ? (
-        <p class="dim">The ledger has no entry for it: nothing was held and nothing charged.</p>
+        <p class="dim">The ledger has no entry for this request: nothing was held and nothing was charged.</p>
       ) : (
         <>
           <h2>{headingOf(known, decision)}</h2>
@@ -44,12 +44,12 @@ export const MoneyOfRequest = ({ money, decision }: MoneyOfRequestProps) => (
 );
 
 function headingOf({ sums: { charged }, usd_per_credit, state }: DecisionMoney, { outcome }: DecisionRead): string {
-  const begin = `It was charged ${usd(charged.usd).short}`;
-  if (state === 'open') return `${begin} so far; its hold is open.`;
+  const begin = `The request was charged ${usd(charged.usd).short}`;
+  if (state === 'open') return `${begin} so far, and its hold is still open.`;
   const saved = outcome?.cost_saved_credits ?? 0;
   if (saved === 0 || !outcome || outcome.baseline_cost_credits === null) return `${begin}.`;
   const amount = costWriter(usd_per_credit)(Math.abs(saved)).short;
-  return `${begin}, ${amount} ${saved > 0 ? 'less' : 'more'} than on the baseline.`;
+  return `${begin}, ${amount} ${saved > 0 ? 'less' : 'more'} than on the baseline model.`;
 }
 
 interface MoneyRowOptions {
@@ -87,7 +87,7 @@ function rowsOf({ entries, sums, usd_per_credit }: DecisionMoney, decision: Deci
   const { held, charged, released, refunded } = sums;
   return [
     ...rows,
-    ...(tranche > 1 ? [row('Held, in all', held, { term: 'held', isSum: true })] : []),
+    ...(tranche > 1 ? [row('Held in total', held, { term: 'held', isSum: true })] : []),
     row('Charged', charged, { isSum: true }),
     row('Released', released, { note: 'the rest of the hold' }),
     ...(refunded.credits > 0 ? [row('Refunded', refunded)] : []),
@@ -112,7 +112,7 @@ function chargeRows(entry: Entry): readonly FigureRow[] {
   );
 }
 
-/** `1,204 tokens at $0.25 a million`. */
+/** Writes a charge: `1,204 tokens at $0.25 a million`. */
 function unitsOf({ item, units, rate_usd: rate }: Line): string {
   const each = price(rate).short;
   if (item === 'request') return `at ${each}`;
@@ -120,7 +120,7 @@ function unitsOf({ item, units, rate_usd: rate }: Line): string {
   return `${figure(units).exact} tokens at ${each} a million`;
 }
 
-/** The same tokens elsewhere. */
+/** The cost of the same tokens on other models. */
 function savingRows({ outcome, baseline, runner_up }: DecisionRead, perCredit: string | null): readonly FigureRow[] {
   if (!outcome) return [];
   const amount = (credits: number) => ({
@@ -129,12 +129,14 @@ function savingRows({ outcome, baseline, runner_up }: DecisionRead, perCredit: s
   });
   const { baseline_cost_credits: ofBaseline, runner_up_cost_credits: ofNext, cost_saved_credits: saved } = outcome;
   return [
-    ...(ofNext === null ? [] : [row('The same tokens on the next best', amount(ofNext), { note: runner_up?.model })]),
+    ...(ofNext === null
+      ? []
+      : [row('The same tokens on the next best model', amount(ofNext), { note: runner_up?.model })]),
     ...(ofBaseline === null
       ? []
       : [
-          row('The same tokens on the baseline', amount(ofBaseline), { note: baseline?.model, term: 'baseline' }),
-          row(saved < 0 ? 'More than on the baseline' : 'Saved', amount(Math.abs(saved)), {
+          row('The same tokens on the baseline model', amount(ofBaseline), { note: baseline?.model, term: 'baseline' }),
+          row(saved < 0 ? 'More than on the baseline model' : 'Saved', amount(Math.abs(saved)), {
             ...{ term: 'saved', isSum: true },
           }),
         ]),

@@ -5,33 +5,33 @@ export type DecisionRead = ReadOf<'/admin/decisions/dec_'>;
 export type Candidate = NonNullable<DecisionRead['candidates']>[number];
 export type Rule = Candidate['rejections'][number]['rules'][number];
 
-/** A part of a sentence: words, the name of a model, or a rule with its place in the policy. */
+/** A part of a sentence: text, the name of a model, or a rule with its location in the policy. */
 type Piece = string | { readonly model: string } | { readonly rule: Rule };
 export type Sentence = readonly Piece[];
 
-/** What a story is told of: a recorded decision, or one that was made again. */
+/** The facts from which a story is made: a recorded decision, or a decision that was made again. */
 interface StoryFacts
   extends Pick<DecisionRead, 'candidates' | 'constraints' | 'preferences' | 'choice_without_preferences' | 'draw'> {
   readonly choice: string | null;
   readonly route_reason: string | null;
   readonly strategy_failed: boolean | null;
   readonly facts: Pick<DecisionRead['facts'], 'pinned' | 'alias' | 'model'>;
-  /** Of a decision that was made again, null unless it is a refusal; absent for a recorded one. */
+  /** For a decision that was made again: the refusal, or null if it chose a model. Absent for a recorded decision. */
   readonly refusal?: { readonly message: string } | null;
 }
 
 type Outcome = NonNullable<DecisionRead['outcome']>;
-/** Only a recorded decision has an outcome, and a status. */
+/** Only a recorded decision has an outcome and a status. */
 type Told = StoryFacts & { readonly outcome?: Outcome | null; readonly status?: DecisionRead['status'] };
 
 /** How a cost in Credits is written. */
 type WriteCost = (credits: number | null) => string;
 
-/** Names of models that a sentence lists; the rest is counted. */
+/** How many model names a sentence lists. The others are counted. */
 const NAMED_MAX = 5;
 
 /**
- * Why a request went where it went, the answer first: by the outcome, the choice, the rules, and the others that were left out.
+ * Explains in sentences why a request got its model. The answer comes first, then the comparison with other models, and the rules.
  * @param cost writes Credits as this viewer reads them
  */
 export function storyOf(of: Told, cost: WriteCost): readonly Sentence[] {
@@ -46,13 +46,13 @@ export function storyOf(of: Told, cost: WriteCost): readonly Sentence[] {
   ];
 }
 
-/** Where the first choice did not answer: the turn that the request took. */
+/** Explains the failover if the first choice did not answer. */
 function turnOf({ attempts, status, error }: Outcome, choice: string | null): readonly Sentence[] {
   const failures = (of: Outcome['attempts']) =>
     listed(of.flatMap(({ failure }) => (failure === null ? [] : [failure.replaceAll('_', ' ')])));
   if (status === 'failed') {
     const reason = error === null ? '' : ` (${error})`;
-    const tried = attempts.length === 0 ? 'nothing was tried' : `each attempt failed, by ${failures(attempts)}`;
+    const tried = attempts.length === 0 ? 'nothing was tried' : `all attempts failed (${failures(attempts)})`;
     return [[`No model answered${reason}: ${tried}.`]];
   }
   const last = attempts.at(-1);
@@ -62,13 +62,13 @@ function turnOf({ attempts, status, error }: Outcome, choice: string | null): re
 }
 
 const ENDS: Readonly<Record<string, readonly Sentence[]>> = {
-  broken: [['The answer was cut off.']],
-  abandoned: [['It ended before the answer was whole: the caller left, or the server stopped.']],
+  broken: [['The answer is incomplete.']],
+  abandoned: [['The answer is incomplete because the client disconnected or the server stopped.']],
 };
 
 function choiceSentence(of: Told): Sentence {
   const { choice, facts, candidates, draw, route_reason, refusal, outcome, status } = of;
-  if (choice === null) return [refusal?.message ?? 'No model is left.'];
+  if (choice === null) return [refusal?.message ?? 'No model can serve the request.'];
   const last = outcome?.attempts.at(-1);
   const isOther = (last !== undefined && last.model !== choice) || outcome?.status === 'failed';
   const recorded = status === 'recommended' ? 'The recommendation was ' : 'It went to ';
@@ -77,14 +77,14 @@ function choiceSentence(of: Told): Sentence {
   const way = `by \`${route_reason ?? facts.model}\``;
   if (facts.pinned) {
     const by = facts.alias === null ? 'by name' : `by the alias \`${facts.alias}\``;
-    return [...begin, `, because the request asked for it ${by}.`];
+    return [...begin, `, because the request named it ${by}.`];
   }
   if (candidates === null) return [...begin, ` ${way}.`];
   if (draw && draw.best !== choice) {
     const chance = `${percent(draw.probability).short} among ${draw.among}`;
     return [
       ...begin,
-      ` by chance, to learn about it (a chance of ${chance}); the best was `,
+      `, which was drawn at random to learn about it (probability ${chance}). The best model was `,
       { model: draw.best },
       '.',
     ];
@@ -94,30 +94,30 @@ function choiceSentence(of: Told): Sentence {
   if (ranked <= 1) {
     return [...begin, `, the only model left: ${plural(others, 'other')} ${others === 1 ? 'was' : 'were'} left out.`];
   }
-  const failed = of.strategy_failed ? ': the strategy gave no usable score, so quality, cost and time decided' : '';
-  return [...begin, `, the best of ${ranked} models that could serve it, ${way}${failed}.`];
+  const failed = of.strategy_failed ? '. The strategy gave no usable score, so quality, cost and time decided' : '';
+  return [...begin, `, the best of ${ranked} models that could serve the request, ${way}${failed}.`];
 }
 
-/** The choice beside the next best, in what people weigh. */
+/** Compares the choice with the next best model in quality, cost and time. */
 function comparison({ candidates, choice, facts }: StoryFacts, cost: WriteCost): readonly Sentence[] {
   const one = candidates?.find(({ model }) => model === choice);
   if (!one || !candidates) return [];
   const own = [
-    one.quality === null ? 'no stated quality' : `an expected quality of ${percent(one.counted_quality).short}`,
-    `a cost of ${cost(one.cost_credits)}`,
-    `${duration(one.latency_ms).short} to the end`,
+    one.quality === null ? 'have no stated quality' : `have a quality of ${percent(one.counted_quality).short}`,
+    `cost ${cost(one.cost_credits)}`,
+    `finish in ${duration(one.latency_ms).short}`,
   ];
-  const first: Sentence = [{ model: one.model }, ` promised ${listed(own)}.`];
+  const first: Sentence = [{ model: one.model }, ` was expected to ${listed(own)}.`];
   const next = facts.pinned ? undefined : candidates.find(({ rank, model }) => rank !== null && model !== choice);
   if (!next) return [first];
   const by = next.counted_quality - one.counted_quality;
   const points = percent(Number(Math.abs(by).toPrecision(2))).short.replace(' %', '');
   const parts = [
     Math.abs(by) < 0.000_5 ? '' : `${points} points ${by > 0 ? 'better' : 'worse'}`,
-    times(next.cost_credits, one.cost_credits, 'dearer', 'cheaper'),
+    times(next.cost_credits, one.cost_credits, 'more expensive', 'cheaper'),
     times(next.latency_ms, one.latency_ms, 'slower', 'faster'),
   ].filter((part) => part !== '');
-  const than = parts.length === 0 ? ', promised the same.' : `, was expected to be ${listed(parts)}.`;
+  const than = parts.length === 0 ? ', was expected to be the same.' : `, was expected to be ${listed(parts)}.`;
   return [first, ['The next best, ', { model: next.model }, than]];
 }
 
@@ -136,7 +136,7 @@ function constraintSentences({ constraints, candidates }: StoryFacts): readonly 
   return (constraints ?? []).map((rule) => {
     const isOf = (one: Rule) => one.name === rule.name && one.file === rule.file && one.line === rule.line;
     const against = (candidates ?? []).filter(({ rejections }) => rejections.some(({ rules }) => rules.some(isOf)));
-    if (against.length === 0) return ['Rule ', { rule }, ' applied and left no model out.'];
+    if (against.length === 0) return ['Rule ', { rule }, ' applied and left out no model.'];
     return ['Rule ', { rule }, ' left out ', ...named(against.map(({ model }) => model)), '.'];
   });
 }
@@ -144,19 +144,19 @@ function constraintSentences({ constraints, candidates }: StoryFacts): readonly 
 function preferenceSentences({ preferences, choice_without_preferences: without, choice }: StoryFacts) {
   const sentences = (preferences ?? []).map((rule): Sentence => {
     const points = `${figure(Number((Math.abs(rule.worth) * 100).toPrecision(3))).short} points`;
-    const effect = rule.worth < 0 ? ` took ${points} of quality from ` : ` added ${points} of quality to `;
-    if (rule.models.length === 0) return ['Preference ', { rule }, ' applied to no model here.'];
+    const effect = rule.worth < 0 ? ` subtracted ${points} of quality from ` : ` added ${points} of quality to `;
+    if (rule.models.length === 0) return ['Preference ', { rule }, ' applied to no candidate of this request.'];
     return ['Preference ', { rule }, effect, ...named(rule.models), '.'];
   });
   if (sentences.length === 0 || without === null) return sentences;
-  const same: Sentence = ['Without preferences the choice would be the same.'];
+  const same: Sentence = ['The choice would be the same without preferences.'];
   return [
     ...sentences,
-    without === choice ? same : ['Without preferences the choice would be ', { model: without }, '.'],
+    without === choice ? same : ['Without preferences, the choice would be ', { model: without }, '.'],
   ];
 }
 
-/** Those that no rule left out, by their reasons, the most first. */
+/** Models that were left out for a reason other than a rule, grouped by reason. The largest group comes first. */
 function otherRejections({ candidates }: StoryFacts): readonly Sentence[] {
   const others = (candidates ?? []).filter(({ rejections }) => rejections.some(({ rules }) => rules.length === 0));
   const groups = Map.groupBy(others, ({ rejections }) =>
@@ -173,7 +173,7 @@ function otherRejections({ candidates }: StoryFacts): readonly Sentence[] {
     ]);
 }
 
-/** A reason without the model's own figure, so that models can be grouped by it. */
+/** Removes the model's own figure from a reason, so that models can be grouped by reason. */
 const withoutFigures = (text: string): string => text.replace(/ of \d\S*(?: (?:Credits|ms|tokens|%))?/, '');
 
 function named(models: readonly string[]): Sentence {
@@ -183,6 +183,6 @@ function named(models: readonly string[]): Sentence {
   return parts.flatMap((part, at) => (at === 0 ? [part] : [at === parts.length - 1 ? ' and ' : ', ', part]));
 }
 
-/** `a, b and c`. */
+/** Writes a list: `a, b and c`. */
 const list = new Intl.ListFormat('en-GB');
 const listed = (parts: readonly string[]): string => (parts.length === 0 ? 'an unknown fault' : list.format(parts));

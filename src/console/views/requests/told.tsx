@@ -8,13 +8,13 @@ import { type DecisionRead, type Sentence, storyOf } from './story.ts';
 
 interface ToldProps {
   readonly sentences: readonly Sentence[];
-  /** The policy that its rules are of. */
+  /** The revision that contains the rules. */
   readonly revision: string;
-  /** How many of the first ones are the answer. */
+  /** How many of the first sentences are the answer. */
   readonly answers?: number;
 }
 
-/** A story in sentences. The first ones are the answer, and stand out. */
+/** A story in sentences. The first sentences are the answer, and are emphasised. */
 export function Told({ sentences, revision, answers = 1 }: ToldProps) {
   const texts = sentences.map((sentence, at) => (
     <span key={at}>
@@ -35,15 +35,15 @@ export function Told({ sentences, revision, answers = 1 }: ToldProps) {
   );
 }
 
-/** The request as the active policy would decide it. Its address says that it is shown. */
+/** Shows how the active policy would decide the request now. The address says whether it is open. */
 export function Again({ decision, cost }: { readonly decision: DecisionRead; readonly cost: CostWriter }) {
   const isWanted = param('again') !== '';
   const repeat = useResource(`/admin/decisions/${decision.id}/repeat`, {}, { isWanted });
   if (!isWanted) {
     return (
       <div class="row">
-        <ButtonLink href={hrefWith({ again: '1' })}>Decide again on today’s policy</ButtonLink>
-        <span class="small dim">It costs nothing and leaves no record.</span>
+        <ButtonLink href={hrefWith({ again: '1' })}>Decide again with the active policy</ButtonLink>
+        <span class="small dim">It costs nothing and stores no record.</span>
       </div>
     );
   }
@@ -60,9 +60,9 @@ export function Again({ decision, cost }: { readonly decision: DecisionRead; rea
           />
           <p class="small dim">
             {today.policy_revision === decision.policy_revision
-              ? 'The policy is the same; health, speed and learned qualities are those of now.'
-              : `By revision ${today.policy_revision}; it was decided by ${decision.policy_revision}.`}{' '}
-            A record keeps no words of the question, so they do not count.
+              ? 'The policy is the same. Health, speed and learned qualities are today’s values.'
+              : `Revision ${today.policy_revision} makes this decision. Revision ${decision.policy_revision} made the original decision.`}{' '}
+            A record does not contain the text of the request, so rules about its text are not applied.
           </p>
           {today.candidates && (
             <DecidedCandidates

@@ -28,7 +28,11 @@ import { placeAt } from './yaml-place.ts';
 export interface PolicyEditor {
   setText(text: string): void;
   setDiagnostics(found: readonly FileDiagnostic[]): void;
-  /** Shows a place and puts the cursor there. @param line from 1 @param column from 1 */
+  /**
+   * Scrolls to a position and puts the cursor there.
+   * @param line from 1
+   * @param column from 1
+   */
   goTo(line: number, column: number, takesFocus: boolean): void;
   close(): void;
 }
@@ -37,22 +41,22 @@ interface EditorTerms {
   readonly name: string;
   readonly text: string;
   readonly isReadOnly: boolean;
-  /** The JSON Schema of policies; null until it is there. */
+  /** The JSON Schema of policies; null until it has loaded. */
   schema(): unknown;
   onText(text: string): void;
   onLine(line: number): void;
 }
 
-/** States of files that were open, with their steps to undo. */
+/** The editor states of files that were open before, including their undo history. */
 const left = new Map<string, EditorState>();
 const LEFT_MAX = 50;
 const KEPT = { history: historyField };
 
-/** Opens an editor in an element, in a shadow root of its own. */
+/** Opens an editor in its own shadow root inside an element. */
 export function openEditor(host: HTMLElement, terms: EditorTerms): PolicyEditor {
   const { name, text, isReadOnly } = terms;
   let given = text;
-  const more = isReadOnly ? '' : '. Tab indents; Escape, then Tab leaves the editor.';
+  const more = isReadOnly ? '' : '. Tab indents. Press Escape, then Tab to leave the editor.';
   const extensions: Extension[] = [
     ...reading({ label: `Text of ${name}${more}`, isReadOnly, onLine: (line) => terms.onLine(line) }),
     lintGutter(),
@@ -109,7 +113,7 @@ interface ReadingTerms extends Pick<EditorTerms, 'isReadOnly'>, Partial<Pick<Edi
   readonly label: string;
 }
 
-/** What every text of a policy has, whether it can be changed or not. */
+/** Extensions for all texts of a policy, whether they can be edited or not. */
 const reading = ({ label, isReadOnly, onLine }: ReadingTerms): Extension[] => [
   lineNumbers({
     domEventHandlers: {
@@ -159,7 +163,7 @@ function completeAt(context: CompletionContext, schema: unknown): CompletionResu
   return options.length === 0 ? null : { from: place.from, options, validFor: /^[\w.:/@+-]*$/ };
 }
 
-/** The description of the key under the pointer. */
+/** Shows the description of the key under the pointer. */
 function hoverAt(state: EditorState, at: number, schema: unknown) {
   const line = state.doc.lineAt(at);
   const before = /[\w.-]*$/.exec(line.text.slice(0, at - line.from))?.[0] ?? '';
@@ -197,15 +201,18 @@ function diagnosticOf(
 type ComparedText = Pick<EditorTerms, 'text'> & { readonly label: string };
 
 interface ComparisonTerms {
-  /** Beside each other; else one below the other, as on a phone. */
+  /** Whether the texts are side by side; otherwise one is below the other, as on a phone. */
   readonly isWide: boolean;
-  /** With the lines that are the same. */
+  /** Whether unchanged lines are shown. */
   readonly isWhole: boolean;
 }
 
 const COLLAPSED = { margin: 3, minSize: 8 };
 
-/** Shows two texts of a file with their differences. @returns closes it */
+/**
+ * Shows the differences between two texts of a file.
+ * @returns a function that closes the comparison
+ */
 export function openComparison(
   host: HTMLElement,
   a: ComparedText,

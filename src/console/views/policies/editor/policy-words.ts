@@ -1,13 +1,13 @@
 import { listOf } from '../../../api/json.ts';
 import type { YamlPlace } from './yaml-place.ts';
 
-/** A word that fits at a place of a policy. */
+/** A word that can be completed at a position of a policy. */
 export interface PolicyWord {
   readonly label: string;
   readonly isKey: boolean;
-  /** In a word or two: "required". */
+  /** One or two words: "required". */
   readonly detail: string;
-  /** A sentence or more. */
+  /** A description in one or more sentences. */
   readonly info: string;
 }
 
@@ -21,8 +21,8 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 const NOTHING: Values = new Map();
 
 /**
- * The words that fit at a place, by the JSON Schema of policies.
- * @param root as `GET /admin/policy/schema` answers it
+ * The words that the JSON Schema of policies allows at a position.
+ * @param root the response of `GET /admin/policy/schema`
  */
 export function wordsAt(root: unknown, place: YamlPlace): readonly PolicyWord[] {
   const values = place.maps.at(-1) ?? NOTHING;
@@ -34,21 +34,21 @@ export function wordsAt(root: unknown, place: YamlPlace): readonly PolicyWord[] 
   const forbidden = new Set(
     schemas.flatMap(({ properties }) => entriesOf(properties).flatMap(([key, one]) => (one === false ? [key] : []))),
   );
-  // Without properties it is one of several alternatives.
+  // A schema without properties is one of several alternatives, so its required keys do not always apply.
   const required = new Set(schemas.flatMap((one) => (one.properties === undefined ? [] : listOf(one.required))));
   return [...words.values()]
     .filter(({ label, isKey }) => !isKey || !forbidden.has(label))
     .map((word) => (word.isKey && required.has(word.label) ? { ...word, detail: 'required' } : word));
 }
 
-/** The description of a key, for the pointer; '' for an unknown one. */
+/** The description of a key; '' if the key is unknown. */
 export function helpFor(root: unknown, place: YamlPlace, key: string): string {
   const values = place.maps.at(-1) ?? NOTHING;
   const schemas = schemasAt(root, place).flatMap((one) => parts(one, values));
   return schemas.flatMap(keysOf).find(({ label }) => label === key)?.info ?? '';
 }
 
-/** The schemas of the map, the list's entry or the value at a place. */
+/** The schemas of the map, the list entry or the value at a position. */
 function schemasAt(root: unknown, { path, maps }: YamlPlace): readonly Schema[] {
   let schemas: readonly Schema[] = isSchema(root) ? [root] : [];
   let depth = 0;
@@ -71,7 +71,7 @@ function below(
   return [...byPattern, additionalProperties].filter(isSchema);
 }
 
-/** A schema with all that it is made of, as far as its conditions hold. */
+/** A schema with all schemas that it includes and whose conditions are true. */
 function parts(schema: Schema, values: Values): readonly Schema[] {
   const more = [
     ...[schema.allOf, schema.anyOf].flatMap(listOf),
@@ -81,7 +81,7 @@ function parts(schema: Schema, values: Values): readonly Schema[] {
   return [schema, ...more.filter(isSchema).flatMap((one) => parts(one, values))];
 }
 
-/** Whether a condition holds of a map, by its plain values. */
+/** Whether a condition is true for a map, judged by its plain values. */
 function holds(condition: unknown, values: Values): boolean {
   if (!isSchema(condition)) return condition !== false;
   const { required, properties, not, anyOf } = condition;
@@ -93,7 +93,7 @@ function holds(condition: unknown, values: Values): boolean {
   );
 }
 
-/** The patterns are those of our own schema. */
+/** The patterns come from Signalbox's own schema, so they are safe to run. */
 const matches = (pattern: string, text: string): boolean => new RegExp(pattern).test(text);
 
 const entriesOf = (map: unknown): readonly [string, unknown][] => (isSchema(map) ? Object.entries(map) : []);

@@ -4,8 +4,8 @@ import { EditorView } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 
 /**
- * The look of the editor, by the colours of the console, which reach into the shadow root. The library's own marks are pictures in
- * `data:` addresses, which the page's policy refuses; lines and signs take their place.
+ * The editor's appearance. It uses the console's colours, which are inherited by the shadow root. The editor library marks diagnostics with
+ * pictures in `data:` URLs, which the page's content security policy refuses, so lines and signs replace them.
  */
 const look = EditorView.theme({
   '&': { color: 'var(--ink)', backgroundColor: 'var(--paper)', fontSize: '13px', maxHeight: 'inherit' },
@@ -63,7 +63,7 @@ const look = EditorView.theme({
   },
   '.cm-foldPlaceholder': { border: '0', backgroundColor: 'var(--sunk)', color: 'var(--dim)' },
   '.cm-changedLine, .cm-inlineChangedLine': { backgroundColor: 'var(--good-soft) !important' },
-  // A line below, for a darker ground would take the contrast of the words.
+  // Changed text is underlined, because a darker background would reduce the contrast of the text.
   '.cm-changedText': { background: 'none !important', boxShadow: 'inset 0 -2px 0 var(--good)' },
   '&.cm-merge-a .cm-changedLine, .cm-deletedChunk': { backgroundColor: 'var(--bad-soft) !important' },
   '&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText': {
@@ -86,5 +86,5 @@ const words = HighlightStyle.define([
 
 export const policyLook: Extension = [look, syntaxHighlighting(words)];
 
-/** The root of an editor's own. Style sheets are constructed there, which the page's policy allows. */
+/** The shadow root of an editor. It uses constructed style sheets, which the page's content security policy allows. */
 export const rootIn = (host: HTMLElement): ShadowRoot => host.shadowRoot ?? host.attachShadow({ mode: 'open' });

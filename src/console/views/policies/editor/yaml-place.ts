@@ -1,14 +1,14 @@
 import { yamlLanguage } from '@codemirror/lang-yaml';
 import type { SyntaxNode } from '@lezer/common';
 
-/** The place of the cursor in a file of a policy: which map, which key. The text may be half written. */
+/** The position of the cursor in a policy file: its map and its key. The text may be incomplete. */
 export interface YamlPlace {
-  /** Keys from the top; null is an entry of a list. In value position the last one is the key of the value. */
+  /** The keys from the top; null represents a list entry. If the cursor is in a value, the last element is the key of that value. */
   readonly path: readonly (string | null)[];
   readonly isValue: boolean;
-  /** The maps on the way, the one at the cursor last, each with the values of its keys that are plain; null for any other value. */
+  /** The maps from the top to the cursor, each with the values of its plain keys; null for any other value. */
   readonly maps: readonly ReadonlyMap<string, string | null>[];
-  /** Offset at which the word under the cursor begins. */
+  /** The offset where the word under the cursor begins. */
   readonly from: number;
 }
 
@@ -16,18 +16,19 @@ const SCALARS = ['Literal', 'QuotedLiteral'];
 const isScalar = (node: SyntaxNode | null): node is SyntaxNode => node !== null && SCALARS.includes(node.name);
 
 /**
- * What is written at the cursor before the text is parsed: a word that begins there, and the colon of a key that stands alone in its line.
- * @param before of the line @param after of the line
+ * The text to insert at the cursor before parsing: the start of a word, and the colon of a key that is alone in its line.
+ * @param before the text of the line before the cursor
+ * @param after the text of the line after the cursor
  */
 function standInFor(before: string, after: string): string {
   if (/^[ \t]*(?:-[ \t]+)*[\w.-]*$/.test(before) && after.trim() === '') return 'x:';
   return /(?:^|[\s{[,])$/.test(before) && /^(?:[\s}\],]|$)/.test(after) ? 'x' : '';
 }
 
-/** The tree of the latest text: the pointer asks about one text at many places. */
+/** The syntax tree of the latest text, because the pointer requests many positions of one text. */
 let last: { readonly text: string; readonly tree: ReturnType<typeof yamlLanguage.parser.parse> } | null = null;
 
-/** The place at an offset; null within a comment or a text of several lines. */
+/** The position at an offset; null within a comment or a multi-line text. */
 export function placeAt(given: string, offset: number): YamlPlace | null {
   const [before, after] = [given.slice(0, offset), given.slice(offset)];
   const standIn = standInFor(before.slice(before.lastIndexOf('\n') + 1), after.split('\n', 1)[0] ?? '');
@@ -39,17 +40,20 @@ export function placeAt(given: string, offset: number): YamlPlace | null {
   if (!word || !parent) return null;
   const { path, maps } = wayTo(parent, text);
   if (parent.name === 'Key') return { path, maps, isValue: false, from: word.from };
-  // A word on a line of its own, and an entry of a list, may begin a map.
+  // A word on a line of its own, and a list entry, may start a map.
   const isInFlow = parent.parent?.name === 'FlowMapping';
   const isValue = parent.name === 'Pair' && (isInFlow || !text.slice(parent.from, word.from).includes('\n'));
   return { path, maps: isValue ? maps : [...maps, new Map()], isValue, from: word.from };
 }
 
-/** The keys, entries and maps around a word. @param parent of the word */
+/**
+ * The keys, list entries and maps around a word.
+ * @param parent of the word
+ */
 function wayTo(parent: SyntaxNode, text: string): Pick<YamlPlace, 'path' | 'maps'> {
   const path: (string | null)[] = [];
   const maps: ReadonlyMap<string, string | null>[] = [];
-  // The pair of a key that is written is no part of the way to it.
+  // The pair of the key at the cursor is not part of the path to it.
   for (let at = parent.name === 'Key' ? (parent.parent?.parent ?? null) : parent; at !== null; at = at.parent) {
     if (at.name === 'Item') path.unshift(null);
     else if (at.name === 'Pair') path.unshift(keyOf(at, text));
