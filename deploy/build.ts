@@ -30,7 +30,7 @@ const ENTRIES = [
   'src/tools/plugin/trial-worker.ts',
 ];
 /** Folders that it reads at run time; each is there by its last name. */
-const FOLDERS = ['policies', 'src/tools/plugin/templates', 'dist/console'];
+const FOLDERS = ['policies', 'src/tools/plugin/templates', 'dist/console', 'docs'];
 
 /** Bun's own flags, as the first line of main.ts has them; what is an environment variable there, main.ts sets. */
 const FLAGS = ['--no-install', '--max-http-header-size=262144'];

@@ -7,6 +7,9 @@ export const BASE = new URL(document.documentElement.dataset.base ?? '/', locati
 /** The path of the console itself. */
 export const CONSOLE = `${BASE}/console`;
 
+/** The address of a page of the documentation. @param file in `docs/` */
+export const docsHref = (file: string): string => `${BASE}/docs/guide/${file}`;
+
 /** Host of the OpenID issuer at which people sign in; '' if they can sign in only with keys. */
 export const ISSUER = document.documentElement.dataset.issuer ?? '';
 

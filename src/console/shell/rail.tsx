@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { docsHref } from '../api/base.ts';
 import { Button } from '../design/button.tsx';
 import { toast } from '../design/toast.tsx';
 import { VIEWS } from '../views.ts';
@@ -43,6 +44,15 @@ export function Rail({ view }: { readonly view: ConsoleView | null }) {
             <span class="rail-role small dim">{now.viewer.role}</span>
           </p>
         )}
+        <a
+          class="button button-plain"
+          href={docsHref(view?.docs ?? 'README.md')}
+          target="_blank"
+          rel="noreferrer"
+          title={view ? `Documentation of the view ${view.title}` : undefined}
+        >
+          Docs
+        </a>
         <Button
           kind="plain"
           title={`Next: ${THEMES[NEXT[theme.value]].toLowerCase()}`}

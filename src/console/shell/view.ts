@@ -19,6 +19,8 @@ export interface ConsoleView {
   readonly action: Action | null;
   /** A sentence that names the roles with access, for viewers without access. */
   readonly who?: string;
+  /** Its page of the documentation: a file in `docs/`. */
+  readonly docs: string;
   /** Loads the code when the view is opened. */
   load(): Promise<{ readonly default: ComponentType }>;
 }

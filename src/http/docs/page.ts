@@ -4,6 +4,7 @@ import style from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import { SignalboxError } from '../../core/errors.ts';
 import { unlisted } from '../route-table.ts';
+import { guideRoutes } from './guide.ts';
 
 /** The files that the page loads, all from this server. */
 const ASSETS: ReadonlyMap<string, { readonly file: string; readonly type: string }> = new Map([
@@ -164,6 +165,7 @@ export function docsRoutes(document: () => Promise<object>) {
   };
   return (
     new Elysia({ name: 'docs' })
+      .use(guideRoutes())
       .get('/', () => new Response(null, { status: 302, headers: { location: '/docs' } }), hide)
       // Clients ask whether anything is there; they follow no redirect.
       .head('/', () => new Response(null), hide)

@@ -168,7 +168,7 @@ describe('the standalone program', () => {
     expect(answer.choices[0]?.message.content).toContain('simulated answer');
   });
 
-  test.each(['/docs', '/console/keys'])('shows %s, with all that the page loads', async (page) => {
+  test.each(['/docs', '/docs/guide/architecture.md', '/console/keys'])('shows %s, with all that the page loads', async (page) => {
     const loads = [...(await (await fetch(url + page)).text()).matchAll(/(?:href|src)="([^"]+)"/g)].map(
       ([, at = '']) => new URL(at, url + page).pathname,
     );
