@@ -7,25 +7,25 @@ import {
   parseAddress,
 } from '../core/address.ts';
 
-/** Knows the addresses of requests; the server does. */
+/** Returns the peer addresses of requests. The running server implements it. */
 export interface Peers {
   requestIP(request: Request): { readonly address: string } | null;
 }
 
-/** Hops that are read; no honest chain has more. */
+/** How many hops of `X-Forwarded-For` are read. No honest chain of proxies is longer. */
 const HOPS_MAX = 32;
 
 /**
- * Returns the address of a caller, as limits count it: the peer of the connection or, behind trusted proxies, the
- * rightmost address of `X-Forwarded-For` that is not one of them. Any sender may have written an invalid hop and all to
- * its left; then the last known proxy counts. '' when the connection is gone.
+ * Returns the address of a caller in the form that rate limits count. It is the peer of the connection or, behind trusted proxies, the
+ * rightmost address of `X-Forwarded-For` that is not a trusted proxy. A sender may have forged an invalid hop and all hops to its left, so
+ * the last known proxy counts in that case. '' if the connection is gone.
  */
 export function callerAddress(request: Request, peers: Peers | null, trusted: readonly AddressRange[]): string {
   const address = addressOf(request, peers, trusted);
   return address ? neighbourhoodOf(address) : '';
 }
 
-/** The whole address of a caller, by the same rule, for the trail; null when the connection is gone. */
+/** Returns the full address of a caller, found like `callerAddress`, for the audit trail; null if the connection is gone. */
 export function wholeAddress(request: Request, peers: Peers | null, trusted: readonly AddressRange[]): string | null {
   const address = addressOf(request, peers, trusted);
   return address && addressText(address);
@@ -51,7 +51,7 @@ export function behindProxies(peer: Address, forwardedFor: string | null, truste
   return last;
 }
 
-/** Some proxies write `203.0.113.7:4711` and `[2001:db8::1]:4711`. */
+/** Removes the port, because some proxies write `203.0.113.7:4711` and `[2001:db8::1]:4711`. */
 function withoutPort(hop: string): string {
   const [, bracketed] = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(hop) ?? [];
   if (bracketed !== undefined) return bracketed;

@@ -24,10 +24,10 @@ import { pathOf, type RouteEntry, type RouteRule, type RouteTable } from './rout
 import { throttle, throttleLine } from './throttle.ts';
 import { nothingAt, printable } from './unknown-path.ts';
 
-/** Bytes of all header names and values together. */
+/** The maximum size of all header names and values together, in bytes. */
 const HEADER_BYTES_MAX = 16_384;
 
-/** Matches the URL of a request with a `Host` header: only then do admission and the router read the same path in it. */
+/** Matches the URL of a request with a `Host` header. Only then do admission and the router read the same path from it. */
 const WITH_HOST = /^http:\/\/[^/?#@\\\s]+\//;
 
 /** The parts of the policy that admission reads. */
@@ -37,17 +37,17 @@ type AdmissionPolicies = Pick<PolicySnapshot, 'gateway' | 'rateLimits' | 'counts
 export interface AdmissionRules {
   readonly routes: RouteTable;
   authenticate(header: string | null): Authentication;
-  /** Who sends a request as a key without its secret; null for a request with credentials of its own. */
+  /** Returns who sends a request with a key but without its secret; null for a request with its own credentials. */
   senderOf(request: Request): KeySender | null;
-  /** As `Keys.actAs`. */
+  /** See `Keys.actAs`. */
   actAs(id: string): Authentication;
-  /** Tokens in place of keys. */
+  /** The tokens that callers may send instead of keys. */
   readonly tokens: Pick<Tokens, 'find' | 'check' | 'ageMs'>;
-  /** The policy in force. */
+  /** Returns the active policy. */
   policy(): AdmissionPolicies;
   readonly funding: Pick<FundingSource, 'keyless' | 'checkBlocked'>;
   readonly limiter: Limiter;
-  /** Puts the terms of their levels to callers. */
+  /** Adds the terms of the team, user and other levels to a caller. */
   readonly levels: Pick<Levels, 'of'>;
   readonly gate: Gate;
   readonly changes: Pick<DailyChanges, 'take'>;
@@ -56,15 +56,17 @@ export interface AdmissionRules {
   refusePreflight(request: Request, route: RouteEntry): void;
 }
 
-/** Paths that are not throttled: a refused probe would take a working gateway out of its balancer, and an answer costs no more. */
+/**
+ * Paths that are never throttled. A load balancer would remove a working gateway if a probe were refused, and an answer is as cheap as a
+ * refusal.
+ */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/health', '/readyz']);
 
 /**
- * Admits a request before a byte of its body is read: by its path, key, method, scope, type and size, in that order. Then it
- * gets a place within the rate limits. The caller is noted in the context as soon as its key is read; on a route that needs a
- * key the context gets its admission.
- * @param peers asked only where the address counts
- * @returns null; a promise where a token is checked, or the store is asked for limits, which rejects as this throws
+ * Admits a request before a byte of its body is read. It checks the path, key, method, scope, content type and size in this order, and then
+ * the rate limits. The context gets the caller as soon as the key is read, and the admission on a route that needs a key.
+ * @param peers used only if the address counts
+ * @returns null, or a promise if a token must be checked or the store must be asked for limits; the promise rejects with the same errors
  * @throws SignalboxError
  */
 export function admit(
@@ -77,7 +79,7 @@ export function admit(
   const { headers } = request;
   const route = rules.routes.at(context.route);
   if (!route) {
-    // The answer is the same with a key and without, so that a wrong base URL is not taken for a wrong key.
+    // An unknown path gets the same answer with and without a key, so that a caller does not mistake a wrong base URL for a wrong key.
     context.caller = rules.authenticate(credentialsIn(headers)).caller;
     if (!context.caller) throttle('keyless', placeOf(request, rules, peers), rules);
     throw nothingAt(pathOf(request.url), rules.routes);
@@ -87,12 +89,12 @@ export function admit(
   if (method === 'OPTIONS') rules.refusePreflight(request, route);
   const policy = rules.policy();
   const rule = route.methods.get(method === 'HEAD' ? 'GET' : method);
-  // Whether a caller without a key may pay for it.
+  // Whether a caller without a key may pay for the request.
   const isForPay = !isOpen && rule?.pays === true && rules.funding.keyless.isOpen(policy);
   const credentials = isOpen ? null : credentialsIn(headers);
   const sender = rules.senderOf(request);
   context.sentBy = sender?.sentBy ?? null;
-  // A bad key is refused, never paid for instead.
+  // A request with an invalid key is refused. A payment cannot replace the key.
   const isKeyless = isForPay && credentials === null && !sender;
   const login = route.takesLogins ? rules.logins.admit(request, credentials !== null) : null;
   const caller = login ?? (isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay));
@@ -102,19 +104,19 @@ export function admit(
   try {
     place = rule ? unprovenPlace(request, rules, peers, context, rule) : null;
   } catch (cause) {
-    // It is refused without its caller, so nothing may be taken for it once the caller is known.
+    // The request is refused before its caller is known. When the caller is known later, nothing may be reserved for it.
     caller.catch(() => {});
     throw cause;
   }
   return caller.finally(() => place?.leave()).then(async (found) => void (await go(found)));
 }
 
-/** Bytes of an unread body that the server holds at most, about. */
+/** Roughly the maximum number of unread body bytes that the server holds. */
 const UNREAD_BYTES_MAX = 1_048_576;
 
 /**
- * Room for the body of a request whose caller is not known yet, because a token is checked, or is known by a login that is renewed:
- * until then the server holds the body unread.
+ * Reserves room for the body of a request whose caller is not known yet, because a token is being checked or a login is being renewed. The
+ * server holds the body unread until then.
  * @throws SignalboxError for a body that no caller may send, and `overloaded`
  */
 function unprovenPlace(
@@ -134,15 +136,21 @@ function unprovenPlace(
     : rules.gate.enterBody(policy.gateway, placeOf(request, rules, peers), bytes, 'unproven');
 }
 
-/** The error for a method that a path does not take. A word in the place of an ID is read as an ID, which the text says. */
+/**
+ * The error for a method that a path does not accept. If the path has a word where an ID is expected, the text says that the word was read
+ * as an ID.
+ */
 function wrongMethod(path: string, method: string, { path: pattern, allow }: RouteEntry): SignalboxError {
   const form = pattern.replaceAll(/:(\w+)/g, '{$1}');
   const reading = form === pattern ? '' : `is read as ${form}, which `;
-  const message = `${printable(path)} ${reading}takes ${allow}, not ${method}.`;
+  const message = `${printable(path)} ${reading}accepts ${allow}, not ${method}.`;
   return new SignalboxError('method_not_allowed', message, { headers: { allow } });
 }
 
-/** Admits a request whose caller is known; null on an open route, and for a caller without a key who may pay. Returns as `admit` does. */
+/**
+ * Admits a request whose caller is known. The caller is null on an open route, and for a caller without a key who may pay. It returns and
+ * throws like `admit`.
+ */
 function enter(
   request: Request,
   rules: AdmissionRules,
@@ -182,10 +190,13 @@ function enter(
   return null;
 }
 
-/** Checks the caller of an admitted request with its terms as they are now. @throws SignalboxError as `admit` does */
+/**
+ * Checks the caller of an admitted request again with its current terms.
+ * @throws SignalboxError like `admit`
+ */
 export async function readmit(request: Request, rules: AdmissionRules, peers: Peers | null, context: RequestContext) {
   const credentials = credentialsIn(request.headers);
-  // A caller who paid without a key has no terms.
+  // A caller who paid without a key has no terms to check.
   if (credentials === null) return context.caller ? rules.funding.checkBlocked(context.caller) : undefined;
   const caller = rules.levels.of(await authenticated(request, rules, peers, credentials, false));
   const rule = rules.routes.at(context.route)?.methods.get(context.method);
@@ -195,23 +206,32 @@ export async function readmit(request: Request, rules: AdmissionRules, peers: Pe
 
 function checkForm({ url, headers }: Request): void {
   if (!WITH_HOST.test(url)) {
-    refuse('Host', 'The Host header is missing.');
+    refuse('Host', 'The Host header is missing. Send the host name of the server.');
   }
-  // Routes parse the URL for its query.
+  // Routes parse the URL to read its query, so it must be valid.
   if (!URL.canParse(url)) {
     const message = `The Host header \`${printable(headers.get('host') ?? '')}\` is not a valid host. Send a name or an address, with the port if it is not 80: \`gateway.example.com\`, \`192.0.2.7:8787\` or \`[2001:db8::7]:8787\`.`;
     throw new SignalboxError('wrong_host', message, { param: 'Host' });
   }
   if (headerBytes(headers) > HEADER_BYTES_MAX) {
-    throw new SignalboxError('headers_too_large', `All headers together may have at most ${HEADER_BYTES_MAX} bytes.`);
+    throw new SignalboxError(
+      'headers_too_large',
+      `The headers are too large. All names and values together may have at most ${HEADER_BYTES_MAX} bytes.`,
+    );
   }
 }
 
-/** Counts a request as one with a wrong key. @throws SignalboxError `rate_limit_exceeded` when there were too many */
+/**
+ * Counts a request as a failed authentication.
+ * @throws SignalboxError `rate_limit_exceeded` if the address had too many
+ */
 export const countFailedAuth = (request: Request, rules: AdmissionRules, peers: Peers | null): void =>
   throttle('failed-auth', placeOf(request, rules, peers), rules);
 
-/** Refuses the cookie of no login, and counts it as a wrong key. @throws SignalboxError */
+/**
+ * Refuses a cookie whose login does not exist or has ended, and counts it as a failed authentication.
+ * @throws SignalboxError
+ */
 function refuseEnded(request: Request, rules: AdmissionRules, peers: Peers | null): never {
   countFailedAuth(request, rules, peers);
   throw notSignedIn();
@@ -227,7 +247,7 @@ function checkAccess(caller: Caller, access: RouteRule['access']): void {
 
 const UNCOUNTED = { quota: null, acceptPayer: () => null };
 
-/** A request that reads counts with a key for reports and with a login that does not operate the server, in a limit of its own. */
+/** Admits a read with a report key or with the login of a person who is no operator. It has a rate limit of its own. */
 function uncounted(
   request: Request,
   caller: Caller | null,
@@ -252,7 +272,10 @@ function uncounted(
 
 const roomOf = (caller: Caller | null): BodyRoom => (caller ? 'callers' : 'strangers');
 
-/** Room for the body of a request that does not count. @throws SignalboxError `overloaded` */
+/**
+ * Reserves room for the body of a request without a place in the gate.
+ * @throws SignalboxError `overloaded`
+ */
 function bodyPlace(
   request: Request,
   { caller, bodyBytes }: RequestContext,
@@ -265,8 +288,8 @@ function bodyPlace(
 }
 
 /**
- * Takes a place and counts the request. A request without a place is not counted, and one over a limit takes no place. A
- * caller without a key is counted once its payment has proved it.
+ * Takes a place in the gate and counts the request. A request without a place is not counted, and a request over a limit takes no place. A
+ * caller without a key is counted only when its payment has been verified.
  */
 function counted(
   request: Request,
@@ -276,7 +299,7 @@ function counted(
   peers: Peers | null,
 ): Admission | Promise<Admission> {
   const { limiter, gate } = rules;
-  // Looked up now where a payer is counted later: by then the connection can be gone.
+  // The address is read now even if the payer is counted later, because the connection can be gone by then.
   const address = !caller || countsAddresses ? callerAddress(request, peers, gateway.trustedProxies) : '';
   const who = caller ? rootOf(caller) : address;
   const bytes = gate.bytesAtOnce(gateway, bodyBytes);
@@ -291,7 +314,7 @@ function counted(
     try {
       return { caller, place: gate.enter(gateway, who, bytes, roomOf(caller)), quota, acceptPayer };
     } catch (cause) {
-      // It was taken while the store was asked.
+      // The quota was taken while the store was still being asked.
       quota?.undo();
       throw cause;
     }
@@ -299,14 +322,13 @@ function counted(
   return found instanceof Promise ? found.then(admission) : admission(found);
 }
 
-/** Whether a caller, or somebody above it, may have limits beside those of the policy. */
+/** Whether a caller, or a key, team or user above it, may have its own limits. */
 const hasLimits = ({ limits, parent, levels }: Caller): boolean =>
   limits !== null || parent !== undefined || levels !== undefined;
 
 /**
- * Authenticates by the key, or by a token in its place. A good key passes even from an address that is locked out, and so does a
- * token that was checked before. Where a payment would do instead, the error says so, as clients send placeholders for keys by
- * themselves.
+ * Authenticates a request with its key or token. A valid key passes even from a locked-out address, and so does a token that was checked
+ * before. If a payment would work without a key, the error says so, because clients often send placeholder keys.
  */
 function authenticated(
   request: Request,
@@ -329,16 +351,19 @@ function authenticated(
   const token = rules.policy().tokens.length > 0 ? tokenIn(credentials) : null;
   if (token !== null) return authenticatedByToken(token, address, rules, advise);
   const isSuspended = authentication.reason === 'suspended';
-  // A suspended key bears its secret, so it is no guess of its address.
+  // A request with a suspended key contains the right secret, so it is not a guess.
   if (!isSuspended) throttle('failed-auth', address, rules);
   if (authentication.root !== undefined) throttleLine(authentication.root, rules);
   if (isSuspended) {
-    throw new SignalboxError('key_suspended', 'This API key is suspended. Ask those who gave it to you to resume it.');
+    throw new SignalboxError(
+      'key_suspended',
+      'This API key is suspended. Ask the person who gave you the key to resume it.',
+    );
   }
   throw new SignalboxError('invalid_api_key', advise(keyAdvice(authentication.reason, credentials)));
 }
 
-/** The caller of a token: at once where it was checked before. */
+/** Returns the caller of a token, without waiting if the token was checked before. */
 function authenticatedByToken(
   token: string,
   address: string,
@@ -353,7 +378,9 @@ function authenticatedByToken(
   return caller;
 }
 
-/** Each signature counts as a failure until it is found to be none, so that nobody has more of them checked than may fail. */
+/**
+ * Counts each signature check as a failure until the check succeeds, so that a sender cannot force more checks than failures are allowed.
+ */
 async function checkedToken(
   token: string,
   address: string,
@@ -373,23 +400,23 @@ async function checkedToken(
   }
   const { refusal } = found;
   if (refusal === 'unavailable') {
-    const message = 'The keys of the issuer of this token cannot be read now; try again.';
+    const message = 'The keys of this token’s issuer cannot be read now. Try again.';
     throw new SignalboxError('overloaded', message, { retryAfterMs: found.waitMs });
   }
   if (!isCounted) count();
   throw new SignalboxError('invalid_api_key', advise(tokenAdvice(refusal)));
 }
 
-/** The address of a caller, as limits count it. */
+/** The address of a caller in the form that limits count. */
 const placeOf = (request: Request, rules: AdmissionRules, peers: Peers | null): string =>
   callerAddress(request, peers, rules.policy().gateway.trustedProxies);
 
-/** Says how to send a key, but to a stranger never why a key of the right form is refused. */
+/** Says how to send a key. It never tells a stranger why a key of valid form is refused. */
 function keyAdvice(reason: Authentication['reason'], credentials: string | null): string {
   if (reason === 'missing') return KEY_HELP;
   return reason === 'malformed'
     ? formAdvice(credentials)
-    : 'This API key is unknown, expired, revoked, or was cut when it was copied.';
+    : 'This API key is not valid. It is unknown, expired or revoked, or was cut off when it was copied.';
 }
 
 function headerBytes(headers: Headers): number {

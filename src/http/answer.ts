@@ -6,24 +6,24 @@ import type { AnswerSource } from '../gateway/exchange/answer-source.ts';
 import { droppedText } from '../gateway/money/extras.ts';
 import { DROPPED_HEADER, type StreamPolicy, streamResponse, textsResponse } from './stream.ts';
 
-/** The longest that an answer is written while others wait, ms. A batch of parts is not interrupted. */
+/** The longest time that an answer is written without a pause for other requests, in ms. A batch of parts is not interrupted. */
 const SLICE_MS = 4;
 
-/** Characters of a body that is sent at once. */
+/** The maximum length of a body that is sent at once, in characters. */
 const WHOLE_MAX = 1_048_576;
 
-/** The form of an answer: its stream where the caller asks for one, else JSON. */
+/** The form of an answer: a stream if the caller requests one, otherwise JSON. */
 export interface AnswerForm {
   readonly events: EventForm | null;
-  /** Returns the writer of its JSON body. */
+  /** Creates the writer of the JSON body. */
   readonly json: Surface['json'];
 }
 
 /**
- * Answers a request from any source: a model's answer under way, or a stored one.
- * @param headers of the response; those of an error get the price, too.
- * @param policy how a stream begins and how it ends after a failure
- * @returns a promise that rejects with the SignalboxError of an answer that failed before its headers.
+ * Answers a request from any source: a running answer of a model or a stored one.
+ * @param headers of the response; an error response gets the price in them, too
+ * @param policy how a stream begins, and how it ends after a failure
+ * @returns a promise that rejects with a SignalboxError if the answer fails before its headers are sent
  */
 export function answer(
   source: AnswerSource,
@@ -40,8 +40,8 @@ export function answer(
 }
 
 /**
- * Returns the answer as text: with the headers beside it the server makes one response of both. A large one is sent in pieces.
- * @throws SignalboxError of an answer that failed. Its price is in the headers, too.
+ * Returns the answer as text, so that the server makes one response from it and the headers. A large answer is returned in pieces.
+ * @throws SignalboxError if the answer failed; the headers then contain the price, too
  */
 export async function jsonBody(
   source: AnswerSource,
@@ -57,7 +57,7 @@ export async function jsonBody(
       if (parts instanceof Promise) await parts;
       else texts.push(writer.write(parts));
       if (performance.now() < until) continue;
-      // Other requests get their turns.
+      // Let other requests run.
       await setImmediate();
       until = performance.now() + SLICE_MS;
     }
@@ -68,7 +68,7 @@ export async function jsonBody(
     headers['x-signalbox-model'] = source.model;
     if (source.dropped?.length) headers[DROPPED_HEADER] = droppedText(source.dropped);
   } catch (cause) {
-    // After a defect here the answer has no reader, and would hold its money until the deadline.
+    // After a bug here nobody reads the answer. Without this call it would keep its hold until the deadline.
     source.abandon('caller-gone');
     throw cause;
   } finally {
@@ -78,9 +78,9 @@ export async function jsonBody(
   return chars <= WHOLE_MAX ? texts.join('') : textsResponse(texts, headers);
 }
 
-/** Adds the price to the headers. With an error too: attempts that failed may have cost something. */
+/** Adds the price to the headers. An error response gets it, too, because failed attempts may have a cost. */
 function tellPrice({ receipt }: AnswerSource, headers: HTTPHeaders): void {
   const credits = receipt ? receipt.platform.credits_consumed : 0;
-  // Null where the charge could not be written down: a crash would change it.
+  // The price is null if the charge could not be stored. A crash would then change it.
   if (credits !== null) headers['x-signalbox-credits'] = String(credits);
 }

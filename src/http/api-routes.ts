@@ -47,12 +47,15 @@ const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['s
   blocklist: payments.blocklist,
 });
 
-/** A search reads keys until its page is full. Operators have no such limit: their programs may share a key. */
+/**
+ * A search reads keys until its page is full, so its number is limited. Operators have no limit for themselves, because several programs
+ * may share their key.
+ */
 const KEY_SEARCHES = {
   own: 1,
   all: 16,
-  ownTaken: 'A search of yours for keys is still running. Send the next one once it is done.',
-  allTaken: '16 searches for keys are running, which is the limit of the server. Try again later.',
+  ownTaken: 'Your previous search for keys is still running. Send the next search when it has finished.',
+  allTaken: 'The server is running 16 searches for keys, which is its limit. Try again later.',
 } as const;
 
 const ownersOf =
@@ -114,8 +117,8 @@ const decisionServices = (services: RouteServices, { people, store, levels = NO_
 const VERIFICATIONS = {
   own: 1,
   all: 1,
-  ownTaken: 'A verification of yours is still running. Send the next one once it is done.',
-  allTaken: 'Another verification of the trail is running. Try again once it is done.',
+  ownTaken: 'Your previous verification is still running. Send the next one when it has finished.',
+  allTaken: 'Another verification of the audit trail is running. Try again when it has finished.',
 } as const;
 
 const trailServices = (services: RouteServices, { store, trailHeads = () => [] }: AppOptions) => ({
@@ -124,7 +127,7 @@ const trailServices = (services: RouteServices, { store, trailHeads = () => [] }
   verifications: new Places(VERIFICATIONS),
 });
 
-/** The routes of the API but those of requests to models, with the services that each uses. */
+/** All routes of the API except the routes that call models. */
 export const apiRoutes = (
   services: RouteServices,
   door: LoginDoor,

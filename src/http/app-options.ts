@@ -28,7 +28,7 @@ import type { EventFeed } from './event-feed.ts';
 import type { StoreHealth } from './health.ts';
 import type { X402Gateway } from './x402/services.ts';
 
-/** What only the running process knows of itself. */
+/** Status that only the running process knows. */
 export type ServerStatus = StatusServices & LearningServices;
 
 /** The services that the HTTP edge of a server uses. */
@@ -41,35 +41,35 @@ export interface AppOptions {
   readonly desk: PolicyServices['desk'];
   readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
-  /** Takes the credits that operators give to wallets; readiness depends on its health. */
+  /** The store. It keeps Credits that operators grant to wallets, and its health decides about readiness. */
   readonly store: GrantStore & StoreHealth & SubjectSource['store'] & TrafficSources['store'] & MoneySources['store'];
-  /** The limits that instances share; absent where this process alone counts. */
+  /** Rate limits that the servers share; absent if only this process counts. */
   readonly shared?: { readonly rates: RateStore; readonly newest: NewestLimits } | undefined;
   readonly alerts: AlertServices['alerts'];
   authenticate(header: string | null): Authentication;
   readonly signIn: SignIn;
-  /** The files of `/console`; null where they are not built. */
+  /** Returns the files of the console; null if the console is not built. */
   built(): BuiltConsole | null;
   readonly logins: LoginDesk;
   readonly tokens: Tokens;
   readonly trailHeads?: TrailVerifier['trailHeads'];
-  /** Puts the terms of their levels to callers; absent where there are none. */
+  /** Adds the terms of their levels to callers; absent if the policy has no levels. */
   readonly levels?: Pick<Levels, 'of'>;
-  /** The build that answers, for `x-signalbox-version`. */
+  /** The version and commit of this build, for `x-signalbox-version`. */
   readonly version: string;
   readonly observer: Observer;
-  /** What happens here, for those who follow it. */
+  /** The events of this server, for `GET /admin/events`. */
   readonly feed: EventFeed;
   readonly gate: Gate;
-  /** Bytes of the largest message of a WebSocket. */
+  /** The maximum size of a WebSocket message, in bytes. */
   readonly socketBytesMax: number;
-  /** Seconds after which a client that reads nothing of a stream is disconnected; `STALLED_S` unless given. */
+  /** Seconds after which a client that does not read its stream is disconnected; `STALLED_S` by default. */
   readonly stalledS?: number | undefined;
   readonly status: ServerStatus;
   readonly audits: ServerAudits;
-  /** Makes the page at `/metrics`; null where it is switched off. */
+  /** Makes the page at `/metrics`; null if metrics are off. */
   readonly metrics: (() => string) | null;
 }
 
-/** Callers as they are, where the policy has no levels. */
+/** Leaves callers unchanged, for a policy without levels. */
 export const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };

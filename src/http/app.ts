@@ -32,10 +32,10 @@ import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
 
-/** Values that any body may hold, beside those of the messages and tools that the policy allows. */
+/** How many JSON values any body may contain, in addition to the messages and tools that the policy allows. */
 const VALUES_MIN = 20_000;
 
-/** Headers of an answer that an error has, too. */
+/** Headers that an error response keeps. */
 const ERROR_HEADERS = [
   'x-request-id',
   'x-signalbox-version',
@@ -55,16 +55,16 @@ const errorHeaders = (headers: HTTPHeaders, { headerNames }: Gateway['funding'])
     ),
   );
 
-/** The status that a handler has set as a number, or 200. */
+/** The status if a handler has set it as a number, otherwise 200. */
 const statusOf = (status: number | string | undefined): number => (typeof status === 'number' ? status : 200);
 
-/** Values that a body may hold, by the active policy. */
+/** How many JSON values a body may contain under the active policy. */
 function valuesMaxOf({ lease }: Gateway): number {
   const { messagesMax, toolsMax } = lease().snapshot.gateway;
   return VALUES_MIN + 16 * messagesMax + 64 * toolsMax;
 }
 
-/** The routes that every request of an application takes: they read their bodies themselves. */
+/** The routes that applications use. They read their bodies themselves. */
 const requestRoutes = (services: RouteServices, { surfaces }: AppOptions, upgrader: () => Upgrader | null) =>
   new Elysia({ name: 'requests' })
     .use(surfaces.map((surface) => surfaceRoutes(services, surface)))
@@ -102,7 +102,7 @@ const admissionRules = (
   };
 };
 
-/** The server as requests see it: those that came over a connection of another request go by their carrier. */
+/** The server as requests see it. A request that arrived over another request's connection uses that connection. */
 function edgeOf(app: AnyElysia) {
   const carriers = new WeakMap<Request, RequestCarrier>();
   const server: EdgeServer = {
@@ -156,21 +156,21 @@ function servicesOf(
 }
 
 /**
- * The whole HTTP edge. `onRequest` admits before a byte of the body is read (validation would run
- * before any later hook), and the one error mapping stands at the root. `normalize` is off: it
- * would mend and strip bodies before they are checked.
+ * Creates the HTTP server's routes and hooks. `onRequest` admits a request before a byte of its body is read, because Elysia validates
+ * before any later hook. The only error mapping is at the root. `normalize` is off, because it would repair and strip bodies before they
+ * are checked.
  */
 export function createApp(options: AppOptions) {
   const { gateway, surfaces, version, observer } = options;
   const { open, of: contextOf } = requestContexts(observer);
-  // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
+  // With the standard setting, a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
   const door = loginDoor(options.signIn, () => gateway.lease().snapshot, options.levels);
   const edge = edgeOf(app);
   const services = servicesOf(options, contextOf, edge, door, () => rules);
   const requests = requestRoutes(services, options, () => app.server);
-  // The rules know the routes, which are made before them.
+  // The admission rules need the routes, so they are created later.
   const countFailure = (request: Request) => countFailedAuth(request, rules, services.server());
   const others = apiRoutes(services, door, countFailure, options);
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
@@ -192,7 +192,7 @@ export function createApp(options: AppOptions) {
         }
         set.headers['x-signalbox-version'] = version;
         if (gateway.isLeaving) set.headers.connection = 'close';
-        // A shared computer's browser keeps none of what a login was shown.
+        // The browser of a shared computer must not store admin responses.
         if (route?.path.startsWith('/admin/')) set.headers['cache-control'] = 'no-store';
         const { gateway: policy } = gateway.lease().snapshot;
         const answer = policy.corsOrigins.size > 0 ? answerOrigin(request, route, policy, set.headers) : null;
@@ -209,15 +209,15 @@ export function createApp(options: AppOptions) {
             early = answering;
           }
         }
-        // No call stands in a `return`: by that Elysia would take the hook for an asynchronous one, and wait in every request.
+        // `return` must not contain a call: Elysia would then treat the hook as asynchronous, and wait in every request.
         return early;
       })
-      // Admission reads the path before the router does. Where they disagree, the route stays shut.
+      // Admission reads the path before the router does. If the two differ, the route stays closed.
       .onTransform({ as: 'global' }, ({ request, route }) => {
         const entry = routes.find(route);
         const context = contextOf(request);
         if (entry?.isOpen || (context.isAdmitted && context.route === entry?.path)) return;
-        throw new Error(`${route} was not the route that was admitted`);
+        throw new Error(`the router chose ${route}, which is not the admitted route`);
       })
       .onAfterHandle({ as: 'global' }, ({ request, set, responseValue }) => {
         const status = responseValue instanceof Response ? responseValue.status : statusOf(set.status);
@@ -231,13 +231,13 @@ export function createApp(options: AppOptions) {
           gateway.log.error('a request failed: internal error', { request: requestId, method, stack });
         });
         context.handled(known.status, known.code);
-        // After an internal error, something may have changed.
+        // After an internal error, the request may have changed something, so it stays counted.
         if (known.status < 500) changes.giveBack(request);
         const dialect = dialectFor(request, routes.at(context.route), surfaces);
         return errorResponse(known, dialect, errorHeaders(set.headers, gateway.funding));
       })
       .use(requests)
-      // Behind those routes, which would pay for Elysia's parsing without using it.
+      // This hook comes after the request routes, which read their bodies themselves and would pay for Elysia's parser.
       .onParse({ as: 'global' }, ({ request }) => {
         const context = contextOf(request);
         if (routes.at(context.route)?.methods.get(request.method)?.body === 'none') return {};

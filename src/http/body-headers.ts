@@ -12,9 +12,9 @@ const TAKES_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 type BodyPolicy = Pick<PolicySnapshot, 'gateway' | 'payments'>;
 
 /**
- * Checks the headers of a body against its route, and notes its bytes.
- * @param isKeyless whether its sender has no key, on a route that is not open
- * @returns whether the route reads it
+ * Checks the headers of a body against its route, and stores its size in the context.
+ * @param isKeyless whether the sender has no key, on a route that is not open
+ * @returns whether the route reads the body
  * @throws SignalboxError
  */
 export function checkBody(
@@ -35,14 +35,17 @@ export function checkBody(
   if (isRead) checkBodyHeaders(headers);
   if (context.bodyBytes > context.bodyBytesMax) throw tooLarge(context.bodyBytesMax);
   if (headers.has('transfer-encoding') && (isKeyless || needsLength(rule))) {
-    throw new SignalboxError('length_required', 'Send the header content-length in place of transfer-encoding.');
+    throw new SignalboxError(
+      'length_required',
+      'The length of the body is not known. Send the header content-length instead of transfer-encoding.',
+    );
   }
   return isRead;
 }
 
 /**
- * Whether a body of unknown length is refused before its first byte: by the time a handler reads it, the server holds more than 1 MiB.
- * Applications may send such bodies to models, and operators to the tools of policies, which count them in their room.
+ * Whether a body of unknown length is refused before its first byte, because the server could hold more than 1 MiB before a handler reads
+ * it. Model requests and operators' policy tools may send such bodies; they count the bytes against their room.
  */
 const needsLength = ({ body, access, path }: RouteRule): boolean =>
   body !== 'policy' && (access === 'open' || path.startsWith('/admin/'));
@@ -50,10 +53,16 @@ const needsLength = ({ body, access, path }: RouteRule): boolean =>
 function checkBodyHeaders(headers: Headers): void {
   const type = headers.get('content-type') ?? '';
   if (!JSON_TYPE.test(type)) {
-    throw new SignalboxError('unsupported_media_type', 'Send the header content-type: application/json, in UTF-8.');
+    throw new SignalboxError(
+      'unsupported_media_type',
+      'The content type is not supported. Send the header content-type: application/json, in UTF-8.',
+    );
   }
   const encoding = headers.get('content-encoding');
   if (encoding !== null && encoding !== 'identity') {
-    throw new SignalboxError('unsupported_media_type', 'Send the body as it is, without content-encoding.');
+    throw new SignalboxError(
+      'unsupported_media_type',
+      'Compressed bodies are not supported. Send the body without content-encoding.',
+    );
   }
 }

@@ -1,14 +1,14 @@
 import type { Timer, Timers } from '../core/timers.ts';
 
-/** Bytes of the smallest body that may wait: many smaller ones take little. A body of unknown length counts as one. */
+/** Bodies from this size on, in bytes, may have to wait. A body of unknown length counts as large. */
 export const LARGE_BYTES_MIN = 65_537;
-/** Bytes of large bodies that go on in one turn of the event loop. */
+/** How many bytes of large bodies may proceed in one turn of the event loop. */
 const TURN_BYTES = 4_194_304;
-/** Bytes of all bodies in memory from which on memory is short. */
+/** Memory counts as short if all bodies in memory have at least this many bytes. */
 const SHORT_BYTES = 67_108_864;
-/** Bytes of large bodies after which, while memory is short, what is left of them is collected. */
+/** While memory is short, garbage is collected after this many bytes of large bodies. */
 const COLLECTED_BYTES = 16_777_216;
-/** How often the end of a shortage is looked for, ms. */
+/** How often to check whether memory is still short, in ms. */
 const LOOK_MS = 250;
 
 /** A large body that waits. */
@@ -17,23 +17,23 @@ interface WaitingBody {
   begin(): void;
 }
 
-/** Lets large bodies that come together go on one after the other, about 4 MiB in each turn of the event loop. State: gate. */
+/** Lets large bodies that arrive together proceed one after the other, about 4 MiB in each turn of the event loop. State: gate. */
 export class TurnPace {
   readonly #line: WaitingBody[] = [];
   readonly #onBegin: (bytes: number) => void;
-  /** Bytes that may still go on in this turn. */
+  /** How many bytes may still proceed in this turn. */
   #left = TURN_BYTES;
   #isTurnAwaited = false;
 
-  /** @param onBegin called with the bytes of each large body that goes on */
+  /** @param onBegin called with the size of each large body that proceeds */
   constructor(onBegin: (bytes: number) => void = () => {}) {
     this.#onBegin = onBegin;
   }
 
   /**
-   * Waits until a body may go on, first in, first out.
-   * @param bytes of the body
-   * @returns null where that is at once
+   * Waits until a body may proceed. Bodies proceed in the order of their arrival.
+   * @param bytes the size of the body
+   * @returns null if the body may proceed at once
    */
   turn(bytes: number): Promise<void> | null {
     if (bytes < LARGE_BYTES_MIN) return null;
@@ -52,7 +52,7 @@ export class TurnPace {
     setImmediate(() => this.#goOn());
   }
 
-  /** A new turn. */
+  /** Starts a new turn. */
   #goOn(): void {
     this.#isTurnAwaited = false;
     this.#left = TURN_BYTES;
@@ -67,29 +67,29 @@ export class TurnPace {
 
 /** The bodies of all requests, as the pace needs them. */
 interface HeldBodies {
-  /** Bytes of all bodies in memory. */
+  /** The total size of all bodies in memory, in bytes. */
   readonly bytes: number;
   readonly timers: Timers;
 }
 
 /**
- * Bounds the memory of large bodies that arrive together. A body that waits is in memory once; while it is parsed, decided and sent on it
- * has three to five copies, and the engine collects late, because few objects hold them. So bodies are read and worked on at a
- * pace, and collections follow. `docs/decisions/0036-bodies-in-memory.md` has the figures. State: gate.
+ * Limits the memory of large bodies that arrive together. A waiting body is in memory once. While it is parsed, decided and sent, it has
+ * three to five copies, and the JavaScript engine collects them late because they are few objects. Bodies therefore proceed at a limited
+ * pace, followed by garbage collections. `docs/decisions/0036-bodies-in-memory.md` has the figures. State: gate.
  */
 export class BodyPace {
-  /** For bodies that may have arrived whole. */
+  /** The pace of bodies that may have arrived completely. */
   readonly reading = new TurnPace();
-  /** For bodies that have been read: slow ones end together, too. */
+  /** The pace of bodies that have been read, because slow bodies can also complete at the same time. */
   readonly work = new TurnPace((bytes) => this.#begun(bytes));
   readonly #held: HeldBodies;
   readonly #collect: () => void;
-  /** Bytes that were begun since the last collection. */
+  /** Bytes that proceeded since the last garbage collection. */
   #bytes = 0;
-  /** Looks for the end of a shortage; null while there is none. */
+  /** The timer that checks whether memory is still short; null if it is not short. */
   #look: Timer | null = null;
 
-  /** @param collect frees the memory of objects that nothing refers to */
+  /** @param collect runs a garbage collection */
   constructor(held: HeldBodies, collect: () => void = () => Bun.gc(true)) {
     this.#held = held;
     this.#collect = collect;
@@ -104,7 +104,7 @@ export class BodyPace {
     this.#look.unref();
   }
 
-  /** Otherwise the garbage of one flood would still be in memory when the next flood comes. */
+  /** Without a final collection, the garbage of one burst would still be in memory when the next burst arrives. */
   #endShortage(): void {
     if (this.#held.bytes >= SHORT_BYTES) return;
     this.#look?.close();

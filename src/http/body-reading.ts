@@ -3,30 +3,33 @@ import type { GatePlace } from '../access/limits/gate.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { Watch, type WatchedItem } from './late-watch.ts';
 
-/** The time for a body, and the bytes for each further second: those that arrived, or all of one that is read at once. */
+/**
+ * The time in which a body must arrive, in ms, and how many bytes extend it by one second. All bytes count for a body that is read at once,
+ * otherwise those that arrived.
+ */
 const READ_MS = 10_000;
 const BYTES_PER_SECOND = 65_536;
-/** Pieces that are read in one turn of the event loop. */
+/** How many pieces of a body are read in one turn of the event loop. */
 const PIECES_PER_TURN = 256;
 
-/** Reads bodies. */
+/** Reads request bodies within limits of size and time. */
 export class BodyReader {
   readonly #open: Watch<BodyReading>;
 
-  /** @param clock milliseconds that never decrease */
+  /** @param clock returns milliseconds that never decrease */
   constructor(clock: () => number) {
     this.#open = new Watch(clock);
   }
 
-  /** Bodies that are being read. */
+  /** How many bodies are being read. */
   get size(): number {
     return this.#open.size;
   }
 
   /**
-   * Reads the text of a body, within `bytesMax` bytes and in time. Its bytes take room at the request's place in the gate.
-   * @param atOnce bytes of a body that has its room, and is read in one piece; 0 for one that takes room as it arrives
-   * @throws SignalboxError 413, 408, 503, or 400 for a body that is cut off
+   * Reads the text of a body, within `bytesMax` bytes and in time. Its bytes count against the request's place in the gate.
+   * @param atOnce the size of a body that has its room and is read in one piece; 0 if it takes room as it arrives
+   * @throws SignalboxError 413, 408, 503, or 400 for an incomplete body
    */
   text(request: Request, atOnce: number, bytesMax: number, place: GatePlace | null): Promise<string> | string {
     if (atOnce === 0 && !request.body) return '';
@@ -41,7 +44,7 @@ async function textInPieces({ body }: Request, reading: BodyReading): Promise<st
   for await (const piece of body ?? []) {
     reading.count(piece.byteLength);
     text.add(piece);
-    // Pieces that arrive together are taken without a turn of the event loop; those that arrive in one are joined.
+    // Pieces that arrived together are read without waiting for a turn of the event loop. Wait sometimes, so that other requests can run.
     if (reading.pieces % PIECES_PER_TURN === 0) await setImmediate();
   }
   return text.end();
@@ -49,7 +52,7 @@ async function textInPieces({ body }: Request, reading: BodyReading): Promise<st
 
 const BLOCK_BYTES = 16_384;
 
-/** The text of pieces of UTF-8, decoded block by block: a string for each small piece would take many times its bytes. */
+/** Collects pieces of UTF-8 text and decodes them in blocks. One string for each small piece would take many times its size in memory. */
 class PiecedText {
   readonly #decoder = new TextDecoder();
   #block: Uint8Array | null = null;
@@ -79,22 +82,22 @@ class PiecedText {
   }
 }
 
-/** The reading of one body. The server's idle limit begins anew with every byte, so that a slow sender needs a bound of its own. */
+/** The reading of one body. The server's idle timeout restarts with every byte, so a slow sender needs this additional time limit. */
 class BodyReading implements WatchedItem<BodyReading> {
   before: BodyReading | null = null;
   after: BodyReading | null = null;
   readonly #open: Watch<BodyReading>;
   readonly #bytesMax: number;
   readonly #place: GatePlace | null;
-  /** ms on the reader's clock. */
+  /** When the reading started, in ms on the reader's clock. */
   readonly #since: number;
   #bytes: number;
-  /** Pieces that have arrived. */
+  /** The number of pieces that have arrived. */
   pieces = 0;
   #isOver = false;
   #reject: ((error: SignalboxError) => void) | null = null;
 
-  /** @param bytes those that count before they arrive */
+  /** @param bytes the bytes that count before they arrive */
   constructor(open: Watch<BodyReading>, bytes: number, bytesMax: number, place: GatePlace | null) {
     this.#open = open;
     this.#since = open.now();
@@ -103,7 +106,7 @@ class BodyReading implements WatchedItem<BodyReading> {
     this.#place = place;
   }
 
-  /** Returns the text, unless the body is cut before it is complete. */
+  /** Returns the text, unless the body is cut off before it is complete. */
   textOf(complete: Promise<string>): Promise<string> {
     return new Promise((resolve, reject) => {
       this.#reject = reject;
@@ -122,9 +125,12 @@ class BodyReading implements WatchedItem<BodyReading> {
     });
   }
 
-  /** Counts bytes that have arrived. Throws SignalboxError. */
+  /**
+   * Counts bytes that have arrived.
+   * @throws SignalboxError if there are too many
+   */
   count(bytes: number): void {
-    // Bytes that arrive after the cut are not kept.
+    // Bytes that arrive after the time limit are discarded.
     if (this.#isOver) throw tooSlow();
     this.#bytes += bytes;
     this.pieces++;
@@ -139,7 +145,7 @@ class BodyReading implements WatchedItem<BodyReading> {
     reject?.(tooSlow());
   }
 
-  /** Whether its time is over. */
+  /** Whether the time limit is over. */
   isLate(now: number): boolean {
     return now - this.#since >= READ_MS + 1_000 * Math.floor(this.#bytes / BYTES_PER_SECOND);
   }
@@ -147,7 +153,7 @@ class BodyReading implements WatchedItem<BodyReading> {
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    // Its promise keeps the text, which is needed no longer once it is parsed.
+    // The promise would keep the text in memory after it is parsed.
     this.#reject = null;
     this.#open.remove(this);
     this.#place?.end();
@@ -155,14 +161,14 @@ class BodyReading implements WatchedItem<BodyReading> {
 }
 
 export function tooLarge(bytesMax: number): SignalboxError {
-  return new SignalboxError('request_too_large', `The body may have at most ${bytesMax} bytes.`);
+  return new SignalboxError('request_too_large', `The body is too large. It may have at most ${bytesMax} bytes.`);
 }
 
-/** Only a broken connection gets here, so no caller reads the error. */
+/** This happens only if the connection broke, so no caller reads the error. */
 const brokenOff = (cause: unknown): SignalboxError =>
-  new SignalboxError('invalid_json', 'The body ended before it was complete.', { cause });
+  new SignalboxError('invalid_json', 'The body is incomplete: it ended too early.', { cause });
 
-/** The rest of the body may still come, so the connection cannot be used again. */
+/** The rest of the body may still arrive, so the connection cannot be used again. */
 function tooSlow(): SignalboxError {
   return new SignalboxError('request_timeout', 'The body arrived too slowly.', {
     headers: { connection: 'close' },

@@ -8,17 +8,17 @@ import type { RequestContext } from '../gateway/request/request-context.ts';
 import { type BodyPace, LARGE_BYTES_MIN } from './body-pace.ts';
 import type { BodyReader } from './body-reading.ts';
 
-/** Reads bodies, at a pace that bounds their memory. */
+/** Reads bodies at a pace that limits their memory. */
 export interface BodyReading {
   readonly reader: BodyReader;
   readonly pace: BodyPace;
 }
 
 /**
- * Waits for the request's turn at the gate, and reads its JSON body. The bytes take room at the request's place; the hash
- * of a body that comes with an `Idempotency-Key` is noted in the context.
- * @param valuesMax elements of lists and members of objects, all together
- * @throws SignalboxError 413, 408, 503 or 400.
+ * Waits for the request's turn at the gate, and reads its JSON body. The bytes count against the request's place in the gate. For a request
+ * with an `Idempotency-Key`, the context gets the hash of the body.
+ * @param valuesMax the maximum number of list elements and object members together
+ * @throws SignalboxError 413, 408, 503 or 400
  */
 export async function readBody(
   request: Request,
@@ -45,26 +45,26 @@ export async function readBody(
 }
 
 function notJson(text: string): string {
-  if (text === '') return 'The body is empty; send a JSON object.';
+  if (text === '') return 'The body is empty. Send a JSON object.';
   const { line = 1, column = 1, reason = 'it could not be parsed' } = jsonFault(text) ?? {};
   return `The body is not valid JSON at line ${line}, column ${column}: ${reason}.`;
 }
 
 /**
- * Checks the text of a body before it is parsed.
+ * Checks the nesting and the number of values of a body before it is parsed.
  * @throws SignalboxError
  */
 function checkJsonLimits(text: string, valuesMax: number): void {
   const limit = beyondLimits(text, valuesMax);
   if (limit === 'depth') {
-    throw new SignalboxError('invalid_json', `The body is nested deeper than ${DEPTH_MAX} levels.`);
+    throw new SignalboxError('invalid_json', `The body is nested too deeply. It may have at most ${DEPTH_MAX} levels.`);
   }
   if (limit === 'values') {
-    throw new SignalboxError('request_too_large', `The body may contain at most ${valuesMax} values.`);
+    throw new SignalboxError('request_too_large', `The body has too many values. It may contain at most ${valuesMax}.`);
   }
 }
 
-/** The options of a route whose body a schema describes: refused with the path of the field, and then typed. */
+/** The options of a route whose body has a schema. An invalid body is refused with the path of the field; a valid body is typed. */
 export function bodyIn<Schema extends TSchema>(schema: Schema) {
   const check = compileCheck(schema);
   return { transform: ({ body }: { readonly body: unknown }) => check(body), body: schema };

@@ -20,23 +20,23 @@ interface ChangeServices extends Pick<RouteServices, 'bodyOf'> {
   readonly idempotency: Pick<Idempotency, 'claim'>;
   readonly routes: RouteTable;
   readonly changes: Pick<DailyChanges, 'giveBack'>;
-  /** Goes through the edge with an admitted request once more; an error of `end` is answered as one of the request. */
+  /** Sends an admitted request through the server's routes again. An error of `end` is answered as an error of the request. */
   pass(request: Request, end: Promise<void>): Promise<Response>;
 }
 
 type OpenRun = Extract<Claim, { kind: 'run' }>['run'];
 
 /**
- * Requests that change something and have an `Idempotency-Key`: each is carried out once for its name, on every route of
- * `isOnceForName`. They stand before the routes, so that no route does anything for it.
+ * Runs each change with an `Idempotency-Key` only once, on every route of `isOnceForName`. This happens before the routes, so no route
+ * needs code for it.
  */
 export function changesOnce({ idempotency, bodyOf, routes, pass, changes }: ChangeServices) {
-  /** The bodies of requests that have begun: they are read for their hash, before their routes ask. */
+  /** Bodies of requests that have begun. They are read for their hash before their routes request them. */
   const bodies = new WeakMap<Request, { readonly body: unknown }>();
 
   const claim = async (request: Request, context: RequestContext): Promise<Response | OpenRun> => {
     const { idempotencyKey: named, method } = context;
-    if (named === null) throw new Error('a change without a name was claimed');
+    if (named === null) throw new Error('A change was claimed without an Idempotency-Key.');
     checkName(named);
     if (routes.at(context.route)?.methods.get(method)?.body !== 'none') {
       bodies.set(request, { body: await bodyOf(request, context) });
@@ -60,8 +60,9 @@ export function changesOnce({ idempotency, bodyOf, routes, pass, changes }: Chan
 
   return {
     /**
-     * The answer to an admitted request with a name, on a route where that counts; null for others, and once it has begun.
-     * @param headers those that every answer to this request has
+     * Answers an admitted request with an `Idempotency-Key` on a route that supports it. Null for other requests, and for a request that
+     * has already begun.
+     * @param headers the headers that every response to this request has
      */
     answerTo(request: Request, context: RequestContext, headers: HTTPHeaders): Promise<Response> | null {
       if (context.idempotencyKey === null || !isOnceForName(context.method, context.route)) return null;
@@ -69,7 +70,7 @@ export function changesOnce({ idempotency, bodyOf, routes, pass, changes }: Chan
       bodies.set(request, { body: {} });
       return answered(request, context, headers);
     },
-    /** The body of a request that has begun, in an object; undefined for others. */
+    /** The body of a request that has begun, wrapped in an object; undefined for other requests. */
     bodyOf: (request: Request) => bodies.get(request),
   };
 
@@ -90,7 +91,10 @@ export function changesOnce({ idempotency, bodyOf, routes, pass, changes }: Chan
   }
 }
 
-/** Claims the name before anything is done. A change has no decision: the ID of its request stands there, by which the trail is searched. */
+/**
+ * Claims the name before the change starts. A change has no decision, so the entry contains the request ID, which also finds the change in
+ * the audit trail.
+ */
 async function begin(run: OpenRun, { requestId }: RequestContext): Promise<void> {
   try {
     await orNothingDone(() => run.begin(parseId('req_', requestId) ?? 0));
@@ -100,7 +104,10 @@ async function begin(run: OpenRun, { requestId }: RequestContext): Promise<void>
   }
 }
 
-/** Keeps an answer before it is given. A refusal has changed nothing, so its name is free again; a defect may have come up behind the change. */
+/**
+ * Stores an answer before it is sent. A refusal has changed nothing, so its name becomes free again. An internal error may have happened
+ * after the change, so its name stays taken.
+ */
 async function keptAnswer(response: Response, run: OpenRun, ofRequest: HTTPHeaders): Promise<Response> {
   const { status } = response;
   if (!response.ok && status !== 500) {
@@ -114,17 +121,17 @@ async function keptAnswer(response: Response, run: OpenRun, ofRequest: HTTPHeade
 }
 
 /**
- * What the caller has proved itself by, which the store does not have: the answer may hold the secret of a new key, and a copy of the
- * database must not tell it. A repeat by another login or token of the same caller is refused, and changes nothing.
+ * Returns the secret with which the caller authenticated. The stored answer is encrypted with it, because it may contain a new key, and a
+ * copy of the database must not reveal that key. A repeat with another login or token of the same caller is refused.
  */
 function proofIn(headers: Headers): string {
   const bearer = bearerOf(credentialsIn(headers) ?? '');
   const proof = bearer === null ? cookieIn(headers, LOGIN_COOKIE) : (parseKey(bearer)?.secret ?? bearer);
-  if (proof === null) throw new Error('a change was admitted without a key, a token or a login');
+  if (proof === null) throw new Error('A change was admitted without a key, a token or a login.');
   return proof;
 }
 
-/** The same body asks for something else at another path. */
+/** Hashes the path, too, because the same body at another path is a different request. */
 function changeHash({ method, url }: Request, body: Uint8Array | null): Uint8Array {
   const { pathname, search } = new URL(url);
   return createHash('sha256')
@@ -143,7 +150,7 @@ function refusalOf(refusal: Exclude<Claim, { kind: 'run' }>): SignalboxError {
       const request = idText('req_', refusal.decision);
       return new SignalboxError(
         'idempotency_answer_unavailable',
-        `This request was begun as ${request}, and its answer cannot be repeated. The trail says whether it changed anything. To send it again, use a new Idempotency-Key.`,
+        `Request ${request} started this change, but its answer cannot be repeated. The audit trail shows whether it changed anything. To send the change again, use a new Idempotency-Key.`,
         { param: 'Idempotency-Key', details: { request_id: request } },
       );
     }

@@ -6,21 +6,20 @@ import type { Log } from '../host/telemetry/log.ts';
 import type { RouteEntry } from './route-table.ts';
 import { printable } from './unknown-path.ts';
 
-/** Seconds for which a browser may remember that it may ask. */
+/** How long a browser may remember the result of a preflight, in seconds. */
 const REMEMBERED_S = '600';
 
-/** Headers of an answer that say which page may read it. Errors have them, too, so that a page can read the reason. */
+/** Response headers that say which web page may read the response. Errors have them, too, so that a page can read the reason. */
 export const CORS_HEADERS = ['access-control-allow-origin', 'access-control-expose-headers', 'vary'] as const;
 
-/** Whether pages of other origins may use a route: not those of operators, metrics and the documentation. */
+/** Whether web pages of other origins may use a route. They may not use operator routes, metrics and the documentation. */
 const isForPages = ({ path, methods }: RouteEntry): boolean =>
   path.startsWith('/v1/') || path.startsWith('/.well-known/') || methods.get('POST')?.operation !== undefined;
 
 /**
- * Adds to the headers of an answer which page may read it. `*` for headers means all but `authorization`, as keys come
- * in a header and never by cookie.
- * @returns the answer to a browser that asks on behalf of a page whether it may send a request; null for others. Such a
- * question comes without a key, and costs less than its refusal.
+ * Adds the CORS headers to a response. The wildcard `*` for headers excludes `authorization`, because keys are sent in headers and never in
+ * cookies.
+ * @returns the response to a preflight; null for other requests. A preflight has no key, and answering it is cheaper than refusing it.
  */
 export function answerOrigin(
   request: Request,
@@ -48,12 +47,12 @@ export function answerOrigin(
   });
 }
 
-/** Origins that the log names at most, so that strangers cannot fill it. */
+/** The maximum number of origins that are logged, so that strangers cannot fill the log. */
 const ORIGINS_LOGGED_MAX = 100;
 
 /**
- * Makes what refuses the preflights of browsers that the policy does not allow, and logs each web page's origin once. It refuses
- * them before they are asked for a key that they cannot send, by a SignalboxError that names the setting. Other requests pass.
+ * Makes a function that refuses preflights which the policy does not allow, and logs each origin once. A preflight cannot contain a key, so
+ * it is refused before the key is checked; the SignalboxError names the setting. Other requests pass.
  */
 export function preflightRefusal(log: Pick<Log, 'warn'>) {
   const logged = new Set<string>();

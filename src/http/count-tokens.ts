@@ -26,7 +26,7 @@ export const countTokensRoutes = ({ gateway, contextOf, bodyOf }: RouteServices)
       counts: true,
       summary: 'Count the tokens of a message',
       description:
-        'The size of the prompt that these messages, tools and system prompt make. Costs nothing. The service of a named model counts it where it can.',
+        'Returns the number of prompt tokens in these messages, tools and system prompt. Costs nothing. If `model` names a model, its provider counts the tokens if it can.',
       tag: 'Anthropic Messages',
       request: CountRequest,
       requests: { simple: { summary: 'A greeting', value: EXAMPLE } },

@@ -2,18 +2,18 @@ import { bearerOf, looksLikeKey } from '../access/key.ts';
 import { looksLikeToken, tokenIn } from '../access/tokens/form.ts';
 
 /**
- * The headers that may bear an API key, on every route: clients of each API send their own. `authorization` holds a
- * scheme before the key, the others the key alone.
+ * The headers that may contain an API key on every route, because each client library uses another one. `authorization` has a scheme before
+ * the key, the others have only the key.
  */
 export const KEY_HEADERS = ['authorization', 'x-api-key', 'api-key'] as const;
 
-/** Stands for two different keys in one request. It has the form of no key, so it admits nobody. */
+/** Represents two different keys in one request. It does not have the form of a key, so it is never valid. */
 const TWO_KEYS = 'two keys';
 
 /**
- * Returns the credentials of a request in the form of `authorization`; null for none. Clients add placeholders for keys
- * by themselves, so a value in the form of our key goes before a token, and a token before one in another form. Of two different keys neither
- * counts: a guess would charge the wrong one.
+ * Returns the credentials of a request in the form of `authorization`; null if there are none. Some clients add placeholder keys, so a
+ * value in the form of a Signalbox key wins over a token, and a token wins over any other value. Two different keys are refused, because a
+ * guess would charge the wrong key.
  */
 export function credentialsIn(headers: Headers): string | null {
   if (!headers.has('x-api-key') && !headers.has('api-key')) return headers.get('authorization');
@@ -34,18 +34,18 @@ export function credentialsIn(headers: Headers): string | null {
   return found;
 }
 
-/** Says how to send a key. */
+/** Explains how to send a key. */
 export const KEY_HELP = 'Send an API key in the header Authorization: Bearer sb_live_… or x-api-key: sb_live_….';
 
-/** Says what is wrong with the form of credentials that hold no key. */
+/** Explains what is wrong with credentials that contain no key. */
 export function formAdvice(credentials: string | null): string {
   if (credentials === TWO_KEYS) return 'The request has two different API keys in its headers. Send one of them.';
   return credentials !== null && looksLikeKey(credentials)
     ? `Write Bearer in front of the key. ${KEY_HELP}`
-    : `The value sent does not have the form of an API key of Signalbox. ${KEY_HELP}`;
+    : `The credentials do not have the form of a Signalbox API key. ${KEY_HELP}`;
 }
 
-/** The names of the headers with credentials, as a caller reads them: `Authorization and x-api-key`. */
+/** The names of the headers with credentials, for messages: `Authorization and x-api-key`. */
 export const keyHeadersOf = (headers: Headers): string =>
   KEY_HEADERS.filter((name) => headers.has(name))
     .map((name) => (name === 'authorization' ? 'Authorization' : name))

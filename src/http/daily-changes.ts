@@ -4,12 +4,12 @@ import { DAY_MS } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { isOnceForName, type RouteRule } from './route-table.ts';
 
-/** Changes of one user within 24 hours from the first of them. */
+/** The maximum number of changes by one user within 24 hours after the first change. */
 export const CHANGES_A_DAY = 1_000;
-/** Users whose changes are counted. Beyond them, the user whose day began first is counted from zero again. */
+/** How many users are counted. With more users, the user whose day began first starts again at zero. */
 const USERS_MAX = 10_000;
 
-/** Actions that change nothing, that have a limit of their own, or that a user must be able to take to stay safe. */
+/** Actions that change nothing, that have a limit of their own, or that a user needs to stay secure. */
 const UNCOUNTED: ReadonlySet<RouteRule['access']> = new Set([
   'policy.check',
   'policy.explain',
@@ -19,7 +19,10 @@ const UNCOUNTED: ReadonlySet<RouteRule['access']> = new Set([
 ]);
 const REVOKE = '/admin/keys/:id/revoke';
 
-/** The user whose changes a request counts to: by a login, a token or a key. Null for operators, applications, and all that changes nothing. */
+/**
+ * Returns the user to whom a request counts, through a login, a token or a key. Null for operators, applications, and requests that change
+ * nothing.
+ */
 export function changerOf(caller: Caller, { method, path, access }: RouteRule): string | null {
   if (caller.user === undefined || !isOnceForName(method, path)) return null;
   if (UNCOUNTED.has(access) || path === REVOKE) return null;
@@ -28,37 +31,40 @@ export function changerOf(caller: Caller, { method, path, access }: RouteRule): 
 }
 
 interface Day {
-  /** On the clock, ms. */
+  /** When the day began, in ms on the clock. */
   readonly start: number;
   changes: number;
 }
 
-/** Bounds the changes that one user makes in a day: each stays in the trail. State: offences. */
+/** Limits the changes that one user makes in a day, because each of them stays in the audit trail. State: offences. */
 export class DailyChanges {
   readonly #clock: () => number;
-  /** By user, the day that began first at the front. */
+  /** Days by user. The day that began first comes first. */
   readonly #days = new Map<string, Day>();
-  /** The day that a request was counted in. */
+  /** The day in which a request was counted. */
   readonly #counted = new WeakMap<Request, Day>();
 
-  /** @param clock ms, never goes back */
+  /** @param clock returns milliseconds that never decrease */
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
-  /** Counts a request. @throws SignalboxError `rate_limit_exceeded` */
+  /**
+   * Counts a request.
+   * @throws SignalboxError `rate_limit_exceeded`
+   */
   take(request: Request, user: string): void {
     const day = this.#dayOf(user);
     if (day.changes >= CHANGES_A_DAY) {
       const retryAfterMs = Math.ceil(day.start + DAY_MS - this.#clock());
-      const message = `A user makes at most ${CHANGES_A_DAY} changes in 24 hours, and you have made ${day.changes}; try again in ${durationText(retryAfterMs)}, or ask an operator.`;
+      const message = `A user can make at most ${CHANGES_A_DAY} changes in 24 hours, and you have made ${day.changes}. Try again in ${durationText(retryAfterMs)}, or ask an operator.`;
       throw new SignalboxError('rate_limit_exceeded', message, { retryAfterMs });
     }
     day.changes++;
     this.#counted.set(request, day);
   }
 
-  /** Takes a request out of the count: it was refused, and changed nothing. */
+  /** Removes a request from the count, because it was refused and changed nothing. */
   giveBack(request: Request): void {
     const day = this.#counted.get(request);
     if (day) day.changes--;

@@ -4,10 +4,10 @@ import type { RequestContext } from '../gateway/request/request-context.ts';
 import { counter, gauge, histogram, OTHER } from '../host/telemetry/counts.ts';
 import type { Family } from '../host/telemetry/families.ts';
 
-/** The methods with series of their own: a method is the caller's own word. */
+/** The methods with metric series of their own. Callers can send any word as a method. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** Metrics on all HTTP requests. */
+/** Makes the metrics of all HTTP requests. */
 export function createEdgeMetrics() {
   const requests = counter({
     name: 'signalbox_http_requests_total',
@@ -25,10 +25,13 @@ export function createEdgeMetrics() {
     labels: ['route'],
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
   });
-  // All codes from the start: the first event of a new series would not show as an increase.
+  // All codes exist from the start, because the first event of a new series would not show as an increase.
   const failed = new Map(ERROR_CODES.map((code) => [code, errors.at(code)]));
   return {
-    /** Counts a request that is over. `now`: ms on the gateway's clock. */
+    /**
+     * Counts a finished request.
+     * @param now ms on the gateway's clock
+     */
     count({ route, method, status, code, at }: RequestContext, now: number): void {
       duration.at(route).observe((now - at) / 1000);
       requests.at(METHODS.has(method) ? method : OTHER, route, `${status}`).value++;
@@ -38,7 +41,7 @@ export function createEdgeMetrics() {
   };
 }
 
-/** Counts the requests that are worked on and that wait. */
+/** Counts the requests that run and the requests that wait. */
 export const gateFamilies = (
   gate: Pick<Gate, 'inside' | 'waiting'>,
   inFlight: { readonly size: number },

@@ -2,14 +2,14 @@ import { errorBody } from '../core/api/error.ts';
 import type { Surface } from '../dialects/surface.ts';
 import { pathOf, type RouteEntry } from './route-table.ts';
 
-/** What an answer outside a surface takes from a dialect. */
+/** The parts of a dialect that an error response needs. */
 type ErrorDialect = Pick<Surface, 'errorBody' | 'requestIdHeader'>;
 
 const USUAL: ErrorDialect = { errorBody };
 
 /**
- * Returns the dialect of a request's errors. A surface's path, and every path below it, has that surface's dialect. A path that
- * clients of several dialects use, and an unknown path outside `/admin`, has the dialect that the headers name.
+ * Returns the dialect of a request's errors. The path of a surface, and every path below it, uses the surface's dialect. A path that
+ * clients of several dialects use, and an unknown path outside `/admin`, use the dialect that the headers indicate.
  * @param route undefined for an unknown path
  */
 export function dialectFor(

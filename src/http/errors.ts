@@ -5,10 +5,10 @@ import type { Surface } from '../dialects/surface.ts';
 import { hasSecret, scrub, scrubAll } from '../host/telemetry/secrets.ts';
 import { awayError } from '../store/unwritten.ts';
 
-/** SDKs of OpenAI and Anthropic ignore a longer wait and repeat the request at once. */
+/** The SDKs of OpenAI and Anthropic ignore a longer wait, and repeat the request at once. */
 const HEEDED_WAIT_MS = 60_000;
 
-/** The one mapping from errors to responses. An error that is not meant for callers becomes a plain 500. */
+/** Maps every error to a response. An error that is not meant for callers becomes a plain status 500. */
 export function errorResponse(
   error: SignalboxError,
   { errorBody, requestIdHeader }: Pick<Surface, 'errorBody' | 'requestIdHeader'>,
@@ -34,8 +34,8 @@ export function errorResponse(
 }
 
 /**
- * Returns the error with its texts scrubbed. Members beside it are a quote, made here: its seal must arrive whole,
- * though it looks like a token.
+ * Returns the error with secrets removed from its texts. The other members contain a payment quote that Signalbox made: its seal looks like
+ * a token but must stay complete.
  */
 export function withoutSecrets(error: SignalboxError): SignalboxError {
   const { code, message, info } = error;
@@ -48,21 +48,26 @@ export function withoutSecrets(error: SignalboxError): SignalboxError {
   });
 }
 
-/** Passes errors of ours on, and says that the database is away. Any other error is a defect: it goes to the log only. */
+/** Passes on a SignalboxError, and reports an unavailable database. Any other error is a bug, and only the log gets it. */
 export function publicError(error: unknown, onDefect: (error: unknown) => void): SignalboxError {
   if (error instanceof SignalboxError) return error;
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof SignalboxError) return cause;
   const away = awayError(error);
   if (away) return away;
-  // A path that is admitted and that the router cannot decode.
-  if (error instanceof NotFoundError) return new SignalboxError('not_found', 'There is nothing at this path.');
-  // Bodies are checked before the router does it, by `compileCheck`: only the query is left.
+  // Admission accepted the path, but the router cannot decode it.
+  if (error instanceof NotFoundError)
+    return new SignalboxError('not_found', 'There is nothing at this path. /docs lists every path.');
+  // `compileCheck` checks bodies before the router does, so only the query can be invalid here.
   if (error instanceof ValidationError && error.type === 'query') return queryError(error);
   onDefect(error);
-  return new SignalboxError('internal_error', 'Signalbox failed on this request. The server’s log has the reason.', {
-    cause: error,
-  });
+  return new SignalboxError(
+    'internal_error',
+    'Signalbox failed to handle this request because of an internal error. The server’s log has the reason.',
+    {
+      cause: error,
+    },
+  );
 }
 
 function queryError({ all }: ValidationError): SignalboxError {

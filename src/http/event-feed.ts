@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { FeedEvent } from '../admin/use-cases/events.ts';
 
-/** Events that are kept for those who come back. */
+/** How many events are kept for followers that reconnect. */
 const KEPT_MAX = 500;
-/** How long events are kept after the last follower has gone, ms: time to come back in. */
+/** How long events are kept after the last follower has left, in ms. It may reconnect in this time. */
 const LINGER_MS = 60_000;
 
-/** An event in its place. */
+/** An event and its position in the feed. */
 export interface PlacedEvent {
   readonly id: string;
   readonly event: FeedEvent;
@@ -14,17 +14,17 @@ export interface PlacedEvent {
 
 export type EventListener = (placed: PlacedEvent) => void;
 
-/** The events of this instance, for those who follow them now. While nobody does, an event costs one comparison. State: events. */
+/** The events of this server for current followers. If there is no follower, an event costs one comparison. State: events. */
 export class EventFeed {
   readonly #now: () => number;
-  /** Another one for each process: the IDs of others lead to no event of this one. */
+  /** A random name of this process, so that event IDs of other processes are recognised as foreign. */
   readonly #name = randomBytes(6).toString('hex');
   readonly #listeners = new Set<EventListener>();
-  /** The last ones, oldest first. */
+  /** The latest events, oldest first. */
   #kept: PlacedEvent[] = [];
-  /** The number of the last event. */
+  /** The number of the latest event. */
   #last = 0;
-  /** Until when events are kept without a follower, ms since 1970. */
+  /** Until when events are kept without a follower, in ms since 1970. */
   #until = 0;
 
   /** @param now ms since 1970 */
@@ -33,8 +33,8 @@ export class EventFeed {
   }
 
   /**
-   * Tells all followers, at once.
-   * @param make called only where somebody follows, or may come back
+   * Sends an event to all followers at once.
+   * @param make called only if there is a follower or one may reconnect
    */
   tell(make: () => FeedEvent | null): void {
     if (this.#listeners.size === 0 && this.#until <= this.#now()) this.#miss();
@@ -43,8 +43,8 @@ export class EventFeed {
 
   /**
    * Follows the events.
-   * @param after ID of the last event that was received; null: from now on
-   * @returns the events since, or null where some are not kept any more
+   * @param after ID of the last received event; null to start now
+   * @returns the events after it, or null if some of them are no longer kept
    */
   follow(listener: EventListener, after: string | null): readonly PlacedEvent[] | null {
     this.#listeners.add(listener);
@@ -67,7 +67,7 @@ export class EventFeed {
     return `${this.#name}-${this.#last}`;
   }
 
-  /** Notes that there was an event which nobody can have. */
+  /** Counts an event that no follower can receive. */
   #miss(): void {
     this.#last++;
     if (this.#kept.length > 0) this.#kept = [];
@@ -78,7 +78,7 @@ export class EventFeed {
     this.#last++;
     const placed = { id: this.last, event };
     this.#kept.push(placed);
-    // Seldom, so that it costs little.
+    // The list is cut only when it is twice too long, because cutting copies it.
     if (this.#kept.length >= 2 * KEPT_MAX) this.#kept = this.#kept.slice(-KEPT_MAX);
     for (const listener of this.#listeners) listener(placed);
   }

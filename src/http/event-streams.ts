@@ -4,44 +4,47 @@ import type { Caller } from '../core/caller.ts';
 import type { EventFeed, PlacedEvent } from './event-feed.ts';
 import { Watch, type WatchedItem } from './late-watch.ts';
 
-/** Streams of one user or key at once, and of all together. */
+/** The maximum number of open streams for one user or key, and in total. */
 const OWN_MAX = 16;
 const ALL_MAX = 512;
 const PLACES = {
   own: OWN_MAX,
   all: ALL_MAX,
-  ownTaken: `You follow the events ${OWN_MAX} times, which is the limit for one user or key. Close a stream first.`,
-  allTaken: `${ALL_MAX} streams follow the events, which is the limit of the server. Try again later.`,
+  ownTaken: `You have ${OWN_MAX} open event streams, which is the limit for one user or key. Close a stream first.`,
+  allTaken: `The server has ${ALL_MAX} open event streams, which is its limit. Try again later.`,
 } as const;
-/** Events that may wait for a slow reader, which is cut beyond: more than the feed keeps for readers who come back. All streams share the data of an event. */
+/**
+ * How many events may wait for a slow reader before it is disconnected. It is more than the feed keeps for readers that reconnect. All
+ * streams share the data of an event.
+ */
 const WAITING_MAX = 600;
-/** Characters of a text, about: it ends with the event that reaches them. */
+/** The approximate maximum length of one text, in characters. It ends after the event that reaches this length. */
 const TEXT_MAX = 16_384;
 const HEARTBEAT_MS = 15_000;
-/** The life of a stream: whoever follows comes back through the whole admission. */
+/** The lifetime of a stream. A follower that reconnects is fully admitted again. */
 const LIFE_MS = 30 * 60_000;
-/** How soon a browser comes back, and behind which event where none has come until then; it keeps an ID of its own. */
+/** Says after how many ms a browser reconnects, and from which event if it has received none. */
 const headOf = (id: string | null): string => `retry: 2000\n${id === null ? '' : `id: ${id}\n`}\n`;
 
 const eventText = (id: string, kind: string, data: object): string =>
   `id: ${id}\nevent: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/** Who follows, as admission has found it. */
+/** The follower of a stream, as admission identified it. */
 export interface Follower {
-  /** The ID of its user or key, which all its logins share. */
+  /** The ID of its user or key. All logins of a user share it. */
   readonly holder: string;
-  /** The caller as it is now; null once its login or key has ended. */
+  /** The caller with its current terms; null if its login or key has ended. */
   callerNow(): Caller | null;
 }
 
-/** The streams that are open, by their holder. State: events. */
+/** The open streams by holder. State: events. */
 export class EventStreams {
   readonly #feed: EventFeed;
   readonly #watch: Watch<EventStream>;
   readonly #isDraining: () => boolean;
   readonly #places = new Places(PLACES);
 
-  /** @param clock ms that never decrease */
+  /** @param clock returns milliseconds that never decrease */
   constructor(feed: EventFeed, clock: () => number, isDraining: () => boolean) {
     this.#feed = feed;
     this.#watch = new Watch(clock);
@@ -49,10 +52,10 @@ export class EventStreams {
   }
 
   /**
-   * Opens a stream; end it in any case.
+   * Opens a stream. The caller must always end it.
    * @param after the `Last-Event-ID`; null for none
    * @param time ISO 8601, for the event `reset`
-   * @throws SignalboxError `rate_limit_exceeded` where its holder has too many, `overloaded`
+   * @throws SignalboxError `rate_limit_exceeded` if the holder has too many streams, or `overloaded`
    */
   open(follower: Follower, after: string | null, time: string): EventStream {
     const leave = this.#places.enter(follower.holder);
@@ -71,14 +74,14 @@ export class EventStreams {
   }
 }
 
-/** An event as the caller of a stream may see it. */
+/** The part of an event that the caller of a stream may see. */
 interface VisibleEvent {
   readonly id: string;
   readonly kind: string;
   readonly data: object;
 }
 
-/** One stream: what waits for its reader. An event becomes text only when the reader is ready for it. */
+/** One stream with the events that wait for its reader. An event becomes text only when the reader is ready for it. */
 export class EventStream implements WatchedItem<EventStream> {
   before: EventStream | null = null;
   after: EventStream | null = null;
@@ -91,11 +94,11 @@ export class EventStream implements WatchedItem<EventStream> {
   #text: string;
   #waiting: VisibleEvent[] = [];
   #wake: PromiseWithResolvers<void> | null = null;
-  /** The last text, ms on the clock of the watch. */
+  /** When the last text was sent, in ms on the watch's clock. */
   #toldAt: number;
   isOver = false;
 
-  /** @param from ID of the event that it begins behind; null where its reader has said one */
+  /** @param from ID of the event after which the stream begins; null if the reader has named one */
   constructor(
     from: string | null,
     follower: Follower,
@@ -120,17 +123,17 @@ export class EventStream implements WatchedItem<EventStream> {
       this.#rouse();
       return;
     }
-    // The reader comes back with the ID of the last event that it has received.
+    // The reader will reconnect with the ID of the last event that it has received.
     this.#waiting = [];
     this.end();
   };
 
-  /** Says that events may be missing. */
+  /** Sends an event that says that events may be missing. */
   reset(id: string, time: string): void {
     this.#say(eventText(id, 'reset', { time }));
   }
 
-  /** Returns text of what waits; null at the end; a promise while there is nothing. */
+  /** Returns the waiting text; null at the end; a promise while nothing waits. */
   next(): string | null | Promise<void> {
     let text = this.#text;
     this.#text = '';
@@ -147,7 +150,7 @@ export class EventStream implements WatchedItem<EventStream> {
     return this.#wake.promise;
   }
 
-  /** Ends it. Later calls do nothing. */
+  /** Ends the stream. Further calls do nothing. */
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -155,13 +158,13 @@ export class EventStream implements WatchedItem<EventStream> {
     this.#rouse();
   }
 
-  /** Asks again who follows, and keeps the connection awake. */
+  /** Checks the follower again, and keeps the connection alive. */
   isLate(now: number): boolean {
     this.#caller = this.#follower.callerNow();
     if (this.#caller === null || now >= this.#endsAt || this.#isDraining()) return true;
     if (now - this.#toldAt >= HEARTBEAT_MS) {
       this.#toldAt = now;
-      // A reader that is behind needs no sign of life.
+      // A reader with waiting events needs no sign of life.
       if (this.#text === '' && this.#waiting.length === 0) this.#say(':\n\n');
     }
     return false;

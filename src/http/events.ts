@@ -19,7 +19,7 @@ import type { RouteServices } from './route-services.ts';
 import { FeedEvent } from './schemas/events.ts';
 import { sendTexts } from './stream.ts';
 
-/** What the callers of requests are judged by. */
+/** What decides whether a caller may follow events. */
 interface Judges extends Pick<AdmissionRules, 'authenticate'> {
   readonly tokens: Pick<AdmissionRules['tokens'], 'find'>;
   readonly levels?: Pick<Levels, 'of'>;
@@ -32,7 +32,7 @@ export interface EventServices extends RouteServices {
   readonly judges: Judges;
 }
 
-/** `GET /admin/events`: what happens at this server, as it happens. */
+/** `GET /admin/events`: the events of this server as they happen. */
 export function eventRoutes(services: EventServices) {
   const { gateway, feed, judges, principalOf, callerOf, server, stalledS } = services;
   const streams = new EventStreams(feed, gateway.clock, () => gateway.isDraining);
@@ -66,7 +66,7 @@ const bodyOf = (stream: EventStream): ReadableStream =>
     cancel: () => stream.end(),
   });
 
-/** Remembers by what a request was admitted, and asks again whether that still holds. */
+/** Remembers how a request was admitted, and checks later whether that is still valid. */
 function followerOf(
   request: Request,
   caller: Caller,
@@ -92,6 +92,6 @@ const DOCS = routeDocs({
   access: 'events.read',
   summary: 'Follow what happens',
   description:
-    'A stream of server-sent events: decisions, alerts, policies that come into force or are refused, and endpoints that change their state; never content. Each caller gets what it may list: a member the decisions of its own keys. The header `Last-Event-ID` goes on behind an event; where some since are not kept any more, the event `reset` comes first: read the lists again. A stream ends with its login or key, after half an hour, at a shutdown, and where 600 events wait for its reader; come back with the last ID. A user or key can have 16 streams open, over all its logins. Each instance tells of its own events.',
+    'A stream of server-sent events: decisions, alerts, policies that become active or are refused, and endpoints that change their state. Events never contain prompts or answers. Each caller gets the events that it may list: a member gets the decisions of its own keys. After a disconnect, send the last ID as the header `Last-Event-ID` to continue. If some events since then are no longer kept, the first event is `reset`: read the lists again. A stream ends with its login or key, after half an hour, at a shutdown, and if 600 events wait for its reader. A user or key can have 16 open streams over all its logins. Each server reports its own events.',
   answer: { schema: FeedEvent, description: 'The events.', mediaType: 'text/event-stream' },
 });

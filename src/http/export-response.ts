@@ -1,18 +1,18 @@
 import type { RouteServices } from './route-services.ts';
 
-/** Characters of a piece, about: a single line may be longer. */
+/** The approximate length of a piece, in characters. A single line may be longer. */
 const PIECE_CHARS = 65_536;
 
 interface ExportTerms extends Pick<RouteServices, 'server' | 'stalledS'> {
   readonly request: Request;
   readonly headers: Readonly<Record<string, string>>;
-  /** Called when nothing of the export is in memory any more; it may be called twice. */
+  /** Called when the export is no longer in memory. It may be called twice. */
   onEnd(): void;
 }
 
 /**
- * Streams the lines of an export as fast as the client reads them: it reads lines only when the client has taken the piece before.
- * A client that takes nothing for `stalledS` is disconnected. Reading the lines may take any time.
+ * Streams the lines of an export as fast as the client reads: the next lines are read only when the client has taken the previous piece. A
+ * client that reads nothing for `stalledS` seconds is disconnected. Producing the lines may take any time.
  * @returns a promise that rejects with the error of the first piece, so that the client gets an error response
  */
 export async function exportResponse(lines: AsyncGenerator<string>, terms: ExportTerms): Promise<Response> {
@@ -44,7 +44,7 @@ export async function exportResponse(lines: AsyncGenerator<string>, terms: Expor
       },
       cancel: end,
     },
-    // Nothing is read ahead.
+    // Nothing is read ahead of the client.
     { highWaterMark: 0 },
   );
   return new Response(body, { headers });

@@ -11,13 +11,16 @@ import type { RouteServices } from './route-services.ts';
 export const Feedback = named('Feedback', 'The result of a score.', {
   object: always('feedback'),
   decision_id: decisionId,
-  model: modelId('The model that is scored: the one that answered, or was recommended.'),
+  model: modelId('The scored model: the model that answered, or that was recommended.'),
   task: text('The task type of the request.', 'coding'),
-  score: share('As it was sent.', 0.5),
-  label: textOrNull('The stored label. For a repeated score, the label of the first; null for none.', 'unit-tests'),
+  score: share('The score that you sent.', 0.5),
+  label: textOrNull(
+    'The stored label; null for none. For a repeated score, it is the label of the first score.',
+    'unit-tests',
+  ),
   result: word(
     ['learnt', 'kept', 'repeated'],
-    '`learnt`: the score counts. `repeated`: the decision already had this score. `kept` no longer occurs.',
+    '`learnt`: the score counts. `repeated`: the decision already had this score. `kept` is no longer used.',
   ),
   weight: share('The weight of the score, in outcomes.', 1),
 });
@@ -26,7 +29,7 @@ interface FeedbackServices extends Pick<RouteServices, 'callerOf'> {
   readonly gateway: FeedbackGateway;
 }
 
-/** `POST /v1/feedback`: takes the score of an answer. */
+/** `POST /v1/feedback`: stores the score of an answer. */
 export const feedbackRoutes = ({ gateway, callerOf }: FeedbackServices) =>
   new Elysia({ name: 'feedback' }).post(
     '/v1/feedback',

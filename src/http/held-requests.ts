@@ -1,21 +1,21 @@
-/** The error of an admission; null for none. */
+/** The error of an admission; null if it succeeded. */
 type AdmissionEnd = { readonly error: unknown } | null;
 
 /**
- * Requests whose admission takes longer than their first turn, because a token is checked. The edge goes through them again once
- * that is over, so that requests with a key need not wait for anything.
+ * Holds requests whose admission takes longer than one turn of the event loop, because a token is checked. They go through the routes again
+ * when the check has finished, so that requests with a key never wait.
  */
 export class HeldRequests {
   readonly #handle: (request: Request) => Promise<Response>;
-  /** Those that the edge goes through again in this turn: hardly ever more than one. */
+  /** Requests that go through the routes again in this turn. There is rarely more than one. */
   readonly #ended = new Map<Request, AdmissionEnd>();
 
-  /** @param handle the whole edge, which asks `isBack` at its beginning, in the same turn */
+  /** @param handle the server's handler; it calls `isBack` first, in the same turn */
   constructor(handle: (request: Request) => Promise<Response>) {
     this.#handle = handle;
   }
 
-  /** The answer to a request, once its admission is over. */
+  /** Answers a request when its admission has finished. */
   async hold(request: Request, admission: Promise<void>): Promise<Response> {
     const end = await admission.then(
       () => null,
@@ -25,12 +25,15 @@ export class HeldRequests {
     return this.#handle(request);
   }
 
-  /** Whether the edge goes through a request for the second time. Costs nothing while none is held. */
+  /** Whether a request goes through the routes for the second time. The call is free while no request is held. */
   isBack(request: Request): boolean {
     return this.#ended.size > 0 && this.#ended.has(request);
   }
 
-  /** Ends the hold. Throws the error of the admission. */
+  /**
+   * Releases a held request.
+   * @throws the error of its admission
+   */
   release(request: Request): void {
     const end = this.#ended.get(request);
     this.#ended.delete(request);

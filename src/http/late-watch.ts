@@ -1,24 +1,30 @@
 import { LinkedSet, type Links } from '../core/linked-set.ts';
 
-/** The interval of looks, ms. */
+/** The interval of the checks, ms. */
 const LOOK_MS = 250;
 
 /** An item that is watched while it is open. */
 export interface WatchedItem<Item> extends Links<Item> {
-  /** Whether its time is over. @param now ms on the clock of the watch */
+  /**
+   * Whether its time is over.
+   * @param now ms on the watch's clock
+   */
   isLate(now: number): boolean;
-  /** Ends it, or the part of its life that is over. */
+  /** Ends the item, or the part of it whose time is over. */
   cut(): void;
 }
 
-/** Cuts what is late. One timer looks at all that is open: a timer for each costs more than to read a small body. State: gate. */
+/**
+ * Ends items whose time is over. One timer checks all open items, because a timer for each costs more than reading a small body. State:
+ * gate.
+ */
 export class Watch<Item extends WatchedItem<Item>> {
-  /** Milliseconds that never decrease. */
+  /** Returns milliseconds that never decrease. */
   readonly now: () => number;
   readonly #open = new LinkedSet<Item>();
   #timer: ReturnType<typeof setInterval> | null = null;
 
-  /** @param now milliseconds that never decrease */
+  /** @param now returns milliseconds that never decrease */
   constructor(now: () => number) {
     this.now = now;
   }
@@ -33,7 +39,7 @@ export class Watch<Item extends WatchedItem<Item>> {
     this.#timer ??= this.#look();
   }
 
-  /** Takes out an item that is in this watch. */
+  /** Removes an item of this watch. */
   remove(item: Item): void {
     this.#open.remove(item);
   }

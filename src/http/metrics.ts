@@ -5,7 +5,7 @@ import { routeDocs } from './docs/route-docs.ts';
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** `/metrics`, as Prometheus reads it; `page` is null where it is switched off. Names providers and models, no key or prompt. */
+/** `/metrics` in the format of Prometheus; `page` is null if metrics are off. The page names providers and models, but no key or prompt. */
 export const metricsRoutes = (page: (() => string) | null) =>
   new Elysia({ name: 'metrics' }).get(
     '/metrics',
@@ -13,7 +13,7 @@ export const metricsRoutes = (page: (() => string) | null) =>
       if (!page)
         throw new SignalboxError(
           'not_found',
-          'Metrics are switched off on this server, or are at the --metrics-port of its processes.',
+          'This server has no metrics at this address. They are switched off, or at the --metrics-port of its processes.',
         );
       return new Response(page(), { headers: { 'content-type': TYPE } });
     },

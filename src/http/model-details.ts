@@ -8,13 +8,16 @@ import type { ModelDetails } from './schemas/models.ts';
 
 type Details = Static<typeof ModelDetails>;
 
-/** Whether a model stands for all models of a wildcard. */
+/** Whether a model represents all models of a wildcard. */
 export const isWildcard = ({ id, pattern }: Pick<Model, 'id' | 'pattern'>): boolean => pattern === id;
 
 /** Whether a model answers in text. */
 export const writesText = ({ operations }: Model): boolean => (operations & OPERATIONS.chat.bit) !== 0;
 
-/** What people compare models by. @param model null for a selector */
+/**
+ * The details with which people compare models.
+ * @param model null for a selector
+ */
 export function modelDetails(snapshot: PolicySnapshot, model: Model | null): Details {
   if (model === null) return { price: null, quality: null, selectors: [], pattern: null };
   const states = !isWildcard(model) || snapshot.wildcards?.states(model.id, 'price');
@@ -26,7 +29,7 @@ export function modelDetails(snapshot: PolicySnapshot, model: Model | null): Det
   };
 }
 
-/** The price of the provider that is tried first. */
+/** The price at the provider that is tried first. */
 function priceBody({ usdPerCredit }: PolicySnapshot, { endpoints: [{ price }] }: Model): Details['price'] {
   const worth = parseDecimal(usdPerCredit);
   if (!worth) return null;
@@ -47,7 +50,7 @@ function qualityBody({ tasks }: PolicySnapshot, { quality, declared: { general, 
   return { default: general, tasks: Object.fromEntries(ofTasks), basis };
 }
 
-/** The selectors that can choose it: for a text, or for vectors of the one space that a selector serves. */
+/** The selectors that can choose the model, for text or for vectors of the selector's vector space. */
 function selectorsOf({ selectors, modelIndex }: PolicySnapshot, model: Model): string[] {
   const at = modelIndex.get(model.id);
   if (at === undefined) return [];

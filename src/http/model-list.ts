@@ -11,11 +11,11 @@ import type { ModelList, Model as ModelSchema } from './schemas/models.ts';
 
 type Model = Static<typeof ModelSchema>;
 
-/** The models that some callers may use, in the order of the list. */
+/** The models that a group of callers may use, in the order of the list. */
 class ModelDirectory<Listed extends Model> {
   readonly #models: readonly Listed[];
   readonly byId: ReadonlyMap<string, Listed>;
-  /** The whole list as JSON: clients ask for it often. */
+  /** The complete list as JSON. It is stored, because clients request it often. */
   readonly whole: string;
 
   constructor(models: readonly Listed[]) {
@@ -31,7 +31,7 @@ class ModelDirectory<Listed extends Model> {
   page({ limit, after, before }: PageQuery): string {
     const from = after === null ? 0 : this.#indexOf(after, 'after_id') + 1;
     const to = before === null ? this.#models.length : this.#indexOf(before, 'before_id');
-    // Before a model come the last ones in front of it.
+    // With `before`, the page contains the last models before that model.
     const isBackward = before !== null && after === null;
     const all = this.#models.slice(from, to);
     const { rows, hasMore } = pageOfList(isBackward ? all.reverse() : all, limit, (model) => model);
@@ -41,16 +41,16 @@ class ModelDirectory<Listed extends Model> {
   #indexOf(id: string, param: string): number {
     const at = this.#models.findIndex((model) => model.id === id);
     if (at >= 0) return at;
-    refuse(param, `\`${param}\` names no model of the list.`);
+    refuse(param, `\`${param}\` names no model in the list. Use an ID that the list contains.`);
   }
 }
 
-/** A page of the list, as Anthropic's clients ask for it. */
+/** A page of the list as Anthropic's clients request it. */
 export interface PageQuery {
   readonly limit: number;
-  /** The ID in front of the page; null for none. */
+  /** The ID before the page; null for none. */
   readonly after: string | null;
-  /** The ID behind the page; null for none. */
+  /** The ID after the page; null for none. */
   readonly before: string | null;
 }
 
@@ -66,7 +66,7 @@ const listBody = (data: readonly Model[], hasMore: boolean): Static<typeof Model
 type Directories<More extends object> = WeakMap<object, ModelDirectory<Model & More>>;
 type Details = ReturnType<typeof modelDetails>;
 
-/** The directories under a policy: one for all keys without a list of models, and one for each list or caller of levels. */
+/** The lists for a policy: one for all keys without a model list, and one for each model list or caller with levels. */
 const directories = new WeakMap<
   PolicySnapshot,
   { readonly plain: Directories<object>; readonly detailed: Directories<Details> }
@@ -78,11 +78,11 @@ function directoriesOf(snapshot: PolicySnapshot) {
   return known;
 }
 
-/** Returns the models that a caller may use. They are listed once for a policy and a caller. */
+/** Returns the models that a caller may use. The list is made once for each policy and caller. */
 export const directoryOf = (snapshot: PolicySnapshot, caller: ModelLists): ModelDirectory<Model> =>
   directoryIn(directoriesOf(snapshot).plain, snapshot, caller, () => ({}));
 
-/** The same and the wildcards, with what people compare models by. */
+/** Returns the models that a caller may use, and the wildcards, with the details with which people compare models. */
 export const detailedDirectoryOf = (snapshot: PolicySnapshot, caller: ModelLists): ModelDirectory<Model & Details> =>
   directoryIn(
     directoriesOf(snapshot).detailed,
@@ -92,13 +92,13 @@ export const detailedDirectoryOf = (snapshot: PolicySnapshot, caller: ModelLists
     wildcardsOf,
   );
 
-/** The stand-ins of wildcards, as models of themselves. */
+/** The wildcards as models with their own IDs. */
 const wildcardsOf = ({ wildcards }: PolicySnapshot): readonly CatalogModel[] =>
   (wildcards?.patterns ?? []).map((model) => ({ ...model, pattern: model.id }));
 
 /**
- * @param more what is added to a model; null stands for a selector
- * @param othersOf models that follow those of the list for clients
+ * @param more adds members to a model; null stands for a selector
+ * @param othersOf models that follow the models of the client list
  */
 function directoryIn<More extends object>(
   known: Directories<More>,
@@ -153,10 +153,10 @@ function selectorBody(
   isUsable: (model: CatalogModel) => boolean,
 ): Model {
   const all = models.filter((model, at) => isUsable(model) && (allows === null || hasBit(allows, at)));
-  // Embedding is no ability of a selector that also answers.
+  // A selector that also answers in text does not list embedding as an ability.
   const writing = all.filter(writesText);
   const chosen = writing.length > 0 ? writing : all;
-  // Vectors of different models cannot be compared.
+  // Vectors of different models cannot be compared, so a selector without a vector space cannot serve embeddings.
   const unserved = vectorSpace === null ? OPERATIONS.embed.bit : 0;
   const most = (figures: readonly number[]) => (figures.length === 0 ? null : Math.max(...figures));
   return {
@@ -179,7 +179,7 @@ const head = (id: string, created: number, owner: string, deprecated: number | n
     created_at: momentOf(created),
     lifecycle: deprecated === null ? 'active' : 'deprecated',
     deprecated_at: deprecated === null ? null : momentOf(deprecated),
-    // Members that strict readers of Anthropic’s list require.
+    // Strict readers of Anthropic’s list require these members.
     retires_at: null,
     line: null,
     capabilities: null,

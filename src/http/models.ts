@@ -11,10 +11,10 @@ import { unlisted } from './route-table.ts';
 import { DetailedModelList, Model, ModelList } from './schemas/models.ts';
 import { limitOf } from './terms.ts';
 
-/** The ID of a model in a query. The document states its form; the handler refuses an empty text, with the right form. */
+/** The ID of a model in a query. The document contains its form; the handler refuses an empty text with a better message. */
 const queryId = (description: string) => t.Optional(t.String({ description, allOf: [{ minLength: 1 }] }));
 
-/** Clients write a slash within an ID as `%2F`. A text that cannot be decoded is not an ID. */
+/** Decodes an ID, in which clients write a slash as `%2F`. A text that cannot be decoded is not an ID. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -23,10 +23,10 @@ function decoded(path: string): string {
   }
 }
 
-/** The most models of a page. */
+/** The maximum number of models in a page. */
 const LIMIT_MAX = 1000;
 
-/** Reads the page that a query asks for; null for the whole list. Other parameters are no concern of the list. */
+/** Reads the requested page; null for the complete list. Other parameters are ignored. */
 function pageIn(url: string): PageQuery | null {
   const query = new URL(url).searchParams;
   const [limit, after, before] = ['limit', 'after_id', 'before_id'].map((name) => query.get(name));
@@ -35,7 +35,7 @@ function pageIn(url: string): PageQuery | null {
   return { limit: most, after: after ?? null, before: before ?? null };
 }
 
-/** `/v1/models`: one body for the clients of OpenAI, Anthropic and Codex. A login counts under `/admin` alone. */
+/** `/v1/models`: one response for the clients of OpenAI, Anthropic and Codex. A login works only below `/admin`. */
 export function modelRoutes({ gateway, callerOf }: RouteServices) {
   const directory = (request: Request) => directoryOf(gateway.lease().snapshot, callerOf(request));
   const list = (request: Request, headers: HTTPHeaders, of: typeof directoryOf | typeof detailedDirectoryOf) => {
@@ -52,7 +52,7 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
     const meant = byId.get(meaningOf(id, gateway.lease().snapshot).model);
     if (meant) return { ...meant, id, display_name: meant.id };
     const name = id.slice(0, 100);
-    // The shortest first: of the services that have a model, its maker rather than a reseller.
+    // The shortest ID comes first: if several services have a model, that is usually its maker and not a reseller.
     const names = [...byId.keys()].sort((a, b) => a.length - b.length);
     refuse(
       'model',
@@ -65,21 +65,23 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
       .get('/v1/models', ({ request, set }) => list(request, set.headers, directoryOf), LIST)
       .get('/admin/models', ({ request, set }) => list(request, set.headers, detailedDirectoryOf), ADMIN_LIST)
       .get('/v1/models/:id', ({ request, params }) => find(request, params.id), GET)
-      // For IDs whose slashes were not encoded.
+      // Finds IDs whose slashes the client did not encode.
       .get('/v1/models/*', ({ request, params }) => find(request, params['*']), unlisted(ANY_DIALECT))
   );
 }
 
 const ANY_DIALECT = { access: 'models.read', anyDialect: true } as const;
 
-/** The documentation of what clients of several dialects use. */
+/** The documentation of routes that clients of several dialects use. */
 const SHARED = {
   ...ANY_DIALECT,
-  headers: { 'request-id': 'The same as `x-request-id`, for a request with the header `anthropic-version`.' },
+  headers: {
+    'request-id': 'The same value as `x-request-id`. Only requests with the header `anthropic-version` get it.',
+  },
   errorForm: {
     ...API_ERRORS,
     schema: t.Union([ErrorBody, MessagesError], {
-      description: 'Anthropic’s for a request with the header `anthropic-version`, otherwise OpenAI’s.',
+      description: 'In Anthropic’s form for a request with the header `anthropic-version`, otherwise in OpenAI’s form.',
     }),
   },
 } as const;
@@ -97,13 +99,13 @@ const listDocs = (
           type: 'integer',
           minimum: 1,
           maximum: LIMIT_MAX,
-          description: 'Models of a page. Default: all. A page also ends at 1 MiB.',
+          description: 'How many models a page contains. Default: all. A page also ends at 1 MiB.',
         }),
       ),
       after_id: queryId('Only models after this one.'),
       before_id: queryId('Only models before this one.'),
     },
-    // Codex adds its version.
+    // Codex adds its version as a parameter.
     { additionalProperties: true },
   ),
   ...routeDocs({
@@ -111,7 +113,7 @@ const listDocs = (
     summary,
     description,
     tag: 'Models',
-    answer: { schema, description: 'The models; all of them unless `limit` is stated.' },
+    answer: { schema, description: 'The models. Without `limit`, the list contains all models.' },
     errorField: 'limit',
     errors: ['invalid_value', 'out_of_range'],
   }),
@@ -121,14 +123,14 @@ const LIST = listDocs(
   SHARED,
   ModelList,
   'List models',
-  'Selectors first, then the models that the key may use, and behind each its aliases. One body serves the clients of OpenAI, Anthropic and Codex.',
+  'Selectors come first, then the models that the key may use. The aliases of each follow it. One response serves the clients of OpenAI, Anthropic and Codex.',
 );
 
 const ADMIN_LIST = listDocs(
   { access: 'models.list' },
   DetailedModelList,
-  'List models to people',
-  'The same list as `GET /v1/models` and the wildcards of the policy, for people who have signed in, with the price, the quality and the selectors of each model that the caller may use.',
+  'List models with details',
+  'The list of `GET /v1/models` and the wildcards of the policy, with the price, the quality and the selectors of each model that the caller may use. It is for people who have signed in.',
 );
 
 const GET = routeDocs({

@@ -54,7 +54,7 @@ const fileOf = ({ text, mediaType, filename }: TextAnswer): Response =>
 
 /** The parts of Elysia's context that a handler reads. */
 interface Handled {
-  /** Absent on a path without parameters. */
+  /** Absent if the path has no parameters. */
   readonly params?: Readonly<Record<string, string | undefined>>;
   readonly body: unknown;
   readonly request: Request;
@@ -62,7 +62,7 @@ interface Handled {
 }
 
 const ONE_OF_TWO =
-  ' With `If-Match`, nothing is changed unless that is the present `etag`; without it, the last of two changes wins.';
+  ' With `If-Match`, the change is made only if that is the current `etag`. Without it, the last of two concurrent changes wins.';
 
 function documented(operation: Operation) {
   const {
@@ -96,14 +96,14 @@ function documented(operation: Operation) {
       ...{ schema: output, description: answer, ...(differs && { differs }) },
       ...(text && (output.type === 'string' ? { mediaType: text.mediaType, example: text.example } : { text })),
     },
-    ...(isTagged && { headers: { etag: 'The version, for `If-Match`.' } }),
+    ...(isTagged && { headers: { etag: 'The version, to send as `If-Match`.' } }),
     ...(examples && { requests: examples }),
     ...(errorField !== undefined && { errorField }),
     errors: errorsOf(operation),
   });
 }
 
-/** The query for the document. Elysia lets every text pass, so that one reader refuses them. */
+/** The query for the document. Elysia accepts any text, so that one function refuses invalid values. */
 const openQuery = ({ properties }: TSchema) =>
   t.Object(
     Object.fromEntries(
@@ -114,7 +114,7 @@ const openQuery = ({ properties }: TSchema) =>
     ),
   );
 
-/** The form of a parameter: a map is given as texts of the form name=value. */
+/** The documented form of a parameter. A map is given as texts of the form name=value. */
 function queryForm(field: TSchema): object {
   const { description } = field;
   if (isMap(field)) return { type: 'array', items: { type: 'string', pattern: '^[^=]+=' }, description };
@@ -122,7 +122,10 @@ function queryForm(field: TSchema): object {
   return words.length > 0 ? { type: 'string', enum: words, description } : { ...field };
 }
 
-/** Reads a query as its schema has it. @throws SignalboxError */
+/**
+ * Parses a query according to its schema.
+ * @throws SignalboxError
+ */
 function queryOf({ properties }: TSchema, url: string): object {
   const query = new URL(url).searchParams;
   return Object.fromEntries(
@@ -133,7 +136,7 @@ function queryOf({ properties }: TSchema, url: string): object {
   );
 }
 
-/** The tags in `If-Match`, with or without quotes; null for any. */
+/** The tags in `If-Match`, with or without quotes; null for `*` or no header. */
 function tagsIn(headers: Headers): readonly string[] | null {
   const text = headers.get('if-match')?.trim() ?? '*';
   return text === '*' ? null : text.split(',').map((tag) => tag.trim().replace(/^"(.*)"$/, '$1'));

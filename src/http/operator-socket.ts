@@ -8,27 +8,30 @@ import type { Log } from '../host/telemetry/log.ts';
 import type { Actor } from '../store/trail.ts';
 import { pathOf } from './route-table.ts';
 
-/** Bytes of a path that every system accepts for a socket. */
+/** The longest path, in bytes, that every operating system accepts for a socket. */
 const PATH_BYTES_MAX = 103;
 
-/** Who sent a request over the socket. The key of a request is an object of this process, so no header can claim it. State: operator socket. */
+/**
+ * The operators who sent requests over the socket. The map's keys are request objects of this process, so no header can forge an entry.
+ * State: operator socket.
+ */
 const actors = new WeakMap<Request, Actor>();
 
-/** The operator who sent a request over the socket of the data folder; null for a request that came over the network. */
+/** Returns the operator who sent a request over the socket of the data folder; null for a request from the network. */
 export const operatorOf = (request: Request): Actor | null => actors.get(request) ?? null;
 
 /** Answers requests of the socket, and waits for servers that share the store. */
 interface OperatorDesk {
-  /** Answers a request as the server does. */
+  /** Answers a request like the server does. */
   handle(request: Request): Promise<Response>;
-  /** Makes a change, and waits as a command does until every server that shares the store has followed it. As `followed`. */
+  /** Makes a change, and waits until every server that shares the store has applied it. See `followed`. */
   follow(change: () => Promise<Response>): Promise<{ readonly result: Response; readonly behind: readonly string[] }>;
 }
 
 /**
- * Serves `/admin/…` to commands on this machine, through a Unix socket in the data folder. Only the user of the server can open it: who
- * can, could also write the database.
- * @returns how to stop; null where the folder can have no socket, which is logged: commands then work on the database
+ * Serves `/admin/…` to commands on this machine through a Unix socket in the data folder. Only the server's user can open it, and that user
+ * could also write the database directly.
+ * @returns a function that stops it; null if the folder cannot contain a socket, which is logged. Commands then use the database directly.
  */
 export function openOperatorSocket(home: string, desk: OperatorDesk, log: Pick<Log, 'warn'>): (() => void) | null {
   const path = join(home, SOCKET_NAME);
@@ -43,7 +46,7 @@ export function openOperatorSocket(home: string, desk: OperatorDesk, log: Pick<L
   }
 }
 
-/** @throws Error for a path that can have no socket */
+/** @throws Error if the path cannot be a socket */
 function openAt(path: string, desk: OperatorDesk): () => void {
   const length = Buffer.byteLength(path);
   if (length > PATH_BYTES_MAX) {
@@ -52,7 +55,7 @@ function openAt(path: string, desk: OperatorDesk): () => void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false) {
     throw new Error('a file or folder of this name is in the way: remove it, and start the server again');
   }
-  // One server at a time has the folder, so a socket that is there belongs to a server that was killed.
+  // Only one server at a time uses the folder, so an existing socket belongs to a server that was killed.
   rmSync(path, { force: true });
   const before = process.umask(0o177);
   try {
@@ -71,7 +74,10 @@ function openAt(path: string, desk: OperatorDesk): () => void {
 async function answer(request: Request, { handle, follow }: OperatorDesk): Promise<Response> {
   const path = pathOf(request.url);
   if (!path.startsWith('/admin/') && path !== '/healthz') {
-    const error = new SignalboxError('not_found', 'The socket serves the paths below /admin/ and /healthz.');
+    const error = new SignalboxError(
+      'not_found',
+      'There is nothing at this path. The socket serves the paths below /admin/ and /healthz.',
+    );
     return Response.json(errorBody(error), { status: 404 });
   }
   const { headers } = request;
@@ -82,7 +88,7 @@ async function answer(request: Request, { handle, follow }: OperatorDesk): Promi
   return result;
 }
 
-/** A header that is percent-encoded; as it is where it is not. */
+/** Decodes a percent-encoded header, or returns it unchanged if it is not encoded. */
 function textIn(headers: Headers, name: string): string | null {
   const text = headers.get(name);
   return text && orElse(() => decodeURIComponent(text), text);

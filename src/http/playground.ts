@@ -17,19 +17,19 @@ const PLAYGROUND_PATHS = {
 } as const;
 const DIALECTS = Object.keys(PLAYGROUND_PATHS) as (keyof typeof PLAYGROUND_PATHS)[];
 
-const PlaygroundRequest = field.body('A request, and the key that it is sent as.', {
+const PlaygroundRequest = field.body('A request, and the key with which it is sent.', {
   key: Type.String({
     minLength: 1,
     maxLength: 64,
-    description: 'The ID of a key of your own.',
+    description: 'The ID of one of your keys.',
     examples: ['k7mw2pq9x4ta'],
   }),
-  dialect: field.word(DIALECTS, 'The dialect of `body`, and of the answer.', 'chat'),
+  dialect: field.word(DIALECTS, 'The dialect of `body` and of the answer.', 'chat'),
   body: Type.Object(
     {},
     {
       additionalProperties: true,
-      description: 'The body, as the path of the dialect takes it.',
+      description: 'The request body in the form that the path of the dialect accepts.',
       examples: [{ model: 'auto', messages: [{ role: 'user', content: 'Hello' }] }],
     },
   ),
@@ -40,9 +40,9 @@ interface PlaygroundServices extends RouteServices {
 }
 
 /**
- * `POST /admin/playground`: a request of a model as a key of the person's own. It goes through the whole edge as the key's own would,
- * so that it meets the same limits, and has the same answer and errors. Nothing of the request that brings it comes along but its
- * address: neither a cookie nor an `Idempotency-Key`.
+ * `POST /admin/playground`: sends a model request with one of the person's own keys. It goes through all checks like a request that
+ * contains the key, so it has the same limits, answers and errors. Only the address of the outer request is passed on, no cookie and no
+ * `Idempotency-Key`.
  */
 export const playgroundRoutes = ({ principalOf, addressOf, handle, server, keys }: PlaygroundServices) =>
   new Elysia({ name: 'playground' }).post(
@@ -53,7 +53,7 @@ export const playgroundRoutes = ({ principalOf, addressOf, handle, server, keys 
       const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
       const url = new URL(PLAYGROUND_PATHS[dialect], request.url).href;
       const sent = new Request(url, { method: 'POST', headers, body: text, signal: request.signal });
-      // The answer has its own.
+      // The response has headers of its own.
       set.headers = {};
       const timeout = (seconds: number) => server()?.timeout(request, seconds);
       return await handle(sent, { address: addressOf(request) ?? '', timeout, sender });
@@ -63,9 +63,9 @@ export const playgroundRoutes = ({ principalOf, addressOf, handle, server, keys 
       ...routeDocs({
         access: 'playground.send',
         body: 'policy',
-        summary: 'Send a request as a key of your own',
+        summary: 'Send a request with one of your keys',
         description:
-          'Runs the body as the key with this ID, whose secret is not needed: with its scopes, models, funds and limits. The answer is that of the path of the dialect, with its headers; `stream` answers with its events. The decision says who sent it (`sent_by`). A person sends as a key that belongs to its user, a key as itself.',
+          'Sends the body with the key of this ID, without its secret. The scopes, models, funds and limits of the key apply, and the key is charged. The answer and its headers are the same as at the path of the dialect; with `stream`, the answer is a stream of events. The decision names the sender (`sent_by`). A person can use keys that belong to their user, and a key can use itself.',
         tag: 'Decisions',
         requests: {
           chat: {

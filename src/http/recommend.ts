@@ -12,18 +12,18 @@ import { textResponse } from './response.ts';
 import type { RouteServices } from './route-services.ts';
 import { RouteAdvice } from './schemas/advice.ts';
 
-const DESCRIPTION = `The model that a chat request of the same facts would get, with estimates and alternatives. Calls no
+const DESCRIPTION = `Returns the model that a chat request with the same facts would get, with estimates and alternatives. It calls no
 provider and costs nothing.
 
-With \`messages\`, the body is a whole chat request: every field of a chat counts as it does there, unknown fields are no
-error, and the chat that is sent next, unchanged, is decided alike. \`model\` is \`auto\` when absent. \`task_type\`,
-\`estimated_input_tokens\` and \`estimated_output_tokens\` override what would be read of the messages. Without
-\`messages\`, only the fields of \`RouteQuery\` are known.
+With \`messages\`, the body is a complete chat request. Every field counts as in a chat, unknown fields are no
+error, and the same body sent as a chat gets the same decision. \`model\` is \`auto\` by default. \`task_type\`,
+\`estimated_input_tokens\` and \`estimated_output_tokens\` replace the values that Signalbox would read from the messages. Without
+\`messages\`, only the fields of \`RouteQuery\` are allowed.
 
-A body of \`/v1/messages\` or \`/v1/responses\` is read as that, by its shape (\`system\`, \`input_schema\`, blocks such as \`tool_use\`; \`input\`) or by
+A body of \`/v1/messages\` or \`/v1/responses\` is recognised by its fields (\`system\`, \`input_schema\`, blocks such as \`tool_use\`; \`input\`) or by
 the field \`dialect\`, which is one of ${ROUTE_DIALECTS.map((name) => `\`${name}\``).join(', ')}.
 
-You can send a figure of the answer back as the ceiling \`max_cost_credits\` or \`max_latency_ms\`: it admits its own model.`;
+You can send a figure of the answer as the ceiling \`max_cost_credits\` or \`max_latency_ms\` of a request: the recommended model stays within it.`;
 
 /** `POST /v1/route`. */
 export const recommendRoutes = ({ gateway, contextOf, bodyOf }: RouteServices) =>

@@ -24,19 +24,19 @@ import type { RouteServices } from './route-services.ts';
 import type { StreamPolicy } from './stream.ts';
 import { codeOf, writtenResponse } from './written-answer.ts';
 
-/** When to ask again for an answer that is being made. */
+/** How soon to request an unfinished answer again, in ms. */
 const RETRY_MS = 1_000;
-export const UNREADABLE = 'Stored answers cannot be read, so the request was not started; try again.';
+export const UNREADABLE = 'Stored answers cannot be read now, so the request was not started. Try again.';
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
-/** The name by which repeats of a request are recognized. */
+/** The name by which Signalbox recognises repeats of a request. */
 export interface RequestName extends KeyedRequest {
-  /** Whether the request goes on after its caller has left, as an `Idempotency-Key` asks for. */
+  /** Whether the request continues after its caller disconnects, as with an `Idempotency-Key`. */
   readonly toTheEnd: boolean;
-  /** The word for its name in a text, and the header that brings it. */
+  /** The name's header, and the word for it in messages. */
   readonly label: string;
   readonly param: string;
-  /** Whether a client may repeat it by itself while it runs. */
+  /** Whether a client may retry automatically while the request runs. */
   readonly canRetry: boolean;
 }
 
@@ -50,8 +50,9 @@ interface ReplayableCall {
 const BY_KEY = { label: 'Idempotency-Key', param: 'Idempotency-Key', toTheEnd: true, canRetry: true } as const;
 
 /**
- * The name by which a repeat of the request is recognized: its `Idempotency-Key`, or else its payment, so that a paid
- * answer can be had again. Null for one with neither. Throws SignalboxError.
+ * The name by which a repeat of the request is recognised: its `Idempotency-Key`, or else its payment, so that a caller can get a paid
+ * answer again. Null if the request has neither.
+ * @throws SignalboxError
  */
 export function nameOf(
   context: RequestContext,
@@ -63,13 +64,13 @@ export function nameOf(
   const { idempotencyKey: named } = context;
   if (named !== null) checkName(named);
   if (identity) {
-    // A client that repeats it by itself would sign another payment.
+    // A client that retries automatically would sign another payment.
     return named === null
       ? { ...identity, toTheEnd: false, canRetry: false }
       : { ...identity, idempotencyKey: named, ...BY_KEY };
   }
   const body = context.bodyHash && hashIn(surface, context.bodyHash);
-  // Without a caller nothing is carried out.
+  // A request without a caller is not carried out.
   if (named === null || !body || !caller) return null;
   const { keyId } = caller;
   const secret = isSubject(keyId) ? answerSecretOf(keyId) : secretIn(headers);
@@ -79,18 +80,21 @@ export function nameOf(
 /** @throws SignalboxError `invalid_value` */
 export function checkName(named: string): void {
   if (IDEMPOTENCY_KEY.test(named)) return;
-  const message = '`Idempotency-Key` must have 1 to 255 printable ASCII characters.';
+  const message = '`Idempotency-Key` is not valid. Send 1 to 255 printable ASCII characters.';
   refuse('Idempotency-Key', message);
 }
 
-/** Of the API key that was sent. */
+/** The secret of the API key in the headers. */
 function secretIn(headers: Headers): string {
   const key = parseKey(bearerOf(credentialsIn(headers) ?? '') ?? '');
-  if (!key) throw new Error('a request was admitted without an API key');
+  if (!key) throw new Error('A request was admitted without an API key.');
   return key.secret;
 }
 
-/** The same body asks for something else in another dialect. Version 0.1 knew only OpenAI's, and stored the plain hash. */
+/**
+ * Hashes the dialect, too, because the same body in another dialect is a different request. Version 0.1 knew only OpenAI's dialect and
+ * stored the plain hash.
+ */
 const hashIn = ({ name }: Surface, bodyHash: Uint8Array): Uint8Array =>
   name === openaiChat.name ? bodyHash : createHash('sha256').update(`${name}\0`).update(bodyHash).digest();
 
@@ -100,20 +104,20 @@ export interface StoredResponse {
   readonly answer: Response | string;
 }
 
-/** A request that is carried out once for its name. */
+/** A request that runs only once for its name. */
 export interface NamedRun extends NamedRequest {
   readonly kind: 'run';
-  /** Gives the name back, where the request ends before its exchange. */
+  /** Frees the name if the request ends before its exchange. */
   drop(): Promise<void>;
-  /** Returns the source that stores the answer as it is read. */
+  /** Returns a source that stores the answer while it is read. */
   keep(answer: RunningAnswer): AnswerSource;
-  /** Adds credit that was given back to the headers. Of a stream, only the credit that was given before its headers left. */
+  /** Adds refunded Credits to the headers. For a stream, only refunds before its headers were sent are included. */
   addCredit(): void;
 }
 
 /**
- * Claims the name of a request: finds its stored answer, or begins its one run. Where the policy says so, a repeat waits while
- * the first request runs, and holds no money then.
+ * Claims the name of a request: finds its stored answer, or starts its only run. If the policy allows it, a repeat waits while the first
+ * request runs, and holds no money in that time.
  * @throws SignalboxError
  */
 export async function claimName(
@@ -136,7 +140,7 @@ export async function claimName(
   return namedRun(services, name, claim.run, call, form.events !== null);
 }
 
-/** Null where repeats are refused. The model is not known before a decision, so the longest total deadline counts. */
+/** The limits of the wait; null if repeats are refused. The model is not known before a decision, so the longest total deadline counts. */
 function waitLimits({ gateway, readmit }: RouteServices, { context, request }: ReplayableCall): WaitLimits | null {
   const { snapshot } = gateway.lease();
   if (snapshot.gateway.repeatsInFlight === 'refuse') return null;
@@ -175,7 +179,7 @@ function namedRun(
   };
 }
 
-/** Gives a stored answer again. */
+/** Sends a stored answer again. */
 function replay(
   { answer: stored, decision }: Extract<Claim, { kind: 'replay' }>,
   name: RequestName,
@@ -206,20 +210,20 @@ function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: Request
       const decision = idText('dec_', refusal.decision);
       return new SignalboxError(
         'idempotency_answer_unavailable',
-        `This request was charged as ${decision}, but its answer cannot be repeated. To run and pay for the request again, send a new ${label}.`,
+        `This request was charged as ${decision}, but its answer cannot be repeated. To run the request again and pay for it, send a new ${label}.`,
         { param, details: { decision_id: decision } },
       );
     }
   }
 }
 
-/** The refusal of another request under a name that was used. */
+/** The error for a different request with a name that is already used. */
 export function keyReused(): SignalboxError {
   const message = `${ERRORS.idempotency_key_reused.means} Use a new key for a new request.`;
   return new SignalboxError('idempotency_key_reused', message, { param: 'Idempotency-Key' });
 }
 
-/** The refusal of a repeat while the first request runs. */
+/** The error for a repeat while the first request runs. */
 export const stillRunning = (label: string, canRetry: boolean): SignalboxError =>
   new SignalboxError('in_flight', `A request with this ${label} is still running.`, {
     retryAfterMs: RETRY_MS,

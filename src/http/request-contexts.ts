@@ -2,11 +2,14 @@ import type { Observer } from '../gateway/request/observe/observer.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { needsKey, pathOf, type RouteEntry } from './route-table.ts';
 
-/** The context of each HTTP request. Elysia's hooks share only the `Request`: nothing else may be tied to one. */
+/** The context of each HTTP request. It is found by the `Request` object, which is all that Elysia's hooks share. */
 export function requestContexts(observer: Observer) {
   const contexts = new WeakMap<Request, RequestContext>();
   return {
-    /** Makes the context of a request that has just arrived. @param route undefined for a path that leads nowhere */
+    /**
+     * Makes the context of a request that has just arrived.
+     * @param route undefined for an unknown path
+     */
     open(request: Request, route: RouteEntry | undefined): RequestContext {
       const isKeyed = route ? !route.isOpen : needsKey(pathOf(request.url));
       const context = observer.open(request, route?.path ?? 'other', isKeyed);
@@ -17,7 +20,7 @@ export function requestContexts(observer: Observer) {
     },
     of(request: Request): RequestContext {
       const context = contexts.get(request);
-      if (!context) throw new Error('a request without a context came to a handler');
+      if (!context) throw new Error('A request without a context reached a handler.');
       return context;
     },
   };

@@ -1,20 +1,20 @@
 import type { HTTPHeaders } from 'elysia';
 
-/** Makes the response of a whole text. Elysia's headers move to it: with any left it would make a second response. */
+/** Makes the response of a complete text, and moves Elysia's headers to it. If any header stayed, Elysia would make a second response. */
 export function textResponse(text: string, set: { headers: HTTPHeaders }): Response {
   const headers = headersOf(set.headers);
   set.headers = {};
   return new Response(text, { headers });
 }
 
-/** Takes the headers out of Elysia's set, for a caller that has them alone. */
+/** Moves the headers out of Elysia's `set`. */
 export function takeHeaders(common: HTTPHeaders): Headers {
   const headers = headersOf(common);
   for (const name in common) delete common[name];
   return headers;
 }
 
-/** Sets the headers one by one: it takes the engine twice as long to read them out of an object. */
+/** Sets the headers one by one, because passing an object takes the engine twice as long. */
 function headersOf(common: HTTPHeaders): Headers {
   const headers = new Headers();
   for (const name in common) headers.set(name, String(common[name]));

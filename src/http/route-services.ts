@@ -8,19 +8,19 @@ import type { RequestContext } from '../gateway/request/request-context.ts';
 import type { Peers } from './address.ts';
 import type { Sockets } from './sockets.ts';
 
-/** Seconds that a complete or overdue answer may stay unread before its connection, which holds memory, is closed. */
+/** Seconds for which a complete or overdue answer may stay unread. Then its connection is closed, because it holds memory. */
 export const UNREAD_S = 30;
 
-/** Seconds after which a client that reads nothing of a stream is disconnected. */
+/** Seconds after which a client that does not read its stream is disconnected. */
 export const STALLED_S = 60;
 
 /** The running server. */
 export interface EdgeServer extends Peers {
-  /** Closes the connection of a request after so many seconds without traffic; 0 for never. */
+  /** Closes the connection of a request after this many seconds without traffic; 0 for never. */
   timeout(request: Request, seconds: number): void;
 }
 
-/** Does work that a client waits for longer than its connection may be idle. */
+/** Runs work for which a client may wait longer than its connection may be idle. */
 export async function withoutIdleLimit<Result>(
   server: EdgeServer | null,
   request: Request,
@@ -34,19 +34,19 @@ export async function withoutIdleLimit<Result>(
   }
 }
 
-/** A key that somebody else than its bearer sends as, and who that is: the ID of a user or of the key. */
+/** A key with which another person or key sends requests, and the ID of that user or key. */
 export interface KeySender {
   readonly keyId: string;
   readonly sentBy: string;
 }
 
-/** The connection of another request, which brings requests of its own. */
+/** A connection of one request that carries further requests. */
 export interface RequestCarrier {
-  /** Stands for the credentials of the requests; absent: they bear their own. */
+  /** Replaces the credentials of the carried requests; absent if they have their own. */
   readonly sender?: KeySender;
   /** The address of the caller. */
   readonly address: string;
-  /** Closes the connection after so many seconds without traffic; 0 for never. */
+  /** Closes the connection after this many seconds without traffic; 0 for never. */
   timeout(seconds: number): void;
 }
 
@@ -54,32 +54,32 @@ export interface RequestCarrier {
 export interface RouteServices {
   readonly gateway: Gateway;
   readonly idempotency: Idempotency;
-  /** The secret that kept answers of a subject of tokens are sealed with, by its ID. */
+  /** Returns the secret with which stored answers of a token's subject are encrypted, by the subject's ID. */
   readonly answerSecretOf: Tokens['answerSecretOf'];
-  /** The caller of a request on a route that needs a key. */
+  /** Returns the caller of a request on a route that needs a key. */
   callerOf(request: Request): Caller;
   contextOf(request: Request): RequestContext;
   /**
-   * Checks the caller of an admitted request again after a long wait, and notes in the context what it may do now.
-   * @throws SignalboxError if its key has been revoked, for example
+   * Checks the caller of an admitted request again after a long wait, and stores its current terms in the context.
+   * @throws SignalboxError if, for example, its key has been revoked
    */
   readmit(request: Request, context: RequestContext): Promise<void>;
-  /** The caller's address, as trusted proxies report it; null when the connection is gone. */
+  /** Returns the caller's address as trusted proxies report it; null if the connection is gone. */
   addressOf(request: Request): string | null;
-  /** Its caller, and as whom the trail names it. */
+  /** Returns the caller of a request, and the name under which the audit trail lists it. */
   principalOf(request: Request): Principal;
-  /** How much a caller is shown of keys and runs. */
+  /** Returns how much a caller may see of keys and sessions. */
   sightOf(by: Principal): Sight;
   /**
    * Waits for the request's turn, and reads its JSON body.
    * @throws SignalboxError
    */
   bodyOf(request: Request, context: RequestContext): Promise<unknown>;
-  /** Answers a request that came over another connection of its caller. */
+  /** Answers a request that arrived over another connection of its caller. */
   handle(request: Request, carrier: RequestCarrier): Promise<Response>;
   readonly sockets: Sockets;
-  /** `STALLED_S`, or less in tests. */
+  /** Seconds before a stalled client is disconnected: `STALLED_S`, or less in tests. */
   readonly stalledS: number;
-  /** Null where none listens. Elysia's own way to it slows down every route that it is used on. */
+  /** Returns the server; null if none listens. Elysia's own access to it slows down every route that uses it. */
   server(): EdgeServer | null;
 }

@@ -4,24 +4,24 @@ import { isObject } from '../core/object.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import { SchemaCheck } from '../core/schema-check.ts';
 
-/** Scopes of requests of models, `open` for no key, and the actions of the table of roles. */
+/** The scopes of model requests, `open` for routes without a key, and the actions of the role table. */
 const ACCESS = ['chat', 'embed', 'route', 'open', ...ACTION_NAMES] as const;
 
-/** The access that a route declares beside its handler. */
+/** The access rules that a route declares next to its handler. */
 export const RouteAccess = Type.Object({
-  /** The scope or the action that the caller's key must allow; `open`: none. */
+  /** The scope or the action that the caller's key must allow; `open` needs no key. */
   access: Type.Union(ACCESS.map((name) => Type.Literal(name))),
-  /** The largest body that it accepts, in bytes; `policy`: as `gateway.body_bytes_max` says; `none`: its body is not read. 64 KiB unless stated. */
+  /** The maximum body size, in bytes; `policy`: as in `gateway.body_bytes_max`; `none`: the body is not read. 64 KiB by default. */
   body: Type.Optional(Type.Union([Type.Literal('none'), Type.Literal('policy'), Type.Integer({ minimum: 1 })])),
-  /** Whether only the gateway's own pages may send it: its host and origin are checked before its body is read. */
+  /** Whether only pages of the console may send the request. Host and origin are checked before the body is read. */
   ownPages: Type.Optional(Type.Boolean()),
-  /** Whether it takes a place in the gate and counts against the rate limits. */
+  /** Whether the request takes a place in the gate and counts against the rate limits. */
   counts: Type.Optional(Type.Boolean()),
-  /** Whether a caller without a key may pay for it, where the policy takes payments. */
+  /** Whether a caller without a key may pay for the request, if the policy accepts payments. */
   pays: Type.Optional(Type.Boolean()),
-  /** Whether clients of several dialects use it, so that its errors have the dialect that the request's headers name. */
+  /** Whether clients of several dialects use the route, so that its errors follow the dialect that the headers indicate. */
   anyDialect: Type.Optional(Type.Boolean()),
-  /** The operation that it asks of a model. */
+  /** The operation that the request needs from a model. */
   operation: Type.Optional(Type.Union(OPERATION_NAMES.map((name) => Type.Literal(name)))),
 });
 export type RouteAccess = Static<typeof RouteAccess>;
@@ -29,29 +29,29 @@ export type RouteAccess = Static<typeof RouteAccess>;
 /** A route with its access. */
 export interface RouteRule extends RouteAccess {
   readonly method: string;
-  /** Its pattern, such as `/v1/decisions/:id`. */
+  /** The pattern of the path, such as `/v1/decisions/:id`. */
   readonly path: string;
 }
 
-/** Bytes of the largest body of a route that states none. */
+/** The maximum body size of a route that states none, in bytes. */
 export const BODY_BYTES_MAX = 65_536;
 
-/** The path of requests as a key of one's own. */
+/** The path for requests with one of your own keys. */
 export const PLAYGROUND = '/admin/playground';
 
 /**
- * Whether a route makes or changes something at no charge, so that an `Idempotency-Key` has it carried out once: by its place, so that
- * no further route can be without. The playground spends: its answers, which have content, are not kept.
+ * Whether a route creates or changes something for free, so that an `Idempotency-Key` makes it run only once. The path decides, so that no
+ * new route can be forgotten. The playground is excluded: it spends money, and its answers contain text that must not be stored.
  */
 export const isOnceForName = (method: string, path: string): boolean =>
   method !== 'GET' &&
   path !== PLAYGROUND &&
   (path.startsWith('/admin/') || path === '/v1/keys' || path.startsWith('/v1/keys/'));
 
-/** The member of an Elysia route's `detail` that holds its access. */
+/** The member of an Elysia route's `detail` that contains its access. */
 export const ACCESS_DETAIL = 'x-access';
 
-/** Declares the access of a route that the API's documentation leaves out. */
+/** Declares the access of a route that the OpenAPI document leaves out. */
 export const unlisted = (access: RouteAccess) => ({ detail: { hide: true, [ACCESS_DETAIL]: access } });
 
 interface RegisteredRoute {
@@ -63,8 +63,8 @@ interface RegisteredRoute {
 const accessForm = new SchemaCheck(RouteAccess);
 
 /**
- * Reads the rules of registered routes.
- * @throws Error for a route that does not declare its access: it could not be reached
+ * Reads the access rules of registered routes.
+ * @throws Error if a route does not declare its access, because it could never be reached
  */
 export function routeRules(routes: readonly RegisteredRoute[]): RouteRule[] {
   return routes.map(({ method, path, hooks }) => {
@@ -78,15 +78,15 @@ export function routeRules(routes: readonly RegisteredRoute[]): RouteRule[] {
 /** One path of the table. */
 export interface RouteEntry {
   readonly path: string;
-  /** In the order of registration. */
+  /** The rules by method, in the order of registration. */
   readonly methods: ReadonlyMap<string, RouteRule>;
-  /** Whether its callers need no key, by any method. */
+  /** Whether any of its methods needs no key. */
   readonly isOpen: boolean;
-  /** Whether the cookie of a login may stand for a key. */
+  /** Whether a login cookie is accepted instead of a key. */
   readonly takesLogins: boolean;
-  /** As in `RouteAccess`, by any method. */
+  /** Whether any of its methods has `anyDialect`. */
   readonly anyDialect: boolean;
-  /** Comma-separated, as headers list them. */
+  /** The methods, separated by commas as in the header `Allow`. */
   readonly allow: string;
   readonly matches: (path: string) => boolean;
 }
@@ -101,19 +101,19 @@ function entryOf(path: string, rules: readonly RouteRule[]): RouteEntry {
     takesLogins: path.startsWith('/admin/'),
     anyDialect,
     allow: rules.map(({ method }) => method).join(', '),
-    // Some clients end the path of a list with a slash.
+    // Some clients add a slash to the path of a list.
     matches: anyDialect ? (other) => isAt(other) || other === `${path}/` : isAt,
   };
 }
 
-/** Whether a path is only for callers with a key, though nothing may be there. */
+/** Whether a path needs a key, even if it does not exist. */
 export const needsKey = (path: string): boolean =>
   path.startsWith('/v1/') || path.startsWith('/admin/') || path === '/v1' || path === '/admin';
 
-/** Ends the paths of Gemini's API, which begin like a model's in the list of models. No ID of a model ends in it. */
+/** Matches the end of paths of Gemini's API, which begin like a model in the list of models. No model ID ends in this way. */
 export const GEMINI_METHOD = /:(?:(?:streamG|g)enerateContent|countTokens|(?:batchE|e)mbedContents?)$/;
 
-/** All routes by path. A path that is not in it does not exist. */
+/** All routes by path. A path that is not in the table does not exist. */
 export class RouteTable {
   readonly #exact: ReadonlyMap<string, RouteEntry>;
 
@@ -123,25 +123,25 @@ export class RouteTable {
     this.#exact = new Map(paths.map(([path, own]) => [path, entryOf(path, own)]));
   }
 
-  /** Finds the entry of a path, or of a route's pattern. */
+  /** Finds the entry for a path or a route's pattern. */
   find(path: string): RouteEntry | undefined {
     const exact = this.#exact.get(path);
     if (exact || GEMINI_METHOD.test(path)) return exact;
     return this.#exact.values().find(({ matches }) => matches(path));
   }
 
-  /** All rules by path, in the order of registration. */
+  /** All rules in the order of registration. */
   get rules(): readonly RouteRule[] {
     return [...this.#exact.values()].flatMap(({ methods }) => [...methods.values()]);
   }
 
-  /** The entry with this very pattern. */
+  /** Returns the entry with exactly this pattern. */
   at(pattern: string): RouteEntry | undefined {
     return this.#exact.get(pattern);
   }
 }
 
-/** Whether a route lies within a broader one with the same access, and is admitted as that one. */
+/** Whether a broader route with the same access covers this route and is admitted in its place. */
 const covers = (other: RouteRule, { path, method, access }: RouteRule): boolean =>
   other.method === method &&
   other.access === access &&
@@ -164,7 +164,7 @@ function matcher(pattern: string): (path: string) => boolean {
     !path.slice(colon, path.length - suffix.length).includes('/');
 }
 
-/** The path of a URL with a host, found without parsing the rest of it. */
+/** Returns the path of a URL with a host, without parsing the rest of the URL. */
 export function pathOf(url: string): string {
   const start = url.indexOf('/', 'http://'.length);
   const query = url.indexOf('?', start);

@@ -4,34 +4,31 @@ import { SignalboxError } from '../core/errors.ts';
 import type { AdmissionPolicy } from '../core/rate-limit.ts';
 import { Watch, type WatchedItem } from './late-watch.ts';
 
-/** Connections that one key may hold at once. */
+/** The maximum number of connections that one key may hold at once. */
 const CONNECTIONS_MAX = 64;
-/** A connection that completes no message for so long, while no request of it runs, is closed, ms. */
+/** A connection is closed after this time without a complete message, in ms, if none of its requests runs. */
 const IDLE_MS = 60_000;
-/** Bun keeps an unfinished message for up to 16 seconds after the end of its connection, where the caller's half stays open. */
+/** After a connection ends, Bun keeps an unfinished message for up to 16 seconds if the caller's half stays open. */
 const LINGER_MS = 20_000;
 
 export interface SocketLimits {
   readonly gate: Gate;
-  /** Bytes of the largest message, which may lie there unfinished: the server shows only whole ones. */
+  /** The maximum size of a message, in bytes. Each connection reserves this much, because the server sees only complete messages. */
   readonly socketBytesMax: number;
 }
 
-/**
- * The open WebSockets: how many each key has, the room that they take of the one for bodies, and which stand still.
- * State: gate.
- */
+/** The open WebSockets: how many each key has, how much of the room for bodies they take, and which are idle. State: gate. */
 export class Sockets {
   readonly #limits: SocketLimits;
   readonly #policy: () => AdmissionPolicy;
-  /** Open ones, and those that have ended and may still hold a message. */
+  /** Open connections, and ended connections that may still hold a message. */
   readonly #watch: Watch<SocketPlace>;
-  /** Connections by the ID of their key; only of keys that have some. */
+  /** The number of connections by key ID, for keys that have any. */
   readonly #held = new Map<string, number>();
 
   /**
-   * @param clock milliseconds that never decrease
-   * @param policy the one in force
+   * @param clock returns milliseconds that never decrease
+   * @param policy returns the active policy
    */
   constructor(limits: SocketLimits, clock: () => number, policy: () => AdmissionPolicy) {
     this.#limits = limits;
@@ -40,13 +37,16 @@ export class Sockets {
   }
 
   /**
-   * Takes a place for a connection, with room for its largest message. Leave it in any case.
-   * @throws SignalboxError `rate_limit_exceeded` where the key holds too many, or `overloaded` without room
+   * Takes a place for a connection, with room for its largest message. The caller must always leave the place.
+   * @throws SignalboxError `rate_limit_exceeded` if the key holds too many connections, or `overloaded` without room
    */
   enter(keyId: string): SocketPlace {
     const count = this.#held.get(keyId) ?? 0;
     if (count >= CONNECTIONS_MAX) {
-      throw new SignalboxError('rate_limit_exceeded', `This API key holds ${count} connections; close one first.`);
+      throw new SignalboxError(
+        'rate_limit_exceeded',
+        `This API key holds ${count} connections, which is the limit. Close a connection first.`,
+      );
     }
     const place = new SocketPlace(this, this.#watch, keyId, this.#limits.gate.roomOf(callerOf(keyId)));
     if (!this.resize(place, 0)) throw overloaded();
@@ -54,13 +54,13 @@ export class Sockets {
     return place;
   }
 
-  /** For places: takes room for so many bytes beside the largest message. */
+  /** Takes room for this many bytes in addition to the largest message. Only places call it. */
   resize({ keyId, room }: SocketPlace, bytes: number): boolean {
     const { gate, socketBytesMax } = this.#limits;
     return gate.resize(room, callerOf(keyId), socketBytesMax + bytes, this.#policy());
   }
 
-  /** For places. */
+  /** Only places call it. */
   left({ keyId }: SocketPlace): void {
     const rest = this.#held.get(keyId)! - 1;
     if (rest > 0) this.#held.set(keyId, rest);
@@ -68,7 +68,7 @@ export class Sockets {
   }
 }
 
-/** The connections of a key are a caller of their own in the room: they take none that its requests need. */
+/** The connections of a key count as a caller of their own, so that they cannot take room that the key's requests need. */
 const callerOf = (keyId: string): string => `sockets of ${keyId}`;
 
 /** The place of one connection. */
@@ -76,15 +76,15 @@ export class SocketPlace implements WatchedItem<SocketPlace> {
   before: SocketPlace | null = null;
   after: SocketPlace | null = null;
   readonly keyId: string;
-  /** For the sockets. */
+  /** Only `Sockets` uses it. */
   readonly room: ByteHold;
   readonly #sockets: Sockets;
   readonly #watch: Watch<SocketPlace>;
-  /** Ends a connection that stands still for too long; null before it is open. */
+  /** Ends a connection that is idle for too long; null before it is open. */
   #onLate: (() => void) | null = null;
-  /** Since when it stands still, or has ended; ms on the clock of the watch. */
+  /** Since when the connection is idle or has ended, in ms on the watch's clock. */
   #since = 0;
-  /** How long it may stand still, ms. */
+  /** How long the connection may be idle, in ms. */
   #stillMsMax = IDLE_MS;
   #isLeft = false;
 
@@ -95,35 +95,44 @@ export class SocketPlace implements WatchedItem<SocketPlace> {
     this.room = room;
   }
 
-  /** Notes that the connection is open. @param onLate closes it */
+  /**
+   * Marks the connection as open.
+   * @param onLate closes it
+   */
   open(onLate: () => void): void {
     this.#onLate = onLate;
     this.#since = this.#watch.now();
     this.#watch.add(this);
   }
 
-  /** Notes that a request is under way. @param stillMsMax how long the connection may stand still from now on, ms */
+  /**
+   * Marks the start of a request.
+   * @param stillMsMax how long the connection may be idle from now on, ms
+   */
   serve(stillMsMax: number): void {
     this.#stillMsMax = stillMsMax;
     this.move();
   }
 
-  /** Notes that no request is under way. */
+  /** Marks the end of a request. */
   rest(): void {
     this.serve(IDLE_MS);
   }
 
-  /** Notes that the connection does not stand still. */
+  /** Marks the connection as active. */
   move(): void {
     this.#since = this.#watch.now();
   }
 
-  /** Takes room for all that the connection remembers. @returns false where there is none */
+  /**
+   * Takes room for all data that the connection remembers.
+   * @returns false if there is not enough room
+   */
   remember(bytes: number): boolean {
     return this.#isLeft || this.#sockets.resize(this, bytes);
   }
 
-  /** Ends it. The room of an unfinished message is given back once the message must be gone. Later calls do nothing. */
+  /** Leaves the place. The room of an unfinished message is released once the message must be gone. Further calls do nothing. */
   leave(): void {
     if (this.#isLeft) return;
     this.remember(0);

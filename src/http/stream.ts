@@ -7,37 +7,43 @@ import { droppedText } from '../gateway/money/extras.ts';
 import { withoutSecrets } from './errors.ts';
 import { takeHeaders } from './response.ts';
 
-/** The most bytes handed to the server at once: it copies and keeps the bytes that its socket does not take. */
+/** The maximum number of bytes that are handed to the server at once. The server copies and keeps bytes that its socket does not accept. */
 const SLICE_BYTES = 65_536;
-/** A character is 3 bytes at most. */
+/** The same limit in characters, which have at most 3 bytes. */
 const SLICE = Math.floor(SLICE_BYTES / 3);
 
-/** Returns where the slice of a text ends that begins at `at`: at most 64 KiB in UTF-8, and no character cut in two. */
+/** Returns the end of the slice of a text that begins at `at`. A slice has at most 64 KiB in UTF-8 and splits no character. */
 export function sliceEnd(text: string, at: number): number {
   const end = at + SLICE;
   if (end >= text.length) return text.length;
   return (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
 }
 
-/** Pause between heartbeats while a committed stream waits for its first part. */
+/** The time between heartbeats while a committed stream waits for its first part, in ms. */
 const HEARTBEAT_MS = 10_000;
-/** The header that names the fields of the request that its model did not get. */
+/** The header that names the fields of the request that the model did not receive. */
 export const DROPPED_HEADER = 'x-signalbox-dropped';
-/** Events that have come are gathered into one text until it has this many characters: it waits while more arrive. */
+/** Events that have arrived are joined until the text has this many characters. It then waits while more events arrive. */
 const GATHERED_MAX = 4_096;
-/** Characters that are sent in one turn of the event loop: the server gathers a turn's bytes, and only then sees what its socket takes. */
+/**
+ * How many characters are sent in one turn of the event loop. The server collects the bytes of a turn, and only then sees how many its
+ * socket accepts.
+ */
 const TURN_MAX = 8_192;
-/** Time for the error event of a failed stream to reach its client, ms: a break drops what this process, the kernel and proxies still hold. */
+/**
+ * How long a failed stream waits before it breaks the connection, in ms. A break discards bytes that this process, the kernel and proxies
+ * still hold, and the error event must arrive first.
+ */
 const BREAK_AFTER_MS = 250;
 
 /** How a stream begins, and how it ends after a failure. */
 export type StreamPolicy = Pick<GatewayPolicy, 'commitAfterMs' | 'failedStreams'>;
 
 /**
- * Answers as a stream. Waits for the first content part, so that a failure before it is an ordinary error response;
- * past `commitAfterMs` the 200 goes out and a failure becomes the last event. After it the body ends or the connection breaks.
- * @param common headers that the response gets beside its own: they move there
- * @throws SignalboxError of a failure before the headers.
+ * Answers with a stream. It waits for the first content part, so that an earlier failure is an ordinary error response. After
+ * `commitAfterMs` it sends status 200, and a failure becomes the last event; then the body ends or the connection breaks.
+ * @param common headers for the response; they move there
+ * @throws SignalboxError for a failure before the headers
  */
 export async function streamResponse(
   source: AnswerSource,
@@ -57,7 +63,7 @@ export async function streamResponse(
     if (source.dropped?.length) headers.set(DROPPED_HEADER, droppedText(source.dropped));
   }
   const gone = new AbortController();
-  // The only kind of stream without a queue and a promise of its own for each text.
+  // Only this kind of stream has no queue and no promise for each text.
   const body = new ReadableStream({
     type: 'direct',
     async pull(sink) {
@@ -65,7 +71,7 @@ export async function streamResponse(
         if (!opened) await sendHeartbeats(opening, form.heartbeat, sink);
         await sendTexts(new EventSource(source, form, policy), sink, gone.signal);
       } catch (cause) {
-        // After a defect here the answer has no reader: `cancel` is not called for an error.
+        // After a bug here nobody reads the answer, because `cancel` is not called for an error.
         source.abandon('caller-gone');
         throw cause;
       }
@@ -78,10 +84,10 @@ export async function streamResponse(
   return new Response(body, { headers });
 }
 
-/** Sends heartbeats until the answer shows content, or has ended without any. */
+/** Sends heartbeats until the answer has content or has ended without content. */
 async function sendHeartbeats(opening: Promise<void>, heartbeat: string, sink: ReadableStreamDirectController) {
   const isOver = (patienceMs: number) => settledWithin(opening, patienceMs).catch(() => true);
-  // The first at once: headers leave with the first bytes.
+  // The first heartbeat is sent at once, because the headers leave with the first bytes.
   for (let over = await isOver(0); !over; over = await isOver(HEARTBEAT_MS)) {
     sink.write(heartbeat);
     await sink.flush(true);
@@ -90,7 +96,7 @@ async function sendHeartbeats(opening: Promise<void>, heartbeat: string, sink: R
 
 /**
  * Makes the response of a large body.
- * @param texts its pieces, which are taken out as they are sent
+ * @param texts its pieces, which are removed as they are sent
  * @param common Elysia's headers, which move to the response
  */
 export function textsResponse(texts: string[], common: HTTPHeaders): Response {
@@ -98,7 +104,7 @@ export function textsResponse(texts: string[], common: HTTPHeaders): Response {
   return new Response(textsBody(source), { headers: takeHeaders(common) });
 }
 
-/** Makes the body of a response that consists of these texts. */
+/** Makes a response body that consists of these texts. */
 export function textsBody(source: TextSource): ReadableStream {
   const gone = new AbortController();
   return new ReadableStream({
@@ -108,19 +114,19 @@ export function textsBody(source: TextSource): ReadableStream {
   });
 }
 
-/** Texts, asked for one after the other. */
+/** Texts that are requested one after the other. */
 export interface TextSource {
-  /** Returns the next text; null when there is none; a promise while it has not come: ask again then. */
+  /** Returns the next text; null if there is none; a promise if the next text has not arrived, after which the caller asks again. */
   next(): string | null | Promise<void>;
-  /** Whether nothing follows the text that was given last. */
+  /** Whether the last returned text is the end. */
   readonly isOver: boolean;
-  /** Whether the connection breaks after the last text; absent: the body ends. */
+  /** Whether the connection breaks after the last text. If absent, the body ends normally. */
   readonly isBroken?: boolean;
 }
 
 /**
- * Sends the texts as they come, no faster than their reader takes them, and then ends the body or breaks the connection.
- * @param gone aborted once the reader has left
+ * Sends the texts no faster than the reader accepts them, and then ends the body or breaks the connection.
+ * @param gone aborted when the reader has left
  */
 export async function sendTexts(
   source: TextSource,
@@ -128,7 +134,7 @@ export async function sendTexts(
   gone?: AbortSignal,
 ): Promise<void> {
   let left = TURN_MAX;
-  // Nothing awaits before the first text: what is written at once goes out together with the headers.
+  // There is no wait before the first text, so that it leaves together with the headers.
   for (let text = source.next(); text !== null; text = source.next()) {
     if (text instanceof Promise) {
       await text;
@@ -137,10 +143,10 @@ export async function sendTexts(
     for (let at = 0, end = 0; at < text.length; at = end) {
       end = sliceEnd(text, at);
       const written = sink.write(end - at === text.length ? text : text.slice(at, end));
-      // The end of the body goes out with the last text.
+      // The end of the body leaves with the last text.
       if (source.isOver && !source.isBroken && end === text.length) break;
       left -= end - at;
-      // A promise: the reader is behind. `flush` would not say so of a small text.
+      // A promise means that the reader is slow. `flush` would not report this for a small text.
       if (written instanceof Promise) await written;
       else sink.flush();
       if (left > 0) continue;
@@ -152,18 +158,21 @@ export async function sendTexts(
   sink.close();
 }
 
-/** Breaks the connection after `BREAK_AFTER_MS`, or at once where its reader has left. Always rejects: that breaks it. */
+/**
+ * Breaks the connection after `BREAK_AFTER_MS`, or at once if the reader has left. The returned promise always rejects, which breaks the
+ * connection.
+ */
 async function breakConnection(gone?: AbortSignal): Promise<never> {
   await pause(BREAK_AFTER_MS, undefined, { signal: gone }).catch(() => {});
-  // Bun writes every other reason to standard error.
+  // Bun writes every other rejection reason to standard error.
   return await Promise.reject();
 }
 
-/** The events of an answer as text, asked for one after the other. */
+/** The events of an answer as texts. */
 class EventSource implements TextSource {
   readonly #answer: AnswerSource;
   readonly #writer: EventWriter;
-  /** The wait for more, while what came before it is sent. */
+  /** The wait for more events, while the earlier events are sent. */
   #waiting: Promise<void> | null = null;
   readonly #breaks: boolean;
   isOver = false;
@@ -175,7 +184,7 @@ class EventSource implements TextSource {
     this.#breaks = form.hasNoFailedEnd === true && failedStreams === 'break';
   }
 
-  /** Returns the text of all that has come. */
+  /** Returns the text of all events that have arrived. */
   next(): string | null | Promise<void> {
     if (this.isOver) return null;
     let text = '';
@@ -205,7 +214,7 @@ class EventSource implements TextSource {
   }
 }
 
-/** True once the promise is fulfilled, false when it is not within `ms`. Rejects with it. */
+/** True when the promise is fulfilled, false if it is not fulfilled within `ms`. It rejects with the promise. */
 function settledWithin(promise: Promise<void>, ms: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => resolve(false), ms);

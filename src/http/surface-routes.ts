@@ -32,7 +32,7 @@ const SURFACE_ERRORS: readonly ErrorCode[] = [
   'idempotency_answer_unavailable',
 ];
 
-/** The route of a surface: a request is read, carried out and answered in its dialect, in JSON or as a stream. */
+/** The route of a surface: it reads, runs and answers a request in the surface's dialect, as JSON or as a stream. */
 export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
   new Elysia({ name: surface.name }).post(
     surface.path,
@@ -54,8 +54,8 @@ export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
   );
 
 /**
- * The answer to a request that asks nothing of a model: it counts as a request, and costs nothing. A caller without a key has
- * none, for it pays for each.
+ * The response to a request that needs no model. It counts as a request and costs nothing. A caller without a key gets none, because it
+ * pays for each request.
  */
 function warmUpOf(
   { gateway }: RouteServices,
@@ -72,7 +72,7 @@ function warmUpOf(
   return warmUp.answer({ decision: gateway.nextId(), created, model: request.model });
 }
 
-/** Deadlines bound the wait for the answer; the server's own idle limit would cut off a model that thinks. */
+/** Deadlines limit the wait for the answer. The server's own idle timeout would cut off a model that thinks for long. */
 function keepOpen(server: EdgeServer | null, request: Request, context: RequestContext): void {
   if (!server) return;
   server.timeout(request, 0);
@@ -87,17 +87,17 @@ interface SurfaceCall {
   readonly headers: HTTPHeaders;
 }
 
-/** Reads a request, finds its payer and its name, has it carried out, and writes its answer in the surface's dialect. */
+/** Reads a request, finds its payer and its name, runs it, and writes its answer in the surface's dialect. */
 async function answerCall(services: RouteServices, surface: Surface, call: SurfaceCall): Promise<Response | string> {
   const { gateway } = services;
   const { context, body, request: origin } = call;
   const { request, events, json = surface.json } = surface.read(body, origin.headers);
   context.isStream = events !== null;
   const form = { events, json };
-  // Steps that need not wait go on in the same turn of the event loop.
+  // Steps without a wait continue in the same turn of the event loop.
   const found = fundingOf(gateway, request, call);
   let funding = found instanceof Promise ? await found : found;
-  // A payer that has just proved itself counts against the rate limits from here on.
+  // A payer that has just been verified counts against the rate limits from now on.
   const accepting = funding.provedCaller && context.acceptPayer(funding.provedCaller);
   if (accepting) await accepting;
   const isNamed = context.idempotencyKey !== null || funding.identity !== null;
@@ -108,12 +108,12 @@ async function answerCall(services: RouteServices, surface: Surface, call: Surfa
     if (named?.kind === 'stored') return named.answer;
     let running: RunningAnswer;
     try {
-      // While it waited, the terms of its key may have changed.
+      // The terms of the key may have changed while the request waited.
       if (context.caller !== caller) funding = await fundingOf(gateway, request, call);
       running = await serveRequest(gateway, { request, context, funding, named });
     } catch (cause) {
       await named?.drop();
-      // Another server has claimed the name since, so this is a repeat of that request.
+      // Another server has claimed the name in the meantime, so this request is a repeat.
       if (named && cause instanceof NameTaken) continue;
       throw cause;
     }
@@ -127,7 +127,7 @@ function writeAnswer(
   named: NamedRun | null,
   running: RunningAnswer,
 ): Promise<Response | string> {
-  // (guards on the answer: each wraps `running`)
+  // Guards on the answer will wrap `running` here.
   const source = named ? named.keep(running) : running;
   abandonWithCaller(context, running, source, named?.toTheEnd ?? false);
   context.addLimitHeaders(headers);
@@ -146,7 +146,7 @@ function fundingOf(
   return gateway.funding.of({ request, key, idempotencyKey, url, headers, decide });
 }
 
-/** Ends an answer when its caller leaves. A named one that goes on to its end only loses its reader. */
+/** Ends an answer when its caller disconnects. A named answer that continues to its end only loses its reader. */
 function abandonWithCaller(
   { signal }: RequestContext,
   running: RunningAnswer,
@@ -158,21 +158,22 @@ function abandonWithCaller(
     if (source !== running) source.abandon('caller-gone');
   };
   signal.addEventListener('abort', leave);
-  // The caller may have left while the money was set aside: that event is over.
+  // The caller may have left while the money was reserved; that event has already fired.
   if (signal.aborted) leave();
 }
 
-/** Headers of an answer, for the API's documentation. */
+/** The headers of an answer, for the OpenAPI document. */
 const ANSWER_HEADERS = {
   'x-request-id': 'The ID of the request.',
-  'x-signalbox-version': 'The build that answers.',
+  'x-signalbox-version': 'The version and commit of the server that answers.',
   'x-signalbox-decision-id': 'The ID of the decision, for `/v1/decisions`.',
-  'x-signalbox-model': 'The model that answers. A stream whose headers go out before its first content has none.',
-  'x-signalbox-credits': 'The charge. Not of a stream, whose last event has it.',
+  'x-signalbox-model':
+    'The model that answers. A stream whose headers are sent before its first content does not have this header.',
+  'x-signalbox-credits': 'The charge in Credits. A stream has the charge in its last event instead.',
   [DROPPED_HEADER]:
-    'The fields of the request that did not reach the model, as in `platform.dropped`: percent-encoded, separated by commas, at most 1,024 bytes. Fields that do not fit are counted: `and 12 more`. A stream whose headers go out before its first content has none.',
-  'x-signalbox-given-back': 'Credits given back for an earlier attempt under the same `Idempotency-Key`.',
-  'x-signalbox-replayed': '`true` if it repeats an earlier answer.',
+    'The fields of the request that the model did not receive, as in `platform.dropped`: percent-encoded, separated by commas, at most 1,024 bytes. Fields that do not fit are counted: `and 12 more`. A stream whose headers are sent before its first content does not have this header.',
+  'x-signalbox-given-back': 'Credits that were refunded for an earlier attempt with the same `Idempotency-Key`.',
+  'x-signalbox-replayed': '`true` if this is the stored answer of an earlier request.',
 } as const;
 
 const surfaceDocs = ({ docs, pays, operation, errorBody }: Surface) =>

@@ -6,22 +6,19 @@ import { routeDocs } from './docs/route-docs.ts';
 import { type RouteServices, UNREAD_S } from './route-services.ts';
 import type { SocketPlace } from './sockets.ts';
 
-/** Headers of the upgrade that belong to the connection, or to a single request. */
+/** Headers of the upgrade that belong to the connection or to a single request, so they are not passed on. */
 const OF_CONNECTION =
   /^(?:connection|upgrade|host|content-.*|transfer-encoding|sec-websocket-.*|idempotency-key|payment-signature)$/;
 
-/** The socket of a connection, as Bun has it. */
+/** The parts of Bun's socket that a connection uses. */
 type Socket = Pick<Bun.ServerWebSocket, 'remoteAddress' | 'send' | 'getBufferedAmount' | 'close' | 'terminate'>;
 
-/** A server that makes a connection of a request. */
+/** A server that upgrades a request to a WebSocket. */
 export interface Upgrader {
   upgrade(request: Request, options: { readonly data: Connection }): boolean;
 }
 
-/**
- * The WebSocket of a surface at its path: each frame is a request, which goes through the whole edge as by POST, and each
- * event of its answer is a frame.
- */
+/** The WebSocket of a surface. Each text frame is a request with the same checks as a POST, and each event of its answer is a frame. */
 export function surfaceSocket(services: RouteServices, surface: Surface, upgrader: () => Upgrader | null) {
   const shown = surface.docs.events ?? surface.docs.answer;
   return new Elysia({ name: `${surface.name} socket` }).get(
@@ -41,7 +38,7 @@ export function surfaceSocket(services: RouteServices, surface: Surface, upgrade
       access: surface.operation,
       tag: surface.docs.dialect,
       summary: 'Open a WebSocket',
-      description: `Each text frame is a request of \`POST ${surface.path}\`, admitted as there, and each event of its answer a frame. One request runs at a time.`,
+      description: `Each text frame is a request as for \`POST ${surface.path}\`, with the same checks and limits. Each event of its answer is a frame. One request runs at a time.`,
       answer: {
         status: 101,
         ...('mediaType' in shown && { mediaType: shown.mediaType }),
@@ -57,40 +54,44 @@ export function surfaceSocket(services: RouteServices, surface: Surface, upgrade
 }
 
 function unavailable({ path }: Surface): SignalboxError {
-  return new SignalboxError('upgrade_required', `Send requests to ${path} by POST.`, {
-    headers: { upgrade: 'websocket', connection: 'Upgrade' },
-  });
+  return new SignalboxError(
+    'upgrade_required',
+    `A GET at this path must be a WebSocket upgrade. Send requests to ${path} with POST.`,
+    {
+      headers: { upgrade: 'websocket', connection: 'Upgrade' },
+    },
+  );
 }
 
-/** The ends of a connection: its dialect, and what it holds here. */
+/** What a connection needs: its dialect, and its resources on this server. */
 interface ConnectionEnds extends Pick<Surface, 'errorBody'> {
   readonly dialogue: SocketDialogue;
   readonly place: SocketPlace;
 }
 
-/** Frames that may come while a request runs; one more ends the connection. */
+/** How many frames may arrive while a request runs. One more frame ends the connection. */
 const EARLY_FRAMES_MAX = 16;
-/** Pings and pongs that may come between two messages: clients send one every few seconds, and an answer takes minutes. */
+/** How many pings and pongs may arrive between two messages. Clients send one every few seconds, and an answer takes minutes. */
 const SIGNS_MAX = 1_000;
 
-/** Codes of RFC 6455 and its registry. */
+/** Close codes of RFC 6455 and its registry. */
 const POLICY_VIOLATION = 1008;
 const DEFECT = 1011;
 const TRY_AGAIN_LATER = 1013;
 
-/** One connection. Its `open`, `message`, `drain`, `ping`, `pong` and `close` are the handlers that Elysia's own call. */
+/** One connection. Elysia's handlers call its methods `open`, `message`, `drain`, `ping`, `pong` and `close`. */
 class Connection {
   readonly #services: RouteServices;
   readonly #ends: ConnectionEnds;
   readonly #url: string;
   readonly #headers: Headers;
-  /** Ends the request under way; null for none. */
+  /** Aborts the running request; null if none runs. */
   #running: AbortController | null = null;
-  /** Frames that came while it ran. */
+  /** How many frames arrived while the request ran. */
   #early = 0;
-  /** Pings and pongs since the last message. */
+  /** How many pings and pongs arrived since the last message. */
   #signs = 0;
-  /** Settles once a slow reader has caught up. */
+  /** Resolves when a slow reader has caught up. */
   #drained: PromiseWithResolvers<void> | null = null;
 
   constructor(services: RouteServices, { url, headers }: Request, ends: ConnectionEnds) {
@@ -103,9 +104,9 @@ class Connection {
 
   open(socket: Socket): void {
     this.#ends.place.open(() => {
-      // An answer that is not read would go before the reason.
+      // If the caller does not read its answer, a close frame would have to wait for it, so the connection is cut.
       if (this.#running) socket.terminate();
-      else socket.close(POLICY_VIOLATION, 'No whole message came for 60 seconds.');
+      else socket.close(POLICY_VIOLATION, 'No complete message arrived for 60 seconds.');
     });
   }
 
@@ -113,7 +114,10 @@ class Connection {
     const { dialogue, errorBody, place } = this.#ends;
     this.#signs = 0;
     if (this.#running) {
-      const busy = new SignalboxError('in_flight', 'One request at a time: wait for the end of the answer.');
+      const busy = new SignalboxError(
+        'in_flight',
+        'Only one request can run at a time. Wait for the end of the answer.',
+      );
       if (++this.#early > EARLY_FRAMES_MAX) socket.close(POLICY_VIOLATION, busy.message);
       else socket.send(dialogue.error(busy.status, errorBody(busy), {}));
       return;
@@ -139,9 +143,9 @@ class Connection {
     this.ping(socket);
   }
 
-  /** Called whenever the reader has taken some of what waits for it. */
+  /** Called whenever the reader has accepted some of the waiting bytes. */
   drain(socket: Socket): void {
-    // Between requests only messages count.
+    // Between requests, only messages count as activity.
     if (this.#running) this.#ends.place.move();
     if (socket.getBufferedAmount() === 0) this.#goOn();
   }
@@ -152,9 +156,12 @@ class Connection {
     this.#ends.place.leave();
   }
 
-  /** Lets the request under way wait for its answer or its reader. @param seconds without traffic at most; 0 for no bound */
+  /**
+   * Sets how long the running request may wait for its answer or its reader.
+   * @param seconds maximum time without traffic; 0 for no limit
+   */
   #wait(running: AbortController, seconds: number): void {
-    // A request may end after its answer, when another one runs.
+    // A request may end after its answer, when another request already runs.
     if (running === this.#running) this.#ends.place.serve(seconds === 0 ? Number.POSITIVE_INFINITY : seconds * 1_000);
   }
 
@@ -165,7 +172,7 @@ class Connection {
 
   async #answer(socket: Socket, frame: string, running: AbortController): Promise<void> {
     const { dialogue, place } = this.#ends;
-    // Read once the request is admitted: a frame over a limit costs no more than a POST over it.
+    // The frame is read only after admission, so that a frame over a limit costs no more than such a POST.
     const body = bodyOf(() => dialogue.read(frame));
     const request = new Request(this.#url, { method: 'POST', headers: this.#headers, body, signal: running.signal });
     const timeout = (seconds: number) => this.#wait(running, seconds);
@@ -186,19 +193,19 @@ class Connection {
         await this.#send(socket, data);
       }
     }
-    // By now the room of the request itself is free.
+    // The room of the request itself is free by now.
     if (!place.remember(dialogue.bytes))
-      socket.close(TRY_AGAIN_LATER, 'There is no room to remember the conversation.');
+      socket.close(TRY_AGAIN_LATER, 'The server has no room to remember this conversation.');
   }
 
   async #refuse(socket: Socket, response: Response): Promise<void> {
     const body: unknown = await response.json();
     const { 'content-type': _, ...headers } = Object.fromEntries(response.headers);
     await this.#send(socket, this.#ends.dialogue.error(response.status, Object(body), headers));
-    if (response.status === 401) socket.close(POLICY_VIOLATION, 'The API key is not valid any more.');
+    if (response.status === 401) socket.close(POLICY_VIOLATION, 'The API key is no longer valid.');
   }
 
-  /** Waits for a reader that is behind. */
+  /** Waits for a slow reader. */
   async #send(socket: Socket, text: string): Promise<void> {
     if (socket.send(text) !== -1) return;
     this.#drained ??= Promise.withResolvers();

@@ -4,9 +4,9 @@ import { refuse } from '../core/errors.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 
 /**
- * The principal of a request. The trail names its key, user or subject, the login, the ID of the request and the caller's address.
- * @param from as `RouteServices.addressOf` returns it
- * @param login ID of the login that the request bears; undefined for none
+ * The principal of a request. The audit trail names its key, user or subject, the login, the request ID and the caller's address.
+ * @param from as returned by `RouteServices.addressOf`
+ * @param login ID of the login in the request; undefined for none
  */
 export const principalOf = (
   { knownCaller: caller, requestId }: RequestContext,
@@ -17,14 +17,14 @@ export const principalOf = (
   actor: { kind: actorKind(caller), name: caller.keyId, requestId, from, ...(login !== undefined && { login }) },
 });
 
-/** Keys have no role of their own; a person is called by the ID of its user. */
+/** A key has no role of its own. A person is named by the ID of their user. */
 function actorKind({ role, keyId, user }: Caller): 'key' | 'user' | 'token' {
   if (role === undefined) return 'key';
   return keyId === user ? 'user' : 'token';
 }
 
 /**
- * Reads the number of rows that a query asks for.
+ * Reads the number of rows that a query requests.
  * @throws SignalboxError `out_of_range`
  */
 export function limitOf(asked: unknown, most: number): number {

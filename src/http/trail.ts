@@ -14,15 +14,15 @@ interface TrailServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 
   readonly store: { readonly trail: Pick<TrailTable, 'links'> };
 }
 
-/** Each export holds one page of the trail in memory, also while its client reads nothing. */
+/** Each export holds one page of the trail in memory, even while its client reads nothing. */
 const EXPORTS = {
   own: 4,
   all: 16,
-  ownTaken: '4 exports of yours are running, which is the limit for one user or key. Read one to its end first.',
-  allTaken: '16 exports of the trail are running, which is the limit of the server. Try again later.',
+  ownTaken: 'You are running 4 exports, which is the limit for one user or key. Read one export to its end first.',
+  allTaken: 'The server is running 16 exports of the audit trail, which is its limit. Try again later.',
 } as const;
 
-/** `GET /admin/trail/export`: `signalbox trail export` for programs. */
+/** `GET /admin/trail/export`: the same as `signalbox trail export`, for programs. */
 export const trailExportRoutes = ({ gateway, store, principalOf, ...edge }: TrailServices) => {
   const exports = new Places(EXPORTS);
   return new Elysia({ name: 'trail export' }).get(
@@ -44,7 +44,10 @@ function momentOf(param: 'from' | 'to', text: string | undefined, none: number):
   if (text === undefined) return none;
   return (
     parseMoment(text) ??
-    refuse(param, `\`${param}\` takes 2026-11-20 or 2026-11-20T08:00Z, not \`${text.slice(0, 64)}\`.`)
+    refuse(
+      param,
+      `\`${param}\` must be a date or a time such as 2026-11-20 or 2026-11-20T08:00Z, not \`${text.slice(0, 64)}\`.`,
+    )
   );
 }
 
@@ -52,7 +55,7 @@ const EXPORT = routeDocs({
   access: 'trail.read',
   summary: 'Export the trail',
   description:
-    'JSON lines, oldest first: each entry with all that its hash is made of, and at the end the head of the whole trail. An export that lacks the head was cut: the server disconnects a client that reads nothing for a minute. A user or key can run 4 exports at once, and a server 16.',
+    'JSON lines, oldest first. Each line is an entry with all fields from which its hash is made. The last line is the head of the whole trail. If an export has no head, it is incomplete: the server disconnects a client that reads nothing for a minute. A user or key can run 4 exports at once, and a server 16.',
   answer: {
     schema: Type.String(),
     mediaType: 'application/x-ndjson',

@@ -5,7 +5,7 @@ import { capital, didYouMean } from '../core/text.ts';
 import { nearest } from '../policy/nearest.ts';
 import { GEMINI_METHOD, type RouteTable } from './route-table.ts';
 
-/** Paths of other APIs that clients try, below `/v1` or not, and the name of the API. */
+/** Paths of other APIs that clients try, with or without `/v1`, and the name of the API. */
 const OTHER_APIS: readonly (readonly [path: RegExp, name: string])[] = [
   [/^\/messages\//, 'this part of Anthropic’s API'],
   [/^\/responses\//, 'this part of OpenAI’s Responses'],
@@ -17,12 +17,12 @@ const OTHER_APIS: readonly (readonly [path: RegExp, name: string])[] = [
   [new RegExp(`^/v1beta/|${GEMINI_METHOD.source}`), 'Gemini’s API'],
 ];
 
-/** Longer paths are not compared with the known ones. */
+/** Longer paths are not compared with known paths. */
 const COMPARED_MAX = 60;
-/** So many wrong letters are a slip, and no path of another API. */
+/** A path with at most this many wrong letters counts as a typing mistake, and not as a path of another API. */
 const SLIP_MAX = 2;
 
-/** Returns the error for a path without a route, which leads to the path that was probably meant. */
+/** The error for an unknown path. It names the path that the caller probably meant. */
 export function nothingAt(path: string, routes: RouteTable): SignalboxError {
   return new SignalboxError('not_found', `There is nothing at ${printable(path)}. ${helpFor(path, routes)}`);
 }
@@ -33,7 +33,7 @@ function helpFor(path: string, routes: RouteTable): string {
   const right = `/v1${below}`;
   if (routes.find(right)) {
     return below === plain
-      ? `Use ${printable(right)}: the base URL of a client ends with /v1.`
+      ? `Use ${printable(right)}. The base URL of a client ends with /v1.`
       : `Use ${printable(right)}.`;
   }
   const meant = path.length > COMPARED_MAX ? null : nearestIn(routes, [plain, right]);
@@ -43,7 +43,7 @@ function helpFor(path: string, routes: RouteTable): string {
   return `${servedIn(routes)} /docs lists every path.`;
 }
 
-/** What is done at which paths. */
+/** Lists what Signalbox serves at which paths. */
 function servedIn({ rules }: RouteTable): string {
   const pathsOf = (operation: Operation) =>
     rules.flatMap((rule) => (rule.operation === operation && rule.method === 'POST' ? [rule.path] : [])).join(', ');
@@ -51,7 +51,10 @@ function servedIn({ rules }: RouteTable): string {
   return `Signalbox serves ${all.filter((one) => !one.endsWith(' at ')).join(', and ')}.`;
 }
 
-/** Routes with parameters get those of a path whose other steps are near theirs; the last resort is the beginning of a path. */
+/**
+ * Finds the nearest route. A route with parameters takes them from a path whose other segments are similar. The last resort is the
+ * beginning of a path.
+ */
 function nearestIn({ rules }: RouteTable, paths: readonly string[]): string | null {
   const patterns = new Set(rules.map((rule) => rule.path).filter((path) => !path.includes('*')));
   for (const path of paths) {
@@ -71,7 +74,7 @@ function nearestIn({ rules }: RouteTable, paths: readonly string[]): string | nu
 const isNear = (step: string, given: string): boolean =>
   step === given || step[0] === ':' || nearest(given, [step]) !== null;
 
-/** Cuts a caller's path, so that it can be repeated. */
+/** Shortens a caller's path, so that a message can repeat it. */
 export function printable(path: string): string {
   return path.length > 100 ? `${path.slice(0, 100)}…` : path;
 }

@@ -4,10 +4,10 @@ import { objectOf } from '../core/object.ts';
 import { DONE } from '../dialects/openai-chat/chunks.ts';
 import { type StreamPolicy, type TextSource, textsBody } from './stream.ts';
 
-/** Characters of a stream that are sent at once, about. */
+/** The approximate number of characters of a stream that are sent at once. */
 const SLICE = 65_536;
 
-/** Returns the code of a stored error; null for another answer. Version 0.1 stored the answers of models as text, in OpenAI's dialect. */
+/** Returns the code of a stored error; null for any other answer. Version 0.1 stored answers of models as text in OpenAI's dialect. */
 export function codeOf({ status, body }: WrittenAnswer): ErrorCode | null {
   if (status < 400) return null;
   const { code } = objectOf(objectOf(JSON.parse(body)).error);
@@ -15,8 +15,8 @@ export function codeOf({ status, body }: WrittenAnswer): ErrorCode | null {
 }
 
 /**
- * Returns the response of a stored answer.
- * @param policy how a stream ends that failed; absent for answers that are no streams
+ * Makes the response of a stored answer.
+ * @param policy how a failed stream ends; absent for answers that are not streams
  */
 export function writtenResponse(
   { status, headers, frame, body }: WrittenAnswer,
@@ -27,7 +27,7 @@ export function writtenResponse(
   return new Response(textsBody(unfolded(body, frame, failedStreams === 'break' && !body.endsWith(DONE))), init);
 }
 
-/** A stream's text, written out piece by piece: the whole may be many times as large as its stored form. */
+/** Writes a stored stream piece by piece, because the full text may be many times as large as its stored form. */
 function unfolded(body: string, frame: string, isBroken: boolean): TextSource {
   let at = 0;
   return {

@@ -55,7 +55,7 @@ describe('the page', () => {
     });
     const answer = await routes.handle(new Request('http://localhost/console/fleet'));
     expect([answer.status, answer.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8']);
-    expect(await answer.text()).toContain('<h1>The database does not answer now</h1>');
+    expect(await answer.text()).toContain('<h1>The database is not available</h1>');
   });
 
   test('names its files and its base relative to itself, so that they are found below any path', async () => {

@@ -51,14 +51,14 @@ test('the errors for another product’s key and for an unknown path say what wo
   const said = async (path: string, init?: RequestInit) =>
     ((await (await box.post(path, {}, init)).json()) as { error: { message: string } }).error.message;
   expect(await said('/v1/route', withKey('sk-of-another'))).toMatch(
-    /^The value sent does not have the form of an API key of Signalbox\./,
+    /^The credentials do not have the form of a Signalbox API key\./,
   );
   expect(await said('/v1/route', { headers: { authorization: box.key } })).toMatch(
     /^Write Bearer in front of the key\./,
   );
   for (const init of [undefined, withKey('sk-of-another'), { headers: {} }]) {
     expect(await said('/chat/completions', init)).toBe(
-      'There is nothing at /chat/completions. Use /v1/chat/completions: the base URL of a client ends with /v1.',
+      'There is nothing at /chat/completions. Use /v1/chat/completions. The base URL of a client ends with /v1.',
     );
   }
 });

@@ -195,7 +195,7 @@ test('the error about a method that a path does not support names the path', asy
   expect(answer.headers.get('allow')).toBe('GET, PATCH');
   expect((await expectError(answer, 'method_not_allowed')).message).toContain('/admin/keys/{id}');
   const plain = await expectError(await box.post('/admin/ledger', {}), 'method_not_allowed');
-  expect(plain.message).toBe('/admin/ledger takes GET, not POST.');
+  expect(plain.message).toBe('/admin/ledger accepts GET, not POST.');
 });
 
 describe('a push while no server follows pushes', () => {

@@ -116,6 +116,6 @@ describe('bodies', () => {
       left.close();
       await waitFor(() => reader.size === 0);
     }
-    expect(read.map(String)).toEqual(Array(2).fill('SignalboxError: The body ended before it was complete.'));
+    expect(read.map(String)).toEqual(Array(2).fill('SignalboxError: The body is incomplete: it ended too early.'));
   });
 });

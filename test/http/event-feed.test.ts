@@ -157,6 +157,6 @@ test('an idle stream has a heartbeat each 15 seconds, and ends after half an hou
   now = 1;
   isDraining = false;
   const others = Array.from({ length: 16 }, open);
-  expect(open).toThrow('You follow the events 16 times, which is the limit');
+  expect(open).toThrow('You have 16 open event streams, which is the limit');
   for (const one of others) one.end();
 });

@@ -103,7 +103,7 @@ describe('a frame that asks for no answer', () => {
       const [refused] = await connection.ask({ input: 'Hi', ...members });
       expect(refused).toMatchObject({ type: 'error', status: 401, error: { code: 'invalid_api_key' } });
       await waitFor(() => connection.closed !== null);
-      expect([connection.closed, connection.reason]).toEqual([1008, 'The API key is not valid any more.']);
+      expect([connection.closed, connection.reason]).toEqual([1008, 'The API key is no longer valid.']);
       expect(await other.warmUp('Be brief.')).toMatchObject({ type: 'response.completed' });
     }
   });
@@ -155,7 +155,7 @@ describe('the conversation that a connection remembers', () => {
     const events = await connection.ask({ input: 'Hi' });
     expect(events.at(-1)).toMatchObject({ type: 'response.completed' });
     await waitFor(() => connection.closed !== null);
-    expect([connection.closed, connection.reason]).toEqual([1013, 'There is no room to remember the conversation.']);
+    expect([connection.closed, connection.reason]).toEqual([1013, 'The server has no room to remember this conversation.']);
   });
 });
 

@@ -122,7 +122,7 @@ test('a reload that wants another figure says that it needs a restart, and goes 
 });
 
 describe('a connection is closed', () => {
-  const REASON = 'No whole message came for 60 seconds.';
+  const REASON = 'No complete message arrived for 60 seconds.';
 
   test('that completes no message for 60 seconds, however many bytes come', async () => {
     const { connection } = await openRaw(await box.makeKey());

@@ -26,8 +26,8 @@ const help = (path: string): string => nothingAt(path, routes).message.replace(/
 
 test('an unknown path leads to the path that was meant', () => {
   const cases = {
-    '/chat/completions': 'Use /v1/chat/completions: the base URL of a client ends with /v1.',
-    '/decisions/dec_1': 'Use /v1/decisions/dec_1: the base URL of a client ends with /v1.',
+    '/chat/completions': 'Use /v1/chat/completions. The base URL of a client ends with /v1.',
+    '/decisions/dec_1': 'Use /v1/decisions/dec_1. The base URL of a client ends with /v1.',
     '/v1/v1/chat/completions': 'Use /v1/chat/completions.',
     '/v1/chat/completions/': 'Use /v1/chat/completions.',
     '//v1//chat/completions': 'Use /v1/chat/completions.',

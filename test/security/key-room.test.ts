@@ -310,7 +310,7 @@ describe('changes', () => {
     const refused = await rename(-1);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(86_000);
     expect(await messageOf(refused)).toMatch(
-      /^A user makes at most 1000 changes in 24 hours, and you have made 1000; try again in /,
+      /^A user can make at most 1000 changes in 24 hours, and you have made 1000. Try again in /,
     );
     await expectError(await member.post('/admin/keys', {}), 'rate_limit_exceeded');
     expect((await child()).status).toBe(200);

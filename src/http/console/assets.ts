@@ -3,12 +3,15 @@ import { SignalboxError } from '../../core/errors.ts';
 import type { BuiltConsole } from './built.ts';
 import { PAGE_HEADERS } from './pages.ts';
 
-/** Returns a file of the built console, which its list has to name. @throws SignalboxError `not_found` */
+/**
+ * Returns a file of the built console that its manifest lists.
+ * @throws SignalboxError `not_found`
+ */
 export async function assetOf(built: BuiltConsole | null, name: string, headers: Headers): Promise<Response> {
   const asset = built?.assets.find((one) => one.name === name);
   const isPacked = asset?.gzip === true && takesGzip(headers.get('accept-encoding') ?? '');
   const file = built && asset && Bun.file(join(built.folder, isPacked ? `${name}.gz` : name));
-  // It may be built anew at this moment.
+  // The console may be rebuilt at this moment.
   if (!file || !(await file.exists())) {
     throw new SignalboxError('not_found', 'The console has no such file. Reload the page.');
   }
@@ -23,6 +26,6 @@ export async function assetOf(built: BuiltConsole | null, name: string, headers:
   });
 }
 
-/** Whether a header `accept-encoding` names gzip, and not by `q=0`. */
+/** Whether the header `accept-encoding` allows gzip. */
 const takesGzip = (accepted: string): boolean =>
   /(?:^|,)\s*gzip\s*(?:,|$|;\s*q=(?!0(?:\.0*)?\s*(?:,|$)))/i.test(accepted);

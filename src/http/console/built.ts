@@ -4,30 +4,30 @@ import { type Static, Type } from '@sinclair/typebox';
 import { SchemaCheck } from '../../core/schema-check.ts';
 
 const Asset = Type.Object({
-  /** With a hash of its content: what has the name never changes. */
+  /** The file name with a hash of its content, so the content of a name never changes. */
   name: Type.String(),
-  /** Of its content, for `content-type`. */
+  /** The value for `content-type`. */
   type: Type.String(),
-  /** Hex. */
+  /** The hash in hexadecimal. */
   sha256: Type.String(),
-  /** Size as it is, bytes. */
+  /** The uncompressed size in bytes. */
   bytes: Type.Integer(),
-  /** Whether `NAME.gz` lies beside it. */
+  /** Whether a compressed copy `NAME.gz` exists. */
   gzip: Type.Boolean(),
 });
 const Manifest = Type.Object({
-  /** Names of assets that the page loads. */
+  /** Names of the assets that the page loads. */
   script: Type.String(),
   style: Type.String(),
   icon: Type.String(),
-  /** Of the pages without a script. */
+  /** The style sheet of pages without a script. */
   plainStyle: Type.String(),
   assets: Type.Array(Asset),
 });
 
 /** One file of the built console. */
 export type ConsoleAsset = Static<typeof Asset>;
-/** What `deploy/console.ts` has built. */
+/** The manifest that `deploy/console.ts` writes. */
 export type ConsoleManifest = Static<typeof Manifest>;
 
 /** The built console and its folder. */
@@ -39,7 +39,10 @@ const BUILT = join(import.meta.dir, Bun.isStandaloneExecutable ? 'console' : '..
 
 const form = new SchemaCheck(Manifest);
 
-/** Reads what was built; null where nothing was. Throws for a manifest that is not one. */
+/**
+ * Reads the manifest of the built console; null if the console is not built.
+ * @throws Error for an invalid manifest
+ */
 export function readBuiltConsole(folder = BUILT): BuiltConsole | null {
   let text: string;
   try {
@@ -48,6 +51,7 @@ export function readBuiltConsole(folder = BUILT): BuiltConsole | null {
     return null;
   }
   const manifest: unknown = JSON.parse(text);
-  if (!form.accepts(manifest)) throw new Error(`${folder}/manifest.json is no manifest of the console.`);
+  if (!form.accepts(manifest))
+    throw new Error(`${folder}/manifest.json is not a valid manifest of the console. Run npm run console.`);
   return { ...manifest, folder };
 }

@@ -6,30 +6,36 @@ import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { cookieIn, LOGIN_COOKIE } from './cookies.ts';
 import { checkOrigin, type Site, siteOf } from './site.ts';
 
-/** Judges the cookies of logins, where a route takes them. */
+/** Checks login cookies on routes that accept them. */
 export interface LoginDoor {
-  /** Whether the web application is served. */
+  /** Whether the console is on. */
   isOn(): boolean;
-  /** The site of a request to the console. @throws SignalboxError `not_found` where nobody signs in, `wrong_host` */
+  /**
+   * The site of a request to the console.
+   * @throws SignalboxError `not_found` if sign-in is off, `wrong_host`
+   */
   siteOf(request: Request): Site;
-  /** Refuses a request that no page of the console has sent. @throws SignalboxError `not_found` where the console is off, `wrong_host`, `wrong_origin` */
+  /**
+   * Refuses a request that was not sent by a page of the console.
+   * @throws SignalboxError `not_found` if the console is off, `wrong_host`, `wrong_origin`
+   */
   checkOwnPage(request: Request): void;
   /**
-   * The caller of the login that a request bears.
-   * @param hasKey whether it has an API key, too
-   * @returns null without the cookie of a login, `ended` for that of no login; a promise where the issuer is asked first
-   * @throws SignalboxError for another host or origin, and for a key beside it
+   * Returns the caller of the login cookie in a request.
+   * @param hasKey whether the request also has an API key
+   * @returns null without a login cookie, `ended` if its login does not exist; a promise if the issuer must confirm the login first
+   * @throws SignalboxError for a wrong host or origin, and for a request that also has a key
    */
   admit(request: Request, hasKey: boolean): Caller | 'ended' | null | Promise<Caller | 'ended'>;
-  /** The login of a request to the console, which needs none; null for none. */
+  /** The login of a request to the console, where a login is optional; null if there is none. */
   presentIn(request: Request): Promise<PresentLogin | null>;
-  /** The login by which a request was admitted; null for none. */
+  /** The login with which a request was admitted; null if there is none. */
   loginOf(request: Request): PresentLogin | null;
 }
 
 type DoorPolicy = Pick<PolicySnapshot, 'publicUrl' | 'console' | 'signIn'>;
 
-/** @param levels puts the terms of their levels to the callers of keys; absent where there are none */
+/** @param levels adds the terms of their levels to callers; absent if the policy has no levels */
 export function loginDoor(signIn: SignIn, policy: () => DoorPolicy, levels?: Pick<Levels, 'of'>): LoginDoor {
   const borne = new WeakMap<Request, PresentLogin>();
   const take = (request: Request, value: string): PresentLogin | null => {
@@ -44,7 +50,10 @@ export function loginDoor(signIn: SignIn, policy: () => DoorPolicy, levels?: Pic
     siteOf(request) {
       const { publicUrl } = policy();
       if (takesLogins(policy())) return siteOf(request, publicUrl);
-      throw new SignalboxError('not_found', 'The policy switches the console off, and has no section `sign_in`.');
+      throw new SignalboxError(
+        'not_found',
+        'The policy switches the console off, and has no section `sign_in`. Signing in is not possible.',
+      );
     },
     checkOwnPage(request) {
       const site = this.siteOf(request);
@@ -57,7 +66,7 @@ export function loginDoor(signIn: SignIn, policy: () => DoorPolicy, levels?: Pic
       if (value === null) return null;
       const site = siteOf(request, publicUrl);
       if (hasKey) {
-        const message = 'The request has both an API key and the cookie of a login. Send one of them.';
+        const message = 'The request has both an API key and a login cookie. Send only one of them.';
         refuse('Cookie', message);
       }
       checkOrigin(request, site);
@@ -79,6 +88,6 @@ export function loginDoor(signIn: SignIn, policy: () => DoorPolicy, levels?: Pic
 
 const takesLogins = ({ console, signIn }: DoorPolicy): boolean => console || signIn !== null;
 
-/** The error of a request whose login has ended. */
+/** The error for a request whose login has ended. */
 export const notSignedIn = (): SignalboxError =>
   new SignalboxError('not_signed_in', 'The login has ended. Sign in again at /console.');

@@ -1,9 +1,9 @@
-/** A piece of HTML that may be put into a page as it is. */
+/** A piece of trusted HTML. */
 export interface Markup {
   readonly markup: string;
 }
 
-/** Makes HTML. Texts among the values are escaped; lists are joined, and null is nothing. */
+/** Makes HTML from a template. Text values are escaped, lists are joined, and null is empty. */
 export function html(
   parts: TemplateStringsArray,
   ...values: readonly (MarkupValue | readonly MarkupValue[])[]

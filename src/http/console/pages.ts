@@ -2,8 +2,8 @@ import type { BuiltConsole } from './built.ts';
 import { html, type Markup } from './markup.ts';
 
 /**
- * Nothing from elsewhere, nothing inline, no frame around it, and no text that becomes markup. `fetch` states `Origin` for our own
- * POST in spite of `no-referrer`; a form would state `null`, so there is none.
+ * Security headers: the page loads nothing from other hosts, has no inline code, cannot be framed, and turns no text into markup. With
+ * `no-referrer`, `fetch` still sends the page's `Origin` in a POST but a form would send `null`, so the page uses no forms.
  */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [
@@ -19,14 +19,17 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Facts of the page that the client reads before it asks for anything. */
+/** Facts in the page that the client needs before its first request. */
 export interface PageFacts {
-  /** Host of the issuer at which people sign in; null where they do so by keys alone. */
+  /** The host of the OpenID issuer; null if people can sign in only with keys. */
   readonly issuer: string | null;
   readonly isSignedIn: boolean;
 }
 
-/** The page of the client. It is the same for all views. @param path of the request, behind what a proxy has removed */
+/**
+ * The page of the web application. It is the same for all views.
+ * @param path of the request, without a prefix that a proxy has removed
+ */
 export function clientPage(path: string, { script, style, icon }: BuiltConsole, { issuer, isSignedIn }: PageFacts) {
   const root = rootFrom(path);
   const asset = (name: string) => `${root}console/assets/${name}`;
@@ -49,7 +52,10 @@ export function clientPage(path: string, { script, style, icon }: BuiltConsole, 
 `);
 }
 
-/** A page that needs no script. @param title a noun, or what has happened */
+/**
+ * A page without a script.
+ * @param title a noun, or what has happened
+ */
 export function plainPage(path: string, built: BuiltConsole | null, title: string, content: Markup, status = 200) {
   const href = built && `${rootFrom(path)}console/assets/${built.plainStyle}`;
   const page = html`<!doctype html>
@@ -76,15 +82,18 @@ const htmlPage = ({ markup }: Markup, status = 200): Response =>
   new Response(markup, { status, headers: { ...PAGE_HEADERS, 'content-type': 'text/html; charset=utf-8' } });
 
 /**
- * The root of the gateway, relative to a path of the console. A proxy may have removed a path and replaced the host, so the browser alone
- * knows where it is.
+ * The root of the gateway, relative to a path of the console. Only the browser knows the full address, because a proxy may remove a path
+ * prefix and replace the host.
  */
 function rootFrom(path: string): string {
   const depth = path.split('/').length - 2;
   return depth === 0 ? './' : '../'.repeat(depth);
 }
 
-/** Sends a browser elsewhere by GET. @param cookies as `cookieText` writes them */
+/**
+ * Redirects a browser with GET.
+ * @param cookies as written by `cookieText`
+ */
 export function sentTo(location: string, cookies: readonly string[] = []): Response {
   const headers = new Headers({ location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
   for (const cookie of cookies) headers.append('set-cookie', cookie);

@@ -16,7 +16,7 @@ interface ConsoleServices {
 
 const OPEN = unlisted({ access: 'open' });
 
-/** `/console`: the one page of all views, and its files. */
+/** Serves `/console`: one page for all views, and its files. */
 export function consoleRoutes(services: ConsoleServices) {
   const { door, built } = services;
   const view = ({ request }: { readonly request: Request }) => viewPage(services, request);
@@ -39,22 +39,22 @@ async function viewPage({ signIn, door, ...services }: ConsoleServices, request:
   const built = services.built();
   const path = pathOf(request.url);
   if (!door.isOn()) {
-    const off = html`<p>The policy says <code>console: { enabled: false }</code>. A login opens the admin API alone.</p>`;
+    const off = html`<p>The policy switches the console off with <code>console: { enabled: false }</code>. Logins can still use the admin API.</p>`;
     return plainPage(path, built, 'The console is off', off, 404);
   }
   if (!built) return plainPage(path, null, 'The console is not built', NOT_BUILT, 503);
   const { issuer } = signIn;
   const isSignedIn = await door.presentIn(request).then((login) => login !== null, orUnread);
-  if (isSignedIn === 'unread') return plainPage(path, built, 'The database does not answer now', AWAY, 503);
+  if (isSignedIn === 'unread') return plainPage(path, built, 'The database is not available', AWAY, 503);
   return clientPage(path, built, { issuer: issuer === null ? null : new URL(issuer).host, isSignedIn });
 }
 
-/** Logins that are too old to be read: a person reads a page, not an error of the API. */
+/** If the stored logins are too old to trust, show a page to the person instead of an API error. */
 function orUnread(cause: unknown): 'unread' {
   if (cause instanceof SignalboxError && cause.code === 'overloaded') return 'unread';
   throw cause;
 }
 
-const AWAY = html`<p>Requests are refused until it does, and nothing is lost. Reload this page in a moment.</p>`;
+const AWAY = html`<p>Signalbox refuses requests until the database is available again. Nothing is lost. Reload this page in a moment.</p>`;
 
 const NOT_BUILT = html`<p>Run <code>npm run console</code> in the folder of Signalbox, and reload this page.</p>`;

@@ -17,7 +17,10 @@ import { checkOrigin, type Site } from './site.ts';
 export interface SignInServices extends Pick<RouteServices, 'contextOf' | 'addressOf' | 'gateway'> {
   readonly signIn: SignIn;
   readonly door: LoginDoor;
-  /** Counts a request as one with a wrong key. @throws SignalboxError when its address has sent too many */
+  /**
+   * Counts a request as a failed authentication.
+   * @throws SignalboxError if its address has sent too many
+   */
   countFailure(request: Request): void;
   built(): BuiltConsole | null;
 }
@@ -25,11 +28,11 @@ export interface SignInServices extends Pick<RouteServices, 'contextOf' | 'addre
 const KeyText = t.Object({ key: t.String({ maxLength: 256 }) }, { additionalProperties: false });
 
 const OPEN = unlisted({ access: 'open' });
-/** Bytes of the largest body with a key. A key has 81 characters at most. */
+/** The maximum size of a body with a key, in bytes. A key has at most 81 characters. */
 const KEY_BODY_BYTES_MAX = 1_024;
 const CALLBACK = '/console/sign-in/callback';
 
-/** How people sign in at `/console`, and out. */
+/** The routes with which people sign in at `/console`, and sign out. */
 export const signInRoutes = (services: SignInServices) => {
   const { door } = services;
   return new Elysia({ name: 'sign-in' })
@@ -47,14 +50,14 @@ export const signInRoutes = (services: SignInServices) => {
         const value = cookieIn(request.headers, LOGIN_COOKIE);
         const by = browserOf(services, request);
         if (value !== null) await written(() => services.signIn.signOut(value, by));
-        // Relative: the browser may have come by another name of this machine than `public_url` states.
+        // The address is relative, because the browser may use another name of this machine than `public_url` does.
         return sentTo('../console', [cookieText(LOGIN_COOKIE, '', 0)]);
       },
       unlisted({ access: 'open', body: 'none' }),
     );
 };
 
-/** Exchanges a key for a login. The answer to any other text is the same, whatever is wrong with it. */
+/** Exchanges a key for a login. The response for an invalid key is always the same, whatever is wrong with the key. */
 async function signInByKey(services: SignInServices, request: Request, key: string): Promise<Response> {
   const { signIn, countFailure, gateway } = services;
   const value = await written(() => signIn.byKey(key, browserOf(services, request)));
@@ -64,7 +67,7 @@ async function signInByKey(services: SignInServices, request: Request, key: stri
     countFailure(request);
     throw new SignalboxError(
       'invalid_api_key',
-      'Nobody signs in by this key. It takes a valid one with the scope `admin` or `report`.',
+      'This key cannot sign in. Use a valid key with the scope `admin` or `report`.',
     );
   }
   return new Response(null, {
@@ -81,7 +84,7 @@ const browserOf = ({ contextOf, addressOf }: SignInServices, request: Request): 
 });
 
 const written = <T>(work: () => Promise<T>): Promise<T> =>
-  orOverloaded('The database cannot be written now; try again.', work);
+  orOverloaded('The database cannot be written now. Try again.', work);
 
 async function begin({ signIn, door }: SignInServices, request: Request): Promise<Response> {
   const site = door.siteOf(request);
@@ -106,7 +109,7 @@ async function finish(services: SignInServices, request: Request): Promise<Respo
   ]);
 }
 
-/** A path of the console that an address of the same site names; `/console` for anything else. */
+/** The console path in an address of the same site; `/console` for any other address. */
 function ownPath(asked: string | null, { base }: Site): string {
   const url = asked === null ? null : URL.parse(asked, `${base}/`);
   const isOwn = asked?.startsWith('/') && url?.origin === new URL(base).origin;
@@ -121,7 +124,9 @@ const FAULTS: Readonly<Record<SignInFault, { readonly status: number; readonly t
   nobody: { status: 403, title: 'You may not sign in here' },
 };
 
-/** Shows the reason where nobody is signed in. A second answer of the issuer in a browser that is signed in by now changes nothing. */
+/**
+ * Shows a page with the reason if the sign-in fails. If the browser is already signed in, a second response of the issuer changes nothing.
+ */
 async function orFaultPage(
   { door, built }: SignInServices,
   request: Request,

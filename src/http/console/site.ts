@@ -2,17 +2,17 @@ import { SignalboxError } from '../../core/errors.ts';
 import { isLoopbackHost } from '../../core/loopback.ts';
 import { printable } from '../unknown-path.ts';
 
-/** The address under which a browser has reached the gateway. */
+/** The address at which a browser has reached the gateway. */
 export interface Site {
-  /** As people reach it: `public_url`, without a slash at its end. */
+  /** The address for people: `public_url`, without a slash at its end. */
   readonly base: string;
-  /** Of its own pages. */
+  /** The origins of the console's own pages. */
   readonly origins: readonly string[];
 }
 
 /**
- * The site of a request that may bear a cookie: that of `public_url`, or this machine. A page of another host, whose name leads here
- * since somebody has bent it, gets nothing.
+ * Returns the site of a request that may contain a cookie: `public_url`, or this machine. Any other host is refused, because an attacker
+ * can point a host name of their own to this server (DNS rebinding).
  * @throws SignalboxError `wrong_host`
  */
 export function siteOf({ url }: Pick<Request, 'url'>, publicUrl: string | null): Site {
@@ -21,7 +21,7 @@ export function siteOf({ url }: Pick<Request, 'url'>, publicUrl: string | null):
   const origins = own ? [own.origin] : [];
   const base = publicUrl ?? `http://${host}`;
   if (own && URL.parse(`${own.protocol}//${host}`)?.host === own.host) return { base, origins };
-  // A proxy on this machine may speak TLS, or replace the name of the host by its own.
+  // A proxy on this machine may terminate TLS, or replace the host name with its own.
   if (isLoopbackHost(hostname)) return { base, origins: [`http://${host}`, `https://${host}`, ...origins] };
   const advice = own
     ? `Use ${own.href}.`
@@ -31,7 +31,10 @@ export function siteOf({ url }: Pick<Request, 'url'>, publicUrl: string | null):
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Refuses a change that no page of our own has sent. @throws SignalboxError `wrong_origin`, which says what to configure */
+/**
+ * Refuses a change that was not sent by a page of the console.
+ * @throws SignalboxError `wrong_origin` with the setting to configure
+ */
 export function checkOrigin({ method, headers }: Pick<Request, 'method' | 'headers'>, { origins }: Site): void {
   const origin = headers.get('origin');
   if (SAFE.has(method) || (origin !== null && origins.includes(origin))) return;

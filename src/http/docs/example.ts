@@ -1,8 +1,8 @@
 import { KindGuard, type TSchema } from '@sinclair/typebox';
 
 /**
- * Makes an example of a schema: its own, or one made of the examples of its fields. A field that may be null or be left
- * out is so, unless it states an example or is an object.
+ * Makes an example of a schema: the example that the schema states, or an object of its fields' examples. A field that may be null or
+ * absent is null or absent, unless it states an example or is an object.
  */
 export function exampleOf(schema: TSchema): unknown {
   if (statesExample(schema)) return schema.examples[0];
@@ -20,7 +20,7 @@ export function exampleOf(schema: TSchema): unknown {
   if (KindGuard.IsRecord(schema)) return {};
   if (KindGuard.IsBoolean(schema)) return false;
   if (KindGuard.IsNumber(schema) || KindGuard.IsInteger(schema)) return schema.minimum ?? 0;
-  throw new Error(`no example of this schema can be made: ${JSON.stringify(schema)}`);
+  throw new Error(`no example can be made of this schema: ${JSON.stringify(schema)}`);
 }
 
 const isShown = (schema: TSchema): boolean =>

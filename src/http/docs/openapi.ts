@@ -21,35 +21,35 @@ const SECURITY_SCHEMES = {
     type: 'apiKey',
     in: 'header',
     name: 'x-api-key',
-    description: `${KEY} The header \`api-key\` takes it, too.`,
+    description: `${KEY} The header \`api-key\` also works.`,
   },
 } as const;
 
-/** The groups after those of the dialects. */
+/** The groups of routes that follow the dialects. */
 const TAGS = [
   { name: 'Routing', description: 'Recommendations, at no cost' },
   { name: 'Models', description: 'Models and selectors that requests can name' },
-  { name: 'Decisions', description: 'Why a model was chosen, and the outcome' },
-  { name: 'Usage', description: 'Spend so far, and what is left' },
-  { name: 'Child keys', description: 'Keys that a key with the scope `delegate` makes for sub-agents' },
+  { name: 'Decisions', description: 'The reasons for choosing a model, and the result' },
+  { name: 'Usage', description: 'Spend so far, and the remaining budget' },
+  { name: 'Child keys', description: 'Keys that a key with the scope `delegate` creates for sub-agents' },
   PAYMENTS_TAG,
   {
     name: 'Operators',
-    description: 'Keys with the scope `admin`, and `report` for what only reads figures',
+    description: 'For keys with the scope `admin`, and with the scope `report` for reading figures',
   },
-  { name: 'Health', description: 'For load balancers; no key' },
+  { name: 'Health', description: 'For load balancers, without a key' },
 ];
 
 /**
- * The OpenAPI document of the routes: collected by @elysiajs/swagger, then changed to fit 3.1.
- * Schemas that have a title become components; each is written once.
+ * Makes the OpenAPI document of the routes. @elysiajs/swagger collects them, and the result is converted to OpenAPI 3.1. Each schema with a
+ * title becomes a component and is written once.
  */
 export async function openApiDocument(
   version: string,
   routes: AnyElysia,
   surfaces: readonly Surface[],
 ): Promise<object> {
-  // Loads some hundred modules that no start needs.
+  // The import loads about a hundred modules that the start of a server does not need.
   const { swagger } = await import('@elysiajs/swagger');
   documentResponses(routes.routes);
   const collector = new Elysia({ normalize: false }).use(
@@ -144,17 +144,17 @@ const NAME_PARAMETER: JsonObject = {
   required: false,
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
   description:
-    'Any text of printable ASCII. A repeat with the same one, body and path gets the same answer for 24 hours, and changes nothing.',
+    'A name for this change, of 1 to 255 printable ASCII characters. For 24 hours, a repeat with the same name, path and body gets the same answer and changes nothing.',
 };
 
-/** Of a route that may answer with 412. */
+/** The header `If-Match` of a route that may answer with status 412. */
 const VERSION_PARAMETER: JsonObject = {
   name: 'If-Match',
   in: 'header',
   required: false,
   schema: { type: 'string' },
   description:
-    'The version that is expected: the `etag` of an answer, or a revision of the policy. Any other one is refused.',
+    'The version that you expect: the `etag` of an earlier answer, or a revision of the policy. If the current version differs, the change is refused.',
 };
 
 const ID_MEANINGS = [
@@ -163,10 +163,10 @@ const ID_MEANINGS = [
   ...PAYMENT_IDS,
 ] as const;
 
-/** Names that a schema may have: those of components. */
+/** Matches the schema names that may become components. */
 const COMPONENT = /^[A-Z][A-Za-z]+$/;
 
-/** Moves schemas that have a name to the components and leaves references; drops TypeBox's own fields. */
+/** Moves named schemas to the components, replaces them by references, and removes TypeBox's own fields. */
 function fold(value: Json, schemas: JsonObject): Json {
   if (Array.isArray(value)) return value.map((item) => fold(item, schemas));
   if (!isObject(value)) return value;

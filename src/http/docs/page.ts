@@ -6,7 +6,7 @@ import { SignalboxError } from '../../core/errors.ts';
 import { unlisted } from '../route-table.ts';
 import { guideRoutes } from './guide.ts';
 
-/** The files that the page loads, all from this server. */
+/** The files of Swagger UI that the page loads from this server. */
 const ASSETS: ReadonlyMap<string, { readonly file: string; readonly type: string }> = new Map([
   ['swagger-ui.css', { file: style, type: 'text/css; charset=utf-8' }],
   ['swagger-ui-bundle.js', { file: script, type: 'text/javascript; charset=utf-8' }],
@@ -32,9 +32,9 @@ const PAGE = `<!doctype html>
 `;
 
 /**
- * The page's own plugin for Swagger UI. One box above the operations takes the key, in place of a dialog with one box for each
- * header; an operation says whether it is set, and leads there. Error answers are folded to a line that opens, since an operation
- * has up to sixteen.
+ * A plugin for Swagger UI. One field above the operations receives the key, instead of a dialog with a field for each header. Each
+ * operation shows whether the key is set, and links to the field. Error responses are collapsed to one line, because an operation has up to
+ * sixteen.
  */
 const SCRIPT = `const el = (system, ...args) => system.React.createElement(...args);
 
@@ -92,7 +92,7 @@ const ui = SwaggerUIBundle({
 });
 `;
 
-/** Colours that Swagger UI's own fall short of: text stands out by 4.5 to 1 from its ground, light and dark. */
+/** Replaces colours of Swagger UI with too little contrast. Text has at least 4.5 : 1 in both themes. */
 const STYLE = `:root { --dim: #59636e; --line: #d0d7de; --good: #1a7f37; --due: #9a6700; --paper: #ffffff; }
 html.dark-mode { --dim: #b7bcbf; --line: #545d61; --good: #3fb950; --due: #d29922; --paper: #1c2022; }
 body { margin: 0; background: var(--paper); }
@@ -131,16 +131,16 @@ html.dark-mode .swagger-ui label, html.dark-mode .swagger-ui .examples-select__s
 }
 `;
 
-/** Nothing from another host, and no frame around the page that holds a key. */
+/** The page loads nothing from other hosts and cannot be framed, because it holds a key. */
 const POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
 
 const text = (body: string, type: string): Response =>
   new Response(body, { headers: { 'content-type': `${type}; charset=utf-8`, 'content-security-policy': POLICY } });
 
-/** Bytes that a client of the document holds at once: it needs no key, and may not read. */
+/** How many bytes of the document one client may keep in memory. Clients need no key here, and may read slowly. */
 const SLICE_BYTES = 65_536;
 
-/** Sends bytes that all clients share as fast as each reads. */
+/** Sends bytes that all clients share, as fast as each client reads. */
 function inSlices(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array> {
   let at = 0;
   return new ReadableStream(
@@ -155,7 +155,7 @@ function inSlices(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array> {
   );
 }
 
-/** Swagger UI at `/docs`, the OpenAPI document at `/openapi.json` and `/docs/json`. The document is made by its first request. */
+/** Serves Swagger UI at `/docs`, and the OpenAPI document at `/openapi.json` and `/docs/json`. The first request creates the document. */
 export function docsRoutes(document: () => Promise<object>) {
   let made: Promise<Uint8Array<ArrayBuffer>> | null = null;
   const hide = unlisted({ access: 'open' });
@@ -167,7 +167,7 @@ export function docsRoutes(document: () => Promise<object>) {
     new Elysia({ name: 'docs' })
       .use(guideRoutes())
       .get('/', () => new Response(null, { status: 302, headers: { location: '/docs' } }), hide)
-      // Clients ask whether anything is there; they follow no redirect.
+      // Some clients check with HEAD whether a server is there, and follow no redirect.
       .head('/', () => new Response(null), hide)
       .get('/docs', () => text(PAGE, 'text/html'), hide)
       .get('/openapi.json', json, hide)

@@ -1,4 +1,4 @@
-/** The bodies to send that the documentation shows. Tests hold them against the schemas. */
+/** Example request bodies for the documentation. Tests check them against the schemas. */
 
 export const ROUTE_REQUESTS = {
   task: {
@@ -27,7 +27,7 @@ export const ROUTE_REQUESTS = {
 } as const;
 
 export const FEEDBACK_REQUESTS = {
-  good: { summary: 'It did what was asked', value: { decision_id: 'dec_0a4x1wm3zk0', score: 1 } },
+  good: { summary: 'It did what the request wanted', value: { decision_id: 'dec_0a4x1wm3zk0', score: 1 } },
   tests: {
     summary: 'Half of the tests passed',
     value: { decision_id: 'dec_0a4x1wm3zk0', score: 0.5, label: 'unit-tests' },

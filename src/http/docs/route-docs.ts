@@ -8,62 +8,62 @@ import type { SurfaceDocs } from '../../dialects/surface.ts';
 import { ACCESS_DETAIL, isOnceForName, type RouteAccess } from '../route-table.ts';
 import { exampleOf } from './example.ts';
 
-/** The access of a route, and its documentation beyond its path and its body's schema. */
+/** The access of a route and its documentation, except for its path and the schema of its body. */
 export interface RouteDocs extends RouteAccess {
   readonly summary: string;
-  /** Markdown. */
+  /** The description in Markdown. */
   readonly description: string;
-  /** The group that the page has it in, which `openapi.ts` describes; `Operators` unless stated. */
+  /** The group of the route, which `openapi.ts` describes; `Operators` by default. */
   readonly tag?: string;
-  /** The answer, with status 200 unless stated. */
+  /** The successful response, with status 200 by default. */
   readonly answer: {
     readonly status?: 101 | 201;
     readonly schema: TSchema;
     readonly description: string;
-    /** Made of the examples in the schema unless stated. */
+    /** The example; by default it is made from the examples in the schema. */
     readonly example?: object | string;
-    /** Fields that differ from the examples in the schema. */
+    /** Fields whose values differ from the examples in the schema. */
     readonly differs?: object;
-    /** The same with status 503. */
+    /** The response with status 503, which has the same schema. */
     readonly unready?: { readonly description: string; readonly differs: object };
-    /** JSON unless stated. */
+    /** The media type; JSON by default. */
     readonly mediaType?: string;
-    /** Its other form, as text. */
+    /** The alternative response as text. */
     readonly text?: { readonly mediaType: string; readonly description: string; readonly example: string };
   };
-  /** Headers of the answer, with what they say. */
+  /** The response headers with their descriptions. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The schema of a body that the handler checks itself; given to the router, it would check it again. */
+  /** The schema of a body that the handler checks itself. If the router had the schema, it would check the body a second time. */
   readonly request?: TSchema;
-  /** Its other form, as a stream. */
+  /** The alternative response as a stream. */
   readonly events?: SurfaceDocs['events'];
-  /** Bodies to send, by name. */
+  /** Example request bodies by name. */
   readonly requests?: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
   readonly errors?: readonly ErrorCode[];
-  /** The form of its errors, where they are of a dialect. */
+  /** The form of the errors, if they follow a dialect. */
   readonly errorForm?: ErrorForm;
-  /** The field that examples of errors about one field name; required where there are any. */
+  /** The field that examples of field errors name; required if the route has field errors. */
   readonly errorField?: string;
 }
 
-/** The schema of an error's body, and the body of an error. */
+/** The schema of an error's body, and a function that makes the body of an error. */
 interface ErrorForm {
   readonly schema: TSchema;
   body(error: SignalboxError): object;
 }
 export const API_ERRORS: ErrorForm = { schema: ErrorBody, body: errorBody };
 
-/** The two ways to send a key, as the document names them. Every route takes both. */
+/** The two ways to send a key by their names in the document. Every route accepts both. */
 const KEY_SECURITY: Record<string, string[]>[] = [{ apiKey: [] }, { apiKeyHeader: [] }];
 
-/** Errors of every route that needs a key. */
+/** Errors that every route with a key can return. */
 const KEYED: readonly ErrorCode[] = [
   ...(['invalid_api_key', 'wrong_host', 'rate_limit_exceeded', 'headers_too_large', 'internal_error'] as const),
-  // While the database is away.
+  // Returned while the database is not available.
   'overloaded',
 ];
 
-/** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
+/** Makes the `detail` of an Elysia route, from which the route table and the OpenAPI document are made. */
 export function routeDocs(spec: RouteDocs) {
   const { summary, description, tag = 'Operators', answer, events, requests, errors = [], errorField } = spec;
   const { access, body, ownPages, counts, pays, anyDialect, operation, errorForm = API_ERRORS, request } = spec;
@@ -91,20 +91,20 @@ export function routeDocs(spec: RouteDocs) {
   };
 }
 
-/** Says which scopes open a route that is not for every application; empty for others. */
+/** Says which scopes open a route that is not for all applications; empty for other routes. */
 const scopesNeeded = (action: Action): string =>
   mayTake('caller', action) ? '' : ` It needs a key with the scope ${scopesFor(action)}.`;
 
-/** What a route has by its place, beside what it states itself. */
+/** What a route gets because of its path, in addition to its own documentation. */
 interface RouteExtras extends Required<Pick<RouteDocs, 'headers' | 'errors'>> {
-  /** The field that examples of errors name, where the route states none. */
+  /** The field that examples of errors name if the route names none. */
   readonly field?: string;
 }
 
 const NONE: RouteExtras = { headers: {}, errors: [] };
-/** Of a route that is carried out once for an `Idempotency-Key`. */
+/** The documentation of a route that runs only once for an `Idempotency-Key`. */
 const ONCE_FOR_NAME: RouteExtras = {
-  headers: { 'x-signalbox-replayed': '`true` for the kept answer of an earlier request.' },
+  headers: { 'x-signalbox-replayed': '`true` if this is the stored answer of an earlier request.' },
   errors: [
     ...(['invalid_value', 'in_flight', 'idempotency_key_reused', 'idempotency_answer_unavailable'] as const),
     'overloaded',
@@ -112,10 +112,13 @@ const ONCE_FOR_NAME: RouteExtras = {
   field: 'Idempotency-Key',
 };
 
-/** The member of a route's `detail` that makes its `responses`: hundreds of examples, which no start needs. */
+/**
+ * The member of a route's `detail` that makes its `responses`. They are made late, because the start of a server needs none of their
+ * hundreds of examples.
+ */
 const RESPONSES_DETAIL = 'x-responses';
 
-/** Makes the `responses` of routes, before a document is made of them. */
+/** Makes the `responses` of routes for a document. */
 export function documentResponses(routes: AnyElysia['routes']): void {
   for (const { hooks, method, path } of routes) {
     const make: unknown = hooks.detail?.[RESPONSES_DETAIL];
@@ -123,7 +126,7 @@ export function documentResponses(routes: AnyElysia['routes']): void {
   }
 }
 
-/** The schema of an event of a stream, in the form that OpenAPI 3.2 gives it: its data is JSON in a text. */
+/** The schema of a stream event in the form of OpenAPI 3.2: the data is a string that contains JSON. */
 function eventOf({ schema, end }: NonNullable<RouteDocs['events']>) {
   const data = t.String({ contentMediaType: 'application/json', contentSchema: schema });
   return t.Object({ event: t.Optional(t.String()), data: end === undefined ? data : t.Union([t.Literal(end), data]) });
@@ -149,7 +152,7 @@ function headersOf({ headers = {} }: RouteDocs, more: RouteExtras['headers']) {
 const answerExample = ({ schema, example, differs }: RouteDocs['answer']): unknown =>
   example ?? Object.assign({}, exampleOf(schema), differs);
 
-/** Codes of errors about one field, which name it. */
+/** Codes of errors about one field, which the error names. */
 const FIELD_ERRORS: ReadonlySet<ErrorCode> = new Set([
   'invalid_type',
   'invalid_value',
@@ -159,11 +162,11 @@ const FIELD_ERRORS: ReadonlySet<ErrorCode> = new Set([
 
 function paramOf(code: ErrorCode, param: string | undefined) {
   if (!FIELD_ERRORS.has(code)) return {};
-  if (param === undefined) throw new Error(`a route with the error ${code} lacks \`errorField\``);
+  if (param === undefined) throw new Error(`A route with the error ${code} needs \`errorField\`.`);
   return { param };
 }
 
-/** Makes one response per status, with an example of each of its codes. */
+/** Makes one response for each status, with an example of each of its error codes. */
 function errorResponses(codes: readonly ErrorCode[], field: string | undefined, { schema, body }: ErrorForm) {
   const byStatus = Map.groupBy(new Set(codes), (code) => ERRORS[code].status);
   return Object.fromEntries(

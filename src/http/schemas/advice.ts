@@ -4,11 +4,11 @@ import * as field from '../../core/api/parts.ts';
 const atomic = (description: string) => field.text(`${description} In atomic units of the asset.`, '3250');
 const network = field.text('CAIP-2.', 'eip155:84532');
 
-/** `payment_quote` of a route query. */
-const PaymentQuote = field.named('PaymentQuote', 'The most that a wallet without a balance would be asked to pay.', {
+/** The member `payment_quote` of the response to a route query. */
+const PaymentQuote = field.named('PaymentQuote', 'The most that a wallet without a balance would have to pay.', {
   schemes: field.textList('Of x402.', ['exact']),
-  max_credits: field.credits('At most, the settlement included.', 4.25),
-  max_atomic: field.rows('One for each network that payments are taken on.', {
+  max_credits: field.credits('The maximum, including the settlement.', 4.25),
+  max_atomic: field.rows('One entry for each network on which payments are accepted.', {
     network,
     asset: field.text('Address of the token.'),
     amount_atomic: atomic('The same there.'),
@@ -16,21 +16,24 @@ const PaymentQuote = field.named('PaymentQuote', 'The most that a wallet without
 });
 
 const cost = field.credits('Expected cost.', 0.42);
-const latency = field.milliseconds('Expected time to the end of the answer, as a median.', 2_300);
+const latency = field.milliseconds('Expected median time to the end of the answer.', 2_300);
 
 const terms = {
-  max_output_tokens: field.count('Most output tokens of one choice that a chat would request of this model.', 4_096),
+  max_output_tokens: field.count(
+    'The maximum output tokens of one choice that a chat would request from this model.',
+    4_096,
+  ),
   output_capped_by: Type.Optional(field.text(field.cappedByText('`max_output_tokens`', 'Absent'), 'model')),
   adapted: Type.Optional(
     field.arrayOf(
       Type.String(),
-      'Fields of the request that would reach this model in another form, as in `platform.adapted`. Absent for none.',
+      'Fields of the request that this model would receive in another form, as in `platform.adapted`. Absent if there are none.',
       ['tool_choice'],
     ),
   ),
 };
 
-export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat request of the same facts would get.', {
+export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat request with the same facts would get.', {
   recommended_model: field.modelId('The recommendation.'),
   reasoning: field.text(
     'The reason for the recommendation, in words and figures.',
@@ -38,7 +41,7 @@ export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat req
   ),
   estimated_cost_credits: cost,
   estimated_latency_ms: latency,
-  max_cost_credits: field.credits('The worst case: what a request would reserve.', 1.9),
+  max_cost_credits: field.credits('The worst case: the amount that a request would reserve.', 1.9),
   ...terms,
   alternatives: field.rows('The next best candidates, best first.', {
     model: field.modelId('The other candidate.', 'mistral-small-4'),
@@ -46,7 +49,7 @@ export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat req
     estimated_latency_ms: latency,
     ...terms,
     quality_trade_off: field.text(
-      'Its quality, its cost and, where it differs by 10 % and 100 ms or more, its time beside the recommendation’s, in one sentence.',
+      'Compares the quality and the cost with the recommendation in one sentence. The time is included if it differs by at least 10 % and 100 ms.',
       '3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of 4.5 s.',
     ),
   }),
@@ -55,7 +58,7 @@ export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat req
   policy_revision: field.policyRevision,
   first_hold_credits: Type.Optional(
     field.figureOrNull(
-      'The Credits that a chat would set aside first, of the caller’s budgets and balance; null where it would wait for money that others hold. Absent without either.',
+      'The Credits that a chat would first reserve from the caller’s budgets and balance. Null if the chat would have to wait for money that other requests hold. Absent if the caller has no budget and no balance.',
       1.9,
     ),
   ),

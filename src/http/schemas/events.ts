@@ -4,35 +4,35 @@ import { EndpointStatus } from '../../admin/status.ts';
 import * as field from '../../core/api/parts.ts';
 import { HEALTH } from '../../core/readings.ts';
 
-/** Kinds of events, in the order of their documentation. */
+/** The kinds of events in the order of their documentation. */
 const EVENT_KINDS = ['decision', 'alert', 'policy', 'endpoint', 'reset'] as const;
 
 const DecisionEvent = field.named('DecisionEvent', 'A decision whose request has ended.', {
   id: field.decisionId,
-  time: field.moment('When its record was made.'),
+  time: field.moment('When the decision was recorded.'),
   ...Type.Pick(DecisionSummary, ['key_id', 'key_name', 'team_id', 'operation', 'model', 'provider', 'task', 'status'])
     .properties,
   ...Type.Pick(DecisionSummary, ['error', 'credits_consumed', 'charged_usd', 'total_ms']).properties,
 });
 
 const AlertEvent = field.named('AlertEvent', 'An alert that is sent to people.', {
-  id: field.text('Names the alert, as `GET /admin/alerts` does.', 'alert_0a4x1wm3zk0'),
-  time: field.moment('When it was made.'),
-  type: field.word(['alert', 'recovery'], '`recovery`: what it tells of is over.'),
-  rule: field.text('Name of the rule.', 'budgets'),
-  on: field.text('What the rule watches.', 'budget_share'),
+  id: field.text('The ID of the alert, as in `GET /admin/alerts`.', 'alert_0a4x1wm3zk0'),
+  time: field.moment('When the alert was created.'),
+  type: field.word(['alert', 'recovery'], '`recovery`: the reason for the alert is over.'),
+  rule: field.text('The name of the rule.', 'budgets'),
+  on: field.text('The thing that the rule watches.', 'budget_share'),
   text: field.text(
     'The whole text.',
     'Signalbox, budgets: Budget team-month of search has spent 82 % of its 50,000 Credits.',
   ),
 });
 
-const PolicyEvent = field.named('PolicyEvent', 'A policy that came into force, or a reload that was refused.', {
+const PolicyEvent = field.named('PolicyEvent', 'A policy that became active, or a reload that was refused.', {
   time: field.moment('When the reload ended.'),
-  result: field.word(['applied', 'refused'], 'With `refused`, the policy before it stays in force.', 'applied'),
+  result: field.word(['applied', 'refused'], 'With `refused`, the previous policy stays active.', 'applied'),
   revision: field.policyRevision,
   message: field.text('One sentence.', 'The policy is active.'),
-  errors: field.count('Mistakes of a refused one.', 0),
+  errors: field.count('The number of mistakes in a refused policy.', 0),
 });
 
 const EndpointEvent = field.named('EndpointEvent', 'An endpoint whose state changed.', {

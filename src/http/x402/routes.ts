@@ -7,7 +7,7 @@ import type { X402Services } from './services.ts';
 import { walletRoutes } from './wallets.ts';
 import { wellKnownRoutes } from './well-known.ts';
 
-/** All routes of payments, for agents and for operators. */
+/** All payment routes, for agents and for operators. */
 export function x402Routes(services: X402Services) {
   const { gateway, store } = services;
   const { payments, keys, ledger, log, now } = gateway;
@@ -16,7 +16,7 @@ export function x402Routes(services: X402Services) {
     .use(
       operationRoutes('wallets', [...WALLET_OPERATIONS, showOwnWallet], {
         ...services,
-        // Read at each request: routes are documented without payments.
+        // Read at each request, because the routes are also documented without payments.
         get wallets() {
           return { ...servedBalances(ledger), blocklist: payments.blocklist, store, keys, payments, log, now };
         },

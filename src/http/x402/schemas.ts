@@ -9,29 +9,29 @@ import { PlatformPayment } from '../../core/api/platform.ts';
 const AMOUNT_MAX = 1_000_000_000;
 
 const amount = (description: string) => Type.Number({ exclusiveMinimum: 0, maximum: AMOUNT_MAX, description });
-const keyName = keptText('Name of the key that is made.', 'agent-7');
+const keyName = keptText('The name of the new key.', 'agent-7');
 
 /** The body of `POST /v1/wallets/topup`. */
 export const TopUpRequest = field.partialBody('A top-up.', {
-  usd: amount('The amount to pay in, in US dollars. Either this or `credits`.'),
-  credits: amount('The amount to pay in, in Credits. Either this or `usd`.'),
+  usd: amount('The amount to pay in, in US dollars. Send either `usd` or `credits`.'),
+  credits: amount('The amount to pay in, in Credits. Send either `credits` or `usd`.'),
   name: keyName,
   new_key: Type.Boolean({
     default: false,
-    description: 'Whether another key is wanted beside those that the wallet has.',
+    description: 'Whether to create another key in addition to the existing keys of the wallet.',
   }),
 });
 export type TopUpRequest = Static<typeof TopUpRequest>;
 
 /** The body of `POST /v1/wallets/keys`. */
-export const WalletKeyRequest = field.partialBody('The key to make.', {
+export const WalletKeyRequest = field.partialBody('The key to create.', {
   name: keyName,
   revoke_others: Type.Boolean({ default: false, description: 'Whether to revoke all other keys of the wallet.' }),
 });
 export type WalletKeyRequest = Static<typeof WalletKeyRequest>;
 
 const keySecret = (description: string) => field.text(description, 'sb_live_k7mw2pq9x4ta_…');
-const keyId = field.text('Names the key; no secret.', 'k7mw2pq9x4ta');
+const keyId = field.text('The ID of the key. It is not secret.', 'k7mw2pq9x4ta');
 
 export const WalletTopUp = field.named('WalletTopUp', 'A top-up that has arrived.', {
   object: field.always('wallet.topup'),
@@ -40,59 +40,59 @@ export const WalletTopUp = field.named('WalletTopUp', 'A top-up that has arrived
   balance_credits: walletBalance,
   key: field.orNull(
     keySecret(
-      'To be sent as `Authorization: Bearer …`: requests are then paid from the balance. Only its hash is kept.',
+      'The secret of the key. Send it as `Authorization: Bearer …` to pay for requests from the balance. The server stores only its hash.',
     ),
-    'Null for a wallet that has a key already and did not ask for another, or has as many as it may.',
+    'Null if the wallet already has a key and the request wants no other, or if the wallet has the maximum number of keys.',
   ),
-  key_id: field.orNull(keyId, 'Null where there is no `key`.'),
+  key_id: field.orNull(keyId, 'Null if there is no `key`.'),
   payment: PlatformPayment,
 });
 
-export const WalletKey = field.named('WalletKey', 'A new key of a wallet, shown this once.', {
+export const WalletKey = field.named('WalletKey', 'A new key of a wallet. Only this answer contains its secret.', {
   object: field.always('wallet.key'),
   wallet: walletAddress,
   id: keyId,
-  name: field.text('As it was asked for.', 'agent-7'),
-  key: keySecret('To be sent as `Authorization: Bearer …`. Only its hash is kept.'),
+  name: field.text('The requested name.', 'agent-7'),
+  key: keySecret('The secret of the key. Send it as `Authorization: Bearer …`. The server stores only its hash.'),
   revoked: field.count('The number of other keys that were revoked.', 1),
 });
 
 const usd = (description: string, example: number) => field.figure(`${description} In US dollars.`, example);
 
-export const PaymentTerms = field.named('PaymentTerms', 'How this gateway takes payments by x402.', {
+export const PaymentTerms = field.named('PaymentTerms', 'How this gateway accepts payments through x402.', {
   x402Version: Type.Literal(2, { description: 'The version of x402.' }),
   schemes: field.textList('Of x402.', ['exact']),
-  payment_flow: Type.Literal('upfront', { description: 'A payment is settled before its request is carried out.' }),
-  networks: field.rows('In the order in which they are offered.', {
+  payment_flow: Type.Literal('upfront', { description: 'A payment is settled before its request runs.' }),
+  networks: field.rows('The networks in the order in which they are offered.', {
     network: field.text('CAIP-2.', 'eip155:84532'),
-    asset: field.shape('The asset of payments.', {
+    asset: field.shape('The token with which payments are made.', {
       address: tokenAddress,
-      name: field.text('Name of its EIP-712 domain.', 'USDC'),
-      version: field.text('Version of its EIP-712 domain.', '2'),
-      decimals: Type.Integer({ description: 'Decimals of its atomic unit.', examples: [6] }),
+      name: field.text('The name in its EIP-712 domain.', 'USDC'),
+      version: field.text('The version in its EIP-712 domain.', '2'),
+      decimals: Type.Integer({ description: 'The decimals of its atomic unit.', examples: [6] }),
     }),
     pay_to: payeeAddress('The payee.'),
-    ready: field.flag('Whether it can be paid on now.', true),
+    ready: field.flag('Whether payments on this network are possible now.', true),
   }),
   usd_per_credit: usd('The price of a Credit.', 0.001),
-  quote: field.shape('How requests are quoted for.', {
+  quote: field.shape('How quotes for requests are made.', {
     ttl_seconds: field.figure('How long a quote can be paid.', 120),
-    max_usd: usd('The most that one request is quoted for.', 1),
-    min_charge_usd: usd('The least that is settled; the excess over the price becomes balance.', 0.001),
+    max_usd: usd('The maximum quote for one request.', 1),
+    min_charge_usd: usd('The minimum amount of a settlement. If the price is lower, the rest becomes balance.', 0.001),
     settle_fee_usd: usd('The amount that a settlement adds to the price of a request.', 0.001),
   }),
   prepaid: field.orNull(
     Type.Object({ min_usd: usd('The least top-up.', 1), max_usd: usd('The greatest.', 100) }),
-    'Top-ups; null where there are none.',
+    'Top-ups; null if they are off.',
   ),
   agent_wallet_required: field.flag('Whether a request without a key must name its `agent_wallet`.'),
   resources: field.rows('The resources that need no API key.', {
     method: field.text('Of HTTP.', 'POST'),
     path: field.text('Of the route.', '/v1/chat/completions'),
-    description: field.text('The thing to pay for.', 'Chat completions.'),
+    description: field.text('What is paid for.', 'Chat completions.'),
   }),
   refunds: field.text(
-    'The use of the unused part of a payment.',
+    'What happens to the unused part of a payment.',
     'The unused part of a payment becomes the balance of the wallet.',
   ),
 });

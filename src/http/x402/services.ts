@@ -3,12 +3,12 @@ import type { Gateway } from '../../gateway/request/gateway.ts';
 import type { X402Parts } from '../../payments/funding/gateway.ts';
 import type { RouteServices } from '../route-services.ts';
 
-/** A gateway that takes payments by x402. */
+/** A gateway that accepts payments through x402. */
 export type X402Gateway = Gateway & X402Parts;
 
-/** The services of the routes of payments. */
+/** The services of the payment routes. */
 export interface X402Services extends RouteServices {
   readonly gateway: X402Gateway;
-  /** Where grants of operators to wallets are written. */
+  /** The store to which operators' grants to wallets are written. */
   readonly store: GrantStore;
 }

@@ -21,8 +21,8 @@ export interface WalletCall {
 }
 
 /**
- * Answers a request of a wallet: with a quote where it brings no signature; else with the result of `carryOut`,
- * status 201. The same signature gets the same answer, key and all, for a day: only the signature with its quote opens it.
+ * Answers a request of a wallet: with a quote if it has no signature, otherwise with the result of `carryOut` and status 201. For a day,
+ * the same signature gets the same answer including the key. Only the signature with its quote decrypts it.
  */
 export async function onceSigned(
   services: X402Services,
@@ -41,7 +41,7 @@ export async function onceSigned(
   context.addLimitHeaders(headers);
   const claim = await stored(() => idempotency.claim(identityOf(signed)));
   if (claim.kind === 'replay') {
-    if ('parts' in claim.answer) throw new Error('a stored answer to a wallet is no response');
+    if ('parts' in claim.answer) throw new Error('The stored answer to a wallet is not a complete response.');
     return writtenResponse(claim.answer);
   }
   if (claim.kind !== 'run') throw refusalError(claim);
@@ -57,7 +57,7 @@ export async function onceSigned(
   return answered(run, body, headers);
 }
 
-/** The answer is durable before it is sent: a caller who does not get it can ask again. */
+/** The answer is stored before it is sent, so that a caller who does not receive it can ask again. */
 async function answered(run: IdempotentRun, body: string, headers: HTTPHeaders): Promise<Response> {
   const own = { 'content-type': 'application/json', 'cache-control': 'no-store' };
   const payment = Object.fromEntries(
@@ -70,15 +70,16 @@ async function answered(run: IdempotentRun, body: string, headers: HTTPHeaders):
 
 const messageFor = ({ purpose }: WalletRequest): string =>
   purpose === 'topup'
-    ? 'Pay by x402: sign the terms in the header PAYMENT-REQUIRED, and send this request again with PAYMENT-SIGNATURE.'
-    : 'Prove that you hold the wallet: sign the terms in the header PAYMENT-REQUIRED, whose amount is 0, and send this request again with PAYMENT-SIGNATURE.';
+    ? 'This request needs a payment through x402. Sign the terms in the header PAYMENT-REQUIRED, and send the request again with the header PAYMENT-SIGNATURE.'
+    : 'This request needs a proof that you hold the wallet. Sign the terms in the header PAYMENT-REQUIRED, whose amount is 0, and send the request again with the header PAYMENT-SIGNATURE.';
 
 function refusalError({ kind }: Exclude<Claim, { kind: 'run' | 'replay' }>): SignalboxError {
   if (kind === 'in-flight') return stillRunning('signature', false);
-  const message = 'This authorization was used with a different signature. Only that signature gets the answer again.';
+  const message =
+    'This authorization was already used with a different signature. Only that signature gets the answer again.';
   return new SignalboxError('idempotency_answer_unavailable', message, { param: 'PAYMENT-SIGNATURE' });
 }
 
-/** Maps a StoreError to an error that clients do not repeat by themselves: signed anew it would be paid twice. */
+/** Maps a StoreError to an error that clients do not retry automatically, because a retry with a new signature would be paid twice. */
 const stored = <T>(work: () => Promise<T>): Promise<T> =>
   orOverloaded('The database cannot be read or written. Send the same request again.', work, { retry: false });

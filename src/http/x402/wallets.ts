@@ -17,12 +17,12 @@ import { TopUpRequest, WalletKeyRequest } from './schemas.ts';
 import type { X402Services } from './services.ts';
 import { onceSigned, type WalletCall } from './signed-once.ts';
 
-/** `/v1/wallets`: payment in advance, and keys of a wallet. */
+/** `/v1/wallets`: payments in advance, and keys of a wallet. */
 export const walletRoutes = (services: X402Services) =>
   new Elysia({ name: 'signed wallets' })
     .post(
       '/v1/wallets/topup',
-      // A chain takes its time.
+      // A settlement on the chain can take longer than a connection may be idle.
       ({ body, request, set }) =>
         withoutIdleLimit(services.server(), request, async () => {
           const wanted = await topUpRequest(services, body, request.url);
@@ -58,10 +58,10 @@ async function topUpRequest({ gateway }: X402Services, body: TopUpRequest, url: 
 function settledTopUp(services: X402Services, from: WalletCall, { name = '', new_key: isNew = false }: TopUpRequest) {
   const { gateway, contextOf } = services;
   const requestContext = contextOf(from.request);
-  // A wallet's own key is not stored with its payment, only a key of somebody else.
+  // The payment is stored with the key of another holder only, not with a key of the wallet itself.
   const { keyId } = requestContext;
   return onceSigned(services, from, async (signed) => {
-    // Once sent, the payment is settled even if the caller disconnects. The signal marks it as one that the caller may repeat.
+    // A payment that was sent is settled even if the caller disconnects. The signal marks it as a payment that the caller may repeat.
     const by = { keyId: keyId === null || isAddress(keyId) ? null : keyId, signal: from.request.signal };
     const settle = () =>
       withinTerms(() => topUp(gateway, signed, { name, isNew, from: services.addressOf(from.request) }, by));
@@ -82,7 +82,7 @@ function settledTopUp(services: X402Services, from: WalletCall, { name = '', new
 function newKey(services: X402Services, from: WalletCall, body: WalletKeyRequest) {
   const { name = '', revoke_others: revokeOthers = false } = body;
   if (!services.gateway.lease().snapshot.payments) {
-    throw new SignalboxError('not_found', 'This server does not accept payments, so wallets have no keys.');
+    throw new SignalboxError('not_found', 'This server does not accept payments, so wallets cannot have keys.');
   }
   return onceSigned(services, from, async (signed) => {
     if (services.gateway.isDraining) throw shuttingDown();
@@ -94,5 +94,5 @@ function newKey(services: X402Services, from: WalletCall, body: WalletKeyRequest
 
 const checkName = (name = '') => withinTerms(() => checkText('name', name));
 
-/** Of the terms of a key, only the name is a field here. */
+/** Of the terms of a key, only the name is a field of this request. */
 const withinTerms = <T>(deed: () => T | Promise<T>) => inTerms(deed, (param) => param === 'name');

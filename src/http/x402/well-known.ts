@@ -8,17 +8,17 @@ import * as docs from './route-docs.ts';
 import type { X402Gateway, X402Services } from './services.ts';
 
 const REFUNDS =
-  'The unused part of a payment becomes the balance of the wallet and pays for its next requests. Nothing is sent back on the chain.';
+  'The unused part of a payment becomes the balance of the wallet and pays for its next requests. Signalbox sends nothing back on the chain.';
 
 const CHAT = { method: 'POST', path: '/v1/chat/completions', description: 'Chat completions.' };
-const TOP_UP = { method: 'POST', path: '/v1/wallets/topup', description: 'Pay Credits in advance and get a key.' };
+const TOP_UP = { method: 'POST', path: '/v1/wallets/topup', description: 'Pay for Credits in advance and get a key.' };
 const KEYS = {
   method: 'POST',
   path: '/v1/wallets/keys',
-  description: 'Make a key for a wallet with a signature alone.',
+  description: 'Create a key for a wallet with a signature, without a payment.',
 };
 
-/** `GET /.well-known/x402`: how payments are taken, for agents that look before they ask. */
+/** `GET /.well-known/x402`: the payment terms, for agents that read them before their first request. */
 export const wellKnownRoutes = ({ gateway }: Pick<X402Services, 'gateway'>) =>
   new Elysia({ name: 'well-known' }).get(
     '/.well-known/x402',
@@ -60,6 +60,6 @@ function termsBody(gateway: X402Gateway, policy: PaymentPolicy, usdPerCredit: st
 
 function dollars(amount: Microcredits, usdPerCredit: string): number {
   const rate = parseDecimal(usdPerCredit);
-  if (!rate) throw new Error('the policy in force has no price of a Credit');
+  if (!rate) throw new Error('The active policy has no price of a Credit.');
   return toNumber(usdOf(amount, rate));
 }

@@ -117,7 +117,7 @@ deeply('users, labels and months are there at once, from traffic, and agree with
   await table.getByRole('link', { name: 'shop' }).click();
   await page
     .getByRole('complementary')
-    .getByText(/ were spent/)
+    .getByText(/^Spend is \$/)
     .waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('tab', { name: 'Months' }).click();

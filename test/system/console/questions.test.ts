@@ -88,8 +88,8 @@ describe('of a month of traffic', () => {
   test('which budget runs out first, and when?', async () => {
     const { page } = await open();
     const { name, runsOutAt } = answers.budget;
-    const heading = await page.getByRole('heading', { name: /budget .* is empty first/ }).textContent();
-    expect(heading).toContain(`budget ${name} is empty first`);
+    const heading = await page.getByRole('heading', { name: /budget .* will be empty first/ }).textContent();
+    expect(heading).toContain(`budget ${name} will be empty first`);
     const days = [runsOutAt - MINUTES_20, runsOutAt + MINUTES_20].map(dayTime);
     if (runsOutAt - now() > 13 * HOUR_MS) expect(days.some((day) => heading?.includes(day))).toBe(true);
   });
@@ -124,7 +124,7 @@ describe('of an empty installation, the page says what will be here', () => {
   afterAll(() => stage.stop());
 
   for (const { path, says } of [
-    { path: '', says: ['No requests in the last hour', 'At this rate, no budget is empty before it renews.'] },
+    { path: '', says: ['No requests in the last hour', 'At this rate, no budget will be empty before it renews.'] },
     { path: '/requests', says: ['No requests in this period'] },
     { path: '/money', says: ['No spend in the last hour', 'No spend by key yet'] },
     { path: '/money?by=team', says: ['No spend by team yet'] },

@@ -167,7 +167,7 @@ export function budgetsSentence(sorted: readonly FundUsage[], now: number): stri
   const at = emptyAt(first, now);
   const isBalance = first.kind === 'balance';
   if (at !== null && at <= now) return `${isBalance ? 'Balance' : 'Budget'} ${fundName(first)} is empty.`;
-  if (at !== null) return `At this rate, budget ${fundName(first)} is empty first, ${soonText(at, now)}.`;
+  if (at !== null) return `At this rate, budget ${fundName(first)} will be empty first, ${soonText(at, now)}.`;
   const isAll = sorted.every(({ kind }) => kind === 'balance');
-  return isAll ? 'No balance is empty.' : 'At this rate, no budget is empty before it renews.';
+  return isAll ? 'No balance is empty.' : 'At this rate, no budget will be empty before it renews.';
 }

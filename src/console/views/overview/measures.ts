@@ -34,7 +34,7 @@ export const MEASURES = {
       const share = first && whole.credits > 0 ? Math.round((first.whole.credits / whole.credits) * 100) / 100 : 0;
       const saved = whole.saved_credits > 0 ? `, ${usd(whole.saved_usd).short} below the baseline` : '';
       const mostly = first && share > 0 ? `, ${percent(share).short} of it for ${first.name}` : saved;
-      return `${usd(whole.usd).short} were spent${mostly}`;
+      return `Spend is ${usd(whole.usd).short}${mostly}`;
     },
   },
   requests: {
