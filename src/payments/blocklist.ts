@@ -4,7 +4,7 @@ import { isMet, type Store, type Write } from '../store/store.ts';
 
 type BlocklistStore = Pick<Store, 'commit'> & Pick<Repositories, 'blocklist'> & { readonly news: News };
 
-/** The wallets that the operator has blocked: this instance's copy, which follows the news `wallets`. */
+/** This server's copy of the wallets that the operator has blocked. The store's `wallets` notices keep it current. */
 export type Blocklist = Pick<StoredBlocklist, keyof StoredBlocklist>;
 
 /** A copy that follows the store. State: blocked wallets. */
@@ -14,7 +14,7 @@ class StoredBlocklist {
   readonly #now: () => number;
   readonly #deafen: () => void;
   readonly #blocked = new Set<string>();
-  /** Own changes. */
+  /** Counts the changes that this server made. */
   #changes = 0;
 
   constructor(store: BlocklistStore, now: () => number) {
@@ -27,23 +27,27 @@ class StoredBlocklist {
     return this.#blocked;
   }
 
-  /** Its age, ms. */
+  /** The age of the copy, ms. */
   get ageMs(): number {
     return this.#store.news.ageOf('wallets');
   }
 
-  /** Brings the copy up to the store. Rejects with StoreError. */
+  /**
+   * Reads the copy from the store again.
+   * @throws StoreError, by rejecting
+   */
   async read(): Promise<void> {
     let [before, blocked]: [number, readonly string[]] = [this.#changes, await this.#store.blocklist.all()];
-    // An own change during a reading may be missing from it.
+    // A read that ran during a change may lack it, so read again.
     while (before !== this.#changes) [before, blocked] = [this.#changes, await this.#store.blocklist.all()];
     this.#blocked.clear();
     for (const wallet of blocked) this.#blocked.add(wallet);
   }
 
   /**
-   * Commits together with `also`. Throws StoreError, and then changes nothing.
-   * @returns false, and writes nothing, where the wallet is blocked with this note already
+   * Blocks a wallet, in one commit with `also`.
+   * @returns false, and writes nothing, if the wallet is already blocked with this note
+   * @throws StoreError, by rejecting; nothing is changed then
    */
   async add(wallet: string, note: string, also: readonly Write[] = []): Promise<boolean> {
     const isChanged = await this.#commit([this.#store.blocklist.put(wallet, note, this.#now()), ...also]);
@@ -51,7 +55,10 @@ class StoredBlocklist {
     return isChanged;
   }
 
-  /** As `add`. @returns false, and writes nothing, where the wallet is not blocked */
+  /**
+   * Unblocks a wallet, in one commit with `also`.
+   * @returns false, and writes nothing, if the wallet is not blocked
+   */
   async remove(wallet: string, also: readonly Write[] = []): Promise<boolean> {
     const isChanged = await this.#commit([this.#store.blocklist.delete(wallet), ...also]);
     this.#blocked.delete(wallet);
@@ -62,7 +69,7 @@ class StoredBlocklist {
     this.#deafen();
   }
 
-  /** @returns false where there is nothing to change */
+  /** @returns false if there is nothing to change */
   async #commit(writes: readonly Write[]): Promise<boolean> {
     const isChanged = await isMet(this.#store.commit(writes));
     this.#changes++;
@@ -70,7 +77,7 @@ class StoredBlocklist {
   }
 }
 
-/** Rejects with StoreError. */
+/** @throws StoreError, by rejecting */
 export async function loadBlocklist(store: BlocklistStore, now: () => number): Promise<Blocklist> {
   const blocklist = new StoredBlocklist(store, now);
   await blocklist.read();

@@ -4,13 +4,13 @@ import { beyondLimits } from '../core/json-limits.ts';
 import { parseJson } from '../core/object.ts';
 import { SchemaCheck } from '../core/schema-check.ts';
 
-/** The most values in a payment's JSON. A stock client writes about thirty. */
+/** The maximum number of values in a payment's JSON. A standard x402 client writes about thirty. */
 const VALUES_MAX = 512;
 const BASE64 = /^[\w+/-]+={0,2}$/;
 
 const MessageForm = Type.Object({
   x402Version: Type.Literal(2),
-  /** The accepted requirements. Their seal tells whether this gateway made them. */
+  /** The accepted payment requirements. Their seal shows whether this gateway made them. */
   accepted: Type.Record(Type.String(), Type.Unknown()),
   payload: Type.Record(Type.String(), Type.Unknown()),
 });
@@ -26,8 +26,8 @@ const OtherVersion = Type.Object({
 const otherVersion = new SchemaCheck(OtherVersion);
 
 /**
- * Decodes the payment header and checks its outer form only. The edge has bounded its size.
- * @throws SignalboxError `invalid_value`, `unsupported_x402_version`.
+ * Decodes the payment header and checks only its outer form. The server has already limited its size.
+ * @throws SignalboxError `invalid_value`, `unsupported_x402_version`
  */
 export function decodePayment(header: string): PaymentMessage {
   const value = jsonOf(header);

@@ -3,7 +3,7 @@ import { counter } from '../host/telemetry/counts.ts';
 import type { Family } from '../host/telemetry/families.ts';
 import { PAYMENT_PURPOSES, type Payment, type PaymentPurpose } from '../store/payments.ts';
 
-/** Counts of quotes and of captured and failed payments since the process started. State: payment counts. */
+/** Counts quotes, captured payments and failed payments since the process started. State: payment counts. */
 export class PaymentCounts {
   readonly #quotes = counter({
     name: 'signalbox_payment_quotes_total',
@@ -26,7 +26,7 @@ export class PaymentCounts {
     return [this.#quotes.family, this.#payments.family, this.#credits.family];
   }
 
-  /** Makes the counters of these networks show 0, so that their first increase is visible. */
+  /** Makes the counters of these networks start at 0, so that their first increase is visible. */
   expect(networks: readonly string[]): void {
     if (networks.length > 0) for (const purpose of PAYMENT_PURPOSES) this.#quotes.at(purpose);
     for (const network of networks) {

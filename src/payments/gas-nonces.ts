@@ -4,7 +4,7 @@ import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import type { GasNonces, GasQueue } from './facilitator/facilitator.ts';
 
-/** How long an instance may take from claiming a nonce to sending its transaction, ms. Then another fills the gap. */
+/** How long a server may take from claiming a nonce to sending its transaction, ms. After that, another server may use the nonce. */
 const LEASE_MS = 30_000;
 
 interface NonceParts {
@@ -14,7 +14,7 @@ interface NonceParts {
   readonly now: () => number;
 }
 
-/** The nonces of gas keys in the store, and the turns of this instance. State: gas keys. */
+/** The nonces of gas keys in the store, and the queues of this server. State: gas keys. */
 export function storedNonces({ store, instance, now }: NonceParts): GasNonces {
   const table = store.gasNonces;
   const queues = new Map<string, GasQueue>();

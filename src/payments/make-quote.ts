@@ -17,7 +17,10 @@ export function priceOf(
   return { price: Math.max(chargeMin, due + fee), fee };
 }
 
-/** Makes a quote on these networks. `id` must be new. */
+/**
+ * Makes a quote for these networks.
+ * @param id a new ID
+ */
 export function quoteOn(
   connections: readonly NetworkConnection[],
   { url, description, isFeeDue, ...ask }: QuoteRequest,
@@ -26,7 +29,7 @@ export function quoteOn(
 ): Quote {
   const { price, fee } = priceOf({ ...ask, isFeeDue }, policy);
   const terms: QuoteTerms = { ...ask, fee, id: idText('quo_', id), expiresAt: now + policy.quoteTtlMs };
-  // A payer who signs at the last moment still leaves time to settle.
+  // This leaves time for the settlement even if the payer signs at the last moment.
   const maxTimeoutSeconds = Math.ceil((policy.quoteTtlMs + policy.settleMarginMs) / 1_000);
   const accepts = connections.map(({ policy: network, asset, payTo }) =>
     seal.close(
@@ -47,7 +50,7 @@ export function quoteOn(
   return { required: { x402Version: 2, resource, accepts }, price };
 }
 
-/** The resource's public URL without its query. A proxy may have another name and terminate TLS. */
+/** The resource's public URL without its query. A proxy may use another host name and terminate TLS. */
 function publicUrl(url: string, { publicUrl: origin }: Pick<PaymentPolicy, 'publicUrl'>): string {
   const { origin: own, pathname } = new URL(url);
   return (origin ?? own) + pathname;

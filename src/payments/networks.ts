@@ -9,7 +9,7 @@ import {
   type OpenNetwork,
 } from './facilitator/facilitator.ts';
 
-/** Pauses between checks of a network that does not answer, ms. */
+/** The shortest pause between two checks of a network that does not answer, ms. */
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
 
@@ -19,7 +19,7 @@ export type NetworkConnection = Pick<OpenConnection, 'policy' | 'network' | 'ass
 export interface NetworkStatus {
   readonly id: string;
   readonly isReady: boolean;
-  /** As `Facilitator.gasRatio`. Null, too, where a remote facilitator pays the gas. */
+  /** See `Facilitator.gasRatio`. Also null if a remote facilitator pays the gas. */
   readonly gasRatio: number | null;
 }
 
@@ -30,11 +30,11 @@ interface NetworksOptions {
   readonly timers: Timers;
 }
 
-/** The networks of the policy in force. A network that a new policy does not change stays open. State: payment networks. */
+/** The networks of the active policy. A network that a new policy does not change stays open. State: payment networks. */
 export class Networks {
   readonly #options: NetworksOptions;
   #inForce: readonly OpenConnection[] = [];
-  /** Those of the last preparation, in force or not. */
+  /** The networks of the last preparation, whether it was activated or not. */
   #prepared: readonly OpenConnection[] = [];
   #isClosed = false;
 
@@ -43,11 +43,12 @@ export class Networks {
   }
 
   /**
-   * Opens the networks that are new or changed. Returns a function that puts them in force. Throws the Error of
-   * `OpenNetwork`, and leaves everything as it was.
+   * Opens the networks that are new or changed.
+   * @returns a function that activates them
+   * @throws the Error of `OpenNetwork`; nothing is changed then
    */
   async prepare(policies: readonly PaymentNetwork[]): Promise<() => void> {
-    // Drops a preparation that was never put in force.
+    // Drops a preparation that was never activated.
     retire(this.#prepared, this.#inForce);
     this.#prepared = this.#inForce;
     const connections: OpenConnection[] = [];
@@ -80,19 +81,19 @@ export class Networks {
     return new OpenConnection({ policy, definition, network, ...addresses, log, timers });
   }
 
-  /** In the policy's order. */
+  /** The ready networks in the policy's order. */
   ready(): readonly NetworkConnection[] {
     return this.#inForce.filter(({ isReady }) => isReady);
   }
 
-  /** In the policy's order, ready or not. */
+  /** All networks in the policy's order. */
   statuses(): readonly NetworkStatus[] {
     return this.#inForce.map(({ policy: { id }, isReady, network: { facilitator } }) => {
       return { id, isReady, gasRatio: facilitator.gasRatio ?? null };
     });
   }
 
-  /** Lends a connection to `work`. One that a reload removes stays open until its work has ended. */
+  /** Lends a connection to `work`. A connection that a reload removes stays open until its work has ended. */
   async use<T>(id: string, work: (connection: NetworkConnection | null) => Promise<T>): Promise<T> {
     const connection = this.#inForce.find(({ policy }) => policy.id === id) ?? null;
     connection?.enter();
@@ -114,8 +115,8 @@ function retire(connections: readonly OpenConnection[], but: readonly OpenConnec
 }
 
 /**
- * Compares networks by their policy, and by the token and the addresses of nodes, which may change while it stays. `rate` has
- * bigints, which JSON does not know.
+ * The text by which networks are compared: their policy, and the environment's token and node addresses, which may change although the
+ * policy does not. `rate` contains bigints, which JSON cannot write.
  */
 function definitionOf(policy: PaymentNetwork, { env }: Pick<NetworkHost, 'env'>): string {
   const { facilitator, rpcUrlsEnv } = policy;
@@ -133,7 +134,7 @@ class OpenConnection {
   readonly policy: PaymentNetwork;
   readonly definition: string;
   readonly network: NetworkClients;
-  /** With checksum capitals, as `payTo`. */
+  /** The address with checksum capitals, like `payTo`. */
   readonly asset: string;
   readonly payTo: string;
   readonly #log: Log;
@@ -179,7 +180,7 @@ class OpenConnection {
     this.network.facilitator.close();
   }
 
-  /** Repeats until the chain matches the policy. Never rejects. */
+  /** Repeats the check until the chain matches the policy. Never rejects. */
   async #check(pauseMs: number): Promise<void> {
     try {
       await this.network.chain.check();
@@ -191,7 +192,7 @@ class OpenConnection {
       if (this.#isClosed) return;
       const isSilent = cause instanceof FacilitatorUnavailable;
       this.#logOnce(isSilent, cause);
-      // An operator may correct the node behind the same address.
+      // An operator may fix the node without changing its address, so a mismatch is checked again, too.
       const pause = isSilent ? pauseMs : RETRY_MAX_MS;
       this.#timer = this.#timers.after(pause, () => void this.#check(Math.min(pause * 2, RETRY_MAX_MS)));
       this.#timer.unref();

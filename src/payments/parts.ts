@@ -10,22 +10,22 @@ import type { Networks } from './networks.ts';
 import type { PaymentRegister } from './register.ts';
 import type { QuoteSeal } from './seal.ts';
 
-/** The parts that settlements, and the search for their outcomes, work with. */
+/** The services that settlements, and the search for their outcomes, use. */
 export interface PaymentParts {
   readonly register: PaymentRegister;
   readonly networks: Networks;
   readonly blocklist: Blocklist;
   readonly seal: QuoteSeal;
-  /** The policy in force; null while payments are off. */
+  /** Returns the active policy; null while payments are off. */
   readonly policy: () => PaymentPolicy | null;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Sets the rounds of reconciliation. */
+  /** The timers for the rounds of reconciliation. */
   readonly timers: Timers;
   readonly nextId: () => number;
-  /** The owner of payments that are settled here. */
+  /** This server, as the owner of payments that are settled here. */
   readonly instance: Pick<Instance, 'slot' | 'epoch' | 'lives'>;
-  /** Whether payments of nobody are this instance's to check. */
+  /** Whether this server checks payments without an owner. */
   readonly lead: Lead;
   readonly deposit: Ledger['deposit'];
   readonly counts: PaymentCounts;

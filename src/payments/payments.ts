@@ -3,23 +3,22 @@ import type { Write } from '../store/store.ts';
 import type { PaymentCounts } from './counts.ts';
 import type { NetworkStatus } from './networks.ts';
 
-/** The state of a payment after `settle`. `T` is the result of booking a new one. */
+/** The state of a payment after `settle`. `T` is the result of booking a new payment. */
 export type Resolution<T> =
   /** The payment has just arrived and was booked. */
   | { readonly state: 'captured'; readonly payment: Payment; readonly booked: T }
-  /** The payment arrived before, and its value is balance. */
+  /** The payment arrived earlier, and its value is balance. */
   | { readonly state: 'known'; readonly payment: Payment }
-  /** A proof of the wallet, without a settlement. */
+  /** The wallet was proved without a settlement. */
   | { readonly state: 'proved' };
 
 /**
- * Commits the deposit of a payment that has arrived, the hold that it pays for, and the given writes, all at
- * once.
- * @throws StoreError when they could not be written; the payment is then booked later, by the chain.
+ * Commits the deposit of an arrived payment, the hold that it pays for, and the given writes together.
+ * @throws StoreError if they could not be written; the payment is then booked later, when the chain is checked
  */
 export type Book<T> = (payment: Payment, captured: readonly Write[]) => Promise<T>;
 
-/** A payment header and the request that carries it. */
+/** A payment header and the request that contains it. */
 export interface PaymentSubmission {
   readonly header: string;
   readonly purpose: PaymentPurpose;
@@ -28,26 +27,26 @@ export interface PaymentSubmission {
   readonly wallet: string | null;
 }
 
-/** The use of a payment: its request, and the key that came with it. */
+/** What a payment is used for: its request, and the key in that request. */
 export interface PaymentUse {
-  /** Null where no request runs on it. */
+  /** Null if no request runs on the payment. */
   readonly decision: number | null;
-  /** ID of the API key sent with it; null for none. */
+  /** ID of the API key in the request; null for none. */
   readonly keyId: string | null;
-  /** Aborts when the payer disconnects; absent where that is not watched. */
+  /** Aborts when the payer disconnects; absent if nothing watches the connection. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Counts and states of payments, all read from memory. */
+/** Counts and states of payments. All of them are in memory. */
 export interface PaymentActivity {
   readonly counts: PaymentCounts;
   /** Payments of unknown outcome, oldest first. */
   unsettled(): Iterable<Payment>;
-  /** In the order of the policy in force. */
+  /** The networks in the order of the active policy. */
   networks(): readonly NetworkStatus[];
 }
 
-/** A payment refused for a reason that a new one can mend. Nothing was charged. `reason` is a stable code. */
+/** A payment was refused for a reason that a new payment can fix. Nothing was charged. `reason` is a stable code. */
 export class PaymentRefused extends Error {
   override readonly name = 'PaymentRefused';
   readonly reason: string;

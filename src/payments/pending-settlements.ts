@@ -4,10 +4,10 @@ import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import type { PendingSettlements } from './facilitator/facilitator.ts';
 
-/** By then the authorization has long expired. */
+/** After this time, the authorization has long expired. */
 const RETENTION_MS = 7 * DAY_MS;
 
-/** Keeps pending settlements in the store. Keys contain signatures, so only their hashes are stored. */
+/** Stores pending settlements. Their keys contain signatures, so only hashes of the keys are stored. */
 export function storedSettlements(
   store: Pick<Store, 'commit'> & Pick<Repositories, 'pendingSettlements'>,
   now: () => number,

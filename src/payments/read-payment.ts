@@ -10,7 +10,7 @@ import type { QuoteSeal, VerifiedQuote } from './seal.ts';
 const Address = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' });
 const Uint = Type.String({ pattern: '^[0-9]{1,78}$' });
 
-/** The one accepted payload: an EIP-3009 authorization, signed with the wallet's own key. */
+/** The only accepted payload: an EIP-3009 authorization, signed with the wallet's own key. */
 const Eip3009Payload = Type.Object({
   signature: Type.String({ pattern: '^0x[0-9a-fA-F]{130}$' }),
   authorization: Type.Object({
@@ -25,18 +25,21 @@ const Eip3009Payload = Type.Object({
 type Eip3009Payload = Static<typeof Eip3009Payload>;
 const payloadForm = new SchemaCheck(Eip3009Payload);
 
-/** The clock skew allowed to a payer, s. A longer validity would delay the verdict that it failed. */
+/** How far a payer's clock may be ahead, s. A longer validity would delay the decision that a payment has failed. */
 const CLOCK_AHEAD_S = 86_400;
 
-/** A payment whose form, quote seal and signature were checked. No money has moved. */
+/** A payment whose form, quote seal and signature were checked. No money has moved yet. */
 export interface SignedPayment extends Authorization {
   readonly terms: QuoteTerms;
   readonly network: string;
-  /** Seals stored answers. It includes the quote's seal, because the chain shows every signature. */
+  /** Encrypts stored answers. It includes the quote's seal, because the chain shows every signature. */
   readonly secret: string;
 }
 
-/** Checks a payment at `now` (ms), cheapest checks first, without network access. Throws as `Payments.read`. */
+/**
+ * Checks a payment at `now` (ms) without network access. The cheapest checks come first.
+ * @throws like `Payments.read`
+ */
 export async function readPayment(
   { header, purpose, requestHash, wallet }: PaymentSubmission,
   seal: QuoteSeal,
@@ -44,7 +47,11 @@ export async function readPayment(
 ): Promise<SignedPayment> {
   const { accepted, payload } = decodePayment(header);
   const quote = seal.open(accepted);
-  if (!quote) throw new PaymentRefused('unknown_quote', 'The payment is for an offer that this server did not make.');
+  if (!quote)
+    throw new PaymentRefused(
+      'unknown_quote',
+      'The payment is for an offer that this server did not make. Request a new offer and sign it.',
+    );
   const { terms, requirements } = quote;
   if (terms.purpose !== purpose || terms.requestHash !== requestHash) {
     throw new PaymentRefused('other_request', 'The payment is for a different request.');
@@ -78,7 +85,7 @@ export async function readPayment(
   };
 }
 
-/** Throws PaymentRefused unless the authorization matches the quote. */
+/** @throws PaymentRefused unless the authorization matches the quote */
 function checkTerms(
   { to, value, validAfter, validBefore }: Eip3009Payload['authorization'],
   { requirements, terms }: VerifiedQuote,
@@ -97,21 +104,24 @@ function checkTerms(
   }
 }
 
-/** Half the order of the curve. Above it, `s` is a second form of the same signature, which anybody can compute. */
+/** Half the order of the curve. A larger `s` is a second form of the same signature, which anyone can compute. */
 const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
-/** Tokens refuse the second form, and answers are sealed with the signature as text. Throws PaymentRefused. */
+/**
+ * Refuses the second form of a signature, because tokens refuse it and stored answers are encrypted with the signature's text.
+ * @throws PaymentRefused
+ */
 function checkLowS(signature: string): void {
   if (BigInt(`0x${signature.slice(66, 130)}`) <= S_MAX) return;
   const message = 'The `s` value of the signature must be in the lower half of the curve order.';
   throw new PaymentRefused('unsupported_signature', message);
 }
 
-/** Normalizes a payload, without other fields: some services refuse capitals that are not a checksum. */
+/** Normalizes a payload and removes other fields. Some services refuse mixed-case addresses without a valid checksum. */
 function normalize({ signature, authorization }: Eip3009Payload): Eip3009Payload {
   const { from, to, value, validAfter, validBefore, nonce } = authorization;
   return {
-    // Some wallets count the last byte from 0, contracts from 27.
+    // Some wallets count the last byte from 0, but contracts count from 27.
     signature: hex(signature.replace(/0([01])$/, (_, bit) => (bit === '0' ? '1b' : '1c'))),
     authorization: {
       from: hex(from),
@@ -127,7 +137,7 @@ function normalize({ signature, authorization }: Eip3009Payload): Eip3009Payload
 /** Returns the signer in lower case; null for an invalid signature. */
 async function signerOf(payment: Eip3009Payload, { requirements }: VerifiedQuote): Promise<string | null> {
   const { authorization, signature } = payment;
-  // Large, so loaded with the first payment.
+  // The libraries are large, so they are loaded with the first payment.
   const [{ recoverTypedDataAddress }, { authorizationTypes }] = await Promise.all([
     import('viem/utils'),
     import('@x402/evm'),
@@ -159,5 +169,5 @@ async function signerOf(payment: Eip3009Payload, { requirements }: VerifiedQuote
   }
 }
 
-/** Takes a text whose form was checked. */
+/** Converts a text whose form was already checked. */
 const hex = (text: string): `0x${string}` => `0x${text.slice(2).toLowerCase()}`;

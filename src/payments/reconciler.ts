@@ -21,26 +21,29 @@ interface NextCheck {
   readonly pauseMs: number;
 }
 
-/** Asks the chain, periodically, about payments of unknown outcome that no request is working on: its own, and as the leader those of nobody. State: payment checks. */
+/**
+ * Asks the chain periodically about payments with an unknown outcome. It checks this server's payments that no request is working on; the
+ * leader also checks payments without an owner. State: payment checks.
+ */
 export class Reconciler {
   readonly #parts: PaymentParts;
   readonly #settlements: Settlements;
   readonly #everyMs: number;
   readonly #nextChecks = new Map<number, NextCheck>();
-  /** Payments and networks already reported to the operator. */
+  /** Payments and networks that were already reported to the operator. */
   readonly #reported = new Set<number | string>();
   readonly #busy = new Set<string>();
   #timer: Timer | null = null;
   #isStopped = false;
 
-  /** @param everyMs between two rounds, ms */
+  /** @param everyMs the time between two rounds, ms */
   constructor(parts: PaymentParts, settlements: Settlements, everyMs: number) {
     this.#parts = parts;
     this.#settlements = settlements;
     this.#everyMs = everyMs;
   }
 
-  /** Does nothing if started before, or stopped. */
+  /** Starts the rounds. A second call, and a call after a stop, does nothing. */
   start(): void {
     if (this.#isStopped) return;
     this.#timer ??= this.#parts.timers.every(this.#everyMs, () => void this.#round());
@@ -52,15 +55,15 @@ export class Reconciler {
     this.#isStopped = true;
   }
 
-  /** Checks networks independently: a slow one must not delay the others. */
+  /** Checks networks independently, because a slow network must not delay the others. */
   async #round(): Promise<void> {
     const { register, now, lead, instance } = this.#parts;
-    // Without a reading those that are known are checked.
+    // If the register cannot be read, the known payments are checked.
     await register.refresh().catch(() => {});
     const payments = [...register.unsettled()];
     const ids = new Set(payments.map(({ id }) => id));
     for (const id of this.#nextChecks.keys()) if (!ids.has(id)) this.#nextChecks.delete(id);
-    // Those that no living instance began are the leader's.
+    // The leader also checks payments whose server no longer runs.
     const isMine = ({ owner }: Payment) => lead.isHeld || (owner !== null && isSameInstance(owner, instance));
     const due = payments.filter((one) => isMine(one) && (this.#nextChecks.get(one.id)?.at ?? 0) <= now());
     for (const [network, some] of Map.groupBy(due, ({ network }) => network)) {
@@ -68,7 +71,7 @@ export class Reconciler {
     }
   }
 
-  /** Checks one payment after the other. Never rejects. */
+  /** Checks the payments one after the other. Never rejects. */
   async #checkAll(network: string, payments: readonly Payment[]): Promise<void> {
     this.#busy.add(network);
     for (const payment of payments) {

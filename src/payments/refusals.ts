@@ -6,18 +6,14 @@ import { orOverloaded } from '../store/unwritten.ts';
 import { FacilitatorUnavailable } from './facilitator/facilitator.ts';
 import { PaymentRefused } from './payments.ts';
 
-/** The suggested retry delay, ms: by then the chain has been asked again. */
+/** The suggested retry delay, ms. The chain is asked again within this time. */
 const RETRY_MS = 5_000;
 
 export const unavailableError = (cause?: unknown): SignalboxError =>
-  new SignalboxError(
-    'payment_unavailable',
-    'Payments cannot be processed at the moment. Nothing was charged; try again.',
-    {
-      retryAfterMs: RETRY_MS,
-      cause,
-    },
-  );
+  new SignalboxError('payment_unavailable', 'Payments cannot be processed now. Nothing was charged. Try again.', {
+    retryAfterMs: RETRY_MS,
+    cause,
+  });
 
 const paymentIdOf = (id: string) => ({
   details: { payment_id: id },
@@ -25,7 +21,7 @@ const paymentIdOf = (id: string) => ({
   retryAfterMs: RETRY_MS,
 });
 
-/** The payment may have arrived, so the caller must not be asked to pay again. */
+/** The payment may have arrived, so the error must not ask the caller to pay again. */
 export function unsettledError(payment: number, cause?: unknown): SignalboxError {
   const id = idText('pay_', payment);
   return new SignalboxError(
@@ -35,16 +31,23 @@ export function unsettledError(payment: number, cause?: unknown): SignalboxError
   );
 }
 
-/** A second request with the same payment must wait. Repeating it automatically would not help. */
+/** A second request with the same payment must wait. An automatic retry would not help. */
 export function inFlightError(payment: number): SignalboxError {
   const id = idText('pay_', payment);
-  return new SignalboxError('in_flight', `This payment is already being settled for another request, as ${id}.`, {
-    ...paymentIdOf(id),
-    retry: false,
-  });
+  return new SignalboxError(
+    'in_flight',
+    `This payment is already being settled for another request, as ${id}. Wait for its answer.`,
+    {
+      ...paymentIdOf(id),
+      retry: false,
+    },
+  );
 }
 
-/** The error of a caller that the operator has blocked. @param id as callers have it */
+/**
+ * The error of a caller that the operator has blocked.
+ * @param id the caller's ID
+ */
 export const blockedError = (id: string): SignalboxError =>
   new SignalboxError(
     'insufficient_permissions',
@@ -53,7 +56,7 @@ export const blockedError = (id: string): SignalboxError =>
 
 /** Maps a StoreError to `overloaded`. A payment that cannot be stored must not be sent. */
 export const orNotSent = <T>(write: () => Promise<T>): Promise<T> =>
-  orOverloaded('The payment cannot be recorded, so it was not sent; try again.', write);
+  orOverloaded('The payment cannot be recorded now, so it was not sent. Try again.', write);
 
 /** Whether an error is temporary: a chain, facilitator or store that is unavailable. */
 export const isTransient = (cause: unknown): boolean =>

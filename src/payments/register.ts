@@ -8,13 +8,13 @@ type PaymentStore = Pick<Store, 'commit' | 'append' | 'written'> & Pick<Reposito
 export type PaymentRegister = Awaited<ReturnType<typeof loadRegister>>;
 
 /**
- * All payments in the store, and a copy of the unsettled ones, of all instances. Changes of this instance are in it at once.
- * State: unsettled payments.
+ * All payments in the store, and a copy in memory of the unsettled payments of all servers. The copy contains this server's changes at
+ * once. State: unsettled payments.
  */
 export async function loadRegister(store: PaymentStore, instance: InstanceName) {
   const table = store.payments;
   const unsettled = new Map<number, Payment>();
-  /** Counts the changes of this instance: a reading that one overtook is not taken over. */
+  /** Counts this server's changes. A read of the store is discarded if a change happened during it. */
   let changes = 0;
   const written = async (write: Write): Promise<void> => {
     store.append([write]);
@@ -30,29 +30,35 @@ export async function loadRegister(store: PaymentStore, instance: InstanceName) 
   };
   const register = {
     table,
-    /** Oldest first. */
+    /** The unsettled payments, oldest first. */
     unsettled: (): Iterable<Payment> => unsettled.values(),
 
-    /** Reads those of other instances, too. Rejects with StoreError. */
+    /**
+     * Reads the unsettled payments of all servers again.
+     * @throws StoreError, by rejecting
+     */
     async refresh(): Promise<void> {
       const before = changes;
       const rows = await table.unresolved();
       if (changes !== before) return;
-      // A payment of this instance stays until its outcome is counted here.
+      // A payment of this server stays in the copy until its outcome is counted here.
       const isOwn = ({ owner }: Payment) => owner !== null && isSameInstance(owner, instance);
       for (const payment of [...unsettled.values()]) if (!isOwn(payment)) unsettled.delete(payment.id);
       for (const payment of rows) if (payment.state !== 'captured') unsettled.set(payment.id, payment);
     },
 
-    /** Inserts a new payment. Durable when it resolves. Throws StoreError, with the reason `refused` where the authorization has one. */
+    /**
+     * Inserts a new payment. It is durable when the promise resolves.
+     * @throws StoreError, by rejecting, with the reason `refused` if the authorization already has a payment
+     */
     async begin(payment: Payment): Promise<void> {
       await store.commit([table.insert(payment)]);
       note(payment);
     },
 
     /**
-     * Gives a payment another owner. Durable when it resolves. Throws StoreError, with the reason `unmet` where it is not as it
-     * was seen.
+     * Gives a payment another owner. The change is durable when the promise resolves.
+     * @throws StoreError, by rejecting, with the reason `unmet` if the payment has changed since it was read
      */
     async take(seen: Payment, owner: InstanceName | null): Promise<Payment> {
       await store.commit([table.take(seen, owner)]);
@@ -61,13 +67,13 @@ export async function loadRegister(store: PaymentStore, instance: InstanceName) 
       return taken;
     },
 
-    /** Marks a payment unknown: it may still have arrived. Resolves once written, or refused by the disk. */
+    /** Marks a payment as unknown, because it may still have arrived. It resolves when the mark is written, or when the disk refuses it. */
     doubt(payment: Payment): Promise<void> {
       note(payment);
       return written(table.doubt(payment));
     },
 
-    /** Marks a payment failed. Need not be durable: the chain can tell again. */
+    /** Marks a payment as failed. The mark need not be durable, because the chain can show the result again. */
     fail(payment: Payment): Promise<void> {
       forget(payment);
       return written(table.fail(payment));
@@ -79,7 +85,10 @@ export async function loadRegister(store: PaymentStore, instance: InstanceName) 
       return written(table.remove(payment.id));
     },
 
-    /** Forgets a payment whose outcome is stored. Returns whether it was unsettled until now. */
+    /**
+     * Forgets a payment whose outcome is stored.
+     * @returns whether it was unsettled until now
+     */
     resolved: forget,
   };
   await register.refresh();

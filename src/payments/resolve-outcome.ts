@@ -4,14 +4,14 @@ import type { Chain } from './facilitator/facilitator.ts';
 import type { PaymentParts } from './parts.ts';
 
 /**
- * Resolves a payment of unknown outcome by the chain, and books the result. A failed payment can still turn out to have
- * arrived, where a facilitator was wrong. One call at a time for each payment.
- * @returns the payment as it now is: settled, failed or unchanged
- * @throws FacilitatorUnavailable, and StoreError when the payment arrived and could not be booked.
+ * Asks the chain about a payment with an unknown outcome, and books the result. A failed payment can still turn out to have arrived if a
+ * facilitator was wrong. Only one call at a time may run for each payment.
+ * @returns the payment with its new state: settled, failed or unchanged
+ * @throws FacilitatorUnavailable, and StoreError if the payment arrived but could not be booked
  */
 export async function resolveOutcome(parts: PaymentParts, payment: Payment, chain: Chain): Promise<Payment> {
   const { register, counts } = parts;
-  // Another caller may have resolved it since, or a commit may have succeeded although its confirmation was lost.
+  // Another caller may have resolved it in the meantime, or a commit may have succeeded although its confirmation was lost.
   const stored = await register.table.get(payment.id);
   if (!stored || stored.state === 'captured' || stored.state === 'settled') {
     const wasOpen = register.resolved(payment);
@@ -25,7 +25,7 @@ export async function resolveOutcome(parts: PaymentParts, payment: Payment, chai
   return outcome.expired ? bookFailure(parts, stored, 'authorization_expired') : stored;
 }
 
-/** No request runs on it any more: all of it becomes balance, and the fee is waived. */
+/** No request runs on the payment any more, so all of it becomes balance and the fee is waived. */
 async function bookArrival(parts: PaymentParts, payment: Payment, transaction: string): Promise<Payment> {
   const { register, now, deposit, counts, log } = parts;
   const { id, payer, paid } = payment;
@@ -41,7 +41,7 @@ async function bookArrival(parts: PaymentParts, payment: Payment, transaction: s
 async function bookFailure(parts: PaymentParts, payment: Payment, error: string): Promise<Payment> {
   const { register, now, counts, log } = parts;
   const failed: Payment = { ...payment, state: 'failed', error, updated: now() };
-  // If the write is lost, the payment is resolved again, but counted once.
+  // If this write is lost, the payment is resolved again, but it is counted only once.
   if (register.resolved(failed)) counts.failed(failed);
   await register.fail(failed);
   log.info('a payment whose outcome was not known has failed', { ...paymentFields(payment), reason: error });

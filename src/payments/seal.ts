@@ -6,12 +6,12 @@ import type { Store } from '../store/store.ts';
 import { canonicalJson } from './canonical.ts';
 import type { QuoteTerms } from './quote.ts';
 
-/** Separates this use of the secret, and this form of a quote, from others. */
+/** Separates this use of the secret, and this version of a quote, from others. */
 const CONTEXT = 'signalbox x402 quote 1\n';
 const MARK_CONTEXT = 'signalbox x402 request 1\n';
 const SECRET_BYTES = 32;
 
-/** The terms that only the gateway needs. They travel encoded in `terms`. */
+/** The terms that only the gateway needs. The requirements contain them encoded as `terms`. */
 type SealedTerms = Omit<QuoteTerms, 'id' | 'requestHash' | 'expiresAt'>;
 
 /** The `extra` of a quote's payment requirements. The first two fields are the asset's EIP-712 domain. */
@@ -30,7 +30,7 @@ interface RequirementsDraft extends Omit<PaymentRequirements, 'extra'> {
   readonly version: string;
 }
 
-/** Requirements that came back and were found to be made by this gateway. */
+/** Requirements that a payer sent back and that this gateway made. */
 export interface VerifiedQuote {
   readonly requirements: PaymentRequirements & { readonly extra: QuoteExtra };
   readonly terms: QuoteTerms;
@@ -68,18 +68,18 @@ export class QuoteSeal {
       return null;
     const dot = extra.terms.indexOf('.');
     const body = extra.terms.slice(0, Math.max(0, dot));
-    // Compared as texts: several can decode to the same bytes.
+    // The texts are compared, because several texts can decode to the same bytes.
     const presented = Buffer.from(extra.terms.slice(dot + 1));
     const mac = Buffer.from(this.#mac({ ...offer, extra: { ...extra, terms: body } }));
     if (presented.length !== mac.length || !timingSafeEqual(presented, mac)) return null;
-    // The seal proves that `close` wrote all of it.
+    // The seal proves that `close` wrote the whole object.
     const requirements = offer as unknown as VerifiedQuote['requirements'];
     const hidden = JSON.parse(Buffer.from(body, 'base64url').toString()) as SealedTerms;
     const { quote_id: id, request_hash: requestHash, expires_at: expiresAt } = requirements.extra;
     return { requirements, terms: { ...hidden, id, requestHash, expiresAt: Date.parse(expiresAt) } };
   }
 
-  /** A keyed form of a request's hash. A plain hash would confirm a guessed prompt. */
+  /** A keyed hash of a request's hash. With a plain hash, a person could confirm a guessed prompt. */
   mark(requestHash: string): string {
     return createHmac('sha256', this.#secret).update(MARK_CONTEXT).update(requestHash).digest('base64url');
   }
@@ -92,18 +92,24 @@ export class QuoteSeal {
 
 type SecretStore = Pick<Store, 'commit'> & Pick<Repositories, 'quoteSecret'>;
 
-/** The seal of this database: quotes survive a restart. Throws StoreError. */
+/**
+ * The seal of this database. Quotes survive a restart.
+ * @throws StoreError, by rejecting
+ */
 export const loadSeal = async (store: SecretStore): Promise<QuoteSeal> => new QuoteSeal(await loadSecret(store));
 
-/** The secret of this database, made at the first start. Each use of it separates itself from others. Throws StoreError. */
+/**
+ * The secret of this database, which the first start creates. Each use adds its own context to keep the uses apart.
+ * @throws StoreError, by rejecting
+ */
 export async function loadSecret(store: SecretStore): Promise<Uint8Array> {
   const table = store.quoteSecret;
   let secret = await table.get();
   if (!secret) {
     await store.commit([table.putOnce(randomBytes(SECRET_BYTES))]);
-    // Another process may have been first.
+    // Another process may have created it first.
     secret = await table.get();
   }
-  if (!secret) throw new Error('The secret of the database was not kept.');
+  if (!secret) throw new Error('The secret of the database was not stored.');
   return secret;
 }

@@ -43,17 +43,20 @@ interface PaymentsOptions {
   readonly env: (name: string) => string | undefined;
   readonly deposit: Ledger['deposit'];
   readonly log: Log;
-  /** Whether payments of nobody are this instance's to check. Absent: it is alone. */
+  /** Whether this server checks payments without an owner. Absent if it is the only server. */
   readonly lead?: Lead;
   /** Default: `facilitator/network.ts`. */
   readonly openNetwork?: OpenNetwork;
-  /** Between two rounds of reconciliation, ms; 5,000 by default. */
+  /** The time between two rounds of reconciliation, ms; 5,000 by default. */
   readonly reconcileEveryMs?: number;
-  /** Sets its regular work; the process's own unless stated. */
+  /** The timers of its regular work; by default the process's timers. */
   readonly timers?: Timers;
 }
 
-/** Opens the payments of this server, off until a policy is in force. Throws StoreError. */
+/**
+ * Opens the payments of this server. They are off until a policy is active.
+ * @throws StoreError, by rejecting
+ */
 export async function openPayments(options: PaymentsOptions): Promise<Payments> {
   const { store, instance, now } = options;
   const [register, blocklist, seal] = [
@@ -64,7 +67,7 @@ export async function openPayments(options: PaymentsOptions): Promise<Payments> 
   return paymentsOf(options, { register, blocklist, seal });
 }
 
-/** Takes x402 payments and stores their outcomes. One for each server, present while payments are off, too. */
+/** Accepts x402 payments and stores their outcomes. Each server has one, even while payments are off. */
 export type Payments = ReturnType<typeof paymentsOf>;
 
 function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'register' | 'blocklist' | 'seal'>) {
@@ -72,7 +75,7 @@ function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'regist
   const { openNetwork = openByPolicy, reconcileEveryMs = 5_000, timers = processTimers, lead = ALONE } = options;
   const { register, blocklist, seal } = stored;
   const { table } = register;
-  /** The policy in force; null while payments are off. */
+  /** The active policy; null while payments are off. */
   const inForce: { policy: PaymentPolicy | null } = { policy: null };
   const gasNonces = storedNonces({ store, instance, now });
   const host = { env, pending: storedSettlements(store, now), gasNonces, now };
@@ -107,13 +110,16 @@ function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'regist
     find,
     get: table.get,
     list: table.list,
-    /** Asks the chain about a payment now. Null for an unknown ID. Throws SignalboxError `payment_unavailable`. */
+    /**
+     * Asks the chain about a payment now. Null for an unknown ID.
+     * @throws SignalboxError `payment_unavailable`
+     */
     reconcile: (id: number) => reconcile(id, parts, settlements),
     /**
-     * Prepares another policy.
-     * @returns a function that puts it in force.
-     * @throws an Error of one sentence for the operator: a variable that is not set, a malformed key, a well-known test
-     * key on a network that is not local.
+     * Prepares a new policy.
+     * @returns a function that activates it
+     * @throws an Error of one sentence for the operator: a missing variable, a malformed key, or a well-known test key on a network that is
+     * not local
      */
     async prepare(policy: PaymentPolicy | null): Promise<() => void> {
       const apply = await networks.prepare(policy?.networks ?? []);
@@ -128,7 +134,10 @@ function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'regist
     /** IDs of the networks that are ready. */
     ready: (): readonly string[] => networks.ready().map(({ policy }) => policy.id),
 
-    /** Makes a quote on every ready network. Throws SignalboxError `payment_unavailable` when none is. */
+    /**
+     * Makes a quote for every ready network.
+     * @throws SignalboxError `payment_unavailable` if no network is ready
+     */
     quote(ask: QuoteRequest): Quote {
       const connections = networks.ready();
       const { policy } = inForce;
@@ -139,29 +148,30 @@ function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'regist
     },
 
     /**
-     * Decodes a payment and checks all that needs no chain or facilitator: form, version, quote seal, purpose and hash of
-     * the request, named wallet, signature, and whether it paid another quote before. Does not check whether the quote
-     * has expired.
-     * @throws SignalboxError 400 for a malformed payment, 403 `agent_wallet_mismatch`, and PaymentRefused for an error
-     * that a new quote can mend.
+     * Decodes a payment and checks everything that needs no chain or facilitator: form, version, quote seal, purpose and hash of the
+     * request, named wallet, signature, and whether it already paid another quote. It does not check whether the quote has expired.
+     * @throws SignalboxError 400 for a malformed payment, 403 `agent_wallet_mismatch`, and PaymentRefused for an error that a new quote can
+     * fix
      */
     async read(submission: PaymentSubmission): Promise<SignedPayment> {
       const signed = await readPayment(submission, seal, now());
-      // Before anything about the wallet is revealed: the signature alone proves nothing.
+      // This check comes before anything about the wallet is revealed, because the signature alone proves nothing.
       checkQuote(await orNotSent(() => find(signed)), signed);
       return signed;
     },
 
-    /** An unsettled payment of this wallet for the same request, or null. With one, do not ask for another. */
+    /**
+     * An unsettled payment of this wallet for the same request, or null. If there is one, the caller must not be asked for another payment.
+     */
     unsettled: (wallet: string, requestHash: string) => settlements.unsettled(wallet, requestHash),
 
-    /** As `Settlements.settle`. */
+    /** See `Settlements.settle`. */
     settle: <T>(signed: SignedPayment, use: PaymentUse, book: Book<T>) => settlements.settle(signed, use, book),
 
     /**
-     * Resolves the payments of instances that have ended, each once: captured ones, whose requests were abandoned, become
-     * balance, and their fees are given back; others wait for the chain. Call it once the holds of those instances are closed.
-     * Rejects with StoreError.
+     * Resolves the payments of servers that have ended, each of them once. Captured payments, whose requests were abandoned, become
+     * balance, and their fees are refunded; other payments wait for the chain. Call it after the holds of those servers are closed.
+     * @throws StoreError, by rejecting
      */
     sweep: () => sweep(options),
 
@@ -170,7 +180,7 @@ function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'regist
       table.settle(id, charged, fee, now()),
     ],
 
-    /** Stops the background work. A settlement in progress is left to the next start; a shutdown waits for it first. */
+    /** Stops the background work. The next start continues a settlement in progress; a shutdown waits for it first. */
     close(): void {
       reconciler.stop();
       blocklist.close();

@@ -24,9 +24,9 @@ import { paymentFields, resolveOutcome } from './resolve-outcome.ts';
 /** Held while an authorization is settled or looked up. */
 interface AuthorizationLock {
   id: number;
-  /** Settles when the chain has been asked. Null during a settlement, which callers do not wait for. */
+  /** Settles when the chain has answered. Null during a settlement, for which callers do not wait. */
   readonly look: Promise<unknown> | null;
-  /** Of the request that settles it. */
+  /** The signal of the request that settles it. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -35,13 +35,13 @@ interface SettleJob<T> {
   readonly signed: SignedPayment;
   readonly payment: Payment;
   readonly book: Book<T>;
-  /** Whether nothing was sent for it before. */
+  /** Whether nothing was sent for the payment before. */
   readonly isFirst: boolean;
-  /** Aborts when its sender has gone. */
+  /** Aborts when its sender disconnects. */
   readonly signal: AbortSignal | undefined;
 }
 
-/** Settles payments, one call at a time for each authorization. State: authorizations. */
+/** Settles payments, with one call at a time for each authorization. State: authorizations. */
 export class Settlements {
   readonly #parts: PaymentParts;
   readonly #locks = new Map<string, AuthorizationLock>();
@@ -51,9 +51,9 @@ export class Settlements {
   }
 
   /**
-   * Settles a payment after a last check of quote expiry, remaining validity and the chain's view. A payment submitted
-   * before is resolved by the chain instead. The row is durable before anything is sent.
-   * @throws PaymentRefused, SignalboxError `payment_unavailable`, `payment_unsettled`.
+   * Settles a payment after a last check of the quote's expiry, the remaining validity and the chain. If the payment was submitted before,
+   * the chain resolves it instead. The payment's row is durable before anything is sent.
+   * @throws PaymentRefused, SignalboxError `payment_unavailable`, `payment_unsettled`
    */
   async settle<T>(signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
     const { blocklist, register, nextId } = this.#parts;
@@ -83,9 +83,9 @@ export class Settlements {
   }
 
   /**
-   * Returns an unsettled payment of this wallet for the same request, at any instance. A payment being settled now counts only
-   * if its sender has disconnected: two equal requests at once mean two payments, a repeat means one.
-   * @throws SignalboxError `overloaded` when the store cannot be read
+   * Returns an unsettled payment of this wallet for the same request on any server. A payment that is being settled counts only if its
+   * sender has disconnected: two equal requests at the same time mean two payments, but a repeated request means one.
+   * @throws SignalboxError `overloaded` if the store cannot be read
    */
   async unsettled(wallet: string, requestHash: string): Promise<Payment | null> {
     const { register, seal } = this.#parts;
@@ -96,7 +96,10 @@ export class Settlements {
     return null;
   }
 
-  /** Asks the chain about a payment; null while it is locked, here or by another instance. Throws as `resolveOutcome`. */
+  /**
+   * Asks the chain about a payment; null while this server or another has locked it.
+   * @throws like `resolveOutcome`
+   */
   async reconcile(payment: Payment, connection: NetworkConnection): Promise<Payment | null> {
     const key = keyOf(payment);
     if ((await this.#isElsewhere(payment)) || this.#locks.has(key)) return null;
@@ -106,13 +109,13 @@ export class Settlements {
     return looked;
   }
 
-  /** Whether another instance, which lives, works on a payment. */
+  /** Whether another running server works on a payment. */
   async #isElsewhere({ owner }: Pick<Payment, 'owner'>): Promise<boolean> {
     const { instance } = this.#parts;
     return owner !== null && !isSameInstance(owner, instance) && (await instance.lives(owner));
   }
 
-  /** Whether nobody waits for the settlement of a payment that is not locked here. */
+  /** Whether no request waits for the settlement of a payment that is not locked here. */
   async #isLeft(payment: Payment): Promise<boolean> {
     return payment.state === 'unknown' || !(await this.#isElsewhere(payment));
   }
@@ -127,14 +130,14 @@ export class Settlements {
       if (!connection.isReady) throw unavailableError();
       const payment = this.#paymentOf(id, signed, context, worthOf(connection.policy.rate, signed.amount));
       await this.#verify(payment, signed, connection);
-      // Nothing was sent. No gas is spent on a caller who has disconnected.
+      // Nothing was sent yet. The operator's gas is not spent for a caller who has disconnected.
       if (context.signal?.aborted) throw unavailableError();
       await this.#insert(payment);
       return this.#send({ signed, payment, book, isFirst: true, signal: context.signal }, connection);
     });
   }
 
-  /** Claims the authorization. The constraint of its row refuses another instance that has come upon it at once. */
+  /** Claims the authorization. A constraint on its row refuses a second server that tries at the same time. */
   async #insert(payment: Payment): Promise<void> {
     const { register } = this.#parts;
     await orNotSent(() =>
@@ -146,7 +149,7 @@ export class Settlements {
     );
   }
 
-  /** Claims a payment that was sent before, from the owner that was seen. */
+  /** Claims a payment that was sent before, on condition that its owner has not changed. */
   async #take(seen: Payment): Promise<Payment> {
     const { register, instance } = this.#parts;
     try {
@@ -161,7 +164,7 @@ export class Settlements {
     if (!verification.valid) throw refusalError(verification.reason);
   }
 
-  /** Resolves a repeated payment by the chain. It is sent again only if it still matches its quote. */
+  /** Asks the chain about a repeated payment. The payment is sent again only if it still matches its quote. */
   async #retry<T>(known: Payment, signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
     const resolved = resolutionOf(known);
     if (resolved) return resolved;
@@ -171,7 +174,7 @@ export class Settlements {
       const current = await this.#resolved(known, connection);
       const now = resolutionOf(current);
       if (now) return now;
-      // Another authorization with the same nonce would be booked as this one.
+      // Otherwise another authorization with the same nonce would be booked as this payment.
       if (!this.#isOf(current, signed)) throw unsettledError(known.id);
       if (!connection.isReady || !this.#hasTime(signed)) throw unsettledError(known.id);
       const { decision, keyId, signal } = context;
@@ -180,7 +183,7 @@ export class Settlements {
     });
   }
 
-  /** Whether a submission has the terms that the payment was stored with. */
+  /** Whether a submission has the same terms as the stored payment. */
   #isOf(stored: Payment, { requirements, terms, amount, validBefore }: SignedPayment): boolean {
     const isSameTransfer = stored.amount === amount && stored.payTo === requirements.payTo;
     const isSameRequest = stored.requestMark === this.#parts.seal.mark(terms.requestHash);
@@ -208,7 +211,7 @@ export class Settlements {
       log.info('a payment has failed', { ...paymentFields(payment), reason: error });
       throw refusalError(error);
     }
-    // A failed retry says nothing about the first attempt: the chain decides.
+    // A failed retry says nothing about the first attempt, so the chain decides.
     const transaction =
       outcome.state === 'unknown' ? (outcome.transaction ?? payment.transaction) : payment.transaction;
     await register.doubt({ ...payment, state: 'unknown', transaction, error, updated: now(), owner: null });
@@ -216,7 +219,7 @@ export class Settlements {
     throw unsettledError(payment.id);
   }
 
-  /** Settles a payment. Notes that its sender has gone: other instances do not offer that wallet the same request again, then. */
+  /** Settles a payment, and records if its sender disconnects. Other servers then do not offer the same request to that wallet again. */
   async #watched<T>(job: SettleJob<T>, connection: NetworkConnection): Promise<SettleResult> {
     const { signal, payment } = job;
     const { register, now } = this.#parts;
@@ -241,7 +244,7 @@ export class Settlements {
       }
       log.warn('a payment could not be sent', { ...paymentFields(payment), detail });
       if (!isFirst) {
-        // It stays as it was, for whoever asks next.
+        // The payment stays without an owner, so that the next request or check can take it.
         await register.take(payment, null).catch(() => {});
         throw unsettledError(payment.id, cause);
       }
@@ -272,7 +275,7 @@ export class Settlements {
     }
   }
 
-  /** Maps FacilitatorUnavailable to `payment_unavailable`, before anything is sent. */
+  /** Maps FacilitatorUnavailable to `payment_unavailable`. Nothing was sent yet. */
   async #orUnavailable<T>(ask: () => Promise<T>, payment: Payment): Promise<T> {
     try {
       return await ask();
@@ -297,10 +300,10 @@ export class Settlements {
 
   #checkExpiry({ terms }: SignedPayment): void {
     if (this.#parts.now() < terms.expiresAt) return;
-    throw new PaymentRefused('quote_expired', 'The quote has expired. Sign the new one.');
+    throw new PaymentRefused('quote_expired', 'The quote has expired. Sign the new quote.');
   }
 
-  /** Protects proofs, which no chain checks: an old one could be combined with a new quote. */
+  /** Protects proofs, which no chain checks: otherwise an old proof could be combined with a new quote. */
   #checkStillValid({ validBefore }: SignedPayment): void {
     if (validBefore * 1_000 > this.#parts.now()) return;
     throw new PaymentRefused('too_little_time', 'The authorization is no longer valid. Sign the new quote.');
@@ -309,9 +312,9 @@ export class Settlements {
   #checkTime({ validBefore }: SignedPayment): void {
     const { policy, now } = this.#parts;
     const marginMs = policy()?.settleMarginMs ?? 0;
-    // Payers count whole seconds, and a payer who signs at once must have the quote's full time.
+    // Payers count in whole seconds, and a payer who signs at once must get the quote's full time.
     if (validBefore >= Math.floor((now() + marginMs) / 1_000)) return;
-    const message = `The authorization must stay valid for at least ${Math.ceil(marginMs / 1_000)} more seconds, so that it can be settled.`;
+    const message = `The authorization ends too soon to be settled. It must stay valid for at least ${Math.ceil(marginMs / 1_000)} more seconds.`;
     throw new PaymentRefused('too_little_time', message);
   }
 
@@ -326,20 +329,23 @@ export class Settlements {
   }
 }
 
-/** Returns a payment that has arrived, null for one of unknown outcome. Throws PaymentRefused for a failed one. */
+/**
+ * Returns a payment that has arrived; null if its outcome is unknown.
+ * @throws PaymentRefused for a failed payment
+ */
 function resolutionOf(payment: Payment): { readonly state: 'known'; readonly payment: Payment } | null {
   if (payment.state === 'captured' || payment.state === 'settled') return { state: 'known', payment };
   if (payment.state !== 'failed') return null;
-  throw new PaymentRefused('payment_failed', 'This payment has failed and nothing was charged. Sign a new one.');
+  throw new PaymentRefused('payment_failed', 'This payment has failed and nothing was charged. Sign a new payment.');
 }
 
 /**
- * The chain shows every signature, but not its quote. Somebody who only copied the signature must get neither the
- * answer nor the balance. Throws PaymentRefused.
+ * The chain shows every signature, but not its quote. A person who only copied the signature must get neither the answer nor the balance.
+ * @throws PaymentRefused
  */
 export function checkQuote(known: Payment | null, { terms }: SignedPayment): void {
   if (!known || known.quote === terms.id) return;
-  throw new PaymentRefused('other_quote', 'This authorization was signed for a different quote.');
+  throw new PaymentRefused('other_quote', 'This authorization was signed for a different quote. Sign the new quote.');
 }
 
 export const authorizationIdOf = ({ network, requirements, payer, nonce }: SignedPayment): AuthorizationId => ({

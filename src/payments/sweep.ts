@@ -15,14 +15,17 @@ interface SweepParts {
   readonly log: Log;
 }
 
-/** Resolves the payments of instances that have ended, each by a condition on its owner. Rejects with StoreError. */
+/**
+ * Resolves the payments of servers that have ended, each on condition that its owner has not changed.
+ * @throws StoreError, by rejecting
+ */
 export async function sweep(parts: SweepParts): Promise<void> {
   const { store, instance, log } = parts;
   const abandoned: Payment[] = [];
   for (const payment of await store.payments.unresolved()) {
     const { state, owner } = payment;
     if (owner && (await instance.lives(owner))) continue;
-    // A condition is not met where another instance has resolved it.
+    // The condition is not satisfied if another server has resolved the payment.
     if (state !== 'captured') {
       if (owner) await isMet(store.commit([store.payments.take(payment, null)]));
     } else if (await isMet(abandon(payment, parts))) abandoned.push(payment);
@@ -35,7 +38,7 @@ export async function sweep(parts: SweepParts): Promise<void> {
   });
 }
 
-/** A payer without a complete answer pays no fee. The ledger has released the hold. */
+/** A payer without a complete answer pays no fee. The ledger has already released the hold. */
 async function abandon(payment: Payment, { store, now, deposit }: SweepParts): Promise<void> {
   const { id, payer, fee } = payment;
   const writes: readonly Write[] = [store.payments.abandon(payment, now())];

@@ -3,19 +3,18 @@ import type { AuthorizationOutcome, AuthorizationQuery } from './facilitator.ts'
 import { isRpcError, type Nodes } from './nodes.ts';
 import { CANCELED, hex, TOKEN_ABI, USED } from './token-abi.ts';
 
-/** Clocks differ: the search starts this much before the payment was first seen, s. */
+/** Clocks differ, so the search starts this many seconds before the payment was first seen. */
 const MARGIN_S = 900n;
-/** Blocks per search. Nodes limit the range, each in its own way. */
+/** How many blocks one search covers. Nodes limit the range differently. */
 const PAGE_MAX = 1_000n;
 const PAGE_MIN = 10n;
 
 type Tip = Pick<Block<bigint, false, 'latest'>, 'number' | 'timestamp'>;
 
 /**
- * Finds how an authorization was used, up to a block. Returns null where no log shows it. Rejects as the nodes' client
- * does.
- * A nonce can be used up by a cancellation or by another authorization, and a transaction can contain other transfers.
- * Only the token's next transfer after the use counts.
+ * Finds in the chain's logs how an authorization was used, up to a block. Null if no log shows it. Rejects with the errors of the nodes'
+ * client. A nonce can also be used by a cancellation or by another authorization, and a transaction can contain other transfers. Therefore
+ * only the token's next transfer after the use counts.
  */
 export async function findUse(nodes: Nodes, query: AuthorizationQuery, tip: Tip): Promise<AuthorizationOutcome | null> {
   const log = await firstLog(nodes, query, tip);
@@ -45,7 +44,7 @@ const isEqual = (one: string, other: string): boolean => hex(one) === hex(other)
 const isOf = (topics: readonly string[], event: string, { payer, nonce }: AuthorizationQuery): boolean =>
   topics[0] === event && topics[1] === pad(hex(payer)) && topics[2] === hex(nonce);
 
-/** Reads page by page, with smaller pages where the node refuses. */
+/** Searches the logs page by page, with smaller pages if the node refuses. */
 async function firstLog({ client }: Nodes, query: AuthorizationQuery, tip: Tip): Promise<RpcLog | null> {
   const { number: start } = await blockBefore(client, BigInt(Math.floor(query.since / 1000)) - MARGIN_S, tip);
   let page = PAGE_MAX;
@@ -74,7 +73,7 @@ async function firstLog({ client }: Nodes, query: AuthorizationQuery, tip: Tip):
   return null;
 }
 
-/** Finds a block not younger than `time`, or the first: backwards in growing steps, then by bisection. */
+/** Finds a block that is not younger than `time`, or the first block: it goes back in growing steps, and then bisects. */
 async function blockBefore(client: Nodes['client'], time: bigint, tip: Tip): Promise<Tip> {
   let late = tip;
   let early = tip;

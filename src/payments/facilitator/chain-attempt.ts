@@ -11,7 +11,7 @@ import { FacilitatorUnavailable, type PendingSettlements } from './facilitator.t
 import { type GasKey, NonceTaken } from './gas-key.ts';
 import { isRevert, type Nodes, noAnswerError } from './nodes.ts';
 
-/** Pauses between checks for a receipt, ms. */
+/** The first pause between two checks for a receipt, ms. */
 const LOOK_FIRST_MS = 25;
 const LOOK_MAX_MS = 400;
 
@@ -27,15 +27,15 @@ interface ChainAttemptOptions {
 }
 
 /**
- * One verification or settlement: it gives the library access to the chain and keeps the facts. The library reports the
- * same code for a bad signature and for a node that is down.
+ * One verification or settlement. It gives the x402 library access to the chain and keeps facts that the library loses: it reports the same
+ * code for a bad signature and for a node that is down.
  */
 export class ChainAttempt {
   readonly #options: ChainAttemptOptions;
   readonly #codes = new Map<string, Promise<Hex | undefined>>();
-  /** Set when a node could not be asked. */
+  /** Set when no node could be asked. */
   unavailable: FacilitatorUnavailable | null = null;
-  /** The transaction that was sent, or may have been. */
+  /** The hash of the transaction that was sent or may have been sent. */
   transaction: Hex | null = null;
   receipt: TransactionReceipt | null = null;
 
@@ -58,8 +58,8 @@ export class ChainAttempt {
   }
 
   /**
-   * Replaces the library's own notes: a transaction is noted before it is sent, until it has ended. The library would
-   * note it only after waiting in vain.
+   * Replaces the library's own notes. A transaction is stored before it is sent, and until it has ended. The library would store it only
+   * after the wait for a receipt had failed.
    */
   notes(): PendingSettlements {
     return {
@@ -68,7 +68,7 @@ export class ChainAttempt {
           this.unavailable = new FacilitatorUnavailable('The stored transactions cannot be read.');
           throw this.unavailable;
         });
-        // Only this file writes them.
+        // Only this file writes these values.
         const hash = noted as Hex | undefined;
         if (hash === undefined || !(await this.#isThere(hash))) return undefined;
         this.transaction = hash;
@@ -79,7 +79,7 @@ export class ChainAttempt {
     };
   }
 
-  /** Whether a node may have a transaction. A lost one is not waited for: sent again, it cannot pay twice. */
+  /** Whether a node may know a transaction. A lost transaction is sent again without waiting, because it cannot pay twice. */
   async #isThere(hash: Hex): Promise<boolean> {
     try {
       await this.#options.nodes.client.getTransaction({ hash });
@@ -90,11 +90,11 @@ export class ChainAttempt {
   }
 
   async forget(): Promise<void> {
-    // A note that stays does no harm: the chain is asked about its transaction.
+    // A note that stays is harmless: the next check asks the chain about its transaction.
     await this.#options.pending.delete(this.#options.key).catch(() => {});
   }
 
-  /** Never rejects: the library may not await it. */
+  /** Never rejects, because the library may not await it. */
   #code(address: Hex): Promise<Hex | undefined> {
     return this.#codes.getOrInsertComputed(address, () =>
       this.#ask(() => this.#options.nodes.client.getCode({ address })).catch(() => undefined),
@@ -121,7 +121,7 @@ export class ChainAttempt {
         data: encodeFunctionData({ abi, functionName, args }),
         onSigned: async (hash, claim) => {
           await pending.set(key, hash, [claim]).catch((cause) => {
-            if (isUnmet(cause)) throw new NonceTaken('another instance has it');
+            if (isUnmet(cause)) throw new NonceTaken('another server has claimed the nonce');
             throw new FacilitatorUnavailable('The transaction could not be recorded, so it was not sent.');
           });
           this.transaction = hash;
@@ -134,7 +134,7 @@ export class ChainAttempt {
       if (cause instanceof FacilitatorUnavailable) this.unavailable = cause;
       throw cause;
     }
-    if (this.transaction === null) throw new Error('A transaction that was sent has a hash.');
+    if (this.transaction === null) throw new Error('A sent transaction has no hash.');
     return this.transaction;
   }
 
@@ -152,7 +152,7 @@ export class ChainAttempt {
     throw new Error('The transaction has no receipt yet.');
   }
 
-  /** Asks the nodes. After the first call without an answer, no other is made. */
+  /** Calls the nodes. After the first call without an answer, it makes no further calls. */
   async #ask<T>(call: () => Promise<T>): Promise<T> {
     if (this.unavailable) throw this.unavailable;
     try {

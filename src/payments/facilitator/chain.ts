@@ -28,7 +28,7 @@ export function openChain(policy: PaymentNetwork, nodes: Nodes): Chain {
   };
 }
 
-/** Checks each node: one of another chain would be used as soon as the others fail. */
+/** Checks each node, because a node of another chain would be used as soon as the others fail. */
 async function checkNodes({ id, chainId }: PaymentNetwork, { each }: Nodes): Promise<void> {
   const served = await Promise.all(
     each.map((request) =>
@@ -65,7 +65,7 @@ async function checkAsset({ id, chainId, asset }: PaymentNetwork, nodes: Nodes):
   throw new Error(`The asset of the network ${id} does not sign as "${name}", version "${version}".`);
 }
 
-/** Returns null where the contract lacks the function. */
+/** Calls a function of the token's contract. Null if the contract lacks the function. */
 async function read(nodes: Nodes, address: Address, functionName: 'decimals' | 'DOMAIN_SEPARATOR') {
   try {
     return await nodes.client.readContract({ address, abi: TOKEN_ABI, functionName });
@@ -75,7 +75,7 @@ async function read(nodes: Nodes, address: Address, functionName: 'decimals' | '
   }
 }
 
-/** A contract that returned no data. */
+/** Whether a contract returned no data. */
 const isEmptyResult = (error: unknown): boolean =>
   error instanceof Error && error.cause instanceof Error && error.cause.name === 'ContractFunctionZeroDataError';
 
@@ -89,14 +89,14 @@ async function outcomeOf(nodes: Nodes, query: AuthorizationQuery): Promise<Autho
       abi: TOKEN_ABI,
       functionName: 'authorizationState',
       args: [hex(query.payer), hex(query.nonce)],
-      // The same block as the one whose time is compared.
+      // Reads at the block whose time is compared.
       blockNumber: block.number,
     }),
   );
   if (!isUsed) return { state: 'unused', expired: block.timestamp >= BigInt(query.validBefore) };
   const use = await orUnavailable(nodes, findUse(nodes, query, block));
   if (use === null) {
-    // A node may know less of the past than of the present.
+    // A node may have fewer old blocks than it needs to answer.
     throw new FacilitatorUnavailable(`No node of ${nodes.id} reports how an authorization was used.`);
   }
   return use;

@@ -3,16 +3,16 @@ import type { PaymentNetwork } from '../../core/payment-policy.ts';
 import type { TakenNonce } from '../../store/payments.ts';
 import type { Write } from '../../store/store.ts';
 
-/** An authorization signed by its payer, and the requirements it was signed for. */
+/** An authorization that its payer has signed, and the requirements for which it was signed. */
 export interface Authorization {
-  /** As received, and as sent to facilitators. */
+  /** The payload as received, and as sent to facilitators. */
   readonly payload: PaymentPayload;
   readonly requirements: PaymentRequirements;
-  /** The signer, in lower case. */
+  /** The address of the signer in lower case. */
   readonly payer: string;
   /** 32 bytes as `0x…`, in lower case. */
   readonly nonce: string;
-  /** Atomic units; 0 for a mere proof that the signer holds the wallet. */
+  /** Atomic units; 0 for a proof that the signer holds the wallet, which pays nothing. */
   readonly amount: bigint;
   /** Seconds since 1970. */
   readonly validBefore: number;
@@ -20,42 +20,48 @@ export interface Authorization {
 
 export type Verification =
   | { readonly valid: true }
-  /** A fault of the payer, such as too low a balance or a used nonce. `reason` is an x402 code. */
+  /** The payer caused the fault, such as too low a balance or a used nonce. `reason` is an x402 code. */
   | { readonly valid: false; readonly reason: string };
 
 export type SettleResult =
-  /** Confirmed by the chain, from any sender of the transaction. */
+  /** The chain has confirmed the payment, whoever sent the transaction. */
   | { readonly state: 'captured'; readonly transaction: string }
-  /** Final: nothing was sent, or the chain refused it. */
+  /** The payment has failed for good: nothing was sent, or the chain refused it. */
   | { readonly state: 'failed'; readonly reason: string }
-  /** It may have happened, or may yet. `transaction`: the one that was sent, if known. */
+  /** The payment may have happened or may still happen. `transaction` is the sent transaction, if it is known. */
   | { readonly state: 'unknown'; readonly reason: string; readonly transaction: string | null };
 
-/** The chain or the facilitator cannot be asked now, and nothing was sent. The message is for logs only. */
+/** The chain or the facilitator is not available, and nothing was sent. The message is only for logs. */
 export class FacilitatorUnavailable extends Error {
   override readonly name = 'FacilitatorUnavailable';
 }
 
 /** Verifies and settles payments on one network. */
 export interface Facilitator {
-  /** Whether it could be settled now. Reserves nothing. Throws FacilitatorUnavailable. */
+  /**
+   * Checks whether an authorization could be settled now. It reserves nothing.
+   * @throws FacilitatorUnavailable, by rejecting
+   */
   verify(authorization: Authorization): Promise<Verification>;
-  /** Settles it, and waits for the result. Throws FacilitatorUnavailable where nothing was sent. */
+  /**
+   * Settles an authorization and waits for the result.
+   * @throws FacilitatorUnavailable, by rejecting, if nothing was sent
+   */
   settle(authorization: Authorization): Promise<SettleResult>;
-  /** Alarms the operator early if the gas key is low. Never rejects. */
+  /** Warns the operator early if the gas key has little left. Never rejects. */
   watch?(): Promise<void>;
-  /** The last seen gas balance as a multiple of the alarm threshold. Null before, and without an alarm. */
+  /** The last known gas balance as a multiple of the alarm threshold. Null before the first check, and without an alarm. */
   readonly gasRatio?: number | null;
   close(): void;
 }
 
-/** The outcome of an authorization on the chain, which is final where others are unsure. */
+/** The final outcome of an authorization according to the chain. */
 export type AuthorizationOutcome =
-  /** Money moved to the payee in this transaction. */
+  /** The payee received the money in this transaction. */
   | { readonly state: 'used'; readonly transaction: string }
-  /** The payer cancelled it, or used its nonce otherwise: it will never pay. */
+  /** The payer cancelled it, or used its nonce for something else. It will never pay. */
   | { readonly state: 'cancelled' }
-  /** Not used. `expired` by the chain's own time, so that it never will be. */
+  /** The authorization was not used. `expired` follows the chain's time, so an expired authorization will never be used. */
   | { readonly state: 'unused'; readonly expired: boolean };
 
 /** Identifies an authorization on the chain. */
@@ -68,11 +74,11 @@ export interface AuthorizationQuery extends Pick<Authorization, 'payer' | 'nonce
 
 export interface Chain {
   /**
-   * Checks once that the chain and the asset match the policy.
-   * @throws FacilitatorUnavailable while no node answers, and an Error of one sentence for a mismatch.
+   * Checks once whether the chain and the asset match the policy.
+   * @throws FacilitatorUnavailable while no node answers, and an Error of one sentence if they do not match
    */
   check(): Promise<void>;
-  /** @throws FacilitatorUnavailable. */
+  /** @throws FacilitatorUnavailable, by rejecting */
   outcome(query: AuthorizationQuery): Promise<AuthorizationOutcome>;
 }
 
@@ -81,37 +87,43 @@ export interface NetworkClients {
   readonly chain: Chain;
 }
 
-/** The transactions sent for settlements that have not ended. They survive a restart; old ones are deleted. */
+/** The transactions of settlements that have not ended. They survive a restart; old ones are deleted. */
 export interface PendingSettlements {
   get(key: string): Promise<string | undefined>;
-  /** Commits together with `also`. Durable when it resolves. Throws StoreError. */
+  /**
+   * Stores a transaction in one commit with `also`. It is durable when the promise resolves.
+   * @throws StoreError, by rejecting
+   */
   set(key: string, value: string, also?: readonly Write[]): Promise<void>;
   delete(key: string): Promise<void>;
 }
 
-/** Orders the nonces of a key on a chain for all its senders in this process: during a reload the key is open twice. */
+/** Orders the nonces of a key on a chain for all senders in this process. During a reload, the key is open twice. */
 export interface GasQueue {
   tail: Promise<unknown>;
-  /** The last nonce that a node accepted, and when. */
+  /** The last nonce that a node accepted, and when it did. */
   last: { readonly nonce: number; readonly at: number } | null;
 }
 
 /** The claim of a nonce. */
 interface NonceClaim {
-  /** Refuses its commit with the reason `unmet` where another instance has claimed one since. */
+  /** A write whose commit fails with the reason `unmet` if another server has claimed a nonce since. */
   readonly write: Write;
-  /** Gives the nonce back: its transaction was certainly not sent. */
+  /** Releases the nonce, because its transaction was certainly not sent. */
   release(): void;
 }
 
-/** The nonces of gas keys, by the chain and address of each: those of all instances. */
+/** The nonces of gas keys by chain and address, claimed by any server. */
 export interface GasNonces {
   queueOf(key: string): GasQueue;
-  /** The last nonce that was claimed; null for none. Throws StoreError. */
+  /**
+   * The last claimed nonce; null for none.
+   * @throws StoreError, by rejecting
+   */
   last(key: string): Promise<TakenNonce | null>;
-  /** Whether another instance may be about to send it. */
+  /** Whether another server may be about to send the nonce's transaction. */
   isHeld(taken: TakenNonce): boolean;
-  /** @param seen the last one, as it was seen */
+  /** @param seen the last claimed nonce when this server read it */
   claim(key: string, nonce: number, seen: TakenNonce | null): NonceClaim;
 }
 
@@ -127,12 +139,15 @@ export interface NetworkHost {
 }
 
 /**
- * Opens a network without network access.
- * @throws an Error of one sentence for the operator, such as a variable that is not set or a malformed key.
+ * Opens a network without sending anything.
+ * @throws an Error of one sentence for the operator, for example about a missing variable or a malformed key
  */
 export type OpenNetwork = (policy: PaymentNetwork, host: NetworkHost) => Promise<NetworkClients>;
 
-/** The result of a settlement that was refused. The chain may show that the money has moved all the same. Throws as `outcome`. */
+/**
+ * The result of a refused settlement. The chain may show that the money has moved anyway.
+ * @throws like `outcome`
+ */
 export async function resultOfRefusal(
   { chain, host }: { readonly chain: Chain; readonly host: NetworkHost },
   authorization: Authorization,
@@ -143,7 +158,7 @@ export async function resultOfRefusal(
   return { state: 'failed', reason };
 }
 
-/** Returns a reason that has the form of an x402 code. Any other text may contain addresses. */
+/** Returns a reason if it has the form of an x402 code. Any other text may contain addresses, so it is replaced. */
 export const reasonCode = (reason: string | null | undefined): string =>
   typeof reason === 'string' && /^[a-z0-9_]{1,80}$/.test(reason) ? reason : 'unexpected_error';
 

@@ -6,7 +6,7 @@ import type { PaymentNetwork } from '../../core/payment-policy.ts';
 import { registerSecrets } from '../../host/telemetry/secrets.ts';
 import type { NetworkHost } from './facilitator.ts';
 
-/** The public accounts of development chains, of the phrase ending in `junk`: what they own elsewhere is stolen. */
+/** The public accounts of development chains, from the phrase that ends in `junk`. Anyone can steal what they own on other chains. */
 const WELL_KNOWN = new Set([
   '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266',
   '0x70997970c51812dc3a010c7d01b50e0d17dc79c8',
@@ -30,14 +30,20 @@ const WELL_KNOWN = new Set([
   '0x8626f6940e2eb28930efb4cef49b2d1f2c9c1199',
 ]);
 
-/** Reads a variable. Throws an Error of one sentence when it is not set. */
+/**
+ * Reads an environment variable.
+ * @throws an Error of one sentence if it is not set
+ */
 export function variable(name: string, what: string, { env }: Pick<NetworkHost, 'env'>): string {
   const value = env(name)?.trim() ?? '';
   if (value === '') throw new Error(`The environment variable ${name} is not set. It must hold ${what}.`);
   return value;
 }
 
-/** Returns the account that pays for transactions. Throws an Error of one sentence, without the variable's value. */
+/**
+ * Returns the account that pays for transactions.
+ * @throws an Error of one sentence that does not contain the variable's value
+ */
 export function gasAccount(
   { id }: PaymentNetwork,
   name: string,
@@ -65,14 +71,14 @@ function accountOf(key: string): PrivateKeyAccount | null {
   try {
     return privateKeyToAccount(key as Hex);
   } catch {
-    // 0, and numbers beyond the curve's order.
+    // The value is 0, or larger than the order of the curve.
     return null;
   }
 }
 
 const isLoopback = (url: string): boolean => isLoopbackHost(new URL(url).hostname);
 
-/** Throws an Error of one sentence for mixed case that is not the address's checksum: a digit may be wrong. */
+/** @throws an Error of one sentence for a mixed-case address with a wrong checksum, because a digit may be wrong */
 export function checkAddress(address: string, what: string): void {
   if (addressOf(address) !== null) return;
   throw new Error(`The address ${address} of ${what} is mistyped: its letter case does not match its checksum.`);

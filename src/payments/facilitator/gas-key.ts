@@ -5,12 +5,12 @@ import type { Write } from '../../store/store.ts';
 import { FacilitatorUnavailable, type GasNonces, type GasQueue, type NetworkHost } from './facilitator.ts';
 import { isRevert, type NodeRefusal, type Nodes, noAnswerError, orUnavailable, refusalOf } from './nodes.ts';
 
-/** Attempts with a new nonce, where another sender took it. */
+/** How often to try with a new nonce after another sender took the nonce. */
 const NUMBERINGS_MAX = 3;
-/** How long a node may take to count a transaction it just received, and the pause between checks, ms. */
+/** How long a node may take to count a transaction that it has received, and the pause between checks, ms. */
 const COUNT_WAIT_MS = 2_000;
 const COUNT_PAUSE_MS = 50;
-/** The pause between equal alarms, ms. */
+/** The pause before the same alarm is repeated, ms. */
 const ALARM_PAUSE_MS = HOUR_MS;
 
 interface GasKeyOptions {
@@ -27,8 +27,8 @@ export interface Call {
   readonly to: Hex;
   readonly data: Hex;
   /**
-   * Called after signing and before sending, with the hash and the claim of its nonce, to be committed together. A rejection
-   * prevents sending; `NonceTaken` has it signed anew with another nonce.
+   * Called after signing and before sending, with the hash and the nonce's claim, which must be committed together. A rejection prevents
+   * sending; after `NonceTaken`, the transaction is signed again with another nonce.
    */
   onSigned(hash: Hex, claim: Write): Promise<void>;
   /** Called when the signed transaction was certainly not sent. */
@@ -41,12 +41,12 @@ interface Fees {
   readonly maxPriorityFeePerGas: bigint;
 }
 
-/** Another instance has claimed the nonce first, and nothing was sent. */
+/** Another server has claimed the nonce first, and nothing was sent. */
 export class NonceTaken extends Error {
   override readonly name = 'NonceTaken';
 }
 
-/** The next nonce of a key, and the last one that was claimed. */
+/** The next nonce of a key, and the last claimed nonce. */
 interface FreeNonce {
   readonly nonce: number;
   readonly seen: TakenNonce | null;
@@ -55,7 +55,7 @@ interface FreeNonce {
 /** Sends the transactions of one key on one chain. State: gas keys. */
 export class GasKey {
   readonly address: Hex;
-  /** The last seen balance as a multiple of the alarm threshold. Null before, and without a threshold. */
+  /** The last known balance as a multiple of the alarm threshold. Null before the first check, and without a threshold. */
   ratio: number | null = null;
   readonly #options: GasKeyOptions;
   readonly #name: string;
@@ -70,20 +70,20 @@ export class GasKey {
   }
 
   /**
-   * Sends a transaction. Resolves when a node accepted it or may have. Throws FacilitatorUnavailable where it certainly
-   * was not sent, and the library's error where the contract refuses the call.
+   * Sends a transaction. It resolves when a node has accepted the transaction or may have accepted it.
+   * @throws FacilitatorUnavailable if the transaction was certainly not sent, and the library's error if the contract refuses the call
    */
   async send(call: Call): Promise<void> {
     const fees = await this.#fees(call);
     await this.#inTurn(() => this.#number(call, fees));
   }
 
-  /** Checks the balance, and alarms if it is low. Never rejects. */
+  /** Checks the balance, and raises an alarm if it is low. Never rejects. */
   async watch(): Promise<void> {
     try {
       this.#watch(await this.#options.nodes.client.getBalance({ address: this.address }));
     } catch {
-      // A node that does not answer is reported elsewhere, and the next settlement checks again.
+      // Other code reports nodes that do not answer, and the next settlement checks again.
     }
   }
 
@@ -95,14 +95,14 @@ export class GasKey {
       client.estimateFeesPerGas(),
       client.getBalance({ address: this.address }),
     ]);
-    // Errors that the operator must see come before the contract's.
+    // Errors for the operator come before errors of the contract.
     if (price.status === 'rejected' || balance.status === 'rejected') throw noAnswerError(nodes.id);
     this.#watch(balance.value);
     if (gas.status === 'rejected') {
       if (isRevert(gas.reason)) throw gas.reason;
       throw balance.value === 0n ? this.#poor() : noAnswerError(nodes.id);
     }
-    // The need may grow before it is mined: an emptied balance slot must be written anew.
+    // The transaction may need more gas when it is mined: writing to an empty balance slot is more expensive.
     const limit = (gas.value * 6n) / 5n;
     const { maxFeePerGas, maxPriorityFeePerGas } = price.value;
     if (balance.value < limit * maxFeePerGas) throw this.#poor();
@@ -137,7 +137,7 @@ export class GasKey {
     return turn;
   }
 
-  /** Sets the nonce, signs and sends; repeats if another sender took the nonce. */
+  /** Chooses a nonce, signs and sends. It repeats if another sender took the nonce. */
   async #number(call: Call, fees: Fees): Promise<void> {
     const { nodes, nonces } = this.#options;
     for (let times = 1; ; times++) {
@@ -162,7 +162,7 @@ export class GasKey {
     return account.signTransaction({ type: 'eip1559', chainId: nodes.client.chain.id, nonce, to, data, ...fees });
   }
 
-  /** Asks the nodes, and waits for one that does not count the last transaction yet, of this instance or another. */
+  /** Asks the nodes for the next nonce. It waits for nodes that do not count the last transaction yet, sent by this server or another. */
   async #nextNonce(): Promise<FreeNonce> {
     const { nodes, nonces } = this.#options;
     const { last } = this.#queue;
@@ -181,7 +181,7 @@ export class GasKey {
     }
   }
 
-  /** Tries each node until one accepts. Returns a refusal only if none can have the transaction. */
+  /** Tries each node until one accepts the transaction. It returns a refusal only if no node can have the transaction. */
   async #send(serialized: Hex): Promise<'taken' | 'perhaps' | NodeRefusal> {
     const refusals = new Set<NodeRefusal | null>();
     for (const request of this.#options.nodes.each) {
@@ -197,7 +197,7 @@ export class GasKey {
   }
 }
 
-/** Resolves with false where another instance has claimed the nonce. */
+/** Resolves with false if another server has claimed the nonce. */
 async function claimed(onSigned: () => Promise<void>): Promise<boolean> {
   try {
     await onSigned();

@@ -24,7 +24,7 @@ interface LocalOptions {
   readonly confirmationTimeoutMs: number;
 }
 
-/** Codes for an asset that does not match the policy. They are not the payer's fault. */
+/** Codes for an asset that does not match the policy. The payer did not cause them. */
 const ASSET_REASONS = new Set([
   'asset_not_deployed_contract',
   'invalid_exact_evm_eip3009_not_supported',
@@ -32,13 +32,13 @@ const ASSET_REASONS = new Set([
   'invalid_exact_evm_token_version_mismatch',
 ]);
 
-/** Settles in this process with its own gas key. */
+/** A facilitator in this process that settles with the operator's own gas key. */
 export function localFacilitator(options: LocalOptions): Facilitator {
   const { nodes, gasKey, host, confirmationTimeoutMs } = options;
   const closed = new AbortController();
   const settlementLimit = new SettlementLimit(nodes, confirmationTimeoutMs);
   const attemptOf = ({ payload, payer, nonce, requirements }: Authorization) => {
-    // With the signature: another authorization may have the same nonce.
+    // The key contains the signature, because another authorization may have the same nonce.
     const signed = `${requirements.asset} ${payer} ${nonce} ${payload.payload.signature}`;
     const key = `${nodes.id} ${sha256(stringToHex(signed))}`;
     return new ChainAttempt({
@@ -73,7 +73,7 @@ export function localFacilitator(options: LocalOptions): Facilitator {
 }
 
 /**
- * The contract may refuse an authorization because somebody else has sent it. Then the money arrived, and the chain's outcome
+ * The contract may refuse an authorization because another party has already sent it. The money has then arrived, and the chain's outcome
  * is booked.
  */
 async function settle(

@@ -1,4 +1,4 @@
 import type { OpenNetwork } from './facilitator.ts';
 
-/** Loads the libraries on first use: a server without payments does not need them. */
+/** Loads the libraries on first use, because a server without payments does not need them. */
 export const openNetwork: OpenNetwork = async (policy, host) => (await import('./open.ts')).default(policy, host);

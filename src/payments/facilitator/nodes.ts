@@ -14,23 +14,23 @@ import {
 import { codeOf } from '../../core/thrown.ts';
 import { FacilitatorUnavailable } from './facilitator.ts';
 
-/** The timeout of one node, ms. */
+/** The timeout of a call to one node, ms. */
 const TIMEOUT_MS = 4_000;
 
-/** No decompression: a few bytes could become any number. */
+/** Responses are not decompressed, because a few compressed bytes could expand to any size. */
 const FETCH = { redirect: 'error', decompress: false, headers: { 'accept-encoding': 'identity' } } as const;
 
-/** The nodes of one chain. Until a node has confirmed its chain, it gets no other call. */
+/** The nodes of one chain. A node that has not confirmed its chain gets no other call. */
 export interface Nodes {
-  /** CAIP-2 of their chain. */
+  /** The CAIP-2 ID of the chain. */
   readonly id: string;
-  /** Asks them in turn until one answers. */
+  /** Calls the nodes in turn until one answers. */
   readonly client: PublicClient<Transport, Chain>;
-  /** Each node alone, without retries. */
+  /** Calls one node each, without retries. */
   readonly each: readonly EIP1193RequestFn[];
 }
 
-/** A node that serves another chain, or did not say which, and was not asked. */
+/** A node was not called, because it serves another chain or did not report its chain. */
 class NodeNotAsked extends Error {
   override readonly name = 'NodeNotAsked';
 }
@@ -41,23 +41,23 @@ export function openNodes(chainId: number, urls: readonly string[]): Nodes {
     name: `eip155:${chainId}`,
     nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
     rpcUrls: { default: { http: [] } },
-    // A limit only: unused gas price is not paid.
+    // This is only an upper limit: the chain does not charge an unused gas price.
     fees: { baseFeeMultiplier: 2 },
   });
-  // Without viem's own retries, which wait for as long as a node demands.
+  // viem's own retries are off, because they wait for as long as a node demands.
   const options = { timeout: TIMEOUT_MS, retryCount: 0, fetchOptions: FETCH };
   const nodes = urls.map((url) => confirmingChain(http(url, options), chainId));
-  // A single node gets a second chance.
+  // A single node gets a second try.
   const turns = nodes.length > 1 ? nodes : [...nodes, ...nodes];
   return {
     id: `eip155:${chainId}`,
-    // A contract must not name servers for us to call.
+    // CCIP reads are off, because a contract could otherwise make this server call any URL.
     client: createPublicClient({ chain, transport: fallback(turns, { retryCount: 0 }), ccipRead: false }),
     each: nodes.map((node) => node({ chain, retryCount: 0 }).request),
   };
 }
 
-/** Passes no call to a node before it has confirmed its chain. */
+/** Sends no call to a node before it has confirmed its chain. */
 function confirmingChain(transport: Transport, chainId: number): Transport {
   let looked: Promise<void> | null = null;
   return (options) => {
@@ -68,25 +68,25 @@ function confirmingChain(transport: Transport, chainId: number): Transport {
       looked = null;
       throw new NodeNotAsked('The node serves a different chain, or does not report its chain.');
     };
-    // The type of the answer depends on the method.
+    // The type of the result depends on the method.
     const request = (async (call, how) => {
       if (call.method !== 'eth_chainId') {
         looked ??= look();
         await looked;
       }
       const result: unknown = await node.request(call, how);
-      // The library would accept an empty answer.
-      if (result === undefined) throw new Error('The node’s answer has no result.');
+      // The library would accept an empty response.
+      if (result === undefined) throw new Error('The response of the node has no result.');
       return result;
     }) as EIP1193RequestFn;
     return { ...node, request };
   };
 }
 
-/** Texts of nodes for a call that the contract reverted. */
+/** Messages of nodes for a call that the contract reverted. */
 const REVERTED = /revert|vm exception|vm execution error|invalid opcode/i;
 
-/** Whether a contract refused the call. Any other failure is the node's, and says nothing about the call. */
+/** Whether a contract refused the call. Any other failure belongs to the node, and says nothing about the call. */
 export function isRevert(error: unknown): boolean {
   const answer = rpcErrorOf(error);
   return answer !== null && (answer.code === 3 || REVERTED.test(answer.details));
@@ -95,13 +95,13 @@ export function isRevert(error: unknown): boolean {
 /** Whether a node answered with an error. */
 export const isRpcError = (error: unknown): boolean => rpcErrorOf(error) !== null;
 
-/** Errors after which a node certainly does not have the transaction. After any other it may have passed it on. */
+/** Errors after which a node certainly does not have the transaction. After any other error, it may have forwarded it. */
 const REFUSED =
   /nonce too (?:low|high)|insufficient funds|underpriced|intrinsic gas|exceeds block gas|less than block base fee|gas price|tx fee|fee cap|txpool is full|invalid (?:sender|signature|chain)/i;
 
 export type NodeRefusal = 'nonce' | 'other';
 
-/** Returns why a node certainly did not accept a transaction; null where it may have. */
+/** Returns why a node certainly did not accept a transaction; null if it may have accepted it. */
 export function refusalOf(error: unknown): NodeRefusal | null {
   if (error instanceof NodeNotAsked) return 'other';
   const answer = rpcErrorOf(error);
@@ -125,7 +125,7 @@ function rpcErrorOf(error: unknown): RpcRequestError | null {
   return found instanceof RpcRequestError ? found : null;
 }
 
-/** Omits the library's message: it contains the node's address, which may hold a key. */
+/** The error leaves out the library's message, which contains the node's address and possibly a key. */
 export const noAnswerError = (id: string): FacilitatorUnavailable =>
   new FacilitatorUnavailable(`No node of ${id} gives a valid answer.`);
 

@@ -8,7 +8,7 @@ import { localFacilitator } from './local.ts';
 import { type Nodes, openNodes } from './nodes.ts';
 import { RemoteFacilitator } from './remote.ts';
 
-/** As `OpenNetwork`, but synchronous. */
+/** Opens a network like `OpenNetwork`, but synchronously. */
 export default function open(policy: PaymentNetwork, host: NetworkHost): NetworkClients {
   const { id, asset, payTo } = policy;
   checkAddress(asset.address, `the asset of the network ${id}`);
@@ -46,7 +46,7 @@ function openFacilitator(policy: PaymentNetwork, host: NetworkHost, { urls, node
   return new RemoteFacilitator({ nodes, chain, host, url, timeoutMs, bearer });
 }
 
-/** The nodes' addresses. Those in a variable may contain keys. */
+/** The addresses of the nodes. Addresses in an environment variable may contain keys. */
 function nodeUrls({ id, rpcUrls, rpcUrlsEnv }: PaymentNetwork, host: NetworkHost): readonly string[] {
   if (rpcUrlsEnv === null) return rpcUrls;
   const text = variable(rpcUrlsEnv, `the nodes of the network ${id}`, host);

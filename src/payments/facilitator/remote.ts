@@ -25,11 +25,11 @@ interface RemoteOptions {
   readonly host: NetworkHost;
   readonly url: string;
   readonly timeoutMs: number;
-  /** Sent with each request; null for none. */
+  /** A token that is sent with each request; null for none. */
   readonly bearer: string | null;
 }
 
-/** The most bytes read of an answer. */
+/** The maximum number of bytes that are read from a response. */
 const ANSWER_MAX = 65_536;
 
 /** Null means absent. */
@@ -44,24 +44,24 @@ const SettleResponse = Type.Object({
 });
 
 const TRANSACTION = /^0x[0-9a-f]{64}$/i;
-/** Statuses of a service, or of a proxy before it, that did not process the payment. */
+/** Statuses with which a service, or a proxy before it, says that it did not process the payment. */
 const UNPROCESSED = new Set([401, 403, 404, 405, 413, 415, 429]);
 /** Codes after which a transaction may have been sent. */
 const UNCERTAIN = /pending|nonce_already_used|transaction_failed|transaction_state|event_mismatch|^unexpected/;
 
-/** Pauses between looks at the chain, ms. */
+/** The first pause between two checks of the chain, ms. */
 const LOOK_FIRST_MS = 50;
 const LOOK_MAX_MS = 800;
 
-/** `content` is null for JSON of another form. */
+/** The response of the service; `content` is null if the JSON has another form. */
 interface FacilitatorAnswer<T> {
   readonly status: number;
   readonly content: T | null;
 }
 
 /**
- * Settles by a remote service, over x402's HTTP interface. The client of @x402/core is not used: it follows redirects
- * with the token and the signed payment, prints the service's messages, and reads answers of any size.
+ * Settles through a remote service with x402's HTTP interface. It does not use the client of @x402/core, which follows redirects with the
+ * token and the signed payment, prints the service's messages, and reads responses of any size.
  */
 export class RemoteFacilitator implements Facilitator {
   readonly #options: RemoteOptions;
@@ -79,7 +79,7 @@ export class RemoteFacilitator implements Facilitator {
     if (content.isValid) return { valid: true };
     const reason = reasonCode(content.invalidReason);
     if (reason.startsWith('unexpected')) throw this.#unavailable('cannot verify');
-    // The signature was verified here. A service whose node is down reports it as bad.
+    // This server has verified the signature. A service whose node is down reports the signature as bad.
     if (reason === 'invalid_exact_evm_signature' && !(await this.#isContract(authorization.payer))) {
       throw this.#unavailable('rejects a valid signature');
     }
@@ -122,7 +122,10 @@ export class RemoteFacilitator implements Facilitator {
     return resultOfRefusal(this.#options, authorization, reason).catch(() => unknown);
   }
 
-  /** Waits for the chain to show the transfer: a service's word alone credits no wallet. Nodes may lag behind it. */
+  /**
+   * Waits for the chain to show the transfer, because a service's claim alone must not credit a wallet. Nodes may know the transfer later
+   * than the service does.
+   */
   async #confirm(authorization: Authorization, transaction: string): Promise<SettleResult> {
     const { chain, host, timeoutMs } = this.#options;
     const query = queryOf(authorization, host.now());
@@ -172,7 +175,7 @@ export class RemoteFacilitator implements Facilitator {
   }
 }
 
-/** Removes the quote's own fields: with them the service could submit the payment here as the payer. */
+/** Removes the quote's own fields. With them, the service could submit the payment to this gateway as the payer. */
 function withoutQuote({ extra: { name, version, paymentFlow }, ...rest }: PaymentRequirements): PaymentRequirements {
   return { ...rest, extra: { name, version, paymentFlow } };
 }

@@ -4,32 +4,33 @@ import { hex, TOKEN_ABI } from './token-abi.ts';
 
 /** The settlements of one wallet in one asset. */
 interface WalletInFlight {
-  /** Atomic units. */
+  /** The sum of the settlements in progress, in atomic units. */
   underWay: bigint;
-  /** Settlements in progress or waiting. */
+  /** How many settlements are in progress or waiting. */
   users: number;
-  /** Called when a settlement in progress ends. */
+  /** Functions to call when a settlement in progress ends. */
   waiting: (() => void)[];
 }
 
 /**
- * Sends nothing that a wallet cannot pay together with its settlements in progress. A wallet can sign for the same
- * money many times, and each failed transaction costs us gas. State: wallets settling.
+ * Sends a settlement only if the wallet can pay for it together with its settlements in progress. A wallet can sign for the same money many
+ * times, and each failed transaction costs the operator gas. State: wallets settling.
  */
 export class SettlementLimit {
   readonly #nodes: Nodes;
   readonly #waitMs: number;
   readonly #wallets = new Map<string, WalletInFlight>();
 
-  /** @param waitMs how long a settlement may wait for others of its wallet. */
+  /** @param waitMs how long a settlement may wait for other settlements of its wallet */
   constructor(nodes: Nodes, waitMs: number) {
     this.#nodes = nodes;
     this.#waitMs = waitMs;
   }
 
   /**
-   * Runs once the payer can pay for it together with the settlements in progress, or none is in progress. Then the
-   * chain decides. Throws FacilitatorUnavailable when that takes too long.
+   * Runs a settlement when the payer can pay for it together with the settlements in progress, or when none is in progress. In the second
+   * case the chain decides.
+   * @throws FacilitatorUnavailable, by rejecting, if the wait is too long
    */
   async within<T>(authorization: Authorization, run: () => Promise<T>): Promise<T> {
     const { payer, requirements, amount } = authorization;
@@ -55,14 +56,14 @@ export class SettlementLimit {
     while (wallet.underWay > 0n && (await this.#balance(authorization)) < wallet.underWay + amount) {
       const left = end - performance.now();
       if (left <= 0) throw new FacilitatorUnavailable('Other payments of the same wallet are still being settled.');
-      // The last may have ended while the node was asked.
+      // The last settlement may have ended while the node was asked.
       if (wallet.underWay > 0n) await waitForEnd(wallet, left);
     }
-    // Without a pause, before another settlement looks.
+    // There is no await before this line, so no other settlement can see the old value.
     wallet.underWay += amount;
   }
 
-  /** Treats an unknown balance as 0, so that settlements wait for each other. */
+  /** An unknown balance counts as 0, so that settlements wait for each other. */
   #balance({ payer, requirements }: Authorization): Promise<bigint> {
     const { client } = this.#nodes;
     const call = {

@@ -16,5 +16,5 @@ export const CANCELED = toEventSelector(
   parseAbiItem('event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)'),
 );
 
-/** For an address or nonce whose form was checked on input. */
+/** Converts an address or nonce whose form was already checked. */
 export const hex = (text: string): Hex => text.toLowerCase() as Hex;

@@ -23,9 +23,7 @@ import { PaymentFunding } from './payment-funding.ts';
 import { PAYMENT_HEADERS, SIGNATURE_HEADER } from './payment-headers.ts';
 import { paymentErrorOf, quotedError } from './quoted-error.ts';
 
-/**
- * The funding of a gateway that may take payments. While its policy takes none, keys alone pay.
- */
+/** The funding of a gateway that may accept payments. While its policy accepts none, only keys pay. */
 export const x402Funding = (parts: X402Parts): FundingSource => ({
   headerNames: PAYMENT_HEADERS,
   of: (request) => fundingOf(parts, request),
@@ -84,7 +82,10 @@ async function paymentFunding(
   }
 }
 
-/** Reads and checks the payment of a request. Throws SignalboxError, and PaymentRefused where another payment would be taken. */
+/**
+ * Reads and checks the payment of a request.
+ * @throws SignalboxError, and PaymentRefused if another payment would be accepted
+ */
 async function signedPayment(
   { payments }: X402Parts,
   { request, idempotencyKey, key }: FundingRequest,
@@ -100,7 +101,7 @@ async function signedPayment(
   return payment;
 }
 
-/** A key on a gateway that takes payments: an error on its balance says how to pay. */
+/** A key on a gateway that accepts payments. An error about its balance says how to pay. */
 class PayableKeyFunding extends KeyFunding {
   readonly #gateway: X402Parts;
   readonly #request: FundingRequest;
@@ -115,7 +116,7 @@ class PayableKeyFunding extends KeyFunding {
     if (!(cause instanceof SignalboxError && lacksBalance(cause)) || !this.#gateway.payments.policy) return cause;
     const payer = keyPayer(this.caller, this.#request.request);
     const { message, info } = cause;
-    // Without a quote the error states the shortage alone.
+    // Without a quote, the error only reports the shortage.
     return quotedError(this.#gateway, this.#request, payer, {
       code: 'insufficient_quota',
       message,
@@ -124,11 +125,11 @@ class PayableKeyFunding extends KeyFunding {
   }
 }
 
-/** Whether an error says that a balance is used up, so that a payment would help. */
+/** Whether an error says that a balance is empty, so that a payment would help. */
 const lacksBalance = ({ code, info }: SignalboxError): boolean =>
   code === 'insufficient_quota' && info.details?.balance !== undefined;
 
-/** A request without a payment: it is not carried out, and the error states its price. */
+/** A request without a payment. It does not run, and the error contains its price. */
 class UnpaidFunding implements Funding {
   readonly caller = null;
   readonly provedCaller = null;
@@ -169,7 +170,10 @@ function paymentEstimate({ settleFee, chargeMin, networks }: PaymentPolicy, { ra
   };
 }
 
-const UNPAID = { code: 'payment_required', message: 'Pay for this request by x402, or send an API key.' } as const;
+const UNPAID = {
+  code: 'payment_required',
+  message: 'This request needs a payment. Pay through x402, or send an API key.',
+} as const;
 const unpaidError = () => new SignalboxError(UNPAID.code, UNPAID.message);
 
 const olderVersionError = () =>
@@ -180,4 +184,7 @@ const olderVersionError = () =>
   );
 
 const namelessError = () =>
-  new SignalboxError('invalid_api_key', 'Name your wallet in `agent_wallet` to pay by x402, or send an API key.');
+  new SignalboxError(
+    'invalid_api_key',
+    'The request has no API key. Name your wallet in `agent_wallet` to pay through x402, or send an API key.',
+  );

@@ -3,15 +3,15 @@ import type { FundingParts } from '../../gateway/money/funding.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
 import type { Payments } from '../service.ts';
 
-/** The keys by which wallets show themselves. */
+/** The keys with which wallets authenticate. */
 export type WalletKeys = Pick<Keys, 'createForHolder' | 'ofHolder'>;
 
-/** The parts of a gateway that take payments by x402. */
+/** The parts of a gateway that accepts x402 payments. */
 export interface X402Parts extends FundingParts {
   readonly payments: Payments;
   readonly keys: WalletKeys;
   /**
-   * The runtime of a revision that quotes may still be open for, of this instance or another; null for another revision.
+   * The runtime of a revision for which quotes of any server may still be open; null for other revisions.
    * @throws StoreError, by rejecting
    */
   leaseOf(revision: string): Runtime | null | Promise<Runtime | null>;

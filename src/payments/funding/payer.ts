@@ -4,15 +4,15 @@ import { ADDRESS_FORM, addressOf, isAddress } from '../../core/holder-address.ts
 import type { ModelRequest } from '../../core/model-request.ts';
 import type { SignedPayment } from '../read-payment.ts';
 
-/** The payer of a request, as far as it is known. A quote is made out to it. */
+/** What is known about the payer of a request. Quotes are made for it. */
 export interface PayerContext {
-  /** The address of the wallet that is to pay, in lower case; null while unknown. */
+  /** The address of the wallet that will pay, in lower case; null while unknown. */
   readonly wallet: string | null;
-  /** Whether a signature or a key has proved the wallet, and not only its name. */
+  /** Whether a signature or a key has proved who holds the wallet. Otherwise the request only names it. */
   readonly isProved: boolean;
   /** The key whose rules apply; null for none. */
   readonly key: Caller | null;
-  /** The payment that the request came with; null for none. */
+  /** The payment in the request; null for none. */
   readonly payment: SignedPayment | null;
 }
 
@@ -24,7 +24,7 @@ export const unprovedPayer = (wallet: string | null, key: Caller | null): PayerC
   payment: null,
 });
 
-/** A key that may pay where its funds do not suffice. */
+/** A key whose caller may pay if its funds are too low. */
 export function keyPayer(key: Caller, { routing }: ModelRequest): PayerContext {
   const { agentWallet: named } = routing;
   if (!isAddress(key.keyId)) return unprovedPayer(named === undefined ? null : addressOf(named), key);
@@ -39,12 +39,12 @@ export const signedPayer = (payment: SignedPayment, key: Caller | null): PayerCo
   payment,
 });
 
-/** The caller whose rules apply. Without a key and a wallet they are those of a wallet without an address. */
+/** The caller whose rules apply. Without a key and a wallet, these are the rules of a wallet without an address. */
 export const callerOf = ({ key, wallet }: PayerContext): Caller => key ?? holderCaller(wallet ?? '');
 
 /**
- * Returns `agent_wallet` in lower case; null for none. Checked whether or not payments are taken.
- * @throws SignalboxError `invalid_value` for a text that is no address, `agent_wallet_mismatch` for one that the key may not name.
+ * Returns `agent_wallet` in lower case; null for none. The check runs even if payments are off.
+ * @throws SignalboxError `invalid_value` if it is not an address, `agent_wallet_mismatch` if the key may not name it
  */
 export function namedWallet({ routing }: ModelRequest, key: Caller | null): string | null {
   const { agentWallet: named } = routing;
@@ -58,7 +58,10 @@ export function namedWallet({ routing }: ModelRequest, key: Caller | null): stri
   return wallet;
 }
 
-/** A wallet's own key is for that wallet, and a key with a list for those in it. Throws SignalboxError 403. */
+/**
+ * Checks that a key may name a wallet: a wallet's own key may name only that wallet, and a key with a list only wallets of the list.
+ * @throws SignalboxError 403
+ */
 export function checkMayName({ keyId, holders }: Caller, wallet: string): void {
   if (isAddress(keyId) && keyId !== wallet) {
     refuse('agent_wallet', 'This API key belongs to a different wallet.', 'agent_wallet_mismatch');

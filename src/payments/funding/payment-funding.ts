@@ -25,7 +25,7 @@ import { signedPayer } from './payer.ts';
 import { errorOfPayment, PaymentHold } from './payment-hold.ts';
 import { paymentErrorOf } from './quoted-error.ts';
 
-/** A wallet pays by the payment that it has signed, or from the balance that this payment has become before. */
+/** A wallet pays with the payment that it has signed, or with the balance that this payment became earlier. */
 export class PaymentFunding implements Funding {
   readonly caller: Caller;
   readonly provedCaller: Caller | null;
@@ -36,8 +36,8 @@ export class PaymentFunding implements Funding {
   readonly #runtime: Runtime | null;
 
   /**
-   * @param request its key's rules apply, and its funds are left alone.
-   * @param runtime that the payment was quoted under; null for one that is no longer to be had
+   * @param request the rules of its key apply, but the funds of its key are not used
+   * @param runtime the runtime for which the payment was quoted; null if it no longer exists
    */
   constructor(gateway: X402Parts, request: FundingRequest, payment: SignedPayment, runtime: Runtime | null = null) {
     const { key } = request;
@@ -58,11 +58,11 @@ export class PaymentFunding implements Funding {
     if (!runtime)
       throw new PaymentRefused(
         'quote_outdated',
-        'The quote was made under a policy that is no longer in force. Sign the new quote.',
+        'The policy has changed since the quote was made. Sign the new quote.',
       );
     return {
       runtime,
-      // Only the quoted models may answer.
+      // Only the models of the quote may answer.
       caller: { ...caller, models: new Set(terms.models.filter((id) => mayUse(caller, modelOf(id, runtime)))) },
       cap: terms.bound,
       windowsOnly: true,
@@ -72,7 +72,7 @@ export class PaymentFunding implements Funding {
   }
 
   async reserve(request: HoldRequest, claim: RequestClaim | null): Promise<FundedHold> {
-    // Its hold comes after the chain, and money may move from here on.
+    // The hold is made after the settlement on the chain. Money may move from here on.
     if (claim) await orUnwritten(() => claim.begin(request.id));
     const { payments, ledger } = this.#gateway;
     const { amount, terms } = this.#payment;
@@ -92,18 +92,18 @@ export class PaymentFunding implements Funding {
     return paymentErrorOf(this.#gateway, this.#request, payer, cause);
   }
 
-  /** Has the payment settled and runs on it; one that brought its money before runs on the balance. */
+  /** Settles the payment and makes a hold on it. If the payment had arrived before, the hold is made on the balance. */
   async #settled(request: HoldRequest, earmark: Earmark | null): Promise<FundedHold> {
     const { payments, now } = this.#gateway;
     const use = { decision: request.id, keyId: this.#request.key?.keyId ?? null, signal: request.signal };
     const resolution = await payments.settle(this.#payment, use, (payment, writes) => {
-      if (!earmark) throw new Error('a payment arrived that nothing was set aside for');
+      if (!earmark) throw new Error('A payment arrived, but no money was earmarked for it.');
       const { id, paid, fee } = payment;
       return earmark.capture({ paid, fee, note: idText('pay_', id) }, writes);
     });
     if (resolution.state !== 'captured') {
       earmark?.release();
-      // Somebody who comes upon a signature later may not spend by it.
+      // A person who finds a signature later must not be able to spend with it.
       if (this.#payment.terms.expiresAt <= now()) throw expiredError();
       return onPayment(resolution.state === 'known' ? resolution.payment : null, this.#fromBalance(request));
     }
@@ -115,7 +115,7 @@ export class PaymentFunding implements Funding {
     );
     throw new PaymentRefused(
       'balance_lowered',
-      'The balance of the wallet was lowered in the meantime. The payment was added to the balance.',
+      'The balance of the wallet was reduced in the meantime. The payment was added to the balance.',
     );
   }
 
@@ -126,7 +126,7 @@ export class PaymentFunding implements Funding {
   }
 }
 
-/** An answer is kept once for each authorization, and opens with the signature of its quote alone. */
+/** An answer is stored once for each authorization. Only the signature with its quote decrypts it. */
 export const identityOf = (signed: SignedPayment): RepeatIdentity => ({
   keyId: signed.payer,
   secret: signed.secret,
@@ -136,7 +136,7 @@ export const identityOf = (signed: SignedPayment): RepeatIdentity => ({
   param: 'PAYMENT-SIGNATURE',
 });
 
-/** A failure after the money has come names the payment: the request must not be repeated as if nothing had come. */
+/** After the money has arrived, a failure names the payment, because the caller must not repeat the request as if nothing had been paid. */
 async function onPayment<T>(payment: Payment | null, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -145,14 +145,14 @@ async function onPayment<T>(payment: Payment | null, work: Promise<T>): Promise<
   }
 }
 
-/** All that a payment brought becomes balance: nothing runs on it. */
+/** Adds the whole payment to the balance, because no request runs on it. */
 function depositAll({ payments, ledger }: X402Parts, payment: Payment): Promise<void> {
   const { id, payer, fee } = payment;
   const waived = { paid: 0, fee: -fee, note: idText('pay_', id) };
   return ledger.deposit(payer, waived, payments.settleWrites(payment, 0, 0));
 }
 
-/** A balance that was spent since it was quoted with asks for another quote; budgets and running requests do not. */
+/** If a balance was spent since the quote, the caller needs a new quote. Exhausted budgets and running requests do not need one. */
 function balanceError(gateway: X402Parts, shortage: FundShortage, { caller }: HoldRequest): Error {
   if (shortage.kind === 'balance' && shortage.why === 'exhausted') {
     return new PaymentRefused('balance_spent', 'The balance of the wallet no longer covers its part of the price.');
@@ -165,7 +165,7 @@ const hasArrived = (payment: Payment | null): boolean => payment?.state === 'cap
 const expiredError = () =>
   new PaymentRefused('quote_expired', 'The quote has expired. The payment is in the balance of the wallet.');
 
-/** The model of an ID, which may be a wildcard's; the bare ID for one that is no longer served. */
+/** The model of an ID, which may belong to a wildcard; only the ID if the model is no longer served. */
 function modelOf(id: string, runtime: Runtime): Parameters<typeof mayUse>[1] {
   const { models, modelIndex } = runtimeFor(runtime, id).snapshot;
   return models[modelIndex.get(id) ?? -1] ?? { id };

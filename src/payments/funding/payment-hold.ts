@@ -35,17 +35,21 @@ export class PaymentHold extends FundedHold {
     const withPayment = errorOfPayment(error, this.#payment);
     if (isKept) return withPayment;
     const rest =
-      'The part of the payment that was not charged is in the balance of the wallet. Until the quote expires, the same PAYMENT-SIGNATURE can be sent again.';
+      'The uncharged part of the payment is in the balance of the wallet. You can send the same PAYMENT-SIGNATURE again until the quote expires.';
     return new SignalboxError(withPayment.code, `${withPayment.message} ${rest}`, withPayment.info);
   }
 
-  /** A caller who got nothing pays nothing, not even for the settlement. */
+  /** A caller who gets no answer pays nothing, not even for the settlement. */
   #feeFor(charged: Microcredits): Microcredits {
     return charged > 0 ? this.#payment.fee : 0;
   }
 }
 
-/** `platform.payment` of a payment whose request was charged so much, and of whose fee so much is kept. */
+/**
+ * Makes `platform.payment` of a payment.
+ * @param charged what the request was charged
+ * @param fee the part of the settlement fee that is kept
+ */
 export function paymentShown(payment: Payment, charged: Microcredits, fee: Microcredits): PlatformPayment {
   const { id, payer, state, network, asset, amount, transaction, paid } = payment;
   return {
@@ -64,9 +68,9 @@ export function paymentShown(payment: Payment, charged: Microcredits, fee: Micro
   };
 }
 
-/** The error of a request that was paid for: it names the payment. */
+/** The error of a paid request. It names the payment. */
 export function errorOfPayment({ code, message, info }: SignalboxError, { id }: Payment): SignalboxError {
   const details = { ...info.details, payment_id: idText('pay_', id) };
-  // A client that repeats the request by itself would come without the signature, and sign another payment.
+  // A client that retries automatically would send no signature, and then sign another payment.
   return new SignalboxError(code, message, { ...info, details, retry: false });
 }

@@ -3,7 +3,7 @@ import { SignalboxError } from '../../core/errors.ts';
 import type { Quote } from '../quote.ts';
 import { base64Json } from './payment-headers.ts';
 
-/** The code of an error that a payment would mend, and the text and figures of why. */
+/** The code, text and figures of an error that a payment would fix. */
 export interface PaymentReason {
   readonly code: 'payment_required' | 'payment_invalid' | 'insufficient_quota';
   readonly message: string;
@@ -11,8 +11,8 @@ export interface PaymentReason {
 }
 
 /**
- * The error that says how to pay: in the header `PAYMENT-REQUIRED`, and with the same members in the body beside `error`
- * for clients that read no headers. No cache may keep it, and repeating the request without a payment is of no use.
+ * The error that says how to pay: in the header `PAYMENT-REQUIRED`, and as members of the body next to `error` for clients that read no
+ * headers. Caches must not store it, and a retry without a payment is useless.
  */
 export function paymentRequiredError({ code, message, details }: PaymentReason, quote: Quote): SignalboxError {
   const { required, price } = quote;
@@ -25,7 +25,7 @@ export function paymentRequiredError({ code, message, details }: PaymentReason, 
   });
 }
 
-/** The figures of a quote, for programs that do not decode it. */
+/** The figures of a quote for programs that do not decode it. */
 function quoteDetails(accepts: Quote['required']['accepts']) {
   return {
     expires_at: accepts[0]?.extra.expires_at,

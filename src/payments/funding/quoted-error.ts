@@ -11,7 +11,7 @@ import { callerOf, type PayerContext } from './payer.ts';
 import { base64Json } from './payment-headers.ts';
 import { type PaymentReason, paymentRequiredError } from './payment-required.ts';
 
-/** Errors of a request under a quote's terms that other terms would not have. */
+/** Errors of a request that come from the quote's terms. With other terms they would not happen. */
 const BY_THE_QUOTE: ReadonlySet<ErrorCode> = new Set([
   'budget_limit_too_low',
   'context_length_exceeded',
@@ -23,7 +23,7 @@ const BY_THE_QUOTE: ReadonlySet<ErrorCode> = new Set([
 /** The purpose of a payment, for people. */
 const PAID_FOR = { chat: 'A chat completion.', embed: 'Embeddings.' } as const;
 
-/** The error of a request whose payment was refused or whose quote does not fit, with a new quote where one helps. */
+/** The error of a request whose payment was refused or whose quote does not fit. It has a new quote if that helps. */
 export async function paymentErrorOf(
   gateway: X402Parts,
   request: FundingRequest,
@@ -46,8 +46,8 @@ export async function paymentErrorOf(
 }
 
 /**
- * The error that tells the price of a request, and how it is paid.
- * @throws SignalboxError where no payment would have the request carried out, or it must not be paid for anew.
+ * The error that contains the price of a request and how to pay it.
+ * @throws SignalboxError if a payment would not help, or if the request must not be paid for again
  */
 export async function quotedError(
   gateway: X402Parts,
@@ -57,13 +57,13 @@ export async function quotedError(
 ): Promise<SignalboxError> {
   const { payments, ledger } = gateway;
   const { policy } = payments;
-  if (!policy) throw new Error('a payment was asked for where none is taken');
+  if (!policy) throw new Error('A payment was requested, but the policy accepts none.');
   const { wallet, isProved } = payer;
   const requestHash = requestHashOf(given.request.original.body, given.idempotencyKey);
   const open = wallet && (await payments.unsettled(wallet, requestHash));
   if (open) throw unsettledError(open.id);
   const isShown = wallet !== null && (isProved || policy.quotesBalance);
-  // Below 0 where the operator took back more than was left: then the debt is paid, too.
+  // The balance is negative if the operator removed more than was left. The payment then also covers the debt.
   const free = isShown ? (ledger.balanceOf(wallet)?.free ?? 0) : 0;
   const { runtime, decision } = await affordable(gateway, given, payer, free);
   const { models, revision } = runtime.snapshot;
@@ -85,7 +85,7 @@ export async function quotedError(
 }
 
 /**
- * Decides for a payer who pays at once, at most as much as stock clients do, beside the free part of a balance.
+ * Decides for a payer who pays now. The payment is limited to what standard clients pay, and the free part of the balance is added.
  * @throws SignalboxError
  */
 async function affordable(
@@ -102,7 +102,7 @@ async function affordable(
   } catch (cause) {
     if (!(cause instanceof SignalboxError)) throw cause;
     const { code, info } = cause;
-    // A caller who only knows a wallet's address must not learn the wallet's use of a budget.
+    // A caller who only knows a wallet's address must not learn how much of a budget the wallet has used.
     if (isShortageCode(code) && !payer.isProved && isAddress(caller.keyId)) {
       const { budget, renews_at } = info.details ?? {};
       const message = `The budget \`${budget}\` cannot pay for this request.`;
@@ -111,12 +111,12 @@ async function affordable(
     const { budgetCredits } = request.routing;
     const isByCap = budgetCredits === undefined || limitFromCredits(budgetCredits) > cap;
     if (code !== 'budget_limit_too_low' || !isByCap) throw cause;
-    const message = `One payment is at most ${toCredits(quoteMax)} Credits, and this request could cost more. Top up the wallet, or lower the limit on the output.`;
+    const message = `This request could cost more than ${toCredits(quoteMax)} Credits, the maximum of one payment. Top up the wallet, or lower the limit on the output.`;
     throw new SignalboxError('budget_limit_too_low', message, { ...info, param: request.names.outputTokensMax });
   }
 }
 
-/** x402 tells of a refused payment in a header, too. */
+/** x402 also reports a refused payment in a header. */
 function refusedError(error: SignalboxError, { payment }: PayerContext, errorReason: string): SignalboxError {
   if (!payment) return error;
   const { network, payer } = payment;

@@ -10,23 +10,22 @@ import { unsettledError } from '../refusals.ts';
 import type { X402Parts } from './gateway.ts';
 import { type PaymentReason, paymentRequiredError } from './payment-required.ts';
 
-/** A request of a wallet for something else than a completion, which it pays for or proves itself by. */
+/** A wallet's request for something other than a model answer. The wallet pays for it, or proves itself with it. */
 export interface WalletRequest extends Pick<PaymentSubmission, 'requestHash'> {
   readonly purpose: 'topup' | 'keys';
-  /** The amount to pay in; 0 for a mere proof that the wallet is held. */
+  /** The amount to pay in; 0 for a proof that the caller holds the wallet. */
   readonly amount: Microcredits;
   readonly url: string;
 }
 
 const DESCRIPTIONS: Readonly<Record<WalletRequest['purpose'], string>> = {
-  topup: 'Credits, paid in advance. The whole payment becomes the balance of the wallet.',
+  topup: 'Credits that are paid in advance. The whole payment becomes the balance of the wallet.',
   keys: 'A key of the wallet. Nothing is paid: the signature proves who holds the wallet.',
 };
 
 /**
- * The error that tells how to pay, or how to prove the wallet; `payment_unsettled` for a wallet that may have paid for
- * this already.
- * @throws SignalboxError `payment_unavailable` when no network can be quoted.
+ * The error that says how to pay, or how to prove the wallet; `payment_unsettled` if the wallet may already have paid for this.
+ * @throws SignalboxError `payment_unavailable` if no network can be quoted
  */
 export async function walletQuoteError(
   { payments, lease }: X402Parts,
@@ -52,8 +51,8 @@ export async function walletQuoteError(
 
 /**
  * Reads a payment or a proof.
- * @throws SignalboxError, with a new quote where that would mend it; `payment_unsettled` where another payment may have
- * paid for it already; 403 for a wallet that has never paid and asks for a key, because such wallets cost nothing.
+ * @throws SignalboxError with a new quote if that helps; `payment_unsettled` if another payment may already have paid for it; 403 for a
+ * wallet that has never paid and requests a key, because anyone can create such wallets for free
  */
 export async function readSigned(gateway: X402Parts, request: WalletRequest, header: string): Promise<SignedPayment> {
   const { payments } = gateway;
@@ -64,13 +63,13 @@ export async function readSigned(gateway: X402Parts, request: WalletRequest, hea
   const other = await payments.unsettled(signed.payer, requestHash);
   if (other && other.nonce !== signed.nonce) throw unsettledError(other.id);
   if (purpose === 'keys' && !(await hasPaid(gateway, signed.payer))) {
-    const message = 'This wallet has never paid here. It can have keys once it has topped up or paid for a request.';
+    const message = 'This wallet has never paid here. It can have keys after it has topped up or paid for a request.';
     throw new SignalboxError('insufficient_permissions', message);
   }
   return signed;
 }
 
-/** Runs the work of a payment. A refusal that a new payment can mend becomes an error with a quote. */
+/** Runs work that involves a payment. A refusal that a new payment can fix becomes an error with a quote. */
 export async function orQuoted<T>(
   gateway: X402Parts,
   request: WalletRequest,
@@ -86,25 +85,25 @@ export async function orQuoted<T>(
   }
 }
 
-/** The key that a top-up asks for. */
+/** The key that a top-up requests. */
 interface TopUpKey {
   readonly name: string;
-  /** Whether it is wanted beside keys that the wallet has. */
+  /** Whether to create another key even if the wallet has keys. */
   readonly isNew: boolean;
-  /** The caller's address; null where it is not known. */
+  /** The caller's address; null if it is not known. */
   readonly from: string | null;
 }
 
 /** A settled top-up. */
 interface TopUp {
   readonly payment: Payment;
-  /** Null for a wallet that has one already and did not ask for another, or has as many as it may. */
+  /** Null if the wallet already has a key and requested no other, or if it has the maximum number of keys. */
   readonly made: IssuedKey | null;
 }
 
 /**
- * Has a top-up settled: all that it brings is balance, in one commit. A wallet without a key gets its first.
- * @throws PaymentRefused, KeyTermsError or SignalboxError, and then no key was made.
+ * Settles a top-up. The whole amount becomes balance in one commit. A wallet without a key gets its first key.
+ * @throws PaymentRefused, KeyTermsError or SignalboxError; then no key was created
  */
 export async function topUp(
   gateway: X402Parts,
@@ -115,15 +114,15 @@ export async function topUp(
   const use = { ...by, decision: null };
   const { payments, ledger, keys } = gateway;
   const { payer: wallet } = signed;
-  // Before money moves.
+  // Check before any money moves.
   if (wanted.isNew && (await keys.ofHolder(wallet)).length >= HOLDER_LIMITS.unrevoked) throw tooManyKeys();
   const resolution = await payments.settle(signed, use, (payment, captured) => {
     const { id, paid, fee } = payment;
     const settled = payments.settleWrites(payment, 0, fee);
     return ledger.deposit(wallet, { paid, fee, note: idText('pay_', id) }, [...captured, ...settled]);
   });
-  if (resolution.state === 'proved') throw new Error('a top-up was quoted with nothing to pay');
-  // A payment that was taken before gives no second key to somebody who comes upon its signature, and later no first one.
+  if (resolution.state === 'proved') throw new Error('A top-up was quoted with nothing to pay.');
+  // If the payment had arrived earlier, it creates no key now: a person who finds its signature must not get a key.
   const isNow = resolution.state === 'captured';
   const isWanted = isNow && wanted.isNew;
   const isFirst = (isNow || gateway.now() < signed.terms.expiresAt) && (await keys.ofHolder(wallet)).length === 0;
@@ -132,7 +131,7 @@ export async function topUp(
   return { payment: (await payments.get(resolution.payment.id)) ?? resolution.payment, made };
 }
 
-/** A wallet at its limit of keys has paid all the same, and the error must say so. */
+/** A wallet with the maximum number of keys has paid anyway, and the error must say so. */
 async function keyOrNull(making: Promise<IssuedKey>): Promise<IssuedKey | null> {
   try {
     return await making;
@@ -146,11 +145,14 @@ interface WalletKeyTerms {
   readonly name: string;
   /** Whether every other key of the wallet is revoked. */
   readonly revokeOthers: boolean;
-  /** As `TopUpKey.from`. */
+  /** See `TopUpKey.from`. */
   readonly from: string | null;
 }
 
-/** Makes a key for a wallet that has proved itself. Throws PaymentRefused, KeyTermsError and SignalboxError. */
+/**
+ * Creates a key for a wallet whose holder has proved to hold it.
+ * @throws PaymentRefused, KeyTermsError and SignalboxError
+ */
 export async function makeWalletKey(
   gateway: X402Parts,
   signed: SignedPayment,
@@ -159,9 +161,9 @@ export async function makeWalletKey(
   const { payments, keys } = gateway;
   const { payer: wallet } = signed;
   const resolution = await payments.settle(signed, { decision: null, keyId: null }, () => {
-    throw new Error('a proof of a wallet has moved money');
+    throw new Error('A proof of a wallet has moved money.');
   });
-  if (resolution.state !== 'proved') throw new Error('a key was quoted with something to pay');
+  if (resolution.state !== 'proved') throw new Error('A key was quoted with something to pay.');
   const revoked = isAlone ? (await keys.ofHolder(wallet)).length : 0;
   return { made: await keys.createForHolder(wallet, name, { isAlone, from }), revoked };
 }
