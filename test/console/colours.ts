@@ -1,4 +1,4 @@
-/** Colours of the console, measured. */
+/** Measures the colours of the console. */
 type Rgb = readonly [number, number, number];
 
 const linear = (part: number): number => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
@@ -11,13 +11,13 @@ const linearOf = (hex: string): Rgb => {
 
 const luminance = ([red, green, blue]: Rgb): number => 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 
-/** The contrast of two colours by WCAG, 1 to 21. */
+/** The contrast of two colours as defined by WCAG, 1 to 21. */
 export function contrast(one: string, other: string): number {
   const [light = 0, dark = 0] = [luminance(linearOf(one)), luminance(linearOf(other))].sort((a, b) => b - a);
   return (light + 0.05) / (dark + 0.05);
 }
 
-/** The custom properties of a theme that are colours, by name without the dashes. */
+/** The colours among the custom properties of a theme, by name without the dashes. */
 export function tokensOf(css: string): Record<'light' | 'dark', Readonly<Record<string, string>>> {
   const [first = '', second = ''] = css.split(':root[data-theme="dark"]');
   const read = (text: string) =>
@@ -25,7 +25,7 @@ export function tokensOf(css: string): Record<'light' | 'dark', Readonly<Record<
   return { light: read(first), dark: read(second) };
 }
 
-/** What eyes without one kind of cones see, in linear RGB (Machado, Oliveira and Fernandes, 2009, severity 1). */
+/** Colours as people without one kind of cones see them, in linear RGB (Machado, Oliveira and Fernandes, 2009, severity 1). */
 const EYES: readonly (readonly number[])[] = [
   [1, 0, 0, 0, 1, 0, 0, 0, 1],
   [0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998],
@@ -38,7 +38,7 @@ const through = (eye: readonly number[], colour: Rgb): Rgb => {
   return [part(0), part(1), part(2)];
 };
 
-/** OKLab, times 100. */
+/** OKLab coordinates times 100. */
 function labOf([red, green, blue]: Rgb): Rgb {
   const l = Math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue);
   const m = Math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue);
@@ -50,7 +50,10 @@ function labOf([red, green, blue]: Rgb): Rgb {
   ];
 }
 
-/** The least distance of two colours for any of these eyes; 2 can just be told apart side by side. */
+/**
+ * The smallest distance of two colours for any of these kinds of eyes. Two colours with a distance of 2 can just be distinguished side by
+ * side.
+ */
 export function hueDistance(one: string, other: string): number {
   const distances = EYES.map((eye) => {
     const [a, b] = [labOf(through(eye, linearOf(one))), labOf(through(eye, linearOf(other)))];

@@ -4,7 +4,7 @@ import { differences } from '../../src/console/kit/differences.ts';
 import { bodyOf, type Draft, type DraftPart, draftOf, newDraft, rebased } from '../../src/console/kit/draft.ts';
 import { BUDGETS, LABELS, LIMITS, MODELS } from '../../src/console/views/people/coders.ts';
 
-/** Forms, without a browser. */
+/** Tests the logic of forms without a browser. */
 const SEED = 471_205;
 
 const json = fc.jsonValue({ maxDepth: 3 });
@@ -22,7 +22,7 @@ test(`two versions have a difference exactly where they differ (seed ${SEED})`, 
       { seed: SEED },
     ).failed;
   expect(law(differences)).toBe(false);
-  // One that looks at what is new, and not at what is gone.
+  // This mutant finds new members but not removed ones.
   expect(law((before, after) => differences(before, after).filter(({ after: now }) => now !== null))).toBe(true);
 });
 
@@ -65,8 +65,8 @@ const draft: fc.Arbitrary<Draft> = fc
   })
   .map((answer) => draftOf(PARTS, answer));
 
-test(`a draft on a newer version keeps what was typed, and takes all else (seed ${SEED})`, () => {
-  /** The texts of a draft, by paths: limits are typed one by one. */
+test(`a draft on a newer version keeps what was typed, and gets the new values of all other members (seed ${SEED})`, () => {
+  /** The texts of a draft by path. Each limit is a text of its own. */
   const texts = (of: Draft): ReadonlyMap<string, unknown> =>
     new Map(
       Object.entries(of).flatMap(([name, value]) =>
@@ -91,11 +91,11 @@ test(`a draft on a newer version keeps what was typed, and takes all else (seed 
       { seed: SEED },
     ).failed;
   expect(law(rebased)).toBe(false);
-  // The edits of somebody else are lost.
+  // This mutant loses the edits of another person.
   expect(law((typed) => typed)).toBe(true);
 });
 
-test(`a change names exactly the members that differ (seed ${SEED})`, () => {
+test(`the body of a change contains exactly the members that differ (seed ${SEED})`, () => {
   const law = (of: typeof bodyOf) =>
     fc.check(
       fc.property(draft, draft, (after, before) => {
@@ -111,11 +111,11 @@ test(`a change names exactly the members that differ (seed ${SEED})`, () => {
       { seed: SEED },
     ).failed;
   expect(law(bodyOf)).toBe(false);
-  // All members each time: what somebody else has set meanwhile would be undone.
+  // This mutant sends all members each time, and would undo what another person has changed in the meantime.
   expect(law((parts, after) => bodyOf(parts, after, draftOf(parts, null)))).toBe(true);
 });
 
-test(`a change of one limit leaves the others out (seed ${SEED})`, () => {
+test(`a change of one limit does not send the other limits (seed ${SEED})`, () => {
   fc.assert(
     fc.property(draft, limit, (before, requests) => {
       const limits = { ...(before.limits as object), requests_per_minute: requests === null ? '' : String(requests) };
@@ -129,18 +129,18 @@ test(`a change of one limit leaves the others out (seed ${SEED})`, () => {
 describe('bodies', () => {
   const before = draftOf(PARTS, { labels: { app: 'billing', stage: 'test', tier: '1' } });
 
-  test('labels that are gone are removed by name, and others stay out', () => {
+  test('a removed label is sent as null, and unchanged labels are not sent', () => {
     expect(bodyOf(PARTS, { ...before, labels: 'app=billing\nstage=live' }, before)).toEqual({
       labels: { stage: 'live', tier: null },
     });
   });
 
-  test('a text that is no number is sent as it is, so that the server refuses it at its field', () => {
+  test('a text that is not a number is sent unchanged, so that the server refuses it at its field', () => {
     const typed = { ...before, limits: { ...(before.limits as object), requests_per_minute: 'many' } };
     expect(bodyOf(PARTS, typed, before)).toEqual({ limits: { requests_per_minute: 'many' } });
   });
 
-  test('a budget has the numbers that were typed, and an emptied list is null', () => {
+  test('a budget is sent with the typed numbers, and an empty list of budgets is sent as null', () => {
     const budget = { limit_credits: '500', window: 'day', time_zone: ' ', on_exhausted: 'cap' };
     const withBudget = { ...before, budgets: [budget] };
     expect(bodyOf(PARTS, withBudget, before)).toEqual({
@@ -149,7 +149,7 @@ describe('bodies', () => {
     expect(bodyOf(PARTS, before, withBudget)).toEqual({ budgets: null });
   });
 
-  test('a new one states what was typed, and what is usual', () => {
+  test('a new item is sent with the typed values and the initial values', () => {
     const typed = { ...newDraft(PARTS), name: 'app' };
     expect(bodyOf(PARTS, typed, draftOf(PARTS, null))).toEqual({ name: 'app', role: 'member' });
   });

@@ -26,7 +26,9 @@ const point = fc.record({ cost: fc.integer({ min: 1, max: 9 }), quality: fc.inte
 const beats = (one: Point, other: Point): boolean =>
   one.cost <= other.cost && one.quality >= other.quality && (one.cost < other.cost || one.quality > other.quality);
 
-/** What a front keeps: nothing beaten, and a match for everything left out. */
+/**
+ * Whether a front is valid: no point of it is beaten, and for each point that it leaves out it contains a point that is at least as good.
+ */
 function isFront(front: readonly Point[], points: readonly Point[]): boolean {
   const isUnbeaten = front.every((one) => !points.some((other) => beats(other, one)));
   const isWhole = points.every((one) =>
@@ -35,18 +37,18 @@ function isFront(front: readonly Point[], points: readonly Point[]): boolean {
   return isUnbeaten && isWhole;
 }
 
-test(`the Pareto front has all that nothing beats, and nothing else (seed ${SEED})`, () => {
+test(`the Pareto front contains exactly the points that no other point beats (seed ${SEED})`, () => {
   const law = (frontOf: (points: readonly Point[]) => readonly Point[]) =>
     fc.check(
       fc.property(fc.array(point, { maxLength: 12 }), (points) => isFront(frontOf(points), points)),
       { seed: SEED },
     ).failed;
   expect(law(paretoFront)).toBe(false);
-  // A front by cost alone, whose points may be worse than cheaper ones.
+  // This mutant sorts only by cost, so it contains points that are worse than cheaper ones.
   expect(law((points) => points.toSorted((one, other) => one.cost - other.cost))).toBe(true);
 });
 
-describe('figures are written as a person would', () => {
+describe('the console writes figures as a person would', () => {
   test.each([
     [figure(1_204).short, '1,204'],
     [figure(31_204.5).short, '31.2K'],
@@ -74,13 +76,13 @@ describe('figures are written as a person would', () => {
     expect(written).toBe(expected);
   });
 
-  test('ticks are round and reach the greatest value', () => {
+  test('axis ticks are round numbers and reach the largest value', () => {
     expect(ticksTo(1.7)).toEqual([0, 0.5, 1, 1.5, 2]);
     expect(ticksTo(0)).toEqual([0, 1]);
     expect(logTicks(0.02, 0.9)).toEqual([0.02, 0.05, 0.1, 0.2, 0.5]);
   });
 
-  test('a name has one of eight colours, always the same, and “other” its own', () => {
+  test('a name always has the same of eight colours, and “other” has its own colour', () => {
     const marks = ['gpt-6-luna', 'claude-mirror-4', 'mistral-breeze'].map(markOf);
     expect(marks).toEqual(['gpt-6-luna', 'claude-mirror-4', 'mistral-breeze'].map(markOf));
     for (const mark of marks) expect(mark).toMatch(/^mark-[0-7]$/);
@@ -90,7 +92,10 @@ describe('figures are written as a person would', () => {
   const seed = 47;
   const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), { maxLength: 14 });
   type Colours = typeof marksOf;
-  /** As many colours as there can be, the same in any order, and a name's own where nobody else has it. */
+  /**
+   * A chart must use as many different colours as possible, must not depend on the order of names, and must keep a name's own colour if no
+   * other name has it.
+   */
   const colours = (of: Colours) =>
     fc.check(
       fc.property(names, (given) => {
@@ -106,7 +111,7 @@ describe('figures are written as a person would', () => {
       { numRuns: 500, seed },
     );
 
-  test(`names in one chart have different colours, as far as the eight reach, and their own where they can (seed ${seed})`, () => {
+  test(`names in one chart have different colours up to eight, and keep their own colour if possible (seed ${seed})`, () => {
     const { failed, counterexample } = colours(marksOf);
     expect([failed, counterexample]).toEqual([false, null]);
     expect(marksOf(['', 'a'])('')).toBe('mark-other');
@@ -162,7 +167,7 @@ describe('a column writes its figures in one format', () => {
     ]);
   });
 
-  test(`a price in a list has all its digits (seed ${SEED})`, () => {
+  test(`a list price is written with all its digits (seed ${SEED})`, () => {
     const prices = fc.array(fc.integer({ min: 0, max: 1e9 }), { minLength: 1 });
     const law = (column: typeof inColumn) =>
       fc.check(
@@ -175,12 +180,12 @@ describe('a column writes its figures in one format', () => {
         { seed: SEED },
       ).failed;
     expect(law(inColumn)).toBe(false);
-    // In the format of sums.
+    // Writes a price in the format of sums.
     const asSum = ({ exact }: WrittenFigure) => usd(exact.slice(1));
     expect(law((figures) => (one) => inColumn(figures.map(asSum))(asSum(one)))).toBe(true);
   });
 
-  test('keeps the exact value of each', () => {
+  test('keeps the exact value of each figure', () => {
     const figures = [usd('0.00061234'), usd('1')];
     expect(figures.map(inColumn(figures)).map(({ exact }) => exact)).toEqual(['$0.00061234', '$1']);
   });
@@ -197,7 +202,7 @@ describe('a column writes its figures in one format', () => {
     ['durations', (value: number) => duration(Math.abs(value))],
     ['shares', percent],
     ['counts', figure],
-  ] as const)(`%s have one unit and as many decimals each (seed ${SEED})`, (_, write) => {
+  ] as const)(`%s of a column have one unit and the same number of decimals (seed ${SEED})`, (_, write) => {
     const law = (column: typeof inColumn) =>
       fc.check(
         fc.property(amounts, (values) => {
@@ -208,7 +213,7 @@ describe('a column writes its figures in one format', () => {
         { seed: SEED },
       ).failed;
     expect(law(inColumn)).toBe(false);
-    // Each figure for itself.
+    // This mutant writes each figure without regard to the others.
     expect(law(() => (one) => one)).toBe(true);
   });
 });

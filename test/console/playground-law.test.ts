@@ -26,10 +26,10 @@ import { CHAT_REQUESTS } from '../../src/dialects/openai-chat/examples.ts';
 import { RESPONSES_REQUESTS } from '../../src/dialects/openai-responses/examples.ts';
 import { readRouteBody } from '../../src/dialects/route-body.ts';
 
-/** The pure parts of the playground. */
+/** Tests the pure functions of the playground. */
 const RUNS = { numRuns: 300, seed: 47 };
 
-/** Proves a law, and that a mutant breaks it. */
+/** Checks a law, and that a mutant breaks it. */
 function law<Subject, Case>(
   says: string,
   cases: fc.Arbitrary<Case>,
@@ -47,7 +47,7 @@ function law<Subject, Case>(
     expect([failed, counterexample]).toEqual([false, null]);
   });
   for (const [name, mutant] of Object.entries(mutants)) {
-    test(`${says}: ${name} would break it`, () => expect(check(mutant).failed).toBe(true));
+    test(`${says}: the mutant "${name}" breaks it`, () => expect(check(mutant).failed).toBe(true));
   }
 }
 
@@ -63,7 +63,7 @@ const isWhole = (one: Shares): boolean => {
 
 describe('weights', () => {
   law<typeof moved, readonly [Shares, (typeof SHARE_NAMES)[number], number]>(
-    'moving one share sets it, and the three stay whole percents of 100',
+    'setting one share sets it, and all three remain whole percents with the sum 100',
     fc.tuple(shares, fc.constantFrom(...SHARE_NAMES), share),
     (move, [before, name, to]) => {
       const after = move(before, name, to);
@@ -72,7 +72,7 @@ describe('weights', () => {
     moved,
     {
       'others that stay': (before, name, to) => ({ ...before, [name]: to }),
-      'others that are rounded alone': (before, name, to) => {
+      'the other shares are rounded separately': (before, name, to) => {
         const rest = 100 - before[name] || 1;
         const scaled = SHARE_NAMES.map((each) => [each, Math.round((before[each] * (100 - to)) / rest)]);
         return { ...Object.fromEntries(scaled), [name]: to } as unknown as Shares;
@@ -81,14 +81,14 @@ describe('weights', () => {
   );
 
   law<typeof sharesAt, Shares>(
-    'the place of shares in the triangle stands for these shares',
+    'the position of shares in the triangle converts back to the same shares',
     shares,
     (at, one) => SHARE_NAMES.every((name) => Math.abs(at(placeOf(one))[name] - one[name]) <= 1),
     sharesAt,
-    { 'corners that are exchanged': (place) => ({ ...sharesAt(place), cost: sharesAt(place).speed }) },
+    { 'the corners are exchanged': (place) => ({ ...sharesAt(place), cost: sharesAt(place).speed }) },
   );
 
-  test('every place of the page stands for shares, also outside the triangle', () => {
+  test('every position of the page converts to valid shares, even outside the triangle', () => {
     const place = fc.record({
       x: fc.double({ min: -9, max: 9, noNaN: true }),
       y: fc.double({ min: -9, max: 9, noNaN: true }),
@@ -99,7 +99,7 @@ describe('weights', () => {
     );
   });
 
-  test('an address brings back shares, and nothing that is none', () => {
+  test('shares are read back from an address, and an invalid text gives none', () => {
     fc.assert(
       fc.property(shares, (one) => Bun.deepEquals(sharesIn(sharesText(one)), one)),
       RUNS,
@@ -110,7 +110,7 @@ describe('weights', () => {
   });
 });
 
-/** A clock that is turned by hand. */
+/** A clock that the test moves. */
 class HandClock {
   time = 0;
   readonly #alarms: { at: number; work: () => void }[] = [];
@@ -136,7 +136,10 @@ class HandClock {
 type Wanting = Pick<Pace<number, number>, 'want'>;
 type MakePace = (...parts: ConstructorParameters<typeof Pace<number, number>>) => Wanting;
 
-/** Wishes at their gaps, each answered after its time. @returns what broke the promise; null for nothing */
+/**
+ * Sends inputs with the given gaps, each answered after its time.
+ * @returns what broke the promise; null if nothing did
+ */
 async function faultOf(make: MakePace, moves: readonly { gap: number; takes: number }[]): Promise<string | null> {
   const clock = new HandClock();
   const starts: { at: number; wish: number; signal: AbortSignal }[] = [];
@@ -159,16 +162,17 @@ async function faultOf(make: MakePace, moves: readonly { gap: number; takes: num
   }
   await clock.turnTo(at + 10_000);
   const last = moves.length - 1;
-  if (isDouble) return 'two run at once';
-  if (starts.at(-1)?.wish !== last || taken.at(-1) !== last) return 'the last wish has no answer';
-  if (taken.some((wish, place) => place > 0 && wish <= taken[place - 1]!)) return 'an older answer came after a newer';
+  if (isDouble) return 'two requests run at once';
+  if (starts.at(-1)?.wish !== last || taken.at(-1) !== last) return 'the last input has no answer';
+  if (taken.some((wish, place) => place > 0 && wish <= taken[place - 1]!))
+    return 'an older answer arrived after a newer one';
   const crowded = starts.some(
     ({ at: from }) => starts.filter((one) => one.at >= from && one.at < from + 1_000).length > 10,
   );
-  return crowded ? 'more than ten in a second' : null;
+  return crowded ? 'more than ten requests in a second' : null;
 }
 
-describe('asking while a dial moves', () => {
+describe('requests for a decision while a slider moves', () => {
   const moves = fc.array(
     fc.record({ gap: fc.integer({ min: 0, max: 150 }), takes: fc.integer({ min: 0, max: 400 }) }),
     {
@@ -184,7 +188,7 @@ describe('asking while a dial moves', () => {
       { ...RUNS, numRuns: 100 },
     );
 
-  test(`at most ten a second, one at a time, and the last wish has the last answer (seed ${RUNS.seed})`, async () => {
+  test(`run at most ten times a second, one at a time, and the last input gets the last answer (seed ${RUNS.seed})`, async () => {
     const { failed, counterexample } = await check((...parts) => new Pace(...parts));
     expect([failed, counterexample]).toEqual([false, null]);
   });
@@ -201,7 +205,7 @@ describe('asking while a dial moves', () => {
         },
       };
     },
-    'wishes within the gap are lost': (ask, take, clock) => {
+    'inputs within the gap are lost': (ask, take, clock) => {
       const pace = new Pace(ask, take, clock);
       let last = Number.NEGATIVE_INFINITY;
       return {
@@ -212,7 +216,7 @@ describe('asking while a dial moves', () => {
         },
       };
     },
-    'answers to earlier wishes are taken, too': (ask, take, clock) =>
+    'answers to earlier inputs are used, too': (ask, take, clock) =>
       new Pace(
         async (wish) => {
           const answer = await ask(wish, new AbortController().signal);
@@ -224,7 +228,7 @@ describe('asking while a dial moves', () => {
       ),
   };
   for (const [name, make] of Object.entries(MUTANTS)) {
-    test(`${name} would break it`, async () => expect((await check(make)).failed).toBe(true));
+    test(`the mutant "${name}" breaks it`, async () => expect((await check(make)).failed).toBe(true));
   }
 });
 
@@ -250,7 +254,7 @@ describe('a stream', () => {
     return Bun.deepEquals(got, events);
   };
   law<() => Pick<EventCutter, 'push'>, { events: readonly string[]; end: string; sizes: readonly number[] }>(
-    'has the same events, however it is cut',
+    'gives the same events, wherever the network splits it',
     cuts,
     read,
     () => new EventCutter(),
@@ -265,7 +269,7 @@ describe('snippets', () => {
     messages: fc.array(fc.record({ role: fc.constant('user'), content: fc.string({ unit: 'binary' }) })),
   });
 
-  test('a shell reads a quoted text as it was', () => {
+  test('a shell reads a quoted text unchanged', () => {
     const texts = fc.sample(
       fc.string({ unit: fc.constantFrom("'", '"', '\\', '$', '`', '!', '\n', 'a', ' ', '*', 'ü') }),
       { ...RUNS, numRuns: 60 },
@@ -277,7 +281,7 @@ describe('snippets', () => {
     expect(shown((text) => `'${text}'`)).not.toBe(whole);
   });
 
-  test('a program for a client compiles, and has the body', () => {
+  test('the generated program for a client library compiles, and contains the body', () => {
     const transpiler = new Bun.Transpiler({ loader: 'ts' });
     const dialect = fc.constantFrom<Dialect>('chat', 'messages', 'responses', 'embeddings');
     fc.assert(
@@ -302,7 +306,7 @@ describe('a pasted body', () => {
     'openai-responses': 'responses',
   };
 
-  test('is recognised as the gateway recognises it', () => {
+  test('is recognised in the same way as by the gateway', () => {
     for (const value of examples) {
       const draft = draftOf(JSON.stringify(value), 'chat');
       expect(draft).toMatchObject({ kind: 'body', dialect: NAMES[readRouteBody(value).original.dialect] });
@@ -311,11 +315,11 @@ describe('a pasted body', () => {
     expect(dialectOf({ input: ['a', 'b'] }, 'chat')).toBe('embeddings');
     expect(dialectOf({ input: [1, 2] }, 'chat')).toBe('embeddings');
     expect(dialectOf({ input: [{ role: 'user', content: 'a' }] }, 'embeddings')).toBe('responses');
-    // A plain conversation is a body of both: the choice of the person stands.
+    // A plain conversation is valid in both dialects, so the choice of the person decides.
     expect(dialectOf({ messages: [{ role: 'user', content: 'a' }] }, 'messages')).toBe('messages');
   });
 
-  test('with its own terms goes out as it came, but for the form of its weights', () => {
+  test('with its own settings is sent unchanged, except for the form of its weights', () => {
     const none: Terms = {
       model: 'auto',
       shares: null,

@@ -7,8 +7,8 @@ import { helpFor, wordsAt } from '../../src/console/views/policies/editor/policy
 import { placeAt } from '../../src/console/views/policies/editor/yaml-place.ts';
 import { tries } from '../deep/effort.ts';
 
-/** The editor's pure parts: where the cursor stands, and which words fit there. */
-const NAME = 'the place of the cursor is that of the parser';
+/** Tests the editor's pure functions: the position of the cursor, and the words that can be completed there. */
+const NAME = 'the editor and the YAML parser agree on the position of the cursor';
 
 const key = fc.constantFrom('name', 'models', 'price', 'on', 'a-b', 'x.y', 'long_key');
 const scalar = fc.oneof(
@@ -33,7 +33,7 @@ interface Expected {
   readonly path: string;
 }
 
-/** Ends of keys and beginnings of their plain values, as the parser knows them. */
+/** The ends of keys and the starts of their plain values, according to the YAML parser. */
 function placesIn(node: unknown, path: readonly (string | null)[] = []): Expected[] {
   if (isSeq(node)) return node.items.flatMap((item) => placesIn(item, [...path, null]));
   if (!isMap(node)) return [];
@@ -68,7 +68,7 @@ test(`${NAME}, at each key and each value, in blocks and in brackets`, () => {
       });
     });
   fc.assert(law(placeAt), tries(NAME, 400, 20_000));
-  // One that takes an entry of a list for its list.
+  // This mutant confuses an entry of a list with the list.
   const flat: typeof placeAt = (text, offset) => {
     const found = placeAt(text, offset);
     return found && { ...found, path: found.path.filter((step) => step !== null) };
@@ -78,14 +78,14 @@ test(`${NAME}, at each key and each value, in blocks and in brackets`, () => {
 
 const SCHEMA: unknown = JSON.parse(readFileSync(join(import.meta.dir, '../../policies/policy.schema.json'), 'utf8'));
 
-/** The words at `|` in a text. */
+/** The words that can be completed at `|` in a text. */
 function wordsIn(marked: string): readonly string[] {
   const offset = marked.indexOf('|');
   const place = placeAt(marked.replace('|', ''), offset);
   return place ? wordsAt(SCHEMA, place).map(({ label }) => label) : [];
 }
 
-describe('the words that fit', () => {
+describe('the words that the editor completes', () => {
   test.each([
     ['|', ['models', 'providers', 'budgets', 'cases'], ['name']],
     ['budgets:\n  - |', ['name', 'limit_credits', 'window'], ['models']],
@@ -106,13 +106,13 @@ describe('the words that fit', () => {
     expect(absent.filter((word) => words.includes(word))).toEqual([]);
   });
 
-  test('settings are those of the adapter that the provider names', () => {
+  test('are the settings of the adapter that the provider names', () => {
     const at = (adapter: string) => wordsIn(`providers:\n  north:\n    adapter: ${adapter}\n    settings:\n      |`);
     expect(at('anthropic')).not.toEqual(at('simulated'));
     expect(at('openai').length).toBeGreaterThan(0);
   });
 
-  test('a key has its description', () => {
+  test('a key shows its description', () => {
     const text = 'credits:\n  usd_per_credit';
     const place = placeAt(text, text.length);
     expect(place && helpFor(SCHEMA, place, 'usd_per_credit')).toContain('USD that one Credit is worth');

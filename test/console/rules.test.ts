@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { contrast, hueDistance, tokensOf } from './colours.ts';
 
-/** The rules of the room `src/console`, which a reader could break without noticing. */
+/** Rules of the folder `src/console` that an author could break without noticing. */
 const ROOT = join(import.meta.dir, '../..');
 const ROOM = join(ROOT, 'src/console');
 
@@ -14,7 +14,7 @@ const files = readdirSync(ROOM, { withFileTypes: true, recursive: true })
 
 const IMPORT = /^(?:import|export)( type)? (?:[\w*{][^'"]*? from )?'([^']+)';|\bimport\('([^']+)'\)/gm;
 const PACKAGE = /^(?:preact(?:\/hooks)?|@preact\/signals|@codemirror\/[\w-]+|@lezer\/[\w-]+)$/;
-/** Of the server, and only types. */
+/** Files of the server from which the console may import types. */
 const LENT =
   /^src\/(?:admin\/|http\/schemas\/|http\/x402\/schemas\.ts$|core\/|operate\/roles\.ts$|store\/traffic\.ts$)/;
 
@@ -28,7 +28,7 @@ function faultOf(path: string, isType: boolean, target: string): string | null {
   return isType && LENT.test(file) ? null : `${path} → ${file}`;
 }
 
-test('the console imports itself, its few packages, and types of schemas', () => {
+test('the console imports only itself, its few packages, and types of schemas', () => {
   const outward = files.flatMap(({ path, text }) =>
     [...text.matchAll(IMPORT)].flatMap(
       ([, type, target, lazy]) => faultOf(path, type !== undefined, target ?? lazy ?? '') ?? [],
@@ -37,18 +37,18 @@ test('the console imports itself, its few packages, and types of schemas', () =>
   expect(outward).toEqual([]);
 });
 
-test('nothing makes markup or code of a text', () => {
+test('no code of the console turns a text into markup or code', () => {
   const MARKUP = /innerHTML|outerHTML|insertAdjacentHTML|dangerouslySet|document\.write|\beval\(|new Function\(|srcdoc/;
   expect(files.filter(({ text }) => MARKUP.test(text)).map(({ path }) => path)).toEqual([]);
 });
 
-test('an admin key is kept nowhere: only habits of the viewer are', () => {
+test('the browser stores only preferences of the viewer, and never a key', () => {
   const STORED = /localStorage|sessionStorage|indexedDB|document\.cookie/;
   const storing = files.filter(({ text }) => STORED.test(text)).map(({ path }) => path);
   expect(storing).toEqual(['src/console/shell/memory.ts']);
 });
 
-test('on a phone a row has one place for each fact: two in one would lie over each other', () => {
+test('on a phone, each position of a row has only one fact', () => {
   const crowded = files.flatMap(({ path, text }) =>
     [...text.matchAll(/columns=\{\[(.*?)\]\}/gs)]
       .map(([, columns = '']) => [...columns.matchAll(/phone: '(\w+)'/g)].map(([, place]) => place))
@@ -62,7 +62,7 @@ const { light, dark } = tokensOf(readFileSync(join(ROOM, 'design/tokens.css'), '
 const MARKS = [...Array.from({ length: 8 }, (_, at) => `mark-${at}`), 'mark-other'];
 
 for (const [theme, tokens] of Object.entries({ light, dark })) {
-  test(`${theme}: every text has a contrast of 4.5 on its ground, every line and mark 3`, () => {
+  test(`${theme}: every text has a contrast of at least 4.5 with its background, and every line and mark at least 3`, () => {
     const texts = [
       ...['ink', 'dim', 'accent', 'good', 'warn', 'bad'].flatMap((ink) => [`${ink} paper`, `${ink} ground`]),
       ...['ink sunk', 'dim sunk', 'accent accent-soft', 'on-accent accent', 'paper bad'],
@@ -77,7 +77,7 @@ for (const [theme, tokens] of Object.entries({ light, dark })) {
     expect(ratios(marks, 3)).toEqual([]);
   });
 
-  test(`${theme}: any two marks differ for all eyes, also those without red, green or blue cones`, () => {
+  test(`${theme}: any two marks can be distinguished by all viewers, also without red, green or blue cones`, () => {
     const eight = MARKS.slice(0, 8).map((mark) => tokens[mark]!);
     const close = eight.flatMap((one, at) =>
       eight.slice(at + 1).flatMap((other) => (hueDistance(one, other) < 5 ? [`${one} ${other}`] : [])),

@@ -7,7 +7,7 @@ import { expectError } from '../support/error-contract.ts';
 import { TOY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
-/** How `/console` is served: one page for all views, and its files. */
+/** Tests how the server serves `/console`: one page for all views, and its files. */
 let box: Signalbox;
 let off: Signalbox;
 let proxied: Signalbox;
@@ -26,7 +26,7 @@ afterAll(() => Promise.all([box, off, proxied].map((one) => one.stop())));
 const built = () => readBuiltConsole()!;
 
 describe('the page', () => {
-  test('is the same for every view, is not stored, and runs nothing but our own files', async () => {
+  test('is the same for every view, is not stored by browsers, and runs only its own files', async () => {
     for (const path of ['/console', '/console/', '/console/requests/dec_1', '/console/a/b/c?x=1']) {
       const answer = await fetch(box.url + path);
       expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
@@ -43,7 +43,7 @@ describe('the page', () => {
     }
   });
 
-  test('says so where the database does not answer, to who has signed in', async () => {
+  test('says that the database is not available to a person who has signed in', async () => {
     const routes = consoleRoutes({
       signIn: { issuer: null },
       built,
@@ -58,7 +58,7 @@ describe('the page', () => {
     expect(await answer.text()).toContain('<h1>The database is not available</h1>');
   });
 
-  test('names its files and its base relative to itself, so that they are found below any path', async () => {
+  test('uses relative addresses for its files and its base, so that it works below any path', async () => {
     for (const [path, base] of [
       ['/console', './'],
       ['/console/', '../'],
@@ -79,7 +79,7 @@ describe('the page', () => {
     }
   });
 
-  test('is answered at the host of `public_url` and at names of this machine alone', async () => {
+  test('is served only at the host of `public_url` and at names of this machine', async () => {
     const hosts = { 'llm.example.com': 200, localhost: 200, '127.0.0.1:1': 200, '[::1]': 200 };
     for (const [host, status] of Object.entries(hosts))
       expect([host, (await fetch(`${proxied.url}/console/keys`, { headers: { host } })).status]).toEqual([
@@ -93,7 +93,7 @@ describe('the page', () => {
     }
   });
 
-  test('is no place for other methods', async () => {
+  test('refuses methods other than GET and HEAD', async () => {
     for (const method of ['POST', 'PUT', 'DELETE']) {
       const headers = { 'content-type': 'application/json' };
       await expectError(await fetch(`${box.url}/console/keys`, { method, headers, body: '{}' }), 'method_not_allowed');
@@ -103,7 +103,7 @@ describe('the page', () => {
 });
 
 describe('a file', () => {
-  test('has its type, never changes, and comes compressed to those that take it', async () => {
+  test('has its content type, never changes, and is compressed for clients that accept gzip', async () => {
     for (const { name, type, bytes, gzip, sha256 } of built().assets) {
       for (const [accepted, isPacked] of [
         ['gzip, deflate, br', gzip],
@@ -131,7 +131,7 @@ describe('a file', () => {
     }
   });
 
-  test('that the list does not name is none, whatever is beside it', async () => {
+  test('is not found if the manifest does not list it, even if it exists in the folder', async () => {
     const names = [
       'manifest.json',
       `${built().script}.gz`,
@@ -150,7 +150,7 @@ describe('a file', () => {
   });
 });
 
-test('with the console off, and no `sign_in`, nothing is there', async () => {
+test('with the console off and no `sign_in`, no page of the console is found', async () => {
   for (const path of ['/console', '/console/keys', '/console/sign-in', `/console/assets/${built().script}`])
     await expectError(await fetch(off.url + path), 'not_found');
   const headers = { cookie: `__Host-signalbox=${'A'.repeat(43)}`, host: 'evil.example' };

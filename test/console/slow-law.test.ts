@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { slowProviders } from '../../src/console/shell/providers.ts';
 
-/** Which providers the console calls slow, on Overview and Fleet alike. */
+/** Tests which providers the console calls slow on Overview and Fleet. */
 type Report = NonNullable<Parameters<typeof slowProviders>[0]>;
 type Judge = typeof slowProviders;
 const SEED = 47;
@@ -22,7 +22,10 @@ const reports: fc.Arbitrary<Report> = fc
   .chain((names) => fc.tuple(...names.map(line)))
   .map((series) => ({ series }));
 
-/** Exactly those of 20 requests in both periods that take half again as long, the worst first, whatever the unit of time. */
+/**
+ * Slow are exactly the providers with at least 20 requests in both periods whose time grew by at least half. The worst comes first, and the
+ * unit of time makes no difference.
+ */
 const law = (judge: Judge) =>
   fc.check(
     fc.property(fc.option(reports), fc.option(reports), fc.constantFrom(1, 8), (now, before, unit) => {
@@ -47,12 +50,12 @@ const law = (judge: Judge) =>
     { numRuns: 2_000, seed: SEED },
   );
 
-test(`those are slow that are half again as slow as they were, both times of 20 requests (seed ${SEED})`, () => {
+test(`a provider is slow if its time grew by at least half, with 20 requests in both periods (seed ${SEED})`, () => {
   const { failed, counterexample } = law(slowProviders);
   expect([failed, counterexample]).toEqual([false, null]);
 });
 
-/** Judges that look at less. */
+/** Mutants that check less. */
 const MUTANTS: Readonly<Record<string, Judge>> = {
   'the slowest alone': (now, before) => slowProviders(now, before).slice(0, 1),
   'any order': (now, before) => slowProviders(now, before).toReversed(),
@@ -64,6 +67,6 @@ const MUTANTS: Readonly<Record<string, Judge>> = {
   'twice the time': (now, before) => slowProviders(now, before).filter(({ ttftMs, usualMs }) => ttftMs >= 2 * usualMs),
   milliseconds: (now, before) => slowProviders(now, before).filter(({ ttftMs, usualMs }) => ttftMs - usualMs >= 50),
 };
-test.each(Object.keys(MUTANTS))('a judge by %s breaks the law', (name) => {
+test.each(Object.keys(MUTANTS))('the mutant that compares %s breaks the law', (name) => {
   expect(law(MUTANTS[name]!).failed).toBe(true);
 });

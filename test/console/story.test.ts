@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type DecisionRead, type Sentence, storyOf } from '../../src/console/views/requests/story.ts';
 import { tries } from '../deep/effort.ts';
 
-/** The story of a request, over decisions of every kind: its first sentence answers where the request went. */
+/** Tests the story of a request over decisions of every kind: its first sentence says which model the request got. */
 const effort = tries(
   'the first sentence of a story names the model that answered, and no rule is missing',
   300,
@@ -35,7 +35,7 @@ const candidates = fc
     ),
   )
   .map((all) => {
-    // The first is the choice.
+    // The first candidate is the choice.
     let rank = 0;
     return all.map(({ isLeftOut, rule, ...figures }, at) => {
       const isOut = at > 0 && isLeftOut;
@@ -71,7 +71,7 @@ const stories: fc.Arbitrary<Told> = fc
       draw: isReplayed && draws && best ? { probability: 0.04, among: ranked.length, best } : null,
       outcome: { status, error: status === 'failed' ? 'upstream_failed' : null, attempts },
     };
-    // The story reads these members alone.
+    // The story reads only these members.
     return told as unknown as Told;
   });
 
@@ -103,19 +103,19 @@ function check(tell: typeof storyOf): fc.RunDetails<[Told]> {
   );
 }
 
-test('the first sentence names the model that answered; every rule and every reason is told', () => {
+test('the first sentence names the model that answered, and the story contains every rule and every reason', () => {
   const { failed, counterexample } = check(storyOf);
   expect(failed, `seed ${effort.seed}: ${JSON.stringify(counterexample)}`).toBe(false);
 });
 
-test('the law notices a story that forgets the turn to another model, and one that forgets a rule', () => {
+test('the law finds a story that omits the failover, and a story that omits a rule', () => {
   const forgetsTurn: typeof storyOf = (told, cost) => storyOf({ ...told, outcome: null }, cost);
   const forgetsRule: typeof storyOf = (told, cost) =>
     storyOf(told, cost).filter((one) => !textOf(one).includes('not-dear'));
   for (const mutant of [forgetsTurn, forgetsRule]) expect(check(mutant).failed).toBe(true);
 });
 
-test('a request that turned to the next model says so in its first sentence', () => {
+test('the first sentence about a request that failed over says so', () => {
   const told = {
     ...{
       choice: 'a',
@@ -148,7 +148,7 @@ test('a request that turned to the next model says so in its first sentence', ()
   ]);
 });
 
-test('a request that is running went to a model; a recommendation did not', () => {
+test('the story of a running request says where it went, and the story of a recommendation does not', () => {
   const told = {
     ...{ choice: 'a', route_reason: 'pinned', strategy_failed: false, draw: null, preferences: [], constraints: [] },
     choice_without_preferences: null,

@@ -11,7 +11,7 @@ import { LINES } from '../dialects/ollama/answer.ts';
 import { ollamaChat } from '../dialects/ollama/surface.ts';
 import { ScriptedAnswer } from '../support/scripted-answer.ts';
 
-/** JSON answers and streams of any source of parts, in any dialect: no exchange stands behind these. */
+/** Tests JSON answers and streams from scripted parts in every dialect, without an exchange. */
 const BATCHES: readonly (readonly StreamPart[])[] = [
   [{ type: 'text', choice: 0, text: 'Hel' }],
   [
@@ -21,7 +21,7 @@ const BATCHES: readonly (readonly StreamPart[])[] = [
 ];
 const broken = () => new SignalboxError('upstream_failed', 'It broke off.');
 const ENDS: StreamPolicy = { commitAfterMs: 1_000, failedStreams: 'end' };
-/** The shape of a key. */
+/** A text in the form of a provider's key. */
 const SECRET = `sk-proj-${'a1B2c3D4'.repeat(6)}`;
 
 const FORMS: readonly (readonly [string, Surface, EventForm])[] = [
@@ -30,19 +30,19 @@ const FORMS: readonly (readonly [string, Surface, EventForm])[] = [
 ];
 
 describe.each(FORMS)('%s', (_, surface, form) => {
-  test('a whole answer is one JSON body, with its model and price in the headers', async () => {
+  test('a complete answer is one JSON body, with its model and price in the headers', async () => {
     const headers: HTTPHeaders = {};
     const body = await jsonBody(new ScriptedAnswer({ batches: BATCHES }), surface.json, headers);
     expect(body).toContain('Hello');
     expect(headers).toMatchObject({ 'content-type': 'application/json', 'x-signalbox-model': 'm' });
   });
 
-  test.each([0, 1])('an answer that fails after %d batches is an error, and nothing of it is shown', async (count) => {
+  test.each([0, 1])('an answer that fails after %d batches is an error, and no part of it is shown', async (count) => {
     const source = new ScriptedAnswer({ batches: BATCHES.slice(0, count), error: broken() });
     expect(await jsonBody(source, surface.json, {}).catch((error: unknown) => error)).toEqual(broken());
   });
 
-  test('a writer that fails leaves no unread answer behind', async () => {
+  test('an answer is not left unread if its writer fails', async () => {
     const source = new ScriptedAnswer({ batches: BATCHES });
     const failing = () => {
       throw new Error('a defect');
@@ -52,7 +52,7 @@ describe.each(FORMS)('%s', (_, surface, form) => {
     expect(source.abandoned).toBe('caller-gone');
   });
 
-  test('a stream has the form’s content type, and ends as the dialect ends', async () => {
+  test('a stream has the content type of its form, and ends as its dialect requires', async () => {
     const source = new ScriptedAnswer({ batches: BATCHES });
     const response = await streamResponse(source, form, ENDS);
     expect(response.headers.get('content-type')).toBe(form.contentType);
@@ -61,12 +61,12 @@ describe.each(FORMS)('%s', (_, surface, form) => {
     expect(text).toBe(BATCHES.map((batch) => writer.write(batch)).join('') + writer.end(source.receipt!));
   });
 
-  test('a failure before the first content and the commit is an ordinary error', async () => {
+  test('a failure before the first content and before the commit is an ordinary error response', async () => {
     const response = streamResponse(new ScriptedAnswer({ error: broken() }), form, ENDS);
     expect(await response.catch((error: unknown) => error)).toEqual(broken());
   });
 
-  test('past the commit a heartbeat takes the headers out, and a failure is the last event', async () => {
+  test('after the commit time a heartbeat sends the headers, and a failure is the last event', async () => {
     const opened = Promise.withResolvers<void>();
     const source = new ScriptedAnswer({ opened: opened.promise, error: broken() });
     const { body } = await streamResponse(source, form, { ...ENDS, commitAfterMs: 1 });
@@ -78,7 +78,7 @@ describe.each(FORMS)('%s', (_, surface, form) => {
     expect((await reader.read()).done).toBe(true);
   });
 
-  test('a failure after the first part is the last event, without its secrets', async () => {
+  test('a failure after the first part is the last event, with its secrets removed', async () => {
     const error = new SignalboxError('upstream_failed', `It said ${SECRET}.`);
     const source = new ScriptedAnswer({ batches: BATCHES.slice(0, 1), error });
     const text = await (await streamResponse(source, form, ENDS)).text();
@@ -86,7 +86,7 @@ describe.each(FORMS)('%s', (_, surface, form) => {
     expect(text).not.toContain(SECRET);
   });
 
-  test('a reader who leaves abandons the answer', async () => {
+  test('an answer is abandoned when its reader disconnects', async () => {
     const source = new ScriptedAnswer({ batches: BATCHES, isQuiet: true });
     const { body } = await streamResponse(source, form, ENDS);
     const reader = body!.getReader();
@@ -96,7 +96,7 @@ describe.each(FORMS)('%s', (_, surface, form) => {
   });
 });
 
-test('the wait before a connection breaks ends at once where the reader leaves', async () => {
+test('the wait before a connection breaks ends at once when the reader disconnects', async () => {
   const gone = new AbortController();
   const sink = { write: () => 0, flush: () => 0, close: () => {}, end: () => 0, start: () => {} };
   const isBroken = sendTexts({ next: () => null, isOver: true, isBroken: true }, sink, gone.signal).then(

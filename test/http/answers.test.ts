@@ -16,7 +16,7 @@ const operations = await operationAnswers();
 
 const upstream = useUpstream();
 let box: Signalbox;
-/** Runs on the shipped policy without any key: its models are simulated. */
+/** A server with the shipped policy and without any provider key, so its models are simulated. */
 let simulated: Signalbox;
 
 beforeAll(async () => {
@@ -33,12 +33,12 @@ afterAll(async () => {
 
 const checks = new Map(Object.entries(ANSWERS).map(([name, schema]) => [name, TypeCompiler.Compile(strict(schema))]));
 
-/** What is wrong with an answer; empty for nothing. */
+/** The violations of the documented schema in an answer; empty if there are none. */
 function faultsOf(name: Name, value: unknown): string[] {
   return [...checks.get(name)!.Errors(value)].map(({ path, message }) => `${name}${path}: ${message}`);
 }
 
-/** The events of a stream but `[DONE]`. */
+/** The events of a stream without `[DONE]`. */
 async function eventsOf(response: Response): Promise<unknown[]> {
   const lines = (await response.text())
     .split('\n')
@@ -74,14 +74,14 @@ const withLogprobs: Behaviour = {
   form: 'json',
 };
 
-/** Every kind of answer: what is asked, and how the upstream behaves. */
+/** Every kind of answer: the request, and how the upstream behaves. */
 const CASES: readonly (readonly [string, object, Behaviour])[] = [
   ['text', {}, { text: 'Hello!' }],
   ['nothing', {}, { text: [] }],
-  ['text whose tokens are counted here', {}, { text: 'Hello!', usage: 'missing' }],
+  ['a text whose tokens Signalbox counts', {}, { text: 'Hello!', usage: 'missing' }],
   ['text after reasoning', {}, { reasoning: 'Hm. ', text: 'Yes.' }],
   ['a refusal', {}, { refusal: 'I may not.', text: [] }],
-  ['an answer that is cut short', {}, { text: 'And then', finish: 'length' }],
+  ['an answer that is truncated', {}, { text: 'And then', finish: 'length' }],
   ['an answer that is filtered', {}, { text: 'And', finish: 'content_filter' }],
   ['several choices', { n: 2 }, { text: 'Hello!' }],
   [
@@ -90,10 +90,10 @@ const CASES: readonly (readonly [string, object, Behaviour])[] = [
     { toolCalls: [1, 2].map(() => ({ name: 'weather', arguments: '{"city":"Bern"}' })) },
   ],
   ['token probabilities', { logprobs: true, top_logprobs: 1 }, withLogprobs],
-  ['an answer that left fields out', { invented: 1 }, {}],
+  ['an answer to a request with dropped fields', { invented: 1 }, {}],
 ];
 
-describe('an answer is as documented, with no field besides:', () => {
+describe('the answer matches its documentation and has no other fields:', () => {
   for (const [what, body, behaviour] of CASES) {
     test(`${what}, in JSON`, async () => {
       upstream.next(behaviour);
@@ -127,7 +127,7 @@ describe('an answer is as documented, with no field besides:', () => {
     });
   }
 
-  test('the last event of a stream that breaks', async () => {
+  test('the last event of a stream that fails', async () => {
     upstream.next({ text: ['one ', 'two ', 'three'], cutAfter: 3 });
     const events = await eventsOf(await box.post('/v1/chat/completions', { model: 'best', messages, stream: true }));
     expect(faultsOf('StreamError', events.at(-1))).toEqual([]);
@@ -157,7 +157,7 @@ describe('an answer is as documented, with no field besides:', () => {
     }
   });
 
-  test('usage, with money spent and without', async () => {
+  test('usage, with and without spent money', async () => {
     for (const server of [box, simulated]) {
       const asked = { model: 'auto', messages, max_tokens: 20 };
       expect((await server.post('/v1/chat/completions', asked)).status).toBe(200);
@@ -173,7 +173,7 @@ describe('an answer is as documented, with no field besides:', () => {
   });
 });
 
-describe('a decision is as documented, with no field besides:', () => {
+describe('the decision matches its documentation and has no other fields:', () => {
   async function decisionOf(response: Response): Promise<unknown> {
     await response.text();
     const id = response.headers.get('x-signalbox-decision-id');
@@ -184,7 +184,7 @@ describe('a decision is as documented, with no field besides:', () => {
     return found.json();
   }
 
-  test('of a completion, with all that a request can say', async () => {
+  test('of a completion whose request uses every field', async () => {
     const body = {
       model: 'auto',
       messages,
@@ -203,7 +203,7 @@ describe('a decision is as documented, with no field besides:', () => {
     expect(faultsOf('Decision', await decisionOf(await box.post('/v1/route', {})))).toEqual([]);
   });
 
-  test('of a completion that broke off', async () => {
+  test('of a completion that was interrupted', async () => {
     upstream.next({ text: ['one ', 'two ', 'three'], cutAfter: 3 });
     const asked = { model: 'best', messages, stream: true };
     const decision = await decisionOf(await box.post('/v1/chat/completions', asked));
@@ -240,7 +240,7 @@ describe('the schemas', () => {
     expect(unitless).toEqual([]);
   });
 
-  test('carry examples that they accept', () => {
+  test('contain examples that they accept', () => {
     for (const [, schema] of each) {
       walk(schema, (inner) => {
         for (const example of inner.examples ?? []) expect([...Value.Errors(inner, example)]).toEqual([]);
@@ -248,7 +248,7 @@ describe('the schemas', () => {
     }
   });
 
-  test('as checked here, refuse a field that they do not name, however deep', () => {
+  test('refuse a field that they do not name, at any depth, when this test checks them', () => {
     expect(faultsOf('Health', { status: 'ok', invented: 1 })).toEqual(['Health/invented: Unexpected property']);
     const error = { message: '', type: 'server_error', param: null, code: 'overloaded' };
     expect(faultsOf('ErrorBody', { error })).toEqual([]);
@@ -257,11 +257,11 @@ describe('the schemas', () => {
     ]);
   });
 
-  test('are known by their own names', () => {
+  test('have names of their own', () => {
     for (const [name, schema] of each) expect(schema.title).toBe(name);
   });
 
-  test('let fields be added: none is closed', () => {
+  test('allow new fields: no schema is closed', () => {
     for (const [, schema] of each) walk(schema, (inner) => expect(inner.additionalProperties).not.toBe(false));
   });
 });

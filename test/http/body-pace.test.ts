@@ -10,7 +10,7 @@ const LARGE = 65_536;
 
 type Turns = Pick<TurnPace, 'turn'>;
 
-/** Asks for all at once. Returns the bodies that began in each turn of the event loop. */
+/** Requests a turn for all bodies at once. Returns the bodies that proceeded in each turn of the event loop. */
 async function turnsOf(pace: Turns, sizes: readonly number[]): Promise<number[][]> {
   const turns: number[][] = [[]];
   let left = sizes.length;
@@ -59,7 +59,7 @@ async function checkPace(pace: Turns, bodies: readonly number[]): Promise<void> 
 }
 
 describe('the pace of large bodies', () => {
-  test('begins them in their order, with less than 4 MiB before the last of a turn; small ones never wait', async () => {
+  test('lets bodies proceed in order, with less than 4 MiB before the last body of a turn; small bodies never wait', async () => {
     await fc.assert(
       fc.asyncProperty(sizes, (bodies) => checkPace(new TurnPace(), bodies)),
       {
@@ -69,7 +69,7 @@ describe('the pace of large bodies', () => {
     );
   });
 
-  test('a pace that lets all begin at once, or the last first, breaks that', async () => {
+  test('the test notices a pace that lets all bodies proceed at once, or the last one first', async () => {
     const atOnce: Turns = { turn: () => null };
     const many = Array.from({ length: 40 }, () => 150_000);
     await expect(checkPace(atOnce, many)).rejects.toThrow();
@@ -86,7 +86,7 @@ describe('the pace of large bodies', () => {
     await expect(checkPace(lastFirst, [150_000, 150_000])).rejects.toThrow();
   });
 
-  test('one body alone never waits, whatever its size', async () => {
+  test('lets a single body proceed at once, whatever its size', async () => {
     const pace = new TurnPace();
     for (const bytes of [LARGE + 1, 10 * TURN]) {
       expect(pace.turn(bytes)).toBeNull();
@@ -94,11 +94,11 @@ describe('the pace of large bodies', () => {
     }
   });
 
-  test('collects after each 16 MiB while 64 MiB of bodies are in memory, once more when they are gone, and never otherwise', async () => {
+  test('collects garbage after each 16 MiB while 64 MiB of bodies are in memory, once more when they are gone, and never otherwise', async () => {
     let [collections, bytes] = [0, 63 * MIB];
     let look: (() => void) | null = null;
     const timers: Timers = {
-      after: () => expect.unreachable('it looks again and again'),
+      after: () => expect.unreachable('it checks again and again'),
       every: (_, run) => {
         look = run;
         return { unref() {}, close: () => (look = null) };
@@ -115,7 +115,7 @@ describe('the pace of large bodies', () => {
     await turnsOf(work, many(70));
     expect([collections, look]).toEqual([0, null]);
     bytes = 64 * MIB;
-    // The first body is one too many, after those before.
+    // With the earlier bodies, the first of these exceeds the limit.
     await turnsOf(work, many(33));
     expect(collections).toBe(3);
     (look as (() => void) | null)?.();

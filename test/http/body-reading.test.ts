@@ -9,18 +9,18 @@ const BYTES_MAX = 1_000_000;
 const AT_ONCE_MAX = 70_000;
 
 let now = 0;
-/** How often the reader has looked at the clock: once for each body, and once at each look at all that are open. */
+/** Counts how often the reader has read the clock: once for each body, and once for each check of all open bodies. */
 let looks = 0;
 const reader = new BodyReader(() => {
   looks++;
   return now;
 });
-/** Until the reader has looked twice at all open bodies. */
+/** Waits until the reader has checked all open bodies twice. */
 async function twoLooks(): Promise<void> {
   const before = looks;
   await waitFor(() => looks >= before + 2);
 }
-/** It counts the bytes that have come. */
+/** The gate counts the bytes that have arrived. */
 const gate = new Gate(() => now);
 const BOUNDS = { concurrencyMax: 100, bodiesBytesMax: 100 * BYTES_MAX, queueMax: 0, queueMs: 0 };
 const read: (string | Error)[] = [];
@@ -51,7 +51,7 @@ async function send(header: string, body: string): Promise<RawConnection> {
 }
 
 describe('bodies', () => {
-  test('are read whole, small ones and those in pieces, and leave nothing behind', async () => {
+  test('are read completely in one piece or in several, and release their room', async () => {
     const texts = ['', 'a', 'b'.repeat(65_536), 'ü'.repeat(50_000)];
     for (const body of texts) {
       const answer = await fetch(server.url, { method: 'POST', body });
@@ -60,7 +60,7 @@ describe('bodies', () => {
     expect(reader.size).toBe(0);
   });
 
-  test('that do not come in time are cut, each at its own time, and their rest is not read', async () => {
+  test('that do not arrive in time are cut off, each at its own time, and the rest is not read', async () => {
     read.length = 0;
     const first = await send('content-length: 100', '{');
     await waitFor(() => reader.size === 1);
@@ -80,7 +80,7 @@ describe('bodies', () => {
     expect(reader.size).toBe(0);
   });
 
-  test('may take a second more for each 64 KiB that has come', async () => {
+  test('get one more second for each 64 KiB that has arrived', async () => {
     read.length = 0;
     const bytes = 131_072;
     const chunk = `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`;
@@ -96,7 +96,7 @@ describe('bodies', () => {
     expect(reader.size).toBe(0);
   });
 
-  test('read in one piece may take a second more for each 64 KiB that they announce', async () => {
+  test('that are read in one piece get one more second for each 64 KiB that they announce', async () => {
     read.length = 0;
     await send('content-length: 66000', '{');
     await waitFor(() => reader.size === 1);
@@ -108,7 +108,7 @@ describe('bodies', () => {
     expect(String(read)).toBe('SignalboxError: The body arrived too slowly.');
   });
 
-  test('that are cut off end with their connection', async () => {
+  test('that are incomplete end with their connection', async () => {
     read.length = 0;
     for (const header of ['content-length: 100', 'transfer-encoding: chunked']) {
       const left = await send(header, header.startsWith('t') ? '1\r\n{\r\n' : '{');

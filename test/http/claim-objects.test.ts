@@ -12,7 +12,7 @@ import { withKey, writePolicy } from '../support/signalbox.ts';
 import { AUDIENCE, startIssuer } from '../support/token-issuer.ts';
 import { useSignalbox, useStarted } from '../support/use.ts';
 
-/** `"admins" in claims.groups` looks for a text in a list. An object is no list: its names are no groups. */
+/** `"admins" in claims.groups` searches a list. If the claim is an object, its member names must not count as groups. */
 const issuer = useStarted(() => startIssuer());
 const policy = (when = `'"agents" in claims.groups'`) => `${TOY}gateway: { failed_auth_per_minute: 1000000 }
 tokens:
@@ -36,14 +36,14 @@ async function statuses(claims: JWTPayload): Promise<[chat: number, admin: numbe
 }
 
 describe('a token whose claim is an object with the name of a group', () => {
-  test('is not admitted, whatever the value of the name', async () => {
+  test('is not admitted, whatever the value of the member', async () => {
     expect(await statuses({ groups: ['agents'] })).toEqual([200, 403]);
     for (const value of [false, true, null, '', 'agents', { agents: true }]) {
       expect(await statuses({ groups: { agents: value, admins: value } })).toEqual([401, 401]);
     }
   });
 
-  test('makes no administrator, also for a nested claim or one that `exists` goes through', async () => {
+  test('does not make its holder an administrator, also for a nested claim and for `exists`', async () => {
     const groups = ['agents'];
     for (const claims of [
       { realm: { roles: { admins: true } } },
@@ -57,7 +57,7 @@ describe('a token whose claim is an object with the name of a group', () => {
   });
 });
 
-test('a list with an entry that is too large to read holds no condition, not even one on all its entries', async () => {
+test('a list with an entry that is too large to read satisfies no condition, not even a condition on all its entries', async () => {
   const all = `claims.groups.all(g, g == "agents") && claims.groups.size() > 0`;
   const admits = conditionOf(all);
   expect(admits({ groups: ['agents', 'agents'] })).toBe(true);
@@ -68,7 +68,7 @@ test('a list with an entry that is too large to read holds no condition, not eve
   }
 });
 
-/** Whether a condition on claims holds, as in `sign_in.roles`. */
+/** Whether a condition on claims is true, as in `sign_in.roles`. */
 function conditionOf(when: string): (claims: Claims) => boolean {
   const text = `sign_in:\n  issuer: https://login.example\n  client_id: gw\n  roles: [{ when: '${when}', role: member }]\n`;
   const { snapshot } = load([BASE, { path: 'p.yaml', text }]);
@@ -89,22 +89,22 @@ describe('a condition on claims', () => {
     'claims.groups.filter(g, true).size() >= 0',
     '"admins" in claims.groups.map(g, g)',
   ];
-  /** Whether no condition holds for an object, negated ones included. */
+  /** Whether no condition is true for an object, including negated conditions. */
   const isClosed = (conditions: readonly ((claims: Claims) => boolean)[]): boolean =>
     !fc.check(
       fc.property(object, fc.nat({ max: conditions.length - 1 }), (groups, at) => !conditions[at]?.({ groups })),
       { numRuns: runs, seed },
     ).failed;
 
-  test('law: that looks through an object as through a list never holds, also with `!`', () => {
+  test('law: a condition that searches a list is never true for an object, also with `!`', () => {
     expect(isClosed(CONDITIONS.map(conditionOf))).toBe(true);
-    // The law finds a reader that takes the names of an object for its entries, and one that takes it for an empty list.
+    // The law finds a reader that uses an object's member names as entries, and a reader that treats an object as an empty list.
     const groupsOf = ({ groups }: Claims) => Object.keys(groups as object);
     expect(isClosed([(claims) => groupsOf(claims).includes('admins')])).toBe(false);
     expect(isClosed([() => ![].some((group) => group === 'guests')])).toBe(false);
   });
 
-  test('reads, compares and counts an object as before', () => {
+  test('reading, comparing and counting the members of an object still works', () => {
     const claims: Claims = {
       groups: { admins: true, n: 2, deep: { list: ['a', 'b'], n: { x: 1 } } },
       one: { a: 1 },
@@ -128,7 +128,7 @@ describe('a condition on claims', () => {
   });
 });
 
-test('`policy check` warns of a lookup in a claim that is an object, and names what is right', async () => {
+test('`policy check` warns about a search in a claim that is an object, and names the right expression', async () => {
   const check = async (when: string) => {
     const { code, out } = await runHere(['policy', 'check', writePolicy(policy(when)), '--json']);
     const { diagnostics } = JSON.parse(out) as { diagnostics: { code: string; line: number; hint: string }[] };

@@ -14,7 +14,7 @@ function waitOf(changes: DailyChanges, user: string): number | null {
   }
 }
 
-test('the changes of a user count for a day from the first one, and a refused request does not count', () => {
+test('the changes of a user count for a day from the first change, and a refused request does not count', () => {
   let now = 0;
   const changes = new DailyChanges(() => now);
   const refused = request();
@@ -29,7 +29,7 @@ test('the changes of a user count for a day from the first one, and a refused re
   expect(waitOf(changes, 'ann')).toBeNull();
 });
 
-test('the changes of at most 10,000 users are kept', () => {
+test('the changes of at most 10,000 users are counted', () => {
   const changes = new DailyChanges(() => 0);
   for (let at = 0; at < CHANGES_A_DAY; at++) waitOf(changes, 'ann');
   for (let at = 0; at < 9_999; at++) waitOf(changes, `user ${at}`);

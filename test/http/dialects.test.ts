@@ -22,7 +22,7 @@ const ANTHROPIC = { 'anthropic-version': '2023-06-01' };
 const ask = (path: string, method: string, headers: Record<string, string>, at = box.url) =>
   fetch(at + path, { method, headers, redirect: 'manual' });
 
-/** Anthropic's type of an error; null for an error of another shape. */
+/** Anthropic's type of an error; null if the error has another form. */
 async function anthropicType(response: Response): Promise<string | null> {
   const body = (await response.json()) as { type?: string; error: { type: string }; request_id?: string };
   const id = response.headers.get('x-request-id');
@@ -46,14 +46,17 @@ describe('a request with `anthropic-version`', () => {
     ['POST', '/v1/messages/batches', true, 404, 'not_found_error'],
     ['POST', '/models', true, 404, 'not_found_error'],
     ['POST', '/v1/models/x:generateContent', false, 404, 'not_found_error'],
-  ])('gets Anthropic’s error and `request-id`: %s %s, with a key: %p', async (method, path, hasKey, status, type) => {
-    const response = await ask(path, method, { ...ANTHROPIC, ...(hasKey && key()) });
-    expect([response.status, await anthropicType(response)]).toEqual([status, type]);
-    const plain = await ask(path, method, hasKey ? key() : {});
-    expect([plain.status, await anthropicType(plain)]).toEqual([status, null]);
-  });
+  ])(
+    'gets Anthropic’s error form and `request-id`: %s %s, with a key: %p',
+    async (method, path, hasKey, status, type) => {
+      const response = await ask(path, method, { ...ANTHROPIC, ...(hasKey && key()) });
+      expect([response.status, await anthropicType(response)]).toEqual([status, type]);
+      const plain = await ask(path, method, hasKey ? key() : {});
+      expect([plain.status, await anthropicType(plain)]).toEqual([status, null]);
+    },
+  );
 
-  test('gets them for 429, too', async () => {
+  test('also gets them with status 429', async () => {
     for (const path of ['/v1/models', '/v1/skills']) {
       await ask(path, 'GET', {}, strict.url);
       const response = await ask(path, 'GET', ANTHROPIC, strict.url);
@@ -77,20 +80,20 @@ describe('a request with `anthropic-version`', () => {
     ['POST', '/v1/route', 401],
     ['GET', '/admin/models', 401],
     ['GET', '/admin/none', 404],
-  ])('gets the usual error elsewhere: %s %s', async (method, path, status) => {
+  ])('gets the usual error form on other paths: %s %s', async (method, path, status) => {
     const response = await ask(path, method, ANTHROPIC);
     expect([response.status, await anthropicType(response)]).toEqual([status, null]);
   });
 });
 
-test('`/v1/models/` is the list of models', async () => {
+test('`/v1/models/` returns the list of models', async () => {
   const key = { authorization: `Bearer ${box.key}` };
   const [list, slashed] = await Promise.all(['', '/'].map((end) => ask(`/v1/models${end}`, 'GET', key)));
   expect([slashed!.status, await slashed!.text()]).toEqual([200, await list!.text()]);
   expect((await ask('/v1/models/', 'GET', {})).status).toBe(401);
 });
 
-test('a call of Gemini’s API says that it is not served, whatever the key and the version', async () => {
+test('a call of Gemini’s API gets an error that says that it is not served, whatever the key and the version', async () => {
   const paths = ['/v1beta/models/x', '/v1/models/x', '/models/x', '/v1beta/models/best', '/v1/models/best'];
   for (const path of paths) {
     for (const method of ['generateContent', 'streamGenerateContent', 'countTokens', 'embedContent']) {

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { useSignalbox } from '../support/use.ts';
 
-/** The OpenAPI document's terms for queries and bodies, against the answers of the server. */
+/** Compares the OpenAPI document's description of queries and bodies with the answers of the server. */
 const box = useSignalbox();
 
 interface Schema {
@@ -35,7 +35,7 @@ beforeAll(async () => {
   schemas = document.components.schemas;
 });
 
-test('each query parameter with a list of words in the document accepts these words and refuses others, by its name', async () => {
+test('the server accepts the words that the document lists for a query parameter, and refuses others with the parameter’s name', async () => {
   const found = Object.entries(paths).flatMap(([path, { get }]) =>
     (get?.parameters ?? []).flatMap(({ name, schema }) =>
       (schema.enum ?? []).length > 0 && !path.includes('{') ? [{ path, name, words: schema.enum ?? [] }] : [],
@@ -62,7 +62,7 @@ const partsOf = (schema: Schema): readonly Schema[] => [
 const isForm = ({ pattern, minLength }: Schema) => pattern !== undefined || minLength !== undefined;
 const bodyOf = (path: string) => paths[path]?.post?.requestBody?.content['application/json'].schema;
 
-test('each query parameter with a form in the document refuses an empty text, by its name', async () => {
+test('the server refuses an empty text for a query parameter with a documented form, with the parameter’s name', async () => {
   const found = Object.entries(paths).flatMap(([path, { get }]) =>
     (get?.parameters ?? []).flatMap(({ name, in: place, schema }) =>
       place === 'query' && !path.includes('{') && partsOf(schema).some(isForm) ? [{ path, name }] : [],
@@ -78,7 +78,7 @@ test('each query parameter with a form in the document refuses an empty text, by
   }
 });
 
-test('the document requires the name of a new team, and forbids texts with control characters, which the server refuses', async () => {
+test('the document requires the name of a new team, and forbids control characters, as the server does', async () => {
   expect(bodyOf('/admin/teams')?.required).toEqual(['name']);
   expect((await box.post('/admin/teams', {})).status).toBe(400);
   const [form] = partsOf(bodyOf('/admin/keys')?.properties?.name ?? {}).filter(isForm);
@@ -101,7 +101,7 @@ test('the document says that the data of an event is JSON of a given schema', ()
   }
 });
 
-test('the document forbids a grant of 0 and a wallet that is no address, which the server refuses', async () => {
+test('the document forbids a grant of 0 and an invalid wallet address, as the server does', async () => {
   expect(bodyOf('/admin/keys/{id}/grant')?.properties?.credits?.not).toEqual({ const: 0 });
   const wallet = schemas.ChatCompletionRequest?.properties?.agent_wallet;
   const pattern = partsOf(wallet ?? {}).find(isForm)?.pattern ?? '';

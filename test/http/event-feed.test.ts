@@ -8,7 +8,7 @@ import { tries } from '../deep/effort.ts';
 const event = (at: number, size = 0) => ({ kind: 'policy' as const, data: { at, text: 'x'.repeat(size) } });
 const numbers = (events: readonly PlacedEvent[]) => events.map(({ event: { data } }) => (data as { at: number }).at);
 
-/** What a follower that comes and goes has in the end: each event once and in order, unless it was told that some are missing. */
+/** A follower that leaves and returns must get each event once and in order, unless it learns that some are missing. */
 const gapless = (make: (now: () => number) => Pick<EventFeed, 'tell' | 'follow' | 'leave' | 'last'>) =>
   fc.property(
     fc.array(fc.oneof(fc.constant('tell'), fc.constant('come'), fc.constant('go'), fc.nat(90_000)), { maxLength: 60 }),
@@ -48,14 +48,14 @@ const gapless = (make: (now: () => number) => Pick<EventFeed, 'tell' | 'follow' 
     },
   );
 
-test('a follower that comes back has every event since, or is told that it has not', () => {
+test('a follower that reconnects gets every event since it left, or learns that some are missing', () => {
   fc.assert(
     gapless((now) => new EventFeed(now)),
     tries('event feed', 200, 5_000),
   );
 });
 
-test('the law kills a feed that forgets that it has missed something', () => {
+test('the law finds a feed that forgets that it has missed an event', () => {
   class Forgetful extends EventFeed {
     override follow(listener: Parameters<EventFeed['follow']>[0], after: string | null) {
       return super.follow(listener, after) ?? [];
@@ -69,7 +69,7 @@ test('the law kills a feed that forgets that it has missed something', () => {
   ).toBe(true);
 });
 
-test('while nobody follows, an event is not even made', () => {
+test('an event is not even created while there is no follower', () => {
   let made = 0;
   const feed = new EventFeed(() => 0);
   const tell = () => feed.tell(() => event(++made));
@@ -79,7 +79,7 @@ test('while nobody follows, an event is not even made', () => {
   feed.follow(listener, null);
   tell();
   feed.leave(listener);
-  // Those who come back within a minute have it.
+  // A follower that reconnects within a minute gets this event.
   tell();
   expect(made).toBe(2);
 });
@@ -92,7 +92,7 @@ const allStreams = (feed: EventFeed) =>
   );
 const FOLLOWER = { holder: 'k', callerNow: () => OPERATOR };
 
-test('a reader that does not read is cut, and nothing waits for it any more', () => {
+test('a reader that does not read is disconnected, and no events are kept for it', () => {
   const feed = new EventFeed(() => 0);
   const stream = allStreams(feed).open(FOLLOWER, null, '');
   for (let at = 0; at < 600; at++) feed.tell(() => event(at));
@@ -103,7 +103,7 @@ test('a reader that does not read is cut, and nothing waits for it any more', ()
   expect(stream.next()).toBeNull();
 });
 
-test('an event becomes text when its reader is ready for it, so that slow readers hold no copies', () => {
+test('an event becomes text only when its reader is ready, so that slow readers hold no copies', () => {
   const feed = new EventFeed(() => 0);
   const streams = allStreams(feed);
   const open = Array.from({ length: 16 }, () => streams.open(FOLLOWER, null, ''));
@@ -122,7 +122,7 @@ test('an event becomes text when its reader is ready for it, so that slow reader
   expect(written).toBe(500);
 });
 
-test('a reader that comes back gets all kept events, however large they are', () => {
+test('a reader that reconnects gets all kept events, however large they are', () => {
   const feed = new EventFeed(() => 0);
   const streams = allStreams(feed);
   const before = streams.open(FOLLOWER, null, '');
@@ -135,7 +135,7 @@ test('a reader that comes back gets all kept events, however large they are', ()
   expect(text.match(/^event: policy$/gm)).toHaveLength(500);
 });
 
-test('an idle stream has a heartbeat each 15 seconds, and ends after half an hour, with its caller and at a shutdown', () => {
+test('an idle stream gets a heartbeat every 15 seconds, and ends after half an hour, with its caller, and at a shutdown', () => {
   let [now, isDraining, caller] = [0, false, OPERATOR as typeof OPERATOR | null];
   const streams = new EventStreams(
     new EventFeed(() => now),

@@ -7,9 +7,9 @@ import { errorCodeIn, isWhole, RawStream } from '../support/raw-stream.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { useLivePolicy, useSignalbox, useUpstream } from '../support/use.ts';
 
-/** How a streamed chat that fails after its headers ends on the wire. */
+/** Tests how a streamed chat ends on the wire if it fails after its headers. */
 const COMMIT_MS = 100;
-/** Between the error event and the break. */
+/** The minimum time between the error event and the break of the connection, ms. */
 const BREAK_MS = 249;
 const PATH = '/v1/chat/completions';
 const TEXT = ['one ', 'two ', 'three ', 'four'];
@@ -37,17 +37,17 @@ function ask(box: Pick<Signalbox, 'url' | 'key'>, headers: readonly string[] = [
   return stream;
 }
 
-/** An error event, and then a broken connection. */
+/** Expects an error event, and then a broken connection. */
 async function expectBroken(stream: RawStream, code = 'upstream_failed'): Promise<void> {
   expect([await stream.ended(), errorCodeIn(stream)]).toEqual(['broken', code]);
   expect(stream.head).toStartWith('HTTP/1.1 200');
 }
 
-describe('with `failed_streams: break`, the default of version 2', () => {
+describe('with `failed_streams: break`, the default of version 2,', () => {
   const box = useSignalbox(() => ({ policy: policyWith('', 2) }));
 
   test('a stream that fails after its first part sends the error event, and 250 ms later the connection breaks', async () => {
-    // A reader that is busy sees the event late, so that the break seems to come early.
+    // A busy reader may see the event late, so that the break seems to come too early.
     const early = await leastOf(1, async () => {
       upstream.next(CUT);
       const stream = ask(box);
@@ -58,14 +58,14 @@ describe('with `failed_streams: break`, the default of version 2', () => {
     expect(early).toBeLessThan(1);
   });
 
-  test('so does one that fails after its headers, among heartbeats', async () => {
+  test('a stream that fails after its headers, during heartbeats, ends in the same way', async () => {
     upstream.next({ status: 500, headersAfterMs: 3 * COMMIT_MS });
     const stream = ask(box);
     await expectBroken(stream);
     expect(stream.body).toStartWith(': waiting');
   });
 
-  test('so does a replay of it', async () => {
+  test('a replay of a failed stream ends in the same way', async () => {
     upstream.next(CUT);
     const name = [`idempotency-key: break-${crypto.randomUUID()}`];
     const first = ask(box, name);
@@ -76,7 +76,7 @@ describe('with `failed_streams: break`, the default of version 2', () => {
     expect(again.body).toContain('two ');
   });
 
-  test('a whole stream ends cleanly, and so does its replay', async () => {
+  test('a complete stream ends cleanly, and so does its replay', async () => {
     const name = [`idempotency-key: whole-${crypto.randomUUID()}`];
     for (const stream of [ask(box), ask(box, name)]) {
       expect([await stream.ended(), isWhole(stream)]).toEqual(['clean', true]);
@@ -86,7 +86,7 @@ describe('with `failed_streams: break`, the default of version 2', () => {
   });
 
   test.each(['/v1/responses', '/v1/messages'])(
-    'a stream of %s that fails ends cleanly with its own event',
+    'a failed stream of %s ends cleanly with the error event of its dialect',
     async (path) => {
       upstream.next(CUT);
       const stream = ask(box, [], path);
@@ -106,13 +106,13 @@ describe('with `failed_streams: break`, the default of version 2', () => {
     await expectBroken(stream);
   });
 
-  test('a client that reads late, with more to read than its buffers hold, gets all of the part and the error event', async () => {
+  test('a slow client with more to read than its buffers hold receives the whole part and the error event', async () => {
     const text = Array.from({ length: 40 }, () => 'x'.repeat(65_536));
     upstream.next({ text, endAfter: 40 });
     const stream = ask(box);
     await waitFor(() => stream.head !== '');
     stream.socket.pause();
-    await quietFor(1_000, 'an end of the stream, which its client has not read', () => stream.end);
+    await quietFor(1_000, 'the end of a stream that its client has not read', () => stream.end);
     stream.socket.resume();
     await expectBroken(stream);
     expect(stream.body.match(/x{65536}/g)?.length).toBe(39);
@@ -161,12 +161,12 @@ describe('a process', () => {
     box.signal('SIGTERM');
     await expectBroken(stream, 'overloaded');
     expect(await box.exited).toBe(0);
-    // The farewell of a shutdown takes a second at most; a busy machine gets more.
+    // A shutdown waits at most a second for streams. A busy machine gets more time here.
     expect(performance.now() - since).toBeLessThan(5_000);
     expect(await box.errors).toBe('');
   });
 
-  test('prints nothing where streams break, or where their callers leave before that', async () => {
+  test('prints nothing when streams break, or when their callers disconnect earlier', async () => {
     const box = await start();
     for (let i = 0; i < 3; i++) {
       upstream.next(CUT, CUT);

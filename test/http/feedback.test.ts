@@ -13,7 +13,7 @@ import { StoreError } from '../../src/store/store.ts';
 import { facts as factsOf, model, snapshot } from '../routing/build.ts';
 import { expectError } from '../support/error-contract.ts';
 
-/** The route by itself, with a store of scores that answers as the test says. */
+/** Tests the route alone, with a store of scores that answers as the test decides. */
 const DAY_MS = 86_400_000;
 const ID = idAt(Date.UTC(2026, 10, 20));
 const DECISION = idText('dec_', ID);
@@ -54,7 +54,7 @@ const gateway = {
     },
   },
 } as unknown as FeedbackGateway;
-/** An admin, for all that it helps. */
+/** An admin, whose role must make no difference here. */
 const callerOf = () => ({ keyId, scopes: new Set(['admin', 'chat', 'route']) }) as unknown as Caller;
 
 const defects: unknown[] = [];
@@ -86,7 +86,7 @@ const told = async (body: object) => {
 };
 
 describe('a score', () => {
-  test('is taken for the model that was recommended', async () => {
+  test('is stored for the model that was recommended', async () => {
     expect(await told({ decision_id: DECISION, score: 0.25 })).toEqual({
       object: 'feedback',
       decision_id: DECISION,
@@ -101,7 +101,7 @@ describe('a score', () => {
     expect(scored).toEqual([{ ...of, score: 0.25, label: null }]);
   });
 
-  test('is taken for the model that answered, where it was not the first', async () => {
+  test('is stored for the model that answered, even if that was not the first choice', async () => {
     record = { ...record, kind: 'chat', outcome: outcome('completed', 'best', 'other') };
     expect(await told({ decision_id: DECISION, score: 1, label: 'ci:unit_tests-2.1' })).toMatchObject({
       model: 'other',
@@ -111,7 +111,7 @@ describe('a score', () => {
     expect(scored[0]).toMatchObject({ label: 'ci:unit_tests-2.1', declared: 0.5 });
   });
 
-  test('counts against the policy of the decision where the active one lacks the model', async () => {
+  test('uses the policy of the decision if the active policy no longer has the model', async () => {
     record = { ...record, choice: 'old', quality: Float64Array.of(0.7, 0.9) };
     await told({ decision_id: DECISION, score: 1 });
     record = { ...record, quality: null };
@@ -120,7 +120,7 @@ describe('a score', () => {
     expect(scored.map(({ declared }) => declared)).toEqual([0.7, 0.6]);
   });
 
-  test('that is the same again is told with the label of the first', async () => {
+  test('that repeats an earlier score is answered with the label of the first score', async () => {
     answer = ({ score }) => ({ isFirst: false, score, weight: 0.5, label: 'first' });
     expect(await told({ decision_id: DECISION, score: 1, label: 'second' })).toMatchObject({
       result: 'repeated',
@@ -129,7 +129,7 @@ describe('a score', () => {
     });
   });
 
-  test('is taken as long as its record is kept', async () => {
+  test('is accepted as long as the record of the decision is kept', async () => {
     now = Date.UTC(2026, 10, 20) + 7 * DAY_MS;
     await told({ decision_id: DECISION, score: 1 });
     now++;
@@ -142,7 +142,7 @@ describe('a score', () => {
   });
 });
 
-describe('is refused', () => {
+describe('POST /v1/feedback refuses', () => {
   const good = { decision_id: DECISION, score: 1 };
   const BODIES: readonly (readonly [
     what: string,
@@ -150,7 +150,7 @@ describe('is refused', () => {
     code: Parameters<typeof expectError>[1],
     param: string | null,
   ])[] = [
-    ['a body that is no object', [], 'invalid_type', null],
+    ['a body that is not an object', [], 'invalid_type', null],
     ['no decision', { score: 1 }, 'missing_field', 'decision_id'],
     ['no score', { decision_id: DECISION }, 'missing_field', 'score'],
     ['a score in words', { ...good, score: 'good' }, 'invalid_type', 'score'],
@@ -178,7 +178,7 @@ describe('is refused', () => {
     });
   }
 
-  test('a decision that there is not, or of another key, in the same words', async () => {
+  test('a decision that does not exist, and a decision of another key, with the same error', async () => {
     const unknown = await expectError(
       await give({ ...good, decision_id: 'dec_00000000000' }),
       'not_found',
@@ -197,7 +197,7 @@ describe('is refused', () => {
     expect(scored).toEqual([]);
   });
 
-  test('a request that is running', async () => {
+  test('a request that is still running', async () => {
     record = { ...record, kind: 'chat', outcome: null };
     await expectError(await give(good), 'in_flight', 'decision_id');
     expect(scored).toEqual([]);
@@ -214,7 +214,7 @@ describe('is refused', () => {
     });
   }
 
-  test('a second score that differs, and one that cannot be written', async () => {
+  test('a second score that differs, and a score that cannot be stored', async () => {
     answer = ({ label }) => ({ isFirst: false, score: 0.5, weight: 1, label });
     await expectError(await give(good), 'feedback_conflict', 'score');
     answer = () => {

@@ -23,10 +23,10 @@ const errorOf = ({ status, headers, body }: Awaited<ReturnType<WalletApp['send']
   voucher: headers.get('x-voucher') ?? headers.get('x-voucher-used'),
 });
 
-/** What is left set aside once a request has ended. */
+/** The Credits that are still held after a request has ended. */
 const held = async () => (await app.gateway.ledger.status()).held;
 
-test('the error of an unpaid request says how to pay by the funding in force, and no provider is called', async () => {
+test('the error of an unpaid request says how to pay with the active funding, and no provider is called', async () => {
   const asked = upstream.requests.length;
   expect(errorOf(await app.send(CHAT, BODY))).toEqual({
     status: 402,
@@ -37,7 +37,7 @@ test('the error of an unpaid request says how to pay by the funding in force, an
   expect(upstream.requests.length).toBe(asked);
 });
 
-test('a voucher pays for an answer, which names it; the same one gets the same answer and pays once', async () => {
+test('a voucher pays for an answer that names it; the same voucher gets the same answer and pays once', async () => {
   const first = await app.send(CHAT, BODY, { 'x-voucher': 'one' });
   expect([first.status, first.headers.get('x-voucher-used')]).toEqual([200, 'one']);
   const { charged } = await app.gateway.ledger.status();
@@ -51,7 +51,7 @@ test('a voucher pays for an answer, which names it; the same one gets the same a
   expect(await held()).toBe(0);
 });
 
-test('an error on its money has its words and headers, and releases the hold', async () => {
+test('an error about its money contains the funding’s text and headers, and the hold is released', async () => {
   upstream.next({ status: 500 });
   const { status, message, voucher } = errorOf(await app.send(CHAT, BODY, { 'x-voucher': 'two' }));
   expect({ status, voucher, isTold: message.endsWith('The voucher is good still.') }).toEqual({
@@ -62,7 +62,7 @@ test('an error on its money has its words and headers, and releases the hold', a
   expect(await held()).toBe(0);
 });
 
-test('a request that is too dear for its terms gets the error that the funding makes of it', async () => {
+test('a request that is too expensive for its terms gets the error that the funding creates', async () => {
   const long = { ...BODY, messages: [{ role: 'user', content: 'word '.repeat(1_800) }] };
   expect(errorOf(await app.send(CHAT, long, { 'x-voucher': 'three' }))).toEqual({
     status: 402,
@@ -73,7 +73,7 @@ test('a request that is too dear for its terms gets the error that the funding m
   expect(await held()).toBe(0);
 });
 
-test('admission goes by its rules: forms that are not taken, blocked payers, large bodies, and advice to bad keys', async () => {
+test('admission follows the funding’s rules: invalid forms, blocked payers, large bodies, and advice for invalid keys', async () => {
   const codes = [
     await app.send(CHAT, BODY, { 'x-coupon': 'none' }),
     await app.send(CHAT, BODY, { 'x-voucher': 'stolen' }),
@@ -84,7 +84,7 @@ test('admission goes by its rules: forms that are not taken, blocked payers, lar
   expect(message).toContain('To pay by voucher, omit the header Authorization.');
 });
 
-test('keys pay from their funds as ever', async () => {
+test('keys still pay from their funds', async () => {
   const reply = await app.send(CHAT, BODY, as(app.plain));
   expect([reply.status, reply.headers.get('x-voucher-used')]).toEqual([200, null]);
 });

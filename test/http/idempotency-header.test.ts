@@ -10,11 +10,11 @@ interface Operation {
 }
 
 const box = useSignalbox();
-/** Requests of models; the header stands in the text of their documentation. */
+/** Model requests, whose documentation mentions the header in its text. */
 const OF_MODELS = SURFACES.map(({ path }) => `POST ${path}`);
 const OF_KEYS = ['POST /v1/keys', 'DELETE /v1/keys/{id}'];
 
-test('chats, embeddings, changes of own keys, and every change below /admin/ but the playground refuse an Idempotency-Key that they cannot read; the document has it for changes', async () => {
+test('chats, embeddings, changes of own keys, and every change below /admin/ except the playground refuse an invalid Idempotency-Key, and the document lists the header for changes', async () => {
   const document = await (await fetch(`${box.url}/openapi.json`)).json();
   const { paths } = document as { paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> };
   const changing = Object.entries(paths).flatMap(([path, methods]) =>
@@ -36,7 +36,7 @@ test('chats, embeddings, changes of own keys, and every change below /admin/ but
       headers: { authorization: `Bearer ${box.key}`, 'content-type': 'application/json', 'idempotency-key': 'é' },
       body: JSON.stringify(example?.value ?? {}),
     });
-    // Each dialect has errors of its own form.
+    // Each dialect has its own form of errors.
     if ((await answer.text()).includes('Idempotency-Key')) readers.push(`${method} ${path}`);
   }
   const ofAdmin = changing

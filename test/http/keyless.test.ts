@@ -28,7 +28,7 @@ const key: Caller = {
   budgets: [],
 };
 
-/** A door: the rules with what a test looks at. Each has its own limiter and gate. */
+/** The admission rules with everything that a test checks. Each has its own rate limiter and gate. */
 function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 } = {}) {
   const snapshot = snapshotOf(
     load([
@@ -36,7 +36,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 
       { path: 'q.yaml', text: more },
     ]),
   );
-  // The parts of it that admission reads.
+  // The parts of the policy that admission reads.
   const payments = { bodyBytesMax: 1_000 } as PaymentPolicy;
   const policy: PolicySnapshot = { ...snapshot, payments: isOn ? payments : null };
   const gate = new Gate(() => performance.now());
@@ -51,7 +51,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 
     senderOf: () => null,
     actAs: () => ({ caller: null, reason: 'unknown', ageMs: 0 }),
     policy: () => policy,
-    // Admission asks of the gateway only whether a wallet is blocked.
+    // Admission only asks the gateway whether a wallet is blocked.
     funding: x402Funding({
       payments: { blocklist: { blocked: new Set(blocked) as ReadonlySet<string>, ageMs: 0 } },
     } as X402Parts),
@@ -84,11 +84,11 @@ function refusal(run: () => unknown): SignalboxError {
     if (error instanceof SignalboxError) return error;
     throw error;
   }
-  throw new Error('it was let in');
+  throw new Error('the request was admitted');
 }
 const codeOf = (run: () => unknown) => refusal(run).code;
 
-test('a key is judged by a copy of at most 5 seconds: by an older one neither admitted nor called wrong', () => {
+test('a key is judged only by a copy of keys that is at most 5 seconds old; an older copy neither admits nor refuses it', () => {
   expect(door({ ageMs: 5_000 }).send('/v1/models', { authorization: 'Bearer good' }, 'GET').caller).toBe(key);
   const { send } = door({ ageMs: 5_001 });
   for (const one of ['good', 'bad'])
@@ -106,7 +106,7 @@ const PAID = [
 ];
 
 describe('while payments are on, a request without a key', () => {
-  test('is admitted on the routes that are paid for, takes a place and has no caller yet', () => {
+  test('is admitted on routes that can be paid for, takes a place in the gate, and has no caller yet', () => {
     expect(
       ROUTES.filter(({ pays }) => pays)
         .map(({ path }) => path)
@@ -123,7 +123,7 @@ describe('while payments are on, a request without a key', () => {
     }
   });
 
-  test('but with a token that fails gets 401 where it could have paid without one', async () => {
+  test('but with an invalid token gets 401, even where it could have paid without a token', async () => {
     const issuer = '{ name: one, issuer: "https://issuer.example", audience: a, when: claims.team == "x" }';
     const { send, held, gate } = door({ more: `${LIMITS}tokens:\n  - ${issuer}\n` });
     const claims = { iss: 'https://other.example', aud: 'a', sub: 'robot', exp: Date.now() };
@@ -139,7 +139,7 @@ describe('while payments are on, a request without a key', () => {
     expect(gate.inside).toBe(0);
   });
 
-  test('gets 401 everywhere else, and by every other method', () => {
+  test('gets 401 on all other routes and methods', () => {
     for (const { method, path, access } of ROUTES) {
       const { send } = door();
       if (access === 'open' || PAID.includes(path)) continue;
@@ -150,7 +150,7 @@ describe('while payments are on, a request without a key', () => {
         expect(codeOf(() => door().send(path, {}, method))).toBe('invalid_api_key');
   });
 
-  test('with a bad key, or an empty one, gets 401: a key that was sent is never passed over', () => {
+  test('with an invalid or empty key gets 401: a key that was sent is never ignored', () => {
     for (const authorization of ['Bearer bad', 'Bearer ', '', 'Basic x'])
       for (const path of PAID) {
         const { send } = door();
@@ -159,7 +159,7 @@ describe('while payments are on, a request without a key', () => {
     expect(door().send('/v1/wallets/topup', { authorization: 'Bearer good' }).caller).toBe(key);
   });
 
-  test('with a bad key gets an error on how to pay instead, where it could', () => {
+  test('with an invalid key gets an error that says how to pay instead, on routes that can be paid for', () => {
     const help = 'To pay by x402, omit the header Authorization.';
     const send = (path: string, isOn: boolean) => door({ isOn }).send(path, { authorization: 'Bearer none' });
     for (const path of PAID) {
@@ -169,7 +169,7 @@ describe('while payments are on, a request without a key', () => {
     expect(() => send('/v1/route', true)).not.toThrow(help);
   });
 
-  test('is throttled by its address, before anything else is looked at', () => {
+  test('is throttled by its address before any other check', () => {
     const { send } = door();
     for (let i = 0; i < 5; i++) send('/v1/chat/completions').handled(200, null);
     const error = refusal(() => send('/v1/chat/completions', { 'content-type': 'text/plain', 'x-payment': 'x' }));
@@ -177,11 +177,11 @@ describe('while payments are on, a request without a key', () => {
       'rate_limit_exceeded',
       { limit: 'gateway.keyless_per_minute', kind: 'requests' },
     ]);
-    // Those with a key are not.
+    // Requests with a key are not throttled by address.
     expect(send('/v1/chat/completions', { authorization: 'Bearer good' }).caller).toBe(key);
   });
 
-  test('may have a small body only; one with a key may have a large one', () => {
+  test('may only have a small body; a request with a key may have a large body', () => {
     const { send } = door();
     expect(codeOf(() => send(PAID[0]!, { 'content-length': '1001' }))).toBe('request_too_large');
     expect(send(PAID[0]!, { 'content-length': '1000' }).caller).toBeNull();
@@ -190,7 +190,7 @@ describe('while payments are on, a request without a key', () => {
     expect(send(PAID[0]!, { 'content-length': '1001', authorization: 'Bearer good' }).caller).toBe(key);
   });
 
-  test('gets an error for version 1 of x402', () => {
+  test('gets an error that says to use version 2 if it uses version 1 of x402', () => {
     for (const path of PAID) {
       const error = refusal(() => door().send(path, { 'x-payment': 'eyJ4NDAyVmVyc2lvbiI6MX0=' }));
       expect([error.code, error.info.param]).toEqual(['unsupported_x402_version', 'X-PAYMENT']);
@@ -198,7 +198,7 @@ describe('while payments are on, a request without a key', () => {
     expect(door().send(PAID[0]!, { 'x-payment': 'x', authorization: 'Bearer good' }).caller).toBe(key);
   });
 
-  test('gets 431 with a payment that is larger than headers may be', () => {
+  test('gets 431 for a payment that is larger than headers may be', () => {
     const { send } = door();
     expect(codeOf(() => send(PAID[0]!, { 'payment-signature': 'A'.repeat(16_400) }))).toBe('headers_too_large');
     expect(send(PAID[0]!, { 'payment-signature': 'A'.repeat(10_000) }).caller).toBeNull();
@@ -209,8 +209,8 @@ test('while payments are off, a request without a key gets 401 on every route th
   for (const path of PAID) expect(codeOf(() => door({ isOn: false }).send(path))).toBe('invalid_api_key');
 });
 
-describe('a wallet that proves itself', () => {
-  test('is the caller from then on, and counts against the limits on pace, once', () => {
+describe('a wallet that has proved itself with a signature', () => {
+  test('is the caller from then on, and counts once against the rate limits', () => {
     const { send } = door();
     const wallet = holderCaller(WALLET);
     for (let i = 0; i < 2; i++) {
@@ -225,13 +225,13 @@ describe('a wallet that proves itself', () => {
     }
     const third = send(PAID[0]!);
     expect(codeOf(() => third.acceptPayer(wallet))).toBe('rate_limit_exceeded');
-    // Another wallet has a share of its own, and so has nobody: he is not counted.
+    // Another wallet has its own limit. A request whose payer is not known is not counted.
     expect(() => send(PAID[0]!).acceptPayer(holderCaller(WALLET.replace('4', '5')))).not.toThrow();
-    // By a key of its own it is the same wallet.
+    // With a key of its own, it is still the same wallet.
     expect(codeOf(() => send(PAID[0]!, { authorization: 'Bearer wallet' }))).toBe('rate_limit_exceeded');
   });
 
-  test('beside a key is not the caller, and not counted', () => {
+  test('is not the caller and is not counted if the request also has a key', () => {
     const { send } = door();
     for (let i = 0; i < 2; i++) {
       const context = send(PAID[0]!, { authorization: 'Bearer good' });
@@ -241,7 +241,7 @@ describe('a wallet that proves itself', () => {
     expect(() => send(PAID[0]!).acceptPayer(holderCaller(WALLET))).not.toThrow();
   });
 
-  test('is not let in when the operator has shut it out: by no signature, and by no key on any route', () => {
+  test('is refused if the operator has blocked it: with any signature, and with its keys on any route', () => {
     const { send } = door({ blocked: [WALLET] });
     const wallet = holderCaller(WALLET);
     const refused = refusal(() => send(PAID[0]!).acceptPayer(wallet));

@@ -9,7 +9,7 @@ import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { MORNING } from '../access/support.ts';
 import { tempFolder } from '../store/support.ts';
 
-test('a stored grant is reported as done, though the ledger cannot be read just then', async () => {
+test('a stored grant is reported as done, even if the ledger cannot be read at that moment', async () => {
   using folder = tempFolder();
   const store = await openSqlite(folder.file, [accessMigrations, ledgerMigrations]);
   const keys = await openKeys({ store, now: () => MORNING });
@@ -20,7 +20,7 @@ test('a stored grant is reported as done, though the ledger cannot be read just 
     balanceOf: () => null,
   };
   const principalOf = () => operatorAs({ kind: 'key', name: 'ops', requestId: 'req_1' });
-  // Of the server the operation uses no more than this.
+  // The operation uses only this part of the server.
   const lease = () => ({ snapshot: { usdPerCredit: '0.001' } });
   const services = {
     gateway: { now: () => MORNING, lease },

@@ -12,7 +12,7 @@ const must = <T>(value: T | null): T => {
 };
 
 describe('an address', () => {
-  test('is read if and only if node:net takes it for one', () => {
+  test('is accepted exactly if node:net accepts it as an address', () => {
     const garbage = fc.oneof(
       fc.string(),
       fc.stringMatching(/^[0-9a-f:.]{0,45}$/),
@@ -23,7 +23,7 @@ describe('an address', () => {
     );
     fc.assert(
       fc.property(fc.oneof(ipv4, ipv6, garbage), (text) => {
-        // Zones are the business of the machine that wrote them.
+        // IPv6 zones are only meaningful on the machine that wrote them.
         fc.pre(!text.includes('%'));
         expect(parseAddress(text) !== null).toBe(isIP(text) !== 0);
       }),
@@ -56,7 +56,7 @@ describe('an address', () => {
 });
 
 describe('a range', () => {
-  test('holds what node:net says it holds', () => {
+  test('contains exactly the addresses that node:net finds in it', () => {
     const ranges = fc.oneof(
       fc.tuple(ipv4, fc.integer({ min: 1, max: 32 })),
       fc.tuple(ipv6, fc.integer({ min: 1, max: 128 })),
@@ -64,7 +64,7 @@ describe('a range', () => {
     fc.assert(
       fc.property(ranges, fc.oneof(ipv4, ipv6), fc.nat(128), ([base, bits], other, near) => {
         const family = base.includes(':') ? 'ipv6' : 'ipv4';
-        // IPv4 is held to be the same in its two forms, which node:net sees otherwise.
+        // Signalbox treats both forms of an IPv4 address as equal, but node:net does not.
         fc.pre(family === 'ipv4' || bits > 96);
         const list = new BlockList();
         list.addSubnet(base, bits, family);
@@ -87,7 +87,7 @@ describe('a range', () => {
   });
 
   test.each(['', '10.0.0.0/', '10.0.0.0/33', '10.0.0.0/08', '10.0.0.0/-1', 'fd00::/129', 'fd00::/8/8', '/8', 'a/8'])(
-    'is not read from "%s"',
+    '"%s" is not accepted',
     (text) => {
       expect(parseRange(text)).toBeNull();
     },
@@ -100,29 +100,34 @@ describe('behind proxies', () => {
     addressText(behindProxies(must(parseAddress(peer)), forwardedFor, trusted));
 
   test.each([
-    ['nobody else is believed', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
+    ['a header from another sender is ignored', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
     ['a proxy is', '10.1.1.1', '198.51.100.1', '198.51.100.1'],
-    ['a proxy seen as IPv6 is', '::ffff:10.1.1.1', '198.51.100.1', '198.51.100.1'],
-    ['without the header it is the proxy', '10.1.1.1', null, '10.1.1.1'],
-    ['what the caller wrote itself stands further left', '10.1.1.1', '1.1.1.1, 198.51.100.1', '198.51.100.1'],
+    ['a trusted proxy with an IPv6 form of its address is trusted', '::ffff:10.1.1.1', '198.51.100.1', '198.51.100.1'],
+    ['without the header, the proxy is the caller', '10.1.1.1', null, '10.1.1.1'],
+    [
+      'an address that the caller wrote itself is further left and is ignored',
+      '10.1.1.1',
+      '1.1.1.1, 198.51.100.1',
+      '198.51.100.1',
+    ],
     ['proxies in a row', '10.1.1.1', '1.1.1.1, 198.51.100.1, 192.0.2.1,10.2.2.2', '198.51.100.1'],
     ['proxies alone', '10.1.1.1', '10.3.3.3, 10.2.2.2', '10.3.3.3'],
     ['with ports', '10.1.1.1', '198.51.100.1:4711', '198.51.100.1'],
     ['IPv6 in brackets', 'fd00::1', '[2001:db8::1]:443', '2001:db8:0:0:0:0:0:1'],
-    ['garbage is not believed', '10.1.1.1', 'unknown', '10.1.1.1'],
-    ['nor what is left of it', '10.1.1.1', '198.51.100.1, unknown, 10.2.2.2', '10.2.2.2'],
-    ['nor an empty entry', '10.1.1.1', '198.51.100.1,', '10.1.1.1'],
+    ['an invalid entry is ignored', '10.1.1.1', 'unknown', '10.1.1.1'],
+    ['an entry to the left of an invalid one is ignored', '10.1.1.1', '198.51.100.1, unknown, 10.2.2.2', '10.2.2.2'],
+    ['an empty entry is ignored', '10.1.1.1', '198.51.100.1,', '10.1.1.1'],
   ])('%s', (_, peer, forwardedFor, expected) => {
     expect(from(peer, forwardedFor)).toBe(expected);
   });
 
-  test('whatever is written, it neither crashes nor gives a caller another address than the last untrusted hop', () => {
+  test('any header gives a caller the last untrusted hop as its address, and never fails', () => {
     const hop = fc.oneof(ipv4, ipv6, fc.string(), fc.constantFrom('10.0.0.1', '', ' ', 'unknown', '[', '[::1', ':80'));
     fc.assert(
       fc.property(fc.array(hop, { maxLength: 40 }), ipv4, (hops, real) => {
         const outside = must(parseAddress(real));
         fc.pre(!trusted.some((range) => isWithin(outside, range)));
-        // The trusted proxy appends who it has seen.
+        // The trusted proxy appends the address that it has seen.
         const written = [...hops, real].join(', ');
         expect(addressText(behindProxies(must(parseAddress('10.1.1.1')), written, trusted))).toBe(real);
         expect(addressText(behindProxies(outside, written, trusted))).toBe(real);

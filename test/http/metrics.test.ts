@@ -21,7 +21,7 @@ async function pageOf(requests: readonly Came[]) {
   return readPage(await metricsPage(families)());
 }
 
-describe('The edge', () => {
+describe('The HTTP server', () => {
   const REQUESTS = 'signalbox_http_requests_total';
 
   test('counts requests by method, route and status', async () => {
@@ -35,13 +35,13 @@ describe('The edge', () => {
     ]);
   });
 
-  test('counts unknown methods as one', async () => {
+  test('counts all unknown methods as one', async () => {
     const page = await pageOf([{ method: 'PURGE' }, { method: 'get' }, { method: 'LOCK' }]);
     expect(total(page, REQUESTS, { method: 'other' })).toBe(3);
     expect(page.get(REQUESTS)!.samples).toHaveLength(1);
   });
 
-  test('counts errors by their code, all of them from 0 on', async () => {
+  test('counts errors by their code, starting at 0 for every code', async () => {
     const page = await pageOf([
       { status: 404, code: 'not_found' },
       { status: 404, code: 'not_found' },
@@ -52,7 +52,7 @@ describe('The edge', () => {
     expect([errors('not_found'), errors('overloaded'), errors('internal_error')]).toEqual([2, 1, 0]);
   });
 
-  test('times requests by their route, from their coming until all of it is over', async () => {
+  test('measures the time of requests by route, from their arrival to the end of all their work', async () => {
     const page = await pageOf([{ ms: 2 }, { ms: 400 }, { route: '/healthz', ms: 1 }]);
     const duration = 'signalbox_http_request_duration_seconds';
     expect(total(page, `${duration}_sum`, { route: '/v1/models' })).toBeCloseTo(0.402, 9);
@@ -60,7 +60,7 @@ describe('The edge', () => {
     expect(total(page, `${duration}_count`)).toBe(3);
   });
 
-  test('shows who is worked on and who waits, at the moment', async () => {
+  test('shows how many requests run and how many wait at the moment', async () => {
     const gate = { inside: 0, waiting: 0 };
     const page = metricsPage(gateFamilies(gate, { size: 3 }));
     Object.assign(gate, { inside: 7, waiting: 2 });

@@ -36,7 +36,7 @@ const listed = async (path = '/v1/models', init: RequestInit = withKey(live.box.
 const idsOf = ({ data }: List) => data.map(({ id }) => id);
 
 describe('the list of models', () => {
-  test('has what the readers of OpenAI’s, Anthropic’s and Codex’s lists need', async () => {
+  test('contains what clients of OpenAI’s, Anthropic’s and Codex’s lists need', async () => {
     const all = await listed();
     expect(idsOf(all)).toEqual(['auto', 'claude-auto', 'auto-fast', 'auto-cheap', 'best', 'claude-best', 'plain']);
     expect(all).toMatchObject({ object: 'list', has_more: false, first_id: 'auto', last_id: 'plain', models: [] });
@@ -61,7 +61,7 @@ describe('the list of models', () => {
     expect(all.data[1]).toEqual({ ...all.data[0]!, id: 'claude-auto', display_name: 'auto' });
   });
 
-  test('says which models the policy has as deprecated, and since when', async () => {
+  test('says which models the policy marks as deprecated, and since when', async () => {
     const { revision } = await live.status();
     live.replace('p.yaml', policyOf('    deprecated: 2026-11-01\n'));
     await live.changedFrom(revision);
@@ -75,13 +75,13 @@ describe('the list of models', () => {
     await live.changedFrom(edited.revision);
   });
 
-  test('is read by Claude Code and by Codex as they ask for it', async () => {
+  test('can be read by Claude Code and by Codex with the requests that they send', async () => {
     const asked = await listed('/v1/models?limit=1000', { headers: { 'x-api-key': live.box.key } });
     expect(idsOf(asked).filter((id) => /^(claude|anthropic)/.test(id))).toEqual(['claude-auto', 'claude-best']);
     expect(await listed('/v1/models?client_version=0.169.0')).toEqual(await listed());
   });
 
-  test('shows a key only what it may use, with the abilities of that', async () => {
+  test('contains only the models that a key may use, with their abilities', async () => {
     const plain = await live.box.makeKey('--model', 'plain');
     const own = await listed('/v1/models', withKey(plain));
     expect(idsOf(own)).toEqual(['auto', 'claude-auto', 'auto-fast', 'auto-cheap', 'plain']);
@@ -89,7 +89,7 @@ describe('the list of models', () => {
     expect(((await (await live.box.get('/v1/models/claude-best')).json()) as { id: string }).id).toBe('claude-best');
   });
 
-  test('is that of the policy in force', async () => {
+  test('follows the active policy', async () => {
     expect((await listed()).data[4]!.abilities).not.toContain('vision');
     const { revision } = await live.status();
     live.replace('p.yaml', policyOf().replace('[tools, json_schema]', '[tools, json_schema, vision]'));
@@ -101,11 +101,11 @@ describe('the list of models', () => {
     await expectError(await live.box.get(`/v1/models?${query}`), 'out_of_range', 'limit');
   });
 
-  test('refuses a page behind a model that is not in it', async () => {
+  test('refuses a page after a model that is not in the list', async () => {
     await expectError(await live.box.get('/v1/models?after_id=none'), 'invalid_value', 'after_id');
   });
 
-  test('in pages, forwards or backwards, is the whole list', () => {
+  test('is complete when it is read in pages, forwards or backwards', () => {
     const all = directoryOf(snapshot(Array.from({ length: 40 }, (_, at) => model(`m${at}`))), OPERATOR);
     const pageOf = (query: Parameters<typeof all.page>[0]) => JSON.parse(all.page(query)) as List;
     const whole = idsOf(JSON.parse(all.whole) as List);
@@ -129,7 +129,7 @@ describe('the list of models', () => {
   });
 });
 
-test('a client that asks whether anything is there gets an answer without a key', async () => {
+test('a client that checks with HEAD whether a server is there gets an answer without a key', async () => {
   const answer = await fetch(`${live.box.url}/`, { method: 'HEAD', redirect: 'manual' });
   expect([answer.status, await answer.text()]).toEqual([200, '']);
 });

@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { startBench } from '../support/dialect-bench.ts';
 import { netCharge, newKey, USAGE } from './replay-support.ts';
 
-/** The official client, as an application would use it. */
+/** Uses the official client like an application. */
 const bench = startBench();
 afterEach(() => bench.upstream.behave({}));
 
@@ -13,7 +13,7 @@ const messages = [{ role: 'user' as const, content: 'Say hello.' }];
 const under = (key: string) => ({ headers: { 'Idempotency-Key': key } });
 
 describe('the OpenAI client', () => {
-  test('gives up on a slow answer, asks again by itself, and gets that answer, once charged', async () => {
+  test('a client that times out and retries automatically gets the first answer, which is charged once', async () => {
     const client = clientWith({ maxRetries: 4, timeout: 400 });
     const key = newKey();
     const [calls, charge] = [bench.upstream.requests.length, netCharge(bench.box.data)];
@@ -27,7 +27,7 @@ describe('the OpenAI client', () => {
     expect(netCharge(bench.box.data) - charge).toBe(90_000);
   });
 
-  test('asks for a stream twice and gets the same chunks', async () => {
+  test('a client that requests a stream twice gets the same chunks', async () => {
     const client = clientWith({ maxRetries: 0 });
     const key = newKey();
     bench.upstream.next({ text: ['Hel', 'lo'], ...USAGE });
@@ -40,7 +40,7 @@ describe('the OpenAI client', () => {
     expect(await chunks()).toEqual(first);
   });
 
-  test('does not ask again where that cannot help: another body under the same key', async () => {
+  test('a client does not retry if that cannot help, because another body has the same Idempotency-Key', async () => {
     const client = clientWith({ maxRetries: 2 });
     const key = newKey();
     await client.chat.completions.create({ model: 'best', messages }, under(key));
@@ -49,7 +49,7 @@ describe('the OpenAI client', () => {
       () => null,
       (thrown: unknown) => thrown,
     );
-    if (!(error instanceof OpenAI.APIError)) throw new Error('no error of the API was thrown');
+    if (!(error instanceof OpenAI.APIError)) throw new Error('the client threw no API error');
     expect([error.status, error.code, error.param]).toEqual([422, 'idempotency_key_reused', 'Idempotency-Key']);
     expect(bench.upstream.requests.length).toBe(calls);
   });

@@ -6,11 +6,11 @@ import { answerOf, waitFor } from '../support/answers.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 
 export const messages = [{ role: 'user', content: 'Say hello.' }];
-/** What the fake reports: 0.09 Credits of `best`, at 1 and 4 thousandths a token. */
+/** The usage that the fake upstream reports. It costs 0.09 Credits with `best`, at 1 and 4 thousandths of a Credit a token. */
 export const USAGE = { usage: { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 } };
 export const COST = 90_000;
 
-/** A key of the test's own: no two tests meet. */
+/** Each test uses its own keys, so that tests do not affect each other. */
 let keys = 0;
 export const newKey = (): string => `test-${++keys}-${crypto.randomUUID()}`;
 
@@ -34,7 +34,7 @@ export async function toldBy(response: Response): Promise<Told> {
   return { status, text: await response.text(), replayed: headers.get('x-signalbox-replayed') === 'true', headers };
 }
 
-/** Asks again until it is no longer in flight. */
+/** Repeats the request until it is no longer in flight. */
 export async function settled(asking: () => Promise<Response>): Promise<Response> {
   return waitFor(async () => {
     const response = await asking();
@@ -44,7 +44,7 @@ export async function settled(asking: () => Promise<Response>): Promise<Response
   });
 }
 
-/** The kinds and amounts of the rows of a decision, in their order. */
+/** The kinds and amounts of a decision's ledger rows, in order. */
 export function rowsOf(data: string, decision: string): [string, number][] {
   const id = parseId('dec_', decision);
   return entriesOf(data)
@@ -52,7 +52,7 @@ export function rowsOf(data: string, decision: string): [string, number][] {
     .map(({ kind, amount }) => [kind, amount]);
 }
 
-/** What all rows together have charged, after corrections. */
+/** The charge of all rows together, after corrections. */
 export function netCharge(data: string): number {
   const charges = new Set(['post', 'settle', 'expire', 'correct']);
   return entriesOf(data).reduce((sum, { kind, amount }) => sum + (charges.has(kind) ? amount : 0), 0);

@@ -5,11 +5,14 @@ import { openResponses, type ResponsesSocket } from '../support/responses-socket
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
-/** Every frame of a WebSocket goes through the edge, also one that asks nothing of a model; and so does all that it goes on from. */
+/**
+ * Every WebSocket frame passes all checks of the server, even a frame that needs no model. So does the conversation that the frame
+ * continues.
+ */
 const upstream = useUpstream();
 const MODELS = { best: { endpoints: ['fake'] }, other: { endpoints: ['fake'] } };
 const PART = 'x'.repeat(700_000);
-/** The room for bodies: 3 MB fit beside nothing else of their caller, and not beside two parts. */
+/** The room for bodies: one body of 3 MB fits if its caller has nothing else, but not with two parts. */
 const ROOM = 8_388_608;
 let box: Signalbox;
 let tight: Signalbox;
@@ -42,8 +45,8 @@ function open(to: Signalbox, key: string): ResponsesSocket {
   return connection;
 }
 
-describe('a frame that asks for no answer', () => {
-  test('counts as a request, and over the limit gets 429 with the time to wait', async () => {
+describe('a frame that needs no answer', () => {
+  test('counts as a request, and gets 429 with a retry time if it exceeds the limit', async () => {
     const key = await box.makeKey('--rpm', '2');
     const connection = open(box, key);
     const first = await connection.warmUp('Be kind.');
@@ -60,11 +63,11 @@ describe('a frame that asks for no answer', () => {
     expect(connection.closed).toBeNull();
   });
 
-  test('counts no tokens and no money, and asks no service', async () => {
+  test('counts no tokens and no money, and calls no provider', async () => {
     const key = await box.makeKey('--rpm', '100', '--tpm', '600', '--budget', '1/day');
     const connection = open(box, key);
     const { length } = upstream.requests;
-    // More than the limit holds of either.
+    // More requests than either limit allows.
     for (let count = 0, last = {}; count < 5; count++) {
       last = await connection.warmUp('word '.repeat(1_000), count > 0 && last);
       expect(last).toMatchObject({ type: 'response.completed', response: { usage: { total_tokens: 0 } } });
@@ -76,7 +79,7 @@ describe('a frame that asks for no answer', () => {
     expect([answer.status, Number(answer.headers.get('x-ratelimit-remaining-tokens')) > 300]).toEqual([200, true]);
   });
 
-  test('is refused as a POST is that names no model, or one of others, or says too much', async () => {
+  test('is refused like a POST if it names no model or a forbidden one, or is too large', async () => {
     const connection = open(box, await box.makeKey('--model', 'best'));
     const item = { role: 'user', content: 'Hi' };
     const tool = { type: 'function', name: 'run', parameters: {} };
@@ -92,7 +95,7 @@ describe('a frame that asks for no answer', () => {
     }
   });
 
-  test('reaches nobody with a revoked key, and closes the connection', async () => {
+  test('is refused with a revoked key, and the connection is closed', async () => {
     const key = await box.makeKey();
     for (const members of [{ generate: false }, {}]) {
       const fresh = await box.makeKey();
@@ -108,7 +111,7 @@ describe('a frame that asks for no answer', () => {
     }
   });
 
-  test('is bounded together with all that it goes on from: 413', async () => {
+  test('gets 413 if it is too large together with the conversation that it continues', async () => {
     const connection = open(box, box.key);
     const first = await connection.warmUp(PART);
     const second = await connection.warmUp(PART, first);
@@ -120,13 +123,13 @@ describe('a frame that asks for no answer', () => {
 });
 
 describe('the conversation that a connection remembers', () => {
-  /** The status of a large body: 503 without room for it, else 400, for it says too much. */
+  /** The status of a large body: 503 without room for it, otherwise 400 because it is too large for the model. */
   const large = async (key: string) => {
     const body = { model: 'best', messages: [{ role: 'user', content: 'x'.repeat(3_000_000) }] };
     return (await tight.post('/v1/chat/completions', body, withKey(key))).status;
   };
 
-  test('takes room beside the requests of its key, and gives it back at the end', async () => {
+  test('takes room that other requests of its key cannot use, and releases it at the end', async () => {
     const key = await tight.makeKey();
     const connection = open(tight, key);
     const second = await connection.warmUp(PART, await connection.warmUp(PART));
@@ -137,7 +140,7 @@ describe('the conversation that a connection remembers', () => {
     await waitFor(async () => (await large(key)) === 400);
   });
 
-  test('gets 503 where it finds no room', async () => {
+  test('gets 503 if there is no room for it', async () => {
     const connection = open(tight, await tight.makeKey());
     let last = await connection.warmUp(PART);
     for (let count = 0; count < 2; count++) last = await connection.warmUp(PART, last);
@@ -149,17 +152,20 @@ describe('the conversation that a connection remembers', () => {
     });
   });
 
-  test('ends with its connection where its last answer finds no room', async () => {
+  test('ends with its connection if there is no room for the last answer', async () => {
     const connection = open(small, small.key);
     upstream.next({ text: Array.from({ length: 10 }, () => 'x'.repeat(60_000)) });
     const events = await connection.ask({ input: 'Hi' });
     expect(events.at(-1)).toMatchObject({ type: 'response.completed' });
     await waitFor(() => connection.closed !== null);
-    expect([connection.closed, connection.reason]).toEqual([1013, 'The server has no room to remember this conversation.']);
+    expect([connection.closed, connection.reason]).toEqual([
+      1013,
+      'The server has no room to remember this conversation.',
+    ]);
   });
 });
 
-test('a frame of no request says which type one has', async () => {
+test('a frame that is not a request gets an error that names the right type', async () => {
   const connection = open(box, box.key);
   expect(await connection.ask({ type: 'response.cancel', input: 'Hi' })).toMatchObject([
     { type: 'error', status: 400, error: { code: 'invalid_value', param: 'type' } },

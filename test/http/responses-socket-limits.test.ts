@@ -7,19 +7,19 @@ import { openResponses, type ResponsesSocket } from '../support/responses-socket
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { useLivePolicy, useUpstream } from '../support/use.ts';
 
-/** What a WebSocket takes before its messages are whole, and how long it may take. */
+/** Tests how much room a WebSocket takes before its messages are complete, and how long it may take. */
 const MIB = 1_048_576;
 const IDLE_MS = 60_000;
 const LINGER_MS = 20_000;
 const UNREAD_MS = 30_000;
-/** The server looks at its connections every 250 ms: by then it has. */
+/** The server checks its connections every 250 ms, so after this time it has checked. */
 const LOOKED_MS = 350;
 const upstream = useUpstream();
 const policy = (gateway: string) =>
   testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, `gateway: { retries_max: 0, ${gateway} }`);
 const live = useLivePolicy(() => ({ 'policy.yaml': policy('socket_bytes_max: 65536') }));
 let box: Signalbox;
-/** Its answers have two seconds. */
+/** A server whose answers have a deadline of two seconds. */
 let hasty: Signalbox;
 let skippedMs = 0;
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
@@ -50,13 +50,13 @@ async function openRaw(key: string): Promise<RawWebSocket> {
   return found;
 }
 
-describe('a connection takes its largest message from the room for the connections of its key', () => {
+describe('a connection reserves room for its largest message from the room for connections of its key', () => {
   afterEach(async () => {
     skippedMs += LINGER_MS;
     await Bun.sleep(LOOKED_MS);
   });
 
-  test('as it opens, or is answered 503; other callers keep theirs', async () => {
+  test('when it opens, or gets 503; other callers keep their room', async () => {
     const [key, other] = [await box.makeKey(), await box.makeKey()];
     const found: RawWebSocket[] = [];
     for (let count = 0; count < 5; count++) found.push(await openRaw(key));
@@ -67,7 +67,7 @@ describe('a connection takes its largest message from the room for the connectio
     expect((await openRaw(other)).status).toBe(101);
   });
 
-  test('and keeps it for 20 seconds after its end: a message may lie there as long', async () => {
+  test('and keeps it for 20 seconds after its end, because an unfinished message may stay in memory that long', async () => {
     const key = await box.makeKey();
     const first = await openRaw(key);
     for (let count = 0; count < 3; count++) await openRaw(key);
@@ -77,7 +77,7 @@ describe('a connection takes its largest message from the room for the connectio
     await waitFor(async () => (await openRaw(key)).status === 101);
   });
 
-  test('so that the requests of the key go on, however many connections come and go', async () => {
+  test('so that requests of the key continue, however many connections open and close', async () => {
     const key = await box.makeKey();
     const statuses: number[] = [];
     for (let count = 0; count < 9; count++) {
@@ -88,11 +88,11 @@ describe('a connection takes its largest message from the room for the connectio
     expect([statuses[0], statuses.at(-1)]).toEqual([101, 503]);
     const body = { model: 'best', messages: [{ role: 'user', content: 'x'.repeat(1_000_000) }], max_tokens: 9 };
     const answer = await box.post('/v1/chat/completions', body, { headers: { authorization: `Bearer ${key}` } });
-    // Read, and found too long.
+    // The body was read, and is too long.
     expect(answer.status).toBe(400);
   });
 
-  test('which a request of no WebSocket does not', async () => {
+  test('but an ordinary request does not', async () => {
     const key = await box.makeKey();
     for (let count = 0; count < 9; count++) {
       const headers = { authorization: `Bearer ${key}` };
@@ -101,14 +101,14 @@ describe('a connection takes its largest message from the room for the connectio
   });
 });
 
-test('a message above `gateway.socket_bytes_max` closes its connection, with 1009', async () => {
+test('a message above `gateway.socket_bytes_max` closes its connection with code 1009', async () => {
   const connection = open(live.box, live.box.key);
   expect(await connection.warmUp('x'.repeat(60_000))).toMatchObject({ type: 'response.completed' });
   await connection.warmUp('x'.repeat(66_000));
   expect([connection.closed, connection.reason]).toEqual([1009, 'Received too big message']);
 });
 
-test('a reload that wants another figure says that it needs a restart, and goes on with the old one', async () => {
+test('a reload with another value reports that a restart is needed, and keeps the old value', async () => {
   const { revision } = await live.status();
   live.write('policy.yaml', policy('socket_bytes_max: 131072'));
   const changed = await live.changedFrom(revision);
@@ -124,20 +124,20 @@ test('a reload that wants another figure says that it needs a restart, and goes 
 describe('a connection is closed', () => {
   const REASON = 'No complete message arrived for 60 seconds.';
 
-  test('that completes no message for 60 seconds, however many bytes come', async () => {
+  test('that completes no message for 60 seconds, however many bytes arrive', async () => {
     const { connection } = await openRaw(await box.makeKey());
     await connection.write(textFrame('{', 1_000_000, false));
     for (const ms of [30_000, 25_000]) {
       skippedMs += ms;
       await connection.write('x');
-      await quietFor(LOOKED_MS, 'an end before 60 seconds', () => connection.received.includes(REASON));
+      await quietFor(LOOKED_MS, 'the connection ended before 60 seconds', () => connection.received.includes(REASON));
     }
     skippedMs += 5_000;
     await connection.write('x');
     expect(await connection.closed).toEndWith(REASON);
   });
 
-  test('that is silent for 60 seconds after an answer, but not while it waits for one', async () => {
+  test('that is silent for 60 seconds after an answer, but not while it waits for an answer', async () => {
     const connection = open(box, await box.makeKey());
     await connection.warmUp('Hi');
     const { length } = upstream.requests;
@@ -145,16 +145,16 @@ describe('a connection is closed', () => {
     const asked = connection.ask({ input: 'Hi' });
     await waitFor(() => upstream.requests.length > length);
     skippedMs += IDLE_MS;
-    await quietFor(LOOKED_MS, 'an end while it waits', () => connection.closed !== null);
+    await quietFor(LOOKED_MS, 'the connection ended while it waits', () => connection.closed !== null);
     expect((await asked).at(-1)).toMatchObject({ type: 'response.completed' });
     skippedMs += IDLE_MS - 5_000;
-    await quietFor(LOOKED_MS, 'an end before 60 seconds', () => connection.closed !== null);
+    await quietFor(LOOKED_MS, 'the connection ended before 60 seconds', () => connection.closed !== null);
     skippedMs += 5_000;
     await waitFor(() => connection.closed !== null);
     expect([connection.closed, connection.reason]).toEqual([1008, REASON]);
   });
 
-  test('that does not read its overdue answer for 30 seconds, though it sends pongs', async () => {
+  test('that does not read its overdue answer for 30 seconds, even if it sends pongs', async () => {
     const openRequests = async () =>
       Number(/^signalbox_requests_open (\d+)$/m.exec(await (await hasty.get('/metrics')).text())?.[1]);
     upstream.next({ text: Array.from({ length: 60 }, () => 'x'.repeat(100_000)) });
@@ -165,12 +165,12 @@ describe('a connection is closed', () => {
     await waitFor(async () => (await openRequests()) === 1);
     await waitFor(async () => (await openRequests()) === 0);
     skippedMs += UNREAD_MS - 5_000;
-    await quietFor(LOOKED_MS, 'an end before 30 seconds', () => !deaf.send(PONG));
+    await quietFor(LOOKED_MS, 'the connection ended before 30 seconds', () => !deaf.send(PONG));
     skippedMs += 5_000;
     await waitFor(() => !deaf.send(PONG));
   });
 
-  test('that sends more than 16 frames while its request runs, and the request ends', async () => {
+  test('that sends more than 16 frames while its request runs, and the request is aborted', async () => {
     const connection = open(box, await box.makeKey());
     await connection.warmUp('Hi');
     const { aborted } = upstream;

@@ -7,7 +7,7 @@ import { openResponses } from '../support/responses-socket.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
-/** Responses over a WebSocket: each frame is a request as by POST, and each event of its answer a frame. */
+/** Tests OpenAI Responses over a WebSocket: each frame is a request like a POST, and each event of its answer is a frame. */
 const upstream = useUpstream();
 let box: Signalbox;
 let shut: Signalbox;
@@ -24,7 +24,7 @@ afterEach(() => upstream.behave({}));
 const open = (headers?: Readonly<Record<string, string>>) => openResponses(box, box.key, headers);
 
 describe('a frame', () => {
-  test('is answered by the events of the answer, a frame each, as often as asked', async () => {
+  test('is answered by the events of the answer in one frame each, any number of times', async () => {
     const client = open();
     for (const text of ['Hello there.', 'And again.']) {
       upstream.next({ text });
@@ -40,7 +40,7 @@ describe('a frame', () => {
     client.socket.close();
   });
 
-  test('that is no request gets an error with its status, and the next one is answered', async () => {
+  test('that is not a request gets an error with its status, and the next frame is answered', async () => {
     const client = open();
     expect(await client.ask({ model: 'none', input: 'Hi' })).toMatchObject([
       { type: 'error', status: 404, error: { code: 'model_not_found', param: 'model' } },
@@ -53,7 +53,7 @@ describe('a frame', () => {
     client.socket.close();
   });
 
-  test('goes on from the last answer of its connection, and from no other', async () => {
+  test('continues from the last answer of its connection, and from no other answer', async () => {
     const client = open();
     upstream.next({ text: 'I am well.' });
     const first = await client.ask({ input: 'How are you?', instructions: 'Be kind.' });
@@ -72,7 +72,7 @@ describe('a frame', () => {
     other.socket.close();
   });
 
-  test('that asks for no answer is told so at no cost, and the next one goes on from it', async () => {
+  test('that needs no answer is confirmed for free, and the next frame continues from it', async () => {
     const client = open();
     const { length } = upstream.requests;
     const events = await client.ask({ input: [{ role: 'developer', content: 'Be kind.' }], generate: false });
@@ -90,7 +90,7 @@ describe('a frame', () => {
     client.socket.close();
   });
 
-  test('while another one is answered is refused', async () => {
+  test('is refused while another frame is being answered', async () => {
     const client = open();
     upstream.next({ text: ['a', 'b'], headersAfterMs: 300 });
     const asked = client.ask({ input: 'Hi' });
@@ -101,7 +101,7 @@ describe('a frame', () => {
     client.socket.close();
   });
 
-  test('is recorded, priced and counted like a request by POST', async () => {
+  test('is recorded, priced and counted like a POST request', async () => {
     const client = open();
     const last = (await client.ask({ input: 'Hi' })).at(-1)!;
     const { decision_id } = Object(Object(last.response).platform);
@@ -110,7 +110,7 @@ describe('a frame', () => {
     client.socket.close();
   });
 
-  test('that breaks off upstream ends as failed', async () => {
+  test('whose upstream answer is interrupted ends as failed', async () => {
     const client = open();
     upstream.next({ text: ['one ', 'two '], cutAfter: 3 });
     const events = await client.ask({ input: 'Hi' });
@@ -120,7 +120,7 @@ describe('a frame', () => {
   });
 });
 
-test('a client that leaves aborts its request upstream', async () => {
+test('a client that disconnects aborts its upstream request', async () => {
   const client = open();
   upstream.next({ text: ['a ', 'b '], hang: 2 });
   const before = upstream.aborted;
@@ -137,7 +137,7 @@ test('a connection needs a key', async () => {
   expect(client.events).toEqual([]);
 });
 
-test('a key holds 64 connections at most, and has room again once one is closed', async () => {
+test('a key holds at most 64 connections, and can open another after one is closed', async () => {
   const clients = Array.from({ length: 64 }, () => open());
   await waitFor(() => clients.every(({ socket }) => socket.readyState === WebSocket.OPEN));
   const late = open();
@@ -149,7 +149,7 @@ test('a key holds 64 connections at most, and has room again once one is closed'
   for (const { socket } of [next, ...clients]) socket.close();
 });
 
-test('a plain GET gets 426, and so does everyone where the policy turns it off', async () => {
+test('a plain GET gets 426, and so does every request if the policy turns WebSockets off', async () => {
   const upgrade = {
     connection: 'Upgrade',
     upgrade: 'websocket',

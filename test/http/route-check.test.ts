@@ -4,19 +4,19 @@ import fc from 'fast-check';
 import { needsKey, type RouteRule, RouteTable, routeRules, unlisted } from '../../src/http/route-table.ts';
 import { ROUTE_TABLE, ROUTES } from '../support/routes.ts';
 
-describe('the table of routes', () => {
-  test('has every route with a key as itself, and no other', () => {
+describe('the route table', () => {
+  test('contains every route that needs a key, and no other such route', () => {
     const keyed = ROUTES.filter(({ access }) => access !== 'open');
     expect(keyed.length).toBeGreaterThan(20);
     for (const { path } of keyed) expect([path, ROUTE_TABLE.find(path)?.path]).toEqual([path, path]);
     expect(ROUTE_TABLE.find('/admin/secrets')).toBeUndefined();
   });
 
-  test('asks for a key wherever nothing is open', () => {
+  test('requires a key for every path that is not open', () => {
     for (const { path, access } of ROUTES) expect([path, needsKey(path)]).toEqual([path, access !== 'open']);
   });
 
-  test('admits to a route within a broader one with the same access as that one', () => {
+  test('admits a route inside a broader route with the same access as the broader route', () => {
     expect(ROUTE_TABLE.find('/v1/models/:id')?.path).toBe('/v1/models/*');
     expect(ROUTE_TABLE.find('/docs/page.js')?.path).toBe('/docs/:asset');
     const rules: RouteRule[] = [
@@ -26,7 +26,7 @@ describe('the table of routes', () => {
     expect(new RouteTable(rules).find('/a/special')?.methods.get('GET')?.access).toBe('keys.read');
   });
 
-  test('cannot be made with a route that does not declare its access', () => {
+  test('cannot be built from a route that does not declare its access', () => {
     const open = new Elysia().get('/a', () => 'a', unlisted({ access: 'open' }));
     expect(routeRules(open.routes)).toEqual([{ method: 'GET', path: '/a', access: 'open' }]);
     const forgotten = open.get('/b', () => 'b', { detail: { summary: 'forgotten' } });
@@ -43,7 +43,7 @@ describe('the table of routes', () => {
     .filter((parts) => !(parts.includes(':id') && parts.includes('*')))
     .map((parts) => `/${parts.join('/')}`);
 
-  test('finds a path exactly where the router does', async () => {
+  test('finds a path exactly if the router does', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(pattern, { minLength: 1, maxLength: 5 }), pattern, async (patterns, asked) => {
         const path = asked.replace(':id', 'x').replace('*', 'y/z');

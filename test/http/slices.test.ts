@@ -4,7 +4,7 @@ import { sliceEnd } from '../../src/http/stream.ts';
 
 const SLICE = 65_536;
 
-test('a text goes out as its UTF-8, whole, in slices that are bounded', () => {
+test('a text is sent completely as UTF-8, in slices of limited size', () => {
   const text = fc
     .tuple(fc.string({ unit: 'binary', minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 30_000 }))
     .map(([unit, times]) => unit.repeat(times));

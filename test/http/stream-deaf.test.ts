@@ -6,9 +6,9 @@ import { boundUnsentBytes } from '../../src/server/listening-sockets.ts';
 import { type DeafCaller, startDeafCaller } from '../support/deaf-caller.ts';
 import { ScriptedAnswer } from '../support/scripted-answer.ts';
 
-/** An answer without end, in batches of one part, each as long after the last as its service takes. */
+/** An endless answer in batches of one part, with a given pause between them. */
 class EndlessAnswer extends ScriptedAnswer {
-  /** Characters that were read of it. */
+  /** How many characters of it were read. */
   chars = 0;
   readonly #part: StreamPart & { readonly type: 'text' };
   readonly #paceMs: number | null;
@@ -32,14 +32,14 @@ class EndlessAnswer extends ScriptedAnswer {
   }
 }
 
-/** Characters at which nothing holds the answer up. */
+/** If this many characters were read, nothing has stopped the answer. */
 const MANY = 1_000_000;
 const callers: DeafCaller[] = [];
 afterEach(() => {
   for (const caller of callers.splice(0)) caller.hangUp();
 });
 
-/** The bytes of text that a caller without any appetite takes in a second. */
+/** How many bytes of text are taken from the answer in a second if the caller reads nothing. */
 async function taken(answer: EndlessAnswer): Promise<number> {
   const server = Bun.serve({
     port: 0,
@@ -55,7 +55,7 @@ async function taken(answer: EndlessAnswer): Promise<number> {
   return answer.chars;
 }
 
-/** Characters of a part, and how long after each other they come, ms; null for all at once. */
+/** The characters of a part, and the pause between parts in ms; null if all parts arrive at once. */
 const ANSWERS: readonly (readonly [number, number | null])[] = [
   [4, 0],
   [50, 0],
@@ -66,7 +66,7 @@ const ANSWERS: readonly (readonly [number, number | null])[] = [
 ];
 
 test.each(ANSWERS)(
-  'an answer in parts of %d characters stands still while its caller reads nothing (%p)',
+  'an answer in parts of %d characters stops while its caller reads nothing (pause in ms: %p)',
   async (chars, paceMs) => {
     expect(await taken(new EndlessAnswer(chars, paceMs))).toBeWithin(1, 65_536);
   },

@@ -7,14 +7,14 @@ import { chatHead, connect, type RawConnection } from '../support/raw-http.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /**
- * A caller who hangs up ends the call upstream, at whatever moment; one who sent an `Idempotency-Key` does not. What
- * is charged is in test/e2e/abandon.test.ts.
+ * A caller who disconnects at any moment aborts the upstream call, unless the request has an `Idempotency-Key`. test/e2e/abandon.test.ts
+ * checks the charges.
  */
 const upstream = useUpstream();
 const sockets: Socket[] = [];
 
 const COMMIT_MS = 100;
-/** The upstream is to see it within 250 ms; a busy machine gets much more, and still less than any deadline here. */
+/** The upstream should see the abort within 250 ms. A busy machine gets much more, which is still less than any deadline here. */
 const ABORT_MS = 5_000;
 
 const box = useSignalbox(() => {
@@ -29,7 +29,7 @@ afterAll(async () => {
 
 const messages = [{ role: 'user', content: 'Say hello.' }];
 
-/** Sends a request and waits until upstream has it. */
+/** Sends a request and waits until the upstream has received it. */
 async function ask(behaviour: Behaviour, stream: boolean, ...headers: readonly string[]): Promise<RawConnection> {
   const { length } = upstream.requests;
   upstream.next(behaviour);
@@ -44,12 +44,12 @@ interface Moment {
   readonly name: string;
   readonly stream: boolean;
   readonly behaviour: Behaviour;
-  /** What the caller has seen when it goes. */
+  /** The text that the caller has received before it disconnects. */
   readonly seen?: string;
 }
 
 const TEXT = ['one ', 'two ', 'three ', 'four'];
-/** Events of a stream: the role comes first. */
+/** Moments in the events of a stream. The role is the first event. */
 const MOMENTS: readonly Moment[] = [
   { name: 'JSON: before the headers', stream: false, behaviour: { hang: 'headers' } },
   { name: 'JSON: before the body', stream: false, behaviour: { firstChunkAfterMs: 60_000 } },
@@ -57,11 +57,11 @@ const MOMENTS: readonly Moment[] = [
   { name: 'SSE: before the headers', stream: true, behaviour: { hang: 'headers' } },
   { name: 'SSE: before the first part', stream: true, behaviour: { hang: 0 } },
   { name: 'SSE: among heartbeats', stream: true, behaviour: { hang: 'headers' }, seen: ': waiting' },
-  { name: 'SSE: among heartbeats, headers seen', stream: true, behaviour: { hang: 0 }, seen: ': waiting' },
+  { name: 'SSE: during heartbeats, after the headers', stream: true, behaviour: { hang: 0 }, seen: ': waiting' },
   { name: 'SSE: in the middle', stream: true, behaviour: { text: TEXT, betweenChunksMs: 50 }, seen: 'two ' },
   { name: 'SSE: while the upstream stalls', stream: true, behaviour: { text: TEXT, hang: 3 }, seen: 'two ' },
   {
-    name: 'SSE: with every choice finished and the usage to come',
+    name: 'SSE: after all choices are finished, before the usage',
     stream: true,
     behaviour: { text: TEXT, hang: 6 },
     seen: 'four',
@@ -72,18 +72,18 @@ async function until(connection: RawConnection, seen: string | undefined): Promi
   if (seen !== undefined) await waitFor(() => connection.received.includes(seen), 4 * COMMIT_MS + 1_000);
 }
 
-describe('a caller who hangs up', () => {
-  test.each(MOMENTS)('is noticed upstream: $name', async ({ behaviour, stream, seen }) => {
+describe('a caller who disconnects', () => {
+  test.each(MOMENTS)('aborts the upstream call: $name', async ({ behaviour, stream, seen }) => {
     const { aborted } = upstream;
     const connection = await ask(behaviour, stream);
     await until(connection, seen);
-    // That it was there until now.
+    // The upstream call was running until now.
     expect(upstream.aborted).toBe(aborted);
     connection.close();
     await waitFor(() => upstream.aborted > aborted, ABORT_MS);
   });
 
-  test('is noticed though it had stopped to read, and there is no room for what is to be sent', async () => {
+  test('aborts the upstream call even if it had stopped reading and all buffers are full', async () => {
     const { aborted, requests } = upstream;
     const before = requests.length;
     upstream.next({ text: Array.from({ length: 400 }, () => 'x'.repeat(65_536)) });
@@ -96,15 +96,15 @@ describe('a caller who hangs up', () => {
     socket.on('error', () => {});
     sockets.push(socket);
     await waitFor(() => requests.length > before);
-    // Until all buffers are full.
+    // Wait until all buffers are full.
     await quietFor(1_000, 'an abort before the caller had left', () => upstream.aborted > aborted);
     socket.destroy();
     await waitFor(() => upstream.aborted > aborted, ABORT_MS);
   });
 });
 
-describe('a caller who hangs up with an `Idempotency-Key`', () => {
-  /** Long enough that an abort would have been seen. */
+describe('a caller who disconnects from a request with an `Idempotency-Key`', () => {
+  /** Long enough that the test would see an abort. */
   const WHOLE: Behaviour = { text: TEXT, firstChunkAfterMs: 3 * COMMIT_MS, betweenChunksMs: 100 };
 
   test.each([
@@ -112,7 +112,7 @@ describe('a caller who hangs up with an `Idempotency-Key`', () => {
     { name: 'SSE, before its headers', stream: true, seen: undefined },
     { name: 'SSE, among heartbeats', stream: true, seen: ': waiting' },
     { name: 'SSE, in the middle', stream: true, seen: 'two ' },
-  ])('ends nothing, and finds the whole answer when it asks again: $name', async ({ stream, seen }) => {
+  ])('aborts nothing, and gets the complete answer when it repeats the request: $name', async ({ stream, seen }) => {
     const { aborted } = upstream;
     const { length } = upstream.requests;
     const key = `leave-${crypto.randomUUID()}`;

@@ -9,15 +9,15 @@ import { AUDIENCE, DISCOVERY_PATH, KEYS_PATH, startIssuer, type TestIssuer } fro
 import { useLivePolicy, useStarted } from '../support/use.ts';
 import { issuerEntry, tokenPolicy } from './tokens-support.ts';
 
-/** Between two readings of the keys of an issuer, and how long they are fresh; in ms. */
+/** The time between two reads of an issuer's keys, in which they count as fresh, ms. */
 const READ_EVERY = 30_000;
 const FRESH = 600_000;
 
 const HOUR = 3_600_000;
-/** How often the files of variables are looked at, ms. */
+/** How often the server checks the files of environment variables, ms. */
 const SECRETS_EVERY = 2_000;
 
-/** A gateway whose clock the test moves, with an issuer of its own. */
+/** Starts a gateway whose clock the test moves, with an issuer of its own. */
 async function start(more = '', others = '', issuer?: TestIssuer) {
   const own = issuer ?? (await startIssuer());
   let ahead = 0;
@@ -47,7 +47,7 @@ afterEach(async () => {
 const TRUSTING = 'gateway: { trusted_proxies: [127.0.0.1], failed_auth_per_minute: 1000000 }\n';
 
 describe('the keys of an issuer', () => {
-  test('are read once for many tokens at once, and not again while they are fresh', async () => {
+  test('are read once for many simultaneous tokens, and not again while they are fresh', async () => {
     const { issuer, ask, reads } = await start();
     const tokens = await Promise.all(Array.from({ length: 20 }, (_, at) => issuer.sign({ sub: `s${at}` })));
     const answers = await Promise.all(tokens.map((token) => ask(token)));
@@ -55,7 +55,7 @@ describe('the keys of an issuer', () => {
     expect([issuer.requests.get(DISCOVERY_PATH), reads()]).toEqual([1, 1]);
   });
 
-  test('are read once in 30 seconds, however many unknown ones tokens name', async () => {
+  test('are read once in 30 seconds, however many unknown keys tokens name', async () => {
     const { issuer, ask, reads, move } = await start('', TRUSTING);
     expect((await ask(await issuer.sign())).status).toBe(200);
     const storm = async () => {
@@ -71,7 +71,7 @@ describe('the keys of an issuer', () => {
     expect(reads()).toBe(2);
   });
 
-  test('hold the bodies of 16 MiB while they are read, refuse others, and leave nothing held', async () => {
+  test('hold at most 16 MiB of bodies while they are read, refuse further bodies, and release all room', async () => {
     const { issuer, box } = await start();
     const isRead = Promise.withResolvers<void>();
     const keys = issuer.answers.get(KEYS_PATH);
@@ -81,7 +81,7 @@ describe('the keys of an issuer', () => {
       return await fetch(`${issuer.url}${KEYS_PATH}`);
     });
     expect(keys).toBeUndefined();
-    // One of unknown length counts as 1 MiB, and an address has half of the room left.
+    // A body of unknown length counts as 1 MiB, and an address may use half of the remaining room.
     const sent = await Promise.all(
       Array.from({ length: 12 }, async (_, at) => {
         const connection = await connect(box.url);
@@ -97,13 +97,13 @@ describe('the keys of an issuer', () => {
       const page = await (await fetch(`${box.url}/metrics`)).text();
       return Number(/^signalbox_requests_open (\d+)$/m.exec(page)?.[1]);
     };
-    // Those that waited are admitted now, and wait for their bodies. The refused ones hold no place.
+    // The waiting requests are admitted now, and wait for their bodies. The refused requests hold no place.
     await waitFor(async () => (await open()) === 8);
     for (const connection of sent) connection.close();
     await waitFor(async () => (await open()) === 0);
   });
 
-  test('may be new ones: a token of a new key is admitted by one reading more', async () => {
+  test('can be replaced: a token of a new key is admitted after one more read', async () => {
     const { issuer, ask, reads, move } = await start();
     expect((await ask(await issuer.sign())).status).toBe(200);
     await issuer.addKey('two');
@@ -114,7 +114,7 @@ describe('the keys of an issuer', () => {
     expect(reads()).toBe(2);
   });
 
-  test('that the issuer has withdrawn admit nobody after ten minutes, tokens that were checked among them', async () => {
+  test('that the issuer has withdrawn admit no token after ten minutes, including tokens that were checked before', async () => {
     const { issuer, ask, move } = await start();
     const token = await issuer.sign();
     expect((await ask(token)).status).toBe(200);
@@ -122,11 +122,11 @@ describe('the keys of an issuer', () => {
     await issuer.addKey('two');
     expect((await ask(token)).status).toBe(200);
     move(FRESH);
-    // The first look at stale keys reads them behind the request.
+    // The first request with stale keys is admitted, and the keys are read in the background.
     await waitFor(async () => (await ask(token)).status === 401);
   });
 
-  test('serve on while the issuer is away, for a day; without any, tokens wait and do not count as failures', async () => {
+  test('still work for a day while the issuer is not available; without any keys, tokens wait and do not count as failures', async () => {
     const { issuer, ask, move, box } = await start();
     issuer.answers.set(KEYS_PATH, () => new Response('', { status: 500 }));
     for (let again = 0; again < 40; again++) {
@@ -164,14 +164,14 @@ describe('the keys of an issuer are not read', () => {
       await issuer.stop();
     }
   };
-  // It takes its five seconds beside the other tests.
+  // Its five seconds run in parallel with the other tests.
   let ofSilent: Promise<string>;
   beforeAll(() => {
     const silent = ({ answers }: TestIssuer) => void answers.set(KEYS_PATH, () => new Promise<Response>(() => {}));
     ofSilent = problemOf(silent);
   });
 
-  test('from another host than that of the discovery document', async () => {
+  test('from another host than the discovery document', async () => {
     await using other = { server: await startIssuer(), [Symbol.asyncDispose]: () => other.server.stop() };
     const { url } = other.server;
     const foreign = ({ answers, url: own }: TestIssuer) =>
@@ -192,14 +192,14 @@ describe('the keys of an issuer are not read', () => {
     expect(await problemOf(to)).toContain('redirects, and redirects are not followed');
   });
 
-  test('of an endless document, or one that never comes', async () => {
+  test('from an endless document, or a document that never arrives', async () => {
     const endless = ({ answers }: TestIssuer) =>
       void answers.set(KEYS_PATH, () => new Response(`{"keys":[${'{},'.repeat(200_000)}{}]}`));
     expect(await problemOf(endless)).toContain('more than 262144 bytes');
     expect(await ofSilent).toContain('took longer than 5000 ms');
   });
 
-  test('of too many keys, of none, and of no JSON', async () => {
+  test('if there are too many keys or none, or if the document is not JSON', async () => {
     const many = ({ answers }: TestIssuer) =>
       void answers.set(KEYS_PATH, () => Response.json({ keys: Array.from({ length: 101 }, () => ({ kty: 'RSA' })) }));
     expect(await problemOf(many)).toContain('has 101 keys');
@@ -216,7 +216,7 @@ describe('the keys of an issuer are not read', () => {
   });
 });
 
-test('a token that was checked is refused once it has expired', async () => {
+test('a token that was checked before is refused after it has expired', async () => {
   const { issuer, ask, age } = await start();
   const token = await issuer.sign();
   expect((await ask(token)).status).toBe(200);
@@ -231,7 +231,7 @@ test('a token that was checked is refused once it has expired', async () => {
 });
 
 describe('failed tokens', () => {
-  test('count by address before a signature is checked: beyond the limit none is, and tokens that were checked still pass', async () => {
+  test('are counted by address before a signature is checked: above the limit no signature is checked, but tokens that were checked before still pass', async () => {
     const { issuer, ask } = await start('', 'gateway: { trusted_proxies: [127.0.0.1], failed_auth_per_minute: 5 }\n');
     const good = await issuer.sign();
     expect((await ask(good)).status).toBe(200);
@@ -249,7 +249,7 @@ describe('failed tokens', () => {
     expect((await ask(await issuer.sign({ jti: 'from elsewhere' }), '198.51.100.7')).status).toBe(200);
   });
 
-  test('are those that fail: more good ones at once than may fail are all admitted', async () => {
+  test('count only failures: more simultaneous valid tokens than the failure limit are all admitted', async () => {
     const { issuer, ask } = await start('', 'gateway: { failed_auth_per_minute: 3 }\n');
     const tokens = await Promise.all(Array.from({ length: 40 }, (_, at) => issuer.sign({ sub: `s${at}` })));
     const answers = await Promise.all(tokens.map((token) => ask(token)));
@@ -257,8 +257,8 @@ describe('failed tokens', () => {
   });
 });
 
-describe('keys that the policy states', () => {
-  test('are used without asking anybody', async () => {
+describe('keys that the policy contains', () => {
+  test('are used without contacting the issuer', async () => {
     const issuer = await startIssuer();
     const inline = `jwks: ${JSON.stringify({ keys: issuer.keys })}\n`;
     const { ask, box } = await start(inline, '', issuer);
@@ -267,14 +267,14 @@ describe('keys that the policy states', () => {
     expect(box.lines.join('\n')).not.toContain('cannot be read');
   });
 
-  test('in a variable that is not set admit nobody, and the log says so', async () => {
+  test('in an environment variable that is not set admit no token, and the log says so', async () => {
     const { issuer, ask, box } = await start('jwks_env: CLUSTER_JWKS\n');
     expect((await ask(await issuer.sign())).status).toBe(503);
     expect(issuer.requests.size).toBe(0);
     await waitFor(() => box.lines.some((line) => line.includes('the variable with the keys is not set')));
   });
 
-  test('in a file admit by a new key within seconds of its change, and by the old one no longer', async () => {
+  test('in a file are replaced within seconds of its change, and the old key no longer works', async () => {
     const folder = temporaryFolder();
     const file = join(folder, 'jwks.json');
     const issuer = await startIssuer();
@@ -302,7 +302,7 @@ const owner = useStarted(() => startIssuer());
 const live = useLivePolicy(() => ({ 'policy.yaml': tokenPolicy(owner) }));
 
 describe('a changed issuer', () => {
-  test('judges tokens anew that were checked before: by its audience, its condition, and whether it is there', async () => {
+  test('checks tokens again that were checked before: their audience, their condition, and whether the issuer still exists', async () => {
     const token = await owner.sign();
     const status = async () => (await live.box.get('/v1/models', withKey(token))).status;
     const write = async (text: string) => {

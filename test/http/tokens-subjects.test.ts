@@ -21,7 +21,7 @@ interface Shown {
 }
 const listed = async () => ((await (await box.get('/admin/subjects')).json()) as { data: Shown[] }).data;
 
-/** A subject that has asked once, by a token of its. */
+/** A subject that has sent one request with a token. */
 async function newSubject(sub: string) {
   const token = await issuer.sign({ sub });
   expect((await ask(token)).status).toBe(200);
@@ -29,11 +29,11 @@ async function newSubject(sub: string) {
   return { token, id: (await listed()).find((one) => one.sub === sub)!.id };
 }
 
-/** A blocked subject is refused within this, by the promise; in ms. */
+/** The promised time within which a blocked subject is refused, ms. */
 const WITHIN = 1_000;
 
 describe('a subject', () => {
-  test('is one caller whatever its tokens say: its usage and decisions are under one ID, by its issuer and sub', async () => {
+  test('is one caller whatever its tokens contain: its usage and decisions have one ID, from its issuer and `sub`', async () => {
     const { id } = await newSubject('system:serviceaccount:prod:agent');
     const again = await issuer.sign({ sub: 'system:serviceaccount:prod:agent', jti: 'another' });
     expect((await ask(again)).status).toBe(200);
@@ -46,7 +46,7 @@ describe('a subject', () => {
     expect(data).toHaveLength(2);
   });
 
-  test('is told from others by reports, under its ID', async () => {
+  test('has a row of its own in reports, with its ID', async () => {
     const [one, other] = [await newSubject('reported'), await newSubject('reported, too')];
     const report = withKey(await box.makeKey('--scope', 'report'));
     const usage = await box.get('/admin/usage?by=key', report);
@@ -57,7 +57,7 @@ describe('a subject', () => {
     expect(((await found.json()) as { data: object[] }).data).toHaveLength(1);
   });
 
-  test('that is blocked by a command is refused within a second, by tokens that were checked and by new ones', async () => {
+  test('that a command blocks is refused within a second, with tokens that were checked before and with new tokens', async () => {
     const { token, id } = await newSubject('blocked by command');
     const began = performance.now();
     const { code, out } = await box.run('subjects', 'block', id, '--note', 'leaked');
@@ -83,7 +83,7 @@ describe('a subject', () => {
     ]);
   });
 
-  test('that is blocked by the API is refused at once, and a subject alone is not an administrator', async () => {
+  test('that the API blocks is refused at once, and an ordinary subject is not an administrator', async () => {
     const { token, id } = await newSubject('blocked by API');
     const other = await newSubject('another');
     const block = (by: string) => box.post(`/admin/subjects/${id}/block`, { note: 'leaked' }, withKey(by));
@@ -98,7 +98,7 @@ describe('a subject', () => {
     expect((await ask(token)).status).toBe(200);
   });
 
-  test('that nobody knows is not found, and a token in place of an ID is not repeated', async () => {
+  test('that does not exist is not found, and an error does not repeat a token that was sent as an ID', async () => {
     const unknown = `subject_${'0'.repeat(32)}`;
     expect((await box.get(`/admin/subjects/${unknown}`)).status).toBe(404);
     expect((await box.post(`/admin/subjects/${unknown}/block`, {})).status).toBe(404);
@@ -107,7 +107,7 @@ describe('a subject', () => {
     expect(err).not.toContain('eyJ');
   });
 
-  test('is listed by pages, newest first', async () => {
+  test('is listed in pages, newest first', async () => {
     await newSubject('older');
     await newSubject('newer');
     const [first, ...rest] = await listed();
@@ -126,7 +126,7 @@ describe('a subject', () => {
 });
 
 describe('a kept answer', () => {
-  test('is repeated to the subject by another token, and to nobody else', async () => {
+  test('is replayed to the same subject with another token, and to no other caller', async () => {
     const name = { 'idempotency-key': 'one' };
     const first = await ask(await issuer.sign({ sub: 'repeater' }), name);
     const { id } = await answerOf(first);
@@ -153,7 +153,7 @@ describe('the team of a subject', () => {
     return await grouped.post('/v1/chat/completions', HELLO, { headers });
   };
 
-  test('bounds what its tokens may use, and counts what they have used', async () => {
+  test('limits what its tokens may use, and counts their usage', async () => {
     expect((await askIn('search')).status).toBe(200);
     expect((await askIn('legal')).status).not.toBe(200);
     const usage = await grouped.get('/admin/usage?by=team');
@@ -162,7 +162,7 @@ describe('the team of a subject', () => {
     });
   });
 
-  test('has to exist, and to be named by the token: else it is refused', async () => {
+  test('must exist, and the token must name it; otherwise the token is refused', async () => {
     for (const team of ['nobody', '', undefined]) {
       const refused = await askIn(team);
       expect([refused.status, (await answerOf(refused)).error?.code]).toEqual([401, 'invalid_api_key']);

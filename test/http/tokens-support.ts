@@ -1,7 +1,7 @@
 import { TOY } from '../support/policies.ts';
 import { AUDIENCE, type TestIssuer } from '../support/token-issuer.ts';
 
-/** The issuer of a test in the section `tokens`, with further keys. */
+/** The test's issuer as an entry of the section `tokens`, with more keys. */
 export const issuerEntry = ({ url }: TestIssuer, more = '', name = 'robots'): string => `
   - name: ${name}
     issuer: ${url}

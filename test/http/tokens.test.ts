@@ -14,7 +14,7 @@ models: [toy]
 limits: { requests_per_minute: 100000 }
 admin: claims.environment == "operations"
 `;
-// Most of these tokens fail.
+// Most of these tokens are refused, so the limit on failures is high.
 const LIMITS = 'gateway: { failed_auth_per_minute: 1000000 }\n';
 const box = useSignalbox(() => ({ policy: tokenPolicy(issuer, TERMS, LIMITS) }));
 
@@ -26,7 +26,7 @@ const askWith = async (claims: JWTPayload, options?: SignOptions) => await ask(a
 const dataOf = async (response: Promise<Response>) =>
   (await (await response).json()) as { readonly data: readonly Readonly<Record<string, unknown>>[] };
 
-/** The status of an answer, and the code and the text of its error. */
+/** The status of a response, and the code and the text of its error. */
 async function refusal(response: Promise<Response>) {
   const { status } = await response;
   const { error } = await answerOf(await response);
@@ -35,8 +35,8 @@ async function refusal(response: Promise<Response>) {
 const NOT_ACCEPTED = [401, 'invalid_api_key', expect.stringContaining('This token is not accepted')];
 const refused = (message: string) => [401, 'invalid_api_key', expect.stringContaining(message)];
 
-describe('a token in place of a key', () => {
-  test('is answered, also where it stands in another header, and for each of its audiences', async () => {
+describe('a token instead of a key', () => {
+  test('is accepted, also in another header, and for each of its audiences', async () => {
     const token = await issuer.sign({ aud: ['https://other.example', AUDIENCE] });
     for (let again = 0; again < 3; again++) expect((await ask(token)).status).toBe(200);
     const headers = { 'x-api-key': await issuer.sign(), 'content-type': 'application/json' };
@@ -54,7 +54,7 @@ describe('a token in place of a key', () => {
     expect((await box.get('/admin/keys', withKey(await issuer.sign()))).status).toBe(403);
   });
 
-  test('is an administrator where the policy says so in a line of its own, and never an owner', async () => {
+  test('is an administrator if the policy says so with `admin`, and is never an owner', async () => {
     const token = await issuer.sign({ sub: 'operator', environment: 'operations' });
     expect((await box.get('/admin/status', withKey(token))).status).toBe(200);
     expect((await ask(token)).status).toBe(200);
@@ -64,7 +64,7 @@ describe('a token in place of a key', () => {
 });
 
 describe('a token is refused', () => {
-  test('that nobody has signed, or that its sender has signed with the public key', async () => {
+  test('that is unsigned, or that its sender signed with the public key', async () => {
     const [, payload = ''] = (await issuer.sign()).split('.');
     const header = (fields: object) => Buffer.from(JSON.stringify(fields)).toString('base64url');
     const none = `${header({ alg: 'none' })}.${payload}.`;
@@ -75,7 +75,7 @@ describe('a token is refused', () => {
     expect(await refusal(ask(`${unsigned}.${mac}`))).toEqual(refused('must be signed with'));
   });
 
-  test('of a stranger’s key under the name of the issuer’s, with or without the key in its header', async () => {
+  test('of a foreign key under the ID of the issuer’s key, with or without the key in its header', async () => {
     const { privateKey } = await generateKeyPair('ES256');
     const claims = { iss: issuer.url, aud: AUDIENCE, sub: 'robot', org: 'acme', exp: now() + 60 };
     const jwk = JSON.parse(JSON.stringify(issuer.keys[0]));
@@ -89,9 +89,9 @@ describe('a token is refused', () => {
     ['of another issuer', { iss: 'https://issuer.example' }],
     ['for another audience', { aud: 'https://other.example' }],
     ['for no audience', { aud: undefined }],
-    ['that the condition does not admit', { org: 'other' }],
-    ['without the claim of the condition', { org: undefined }],
-    ['whose claim is of another type', { org: ['acme'] }],
+    ['that does not satisfy the condition', { org: 'other' }],
+    ['without the claim that the condition uses', { org: undefined }],
+    ['whose claim has another type', { org: ['acme'] }],
   ] as [string, JWTPayload][])('%s', async (_, claims) => {
     expect(await refusal(askWith(claims))).toEqual(NOT_ACCEPTED);
   });
@@ -102,8 +102,8 @@ describe('a token is refused', () => {
     ['that is not valid yet', { nbf: now() + 3_600 }, 'not valid yet'],
     ['that was issued in the future', { iat: now() + 3_600, exp: now() + 7_200 }, 'not valid yet'],
     ['that lives for more than 24 hours', { exp: now() + 86_500 }, 'more than 24 hours'],
-    ['that lives long and does not say since when', { iat: undefined, exp: now() + 86_500 }, 'more than 24 hours'],
-    ['that was issued long before', { iat: now() - 86_500, exp: now() + 60 }, 'more than 24 hours'],
+    ['that is valid for long and has no issue time', { iat: undefined, exp: now() + 86_500 }, 'more than 24 hours'],
+    ['that was issued long ago', { iat: now() - 86_500, exp: now() + 60 }, 'more than 24 hours'],
     ['without a subject', { sub: undefined }, 'no subject'],
     ['with an endless subject', { sub: 'x'.repeat(1_025) }, 'no subject'],
   ] as [string, JWTPayload, string][])('%s', async (_, claims, message) => {
@@ -118,7 +118,7 @@ describe('a token is refused', () => {
       expect((await askWith({}, { header: { typ } })).status).toBe(200);
   });
 
-  test('that is cut, or no token at all', async () => {
+  test('that is incomplete, or that is not a token', async () => {
     const token = await issuer.sign();
     expect(await refusal(ask(token.slice(0, -9)))).toEqual(refused('was cut'));
     expect(await refusal(ask('a.b.c'))).toEqual(refused('not a JSON Web Token'));
@@ -126,7 +126,7 @@ describe('a token is refused', () => {
   });
 });
 
-test('a WebSocket opens with a token, and its frames are requests of the subject', async () => {
+test('a WebSocket can be opened with a token, and its frames are requests of the subject', async () => {
   const client = openResponses(box, await issuer.sign({ sub: 'by socket' }));
   const events = await client.ask({ model: 'toy', input: 'Hi' });
   expect(events.at(-1)).toMatchObject({ type: 'response.completed' });
@@ -137,7 +137,7 @@ test('a WebSocket opens with a token, and its frames are requests of the subject
 });
 
 describe('the answer to a request with a token', () => {
-  test('is the same in each turn: a route that is not there, a method that is not taken, a body that is too large', async () => {
+  test('is the same before and after the token is checked: for an unknown route, a wrong method and a body that is too large', async () => {
     for (const token of [await issuer.sign({ sub: 'first' }), await issuer.sign({ sub: 'second' })]) {
       for (let again = 0; again < 2; again++) {
         const put = await fetch(`${box.url}/v1/chat/completions`, { method: 'PUT', ...withKey(token) });

@@ -24,7 +24,7 @@ const routes = new RouteTable([
 ]);
 const help = (path: string): string => nothingAt(path, routes).message.replace(/^There is nothing at \S+\. /, '');
 
-test('an unknown path leads to the path that was meant', () => {
+test('the error for an unknown path names the path that was probably meant', () => {
   const cases = {
     '/chat/completions': 'Use /v1/chat/completions. The base URL of a client ends with /v1.',
     '/decisions/dec_1': 'Use /v1/decisions/dec_1. The base URL of a client ends with /v1.',
@@ -46,7 +46,7 @@ test('an unknown path leads to the path that was meant', () => {
   expect(Object.fromEntries(Object.keys(cases).map((path) => [path, help(path)]))).toEqual(cases);
 });
 
-test('the path of another API is named as that API, with or without /v1', () => {
+test('the error for a path of another API names that API, with or without /v1', () => {
   const apis = {
     '/v1/messages/batches': 'this part of Anthropic’s API',
     '/v1/responses/resp_1': 'this part of OpenAI’s Responses',
@@ -59,7 +59,7 @@ test('the path of another API is named as that API, with or without /v1', () => 
     expect(help(path)).toBe(`Signalbox does not serve ${name} yet. ${SERVED}`);
 });
 
-test('any other path leads to the list, and a long one is cut', () => {
+test('the error for any other path lists the paths, and shortens a long path', () => {
   expect(help('/probe/liveliness')).toBe(`${SERVED} /docs lists every path.`);
   expect(help('/v1/frobnicate')).toBe(`${SERVED} /docs lists every path.`);
   expect(nothingAt(`/${'x'.repeat(5000)}`, routes).message.length).toBeLessThan(250);

@@ -16,12 +16,12 @@ import type { HoldRequest } from '../../src/ledger/hold-request.ts';
 
 const VOUCHER = 'x-voucher';
 const VOUCHER_USED = 'x-voucher-used';
-/** Microcredits that a voucher is worth. */
+/** The value of a voucher, in microcredits. */
 const WORTH = 5_000_000;
 
 /**
- * A third funding beside keys and x402: a header names a voucher, which pays for one request. All of it stands here: the
- * pipeline, the edge and the replay know the seam alone.
+ * A third funding in addition to keys and x402: a header names a voucher, which pays for one request. This file contains all of it; the
+ * pipeline, the server and the replay only know the `FundingSource` interface.
  */
 export const voucherFunding = (parts: FundingParts): FundingSource => ({
   headerNames: [VOUCHER_USED],

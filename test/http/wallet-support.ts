@@ -40,17 +40,17 @@ const SECTION = `payments:
         rpc_urls: ["http://127.0.0.1:1"]
         facilitator: { mode: local, private_key_env: TEST_GAS_KEY }
 `;
-/** A network that comes first, and on which nobody answers. */
+/** A network that comes first and has no node that answers. */
 const SILENT_ID = 'eip155:31337';
 const SILENT = SECTION.slice(SECTION.indexOf('      - id')).replace('eip155:84532', SILENT_ID);
 const PROXY = '    public_url: https://agents.example\n';
 const PREPAID = '    prepaid: { enabled: true, min_usd: 1, max_usd: 100 }\n';
 
-/** A wallet's owner; no two tests meet. */
+/** The owner of a new wallet, so that tests do not affect each other. */
 export const payer = (): PrivateKeyAccount =>
   privateKeyToAccount(`0x${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')}`);
 
-/** A chain with nobody on it but the test. It does what it is told, and remembers what it was asked. */
+/** A fake chain. It does what the test decides, and records the calls. */
 export class FakeChain {
   verification: Verification = { valid: true };
   settlement: (transaction: string) => SettleResult | Promise<SettleResult> = (transaction) => ({
@@ -58,7 +58,7 @@ export class FakeChain {
     transaction,
   });
   fate: AuthorizationOutcome = { state: 'unused', expired: false };
-  /** Nonces that it was to settle. */
+  /** The nonces for which a settlement was requested. */
   readonly settled: string[] = [];
   readonly asked: AuthorizationQuery[] = [];
 
@@ -85,7 +85,7 @@ export class FakeChain {
   }
 }
 
-/** The JSON of an answer, as far as tests look into it. Absent members are undefined at run time. */
+/** The JSON of an answer, as far as tests read it. Absent members are undefined at run time. */
 export interface Told {
   readonly object: string;
   readonly id: string;
@@ -119,28 +119,28 @@ export function headerJson<T>(headers: Headers, name: string): T {
   return JSON.parse(Buffer.from(headers.get(name) ?? '', 'base64').toString());
 }
 
-/** Payments with top-ups; without; on a second network that nobody answers on; behind a proxy; none at all. */
+/** Policies: payments with top-ups; without top-ups; with a second network that does not answer; behind a proxy; no payments. */
 type PolicyName = 'all' | 'no-topups' | 'two-networks' | 'behind-proxy' | 'nothing';
 
 export interface WalletApp {
   readonly gateway: X402Gateway;
   readonly keys: Keys;
   readonly chain: FakeChain;
-  /** With the scope `admin`, and without. */
+  /** A key with the scope `admin`, and a key without it. */
   readonly admin: string;
   readonly plain: string;
-  /** What the log has. */
+  /** The lines of the log. */
   readonly logged: string[];
-  /** Milliseconds that the wall clock is ahead. */
+  /** How far the wall clock is ahead, ms. */
   readonly clock: { ahead: number };
-  /** What goes wrong here: a key cannot be written; a shutdown has begun. */
+  /** Simulated faults: a key cannot be written; a shutdown has begun. */
   readonly faults: { noKeys: boolean; draining: boolean };
-  /** Puts another policy in force. */
+  /** Activates another policy. */
   use(name: PolicyName): Promise<void>;
   ask(request: Request): Promise<Reply>;
   send(path: string, body?: object, headers?: Record<string, string>): Promise<Reply>;
   get(path: string, key?: string | null): Promise<Reply>;
-  /** Asks without a signature, signs what is asked for, and sends that. */
+  /** Sends a request without a signature, signs the returned terms, and sends the request with the signature. */
   pay(account: PrivateKeyAccount, path: string, body: object, headers?: Record<string, string>): Promise<Reply>;
   stop(): Promise<void>;
 }
@@ -150,13 +150,13 @@ rate_limits: [{ name: each, each: key, requests_per_minute: 1000 }]
 `;
 
 export interface WalletAppOptions {
-  /** The base URL of the one provider; one that nobody serves if left out. */
+  /** The base URL of the only provider; by default nothing listens there. */
   readonly upstream?: string;
-  /** Of x402 if left out. */
+  /** The funding; x402 by default. */
   readonly fundingOf?: (parts: X402Parts) => FundingSource;
 }
 
-/** The edge over everything real but the chain. */
+/** The server with real parts except for the chain. */
 export async function startWalletApp({
   upstream = 'http://127.0.0.1:1/v1',
   fundingOf = x402Funding,
@@ -195,7 +195,7 @@ export async function startWalletApp({
     const { payments: policy } = runtimes[name].snapshot;
     (await payments.prepare(policy))();
     inForce = name;
-    // Networks are looked at before they are offered.
+    // Networks are checked before they are offered.
     if (policy) await waitFor(async () => (await send(KEYS)).status === 402);
   };
   const lease = () => runtimes[inForce];
@@ -236,7 +236,7 @@ export async function startWalletApp({
       ask(new Request(`http://gateway.example${path}`, { headers: key === null ? {} : as(key) })),
     async pay(account, path, body, headers = {}) {
       const asked = await send(path, body, headers);
-      if (asked.status !== 402) throw new Error(`it was not to be paid for: ${asked.text}`);
+      if (asked.status !== 402) throw new Error(`the request needed no payment: ${asked.text}`);
       return send(path, body, { ...headers, 'payment-signature': await signQuote(account, requiredIn(asked)) });
     },
     async stop() {
@@ -255,7 +255,7 @@ export const TOPUP = '/v1/wallets/topup';
 export const KEYS = '/v1/wallets/keys';
 export const DOLLAR = { usd: 1 };
 
-/** A wallet that has topped up a dollar, with its first key. */
+/** A wallet that has topped up one dollar, with its first key. */
 export async function richWallet(app: WalletApp) {
   const account = payer();
   const reply = await app.pay(account, TOPUP, DOLLAR);

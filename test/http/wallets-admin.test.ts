@@ -23,7 +23,7 @@ afterAll(() => app.stop());
 describe('an operator', () => {
   const admin = (path: string, body: object = {}) => app.send(path, body, as(app.admin));
 
-  test('lists payments, newest first, by state and wallet, page by page', async () => {
+  test('lists payments by state and wallet in pages, newest first', async () => {
     const { account, wallet } = await richWallet(app);
     for (let i = 0; i < 3; i++) await app.pay(account, TOPUP, DOLLAR);
     const all = await app.get(`/admin/payments?wallet=${account.address}`);
@@ -37,7 +37,7 @@ describe('an operator', () => {
     expect((await app.get(`/admin/payments?wallet=${wallet}&state=failed`)).body.data).toEqual([]);
     for (const [query, param] of [
       ['state=paid', 'state'],
-      ['wallet=0x1', 'wallet'],
+      ['blocks a wallet, so that its keys and signatures get 403 at once, and unblocks it', 'wallet'],
       ['limit=0', 'limit'],
       ['limit=1001', 'limit'],
       ['before=dec_00000000000', 'before'],
@@ -73,7 +73,7 @@ describe('an operator', () => {
     expect((await app.send(TOPUP, DOLLAR, header)).status).toBe(201);
   });
 
-  test('blocks an unknown one, too', async () => {
+  test('can block a wallet that it does not know', async () => {
     const address = payer().address;
     await expectReply(await app.get(`/admin/wallets/${address}`), 'not_found');
     expect((await admin(`/admin/wallets/${address}/block`)).body).toMatchObject({ is_blocked: true, keys: [] });
@@ -81,7 +81,7 @@ describe('an operator', () => {
     expect((await admin(`/admin/wallets/${address}/unblock`)).body.is_blocked).toBe(false);
   });
 
-  test('credits a wallet and takes back, with a line in the trail', async () => {
+  test('adds Credits to a wallet and removes them, with an entry in the audit trail', async () => {
     const { wallet, key } = await richWallet(app);
     const more = await admin(`/admin/wallets/${wallet}/credit`, { credits: 25, note: 'goodwill' });
     expect([more.status, more.body.balance_credits]).toEqual([200, 1_025]);
@@ -93,7 +93,7 @@ describe('an operator', () => {
       ['grant', -1_000.5, 'key'],
       ['grant', 25, 'key'],
     ]);
-    // One without a balance, and without a key.
+    // A wallet without a balance and without a key.
     const fresh = payer();
     expect((await admin(`/admin/wallets/${fresh.address}/credit`, { credits: 3 })).body.balance_credits).toBe(3);
     expect((await app.pay(fresh, KEYS, {})).status).toBe(201);
@@ -102,7 +102,7 @@ describe('an operator', () => {
     }
   });
 
-  test('finds nothing under what is no address and no payment', async () => {
+  test('finds nothing for an invalid address or an unknown payment', async () => {
     for (const path of ['/admin/wallets/0x12/credit', '/admin/wallets/abc/block']) {
       await expectReply(await admin(path, path.endsWith('credit') ? { credits: 1 } : {}), 'not_found');
     }

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => app.stop());
 
 describe('POST /v1/wallets/keys', () => {
-  test('asks for a signature over nothing, and gives a key of the wallet for it, without the chain', async () => {
+  test('requests a signature over an amount of 0, and returns a key of the wallet for it, without using the chain', async () => {
     const { account, wallet, key } = await richWallet(app);
     const before = app.chain.settled.length;
     const asked = await app.send(KEYS, { name: 'spare' });
@@ -41,7 +41,7 @@ describe('POST /v1/wallets/keys', () => {
     expect(app.chain.settled.length).toBe(before);
   });
 
-  test('can end all others at once', async () => {
+  test('can revoke all other keys at the same time', async () => {
     const { account, wallet, key } = await richWallet(app);
     const given = await app.pay(account, KEYS, { revoke_others: true });
     expect(given.body).toMatchObject({ revoked: 1 });
@@ -50,12 +50,12 @@ describe('POST /v1/wallets/keys', () => {
     expect((await app.keys.ofHolder(wallet)).map(({ id }) => id)).toEqual([given.body.id]);
   });
 
-  test('takes no key of the wallet for a proof: one that has leaked makes no others', async () => {
+  test('does not accept a key of the wallet as a proof, so a leaked key cannot create others', async () => {
     const { key } = await richWallet(app);
     await expectReply(await app.send(KEYS, {}, as(key)), 'payment_required');
   });
 
-  test('refuses a wallet that has never paid, and a proof whose time is over', async () => {
+  test('refuses a wallet that has never paid, and an expired proof', async () => {
     const stranger = await app.pay(payer(), KEYS, {});
     await expectReply(stranger, 'insufficient_permissions');
     expect(stranger.body.error.message).toContain('never paid');
@@ -71,7 +71,7 @@ describe('POST /v1/wallets/keys', () => {
     }
   });
 
-  test('takes no authorization for a proof whose own time is over, whatever the quote that it comes with', async () => {
+  test('refuses an expired authorization as a proof, whatever quote it is combined with', async () => {
     const { account, wallet } = await richWallet(app);
     const now = Math.floor(Date.now() / 1_000);
     for (const validBefore of [0, now - 86_400, now - 1].map(String)) {
@@ -85,8 +85,8 @@ describe('POST /v1/wallets/keys', () => {
   });
 });
 
-describe('who may see what', () => {
-  test('a payment is shown to its payer’s keys and to operators; to others it is as if there were none', async () => {
+describe('the visibility of payments and keys:', () => {
+  test('a payment is shown to its payer’s keys and to operators; others get "not found"', async () => {
     const one = await richWallet(app);
     const other = await richWallet(app);
     const id = one.reply.headers.get('x-payment-id') ?? '';
@@ -113,7 +113,7 @@ describe('who may see what', () => {
   });
 });
 
-test('GET /.well-known/x402 tells anybody how payments are taken', async () => {
+test('GET /.well-known/x402 shows the payment terms to any caller', async () => {
   const reply = await app.get('/.well-known/x402', null);
   expect(reply.status).toBe(200);
   expectForm(ANSWERS.PaymentTerms, reply.body);
@@ -142,7 +142,7 @@ test('GET /.well-known/x402 tells anybody how payments are taken', async () => {
   }
 });
 
-test('no answer but the one that made it has a key, and the log none of it', async () => {
+test('only the answer that created a key contains it, and the log never does', async () => {
   const { key, reply } = await richWallet(app);
   const secret = key.split('_').slice(3).join('_');
   expect(secret).toHaveLength(43);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-/** The other signature that the same key could have made: the curve has two for each. */
+/** The second valid signature of the same key: the curve has two for each message. */
 function mirrored(header: string): string {
   const payment = JSON.parse(Buffer.from(header, 'base64').toString());
   const { signature } = payment.payload as { signature: string };
@@ -35,14 +35,14 @@ function mirrored(header: string): string {
 }
 
 describe('POST /v1/wallets/topup', () => {
-  test('without a signature says what is to be paid, in the header and the body alike, and no cache may keep it', async () => {
+  test('without a signature returns the terms in the header and in the body, and caches may not store them', async () => {
     const reply = await app.send(TOPUP, DOLLAR);
     await expectReply(reply, 'payment_required');
     const required = requiredIn(reply);
     expect(required.x402Version).toBe(2);
     expect(required.resource.url).toBe(`http://gateway.example${TOPUP}`);
     expect(reply.body.accepts).toEqual(required.accepts);
-    // No fee: a dollar buys a dollar’s worth.
+    // There is no fee: a dollar buys Credits for one dollar.
     expect(required.accepts).toMatchObject([
       { scheme: 'exact', network: 'eip155:84532', amount: '1000000', asset: TOKEN, extra: { paymentFlow: 'upfront' } },
     ]);
@@ -51,7 +51,7 @@ describe('POST /v1/wallets/topup', () => {
     expect(reply.body.error.details.quote).toMatchObject({ price_credits: 1_000 });
   });
 
-  test('with the signature has it settled: all of it is balance, and the first key spends it', async () => {
+  test('with the signature is settled: the whole amount becomes balance, and the first key can spend it', async () => {
     const { wallet, key, reply } = await richWallet(app);
     expectForm(ANSWERS.WalletTopUp, reply.body);
     expect(reply.body).toMatchObject({
@@ -68,7 +68,7 @@ describe('POST /v1/wallets/topup', () => {
       },
     });
     expect(reply.headers.get('cache-control')).toBe('no-store');
-    // It was counted once the wallet had proved itself.
+    // The request was counted when the wallet had proved itself.
     expect(reply.headers.get('x-ratelimit-remaining-requests')).toBe('999');
     const id = reply.headers.get('x-payment-id') ?? '';
     expect(reply.body.payment.id).toBe(id);
@@ -87,7 +87,7 @@ describe('POST /v1/wallets/topup', () => {
     expect(me.body.payments.map((one) => [one.id, one.state])).toEqual([[id, 'settled']]);
   });
 
-  test('sent again with the same signature gets the same answer, key and all, and pays once', async () => {
+  test('repeated with the same signature gets the same answer including the key, and pays once', async () => {
     const account = payer();
     const header = { 'payment-signature': await signQuote(account, requiredIn(await app.send(TOPUP, DOLLAR))) };
     const before = app.chain.settled.length;
@@ -105,7 +105,7 @@ describe('POST /v1/wallets/topup', () => {
     expect(await app.keys.ofHolder(account.address.toLowerCase())).toHaveLength(1);
   });
 
-  test('many times at once with one signature pays once; the errors of the others say to wait, and not to sign anew', async () => {
+  test('sent many times at once with one signature pays once; the other errors say to wait and not to sign again', async () => {
     const account = payer();
     const header = { 'payment-signature': await signQuote(account, requiredIn(await app.send(TOPUP, DOLLAR))) };
     const before = app.chain.settled.length;
@@ -116,7 +116,7 @@ describe('POST /v1/wallets/topup', () => {
     expect(app.chain.settled.length).toBe(before + 1);
   });
 
-  test('of a wallet with a key gives no other unless that is asked for; what is paid adds up', async () => {
+  test('of a wallet with a key creates another key only on request; payments add up', async () => {
     const { account, key } = await richWallet(app);
     const second = await app.pay(account, TOPUP, { credits: 2_000 });
     expect(second.body).toMatchObject({ key: null, key_id: null, paid_credits: 2_000, balance_credits: 3_000 });
@@ -128,7 +128,7 @@ describe('POST /v1/wallets/topup', () => {
     expect(me.body.payments).toHaveLength(3);
   });
 
-  test('with another body than was signed for, or for another purpose, gets a new quote and moves nothing', async () => {
+  test('with another body than the signed one, or for another purpose, gets a new quote and moves no money', async () => {
     const account = payer();
     const header = { 'payment-signature': await signQuote(account, requiredIn(await app.send(TOPUP, DOLLAR))) };
     const before = app.chain.settled.length;
@@ -147,7 +147,7 @@ describe('POST /v1/wallets/topup', () => {
     expect((await app.send(TOPUP, DOLLAR, header)).status).toBe(201);
   });
 
-  test('refused by the chain gets a new quote; nothing is booked, and no key is made', async () => {
+  test('that the chain refuses gets a new quote; nothing is booked, and no key is created', async () => {
     const account = payer();
     app.chain.verification = { valid: false, reason: 'insufficient_funds' };
     try {
@@ -162,7 +162,7 @@ describe('POST /v1/wallets/topup', () => {
     expect((await app.get(`/admin/wallets/${account.address}`)).status).toBe(404);
   });
 
-  test('whose outcome is not known is never asked for anew, and counts in full once the chain has answered', async () => {
+  test('with an unknown outcome is never requested again, and is credited in full when the chain has answered', async () => {
     const account = payer();
     const wallet = account.address.toLowerCase();
     const header = { 'payment-signature': await signQuote(account, requiredIn(await app.send(TOPUP, DOLLAR))) };
@@ -173,7 +173,7 @@ describe('POST /v1/wallets/topup', () => {
       await expectReply(reply, 'payment_unsettled');
       id = String(reply.body.error.details.payment_id);
       expect(reply.headers.get('x-payment-id')).toBe(id);
-      // Signed anew by mistake: it may be paid already.
+      // The caller has signed again by mistake, but the first payment may have arrived.
       const other = await signQuote(account, requiredIn(await app.send(TOPUP, DOLLAR)));
       const before = app.chain.settled.length;
       expect((await app.send(TOPUP, DOLLAR, { 'payment-signature': other })).body.error.code).toBe('payment_unsettled');
@@ -198,7 +198,7 @@ describe('POST /v1/wallets/topup', () => {
     expect(late.body.key).toStartWith('sb_live_');
   });
 
-  test('whose outcome is not known is not asked for anew of the wallet’s key, either', async () => {
+  test('with an unknown outcome is not requested again from the wallet’s key either', async () => {
     const { account, key } = await richWallet(app);
     app.chain.settlement = () => ({ state: 'unknown', reason: 'timeout', transaction: null });
     try {
@@ -207,11 +207,11 @@ describe('POST /v1/wallets/topup', () => {
       app.chain.settlement = (transaction) => ({ state: 'captured', transaction });
     }
     await expectReply(await app.send(TOPUP, { usd: 2 }, as(key)), 'payment_unsettled');
-    // Another one is another matter.
+    // A top-up with another amount is a new request.
     await expectReply(await app.send(TOPUP, { usd: 3 }, as(key)), 'payment_required');
   });
 
-  test('that is sent again when its answer is no longer kept gives no other key', async () => {
+  test('repeated when its answer is no longer stored creates no other key', async () => {
     const account = payer();
     const body = { usd: 1, new_key: true };
     const header = { 'payment-signature': await signQuote(account, requiredIn(await app.send(TOPUP, body))) };
@@ -228,7 +228,7 @@ describe('POST /v1/wallets/topup', () => {
     expect(await app.keys.ofHolder(account.address.toLowerCase())).toHaveLength(1);
   });
 
-  test('that is sent again long after all keys of the wallet were revoked gives no new one', async () => {
+  test('repeated long after all keys of the wallet were revoked creates no new key', async () => {
     const account = payer();
     const header = { 'payment-signature': await signQuote(account, requiredIn(await app.send(TOPUP, DOLLAR))) };
     expect((await app.send(TOPUP, DOLLAR, header)).body.key).toStartWith('sb_live_');
@@ -243,7 +243,7 @@ describe('POST /v1/wallets/topup', () => {
     expect(await app.keys.ofHolder(account.address.toLowerCase())).toEqual([]);
   });
 
-  test('gives its answer to no other signature of the same authorization', async () => {
+  test('does not give its answer to another signature of the same authorization', async () => {
     const account = payer();
     const header = await signQuote(account, requiredIn(await app.send(TOPUP, DOLLAR)));
     const first = await app.send(TOPUP, DOLLAR, { 'payment-signature': header });
@@ -253,7 +253,7 @@ describe('POST /v1/wallets/topup', () => {
     expect(other.text).not.toContain(first.body.key ?? '');
   });
 
-  test('is quoted under the name that the policy has for this gateway', async () => {
+  test('is quoted with the public name of this gateway from the policy', async () => {
     try {
       await app.use('behind-proxy');
       const { resource } = requiredIn(await app.send(TOPUP, DOLLAR));
@@ -263,14 +263,14 @@ describe('POST /v1/wallets/topup', () => {
     }
   });
 
-  test('whose key could not be written has paid all the same: the same signature gets the key, and pays no more', async () => {
+  test('whose key could not be stored has still paid: the same signature gets the key, and pays nothing more', async () => {
     const account = payer();
     const header = { 'payment-signature': await signQuote(account, requiredIn(await app.send(TOPUP, DOLLAR))) };
     const before = app.chain.settled.length;
     app.faults.noKeys = true;
     try {
       const reply = await app.send(TOPUP, DOLLAR, header);
-      // A client that repeats it by itself would sign another payment.
+      // A client that retries automatically would sign another payment.
       await expectReply(reply, 'overloaded', false);
       expect(reply.text).not.toContain('disk');
     } finally {
@@ -282,7 +282,7 @@ describe('POST /v1/wallets/topup', () => {
     expect(app.chain.settled.length).toBe(before + 1);
   });
 
-  test('is not begun while the gateway shuts down', async () => {
+  test('is not started while the gateway shuts down', async () => {
     const before = app.chain.settled.length;
     app.faults.draining = true;
     try {
@@ -293,7 +293,7 @@ describe('POST /v1/wallets/topup', () => {
     expect(app.chain.settled.length).toBe(before);
   });
 
-  test('takes neither more nor less than the policy says, one of two figures, and a name that can be shown', async () => {
+  test('accepts only amounts within the policy’s limits, only one of `usd` and `credits`, and only a printable name', async () => {
     const bad: readonly (readonly [object, string, string | null])[] = [
       [{ usd: 0.99 }, 'out_of_range', 'usd'],
       [{ usd: 100.01 }, 'out_of_range', 'usd'],
@@ -312,7 +312,7 @@ describe('POST /v1/wallets/topup', () => {
     }
   });
 
-  test('with an API key beside the signature is the wallet’s, and the key may look the payment up', async () => {
+  test('with an API key and a signature belongs to the wallet, and the key may look up the payment', async () => {
     const account = payer();
     const reply = await app.pay(account, TOPUP, DOLLAR, as(app.plain));
     expect(reply.status).toBe(201);
@@ -320,14 +320,14 @@ describe('POST /v1/wallets/topup', () => {
     expect((await app.get(path, app.plain)).status).toBe(200);
     const { key } = await app.keys.create({ name: 'other', scopes: ['chat'] });
     expect((await app.get(path, key)).status).toBe(404);
-    // A key of another wallet is nobody’s business to remember.
+    // A key of another wallet is not stored with the payment.
     const other = await richWallet(app);
     const beside = await app.pay(account, TOPUP, { usd: 2 }, as(other.key));
     expect(beside.body).toMatchObject({ wallet: account.address.toLowerCase(), balance_credits: 3_000 });
     expect((await app.get(`/v1/payments/${beside.headers.get('x-payment-id')}`, other.key)).status).toBe(404);
   });
 
-  test('with 20 keys gets no 21st: the error comes before any payment', async () => {
+  test('of a wallet with 20 keys creates no 21st key: the error comes before any payment', async () => {
     const { account, wallet } = await richWallet(app);
     for (let i = 1; i < 20; i++) await app.keys.createForHolder(wallet, `n${i}`);
     const before = app.chain.settled.length;
@@ -339,7 +339,7 @@ describe('POST /v1/wallets/topup', () => {
     expect(plain.body).toMatchObject({ key: null, balance_credits: 2_000 });
   });
 
-  test('is not there while the policy takes no top-ups, and asks for a key while it takes no payments', async () => {
+  test('is not found while the policy accepts no top-ups, and needs a key while it accepts no payments', async () => {
     try {
       await app.use('no-topups');
       await expectReply(await app.send(TOPUP, DOLLAR), 'not_found');
@@ -353,7 +353,7 @@ describe('POST /v1/wallets/topup', () => {
     }
   });
 
-  test('accepts a small body only, though it does not say how large it is', async () => {
+  test('accepts only a small body, even if its length is not announced', async () => {
     const body = JSON.stringify({ ...DOLLAR, name: 'a'.repeat(300_000) });
     for (const [key, code] of [
       [null, 'request_too_large'],
@@ -368,7 +368,7 @@ describe('POST /v1/wallets/topup', () => {
     }
   });
 
-  test('with garbage for a signature gets an error that says what is wrong', async () => {
+  test('with an invalid signature header gets an error that says what is wrong', async () => {
     for (const header of ['garbage!', 'e30=', Buffer.from('{"x402Version":1}').toString('base64')]) {
       const reply = await app.send(TOPUP, DOLLAR, { 'payment-signature': header });
       expect(reply.status).toBe(400);

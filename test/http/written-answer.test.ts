@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test';
 import { decodeAnswer, FRAME_MARK } from '../../src/access/idempotency/answer.ts';
 import { codeOf, writtenResponse } from '../../src/http/written-answer.ts';
 
-/** Answers as version 0.1 stored them: the head, a line end, the text. */
+/** Answers as version 0.1 stored them: the head, a line break, and the text. */
 function stored(head: object, body: string) {
   const answer = decodeAnswer(`${JSON.stringify(head)}\n${body}`);
-  if (!answer || 'parts' in answer) throw new Error('it is not read as a response');
+  if (!answer || 'parts' in answer) throw new Error('the stored answer is not read as a response');
   return answer;
 }
 
@@ -21,7 +21,7 @@ async function untilThrown({ body }: Response): Promise<{ text: string; breaks: 
   }
 }
 
-test('a stream of 0.1 is given again with its frame in every event, and in pieces', async () => {
+test('a stored stream of version 0.1 is replayed with its frame in every event, and in pieces', async () => {
   const frame = 'data: {"id":"chatcmpl-1","choices":[';
   const events = Array.from({ length: 5_000 }, (_, i) => `${FRAME_MARK}{"index":0,"delta":{"content":"${i}"}}]}\n\n`);
   const head = { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, frame };
@@ -30,7 +30,7 @@ test('a stream of 0.1 is given again with its frame in every event, and in piece
   expect(await response.text()).toBe(`${events.join('').replaceAll(FRAME_MARK, frame)}data: [DONE]\n\n`);
 });
 
-test('a stream of 0.1 that failed breaks its connection when it is given again, where the policy says so', async () => {
+test('a failed stream of version 0.1 breaks its connection when it is replayed, if the policy says so', async () => {
   const head = { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, frame: 'data: {' };
   const failed = `${FRAME_MARK}"choices":[]}\n\ndata: {"error":{"code":"upstream_failed"}}\n\n`;
   for (const [body, failedStreams, breaks] of [
@@ -43,7 +43,7 @@ test('a stream of 0.1 that failed breaks its connection when it is given again, 
   }
 });
 
-test('an error of 0.1 is given again with its status and headers, and its code is in the log', async () => {
+test('a stored error of version 0.1 is replayed with its status and headers, and the log has its code', async () => {
   const body = '{"error":{"message":"It broke off.","type":"upstream_error","param":null,"code":"upstream_failed"}}';
   const answer = stored({ status: 502, headers: { 'x-should-retry': 'false' }, frame: '' }, body);
   const response = writtenResponse(answer);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { canonicalJson, requestHashOf } from '../../src/payments/canonical.ts';
 
-/** The same value with the members of every object reversed. */
+/** Returns the same value with the members of every object in reverse order. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== 'object' || value === null) return value;
@@ -30,7 +30,7 @@ describe('The hash of a request', () => {
     );
   });
 
-  test('ignores the case of `agent_wallet`, and nothing else', () => {
+  test('ignores the letter case of `agent_wallet`, and nothing else', () => {
     const body = { model: 'auto', agent_wallet: `0x${'Ab'.repeat(20)}`, messages: [{ role: 'user', content: 'Hi' }] };
     const hash = requestHashOf(body);
     expect(hash).toMatch(/^[0-9a-f]{64}$/);
@@ -41,7 +41,7 @@ describe('The hash of a request', () => {
     expect(requestHashOf({ ...body, messages: [...body.messages, ...body.messages] })).not.toBe(hash);
   });
 
-  test('accepts the depth that the edge admits, and a member named like a prototype', () => {
+  test('accepts the nesting that the server admits, and a member with the name `__proto__`', () => {
     const deep = JSON.parse(`${'['.repeat(64)}${']'.repeat(64)}`);
     expect(canonicalJson({ deep })).toContain('[[[[');
     const odd = '{"__proto__":{"a":1},"b":2}';

@@ -8,41 +8,38 @@ import {
   type Verification,
 } from '../../src/payments/facilitator/facilitator.ts';
 
-/** The behavior of the next settlements. */
+/** How the next settlements behave. */
 type SettleBehavior =
   | 'prompt'
-  /** Sent and mined, but never confirmed. */
+  /** The transaction is sent and mined, but never confirmed. */
   | 'lost'
-  /** Sent, and mined only by `mine()`. */
+  /** The transaction is sent, and mined only when the test calls `mine()`. */
   | 'pending'
-  /** Never sent, without an answer. */
+  /** The transaction is never sent, and no answer arrives. */
   | 'stuck'
   | 'refused'
-  /** Nothing is sent: no node answers. */
+  /** Nothing is sent, because no node answers. */
   | 'unavailable'
-  /** Throws an unexpected error. */
+  /** The settlement throws an unexpected error. */
   | 'broken';
 
-/**
- * A facilitator and its chain, reduced to authorizations: each can be used once, by any sender, while it is valid and
- * the payer has the money.
- */
+/** A fake facilitator with its chain. An authorization can be used once, by any sender, while it is valid and the payer has the money. */
 export class FakeNetwork implements NetworkClients {
   readonly calls: string[] = [];
   behavior: SettleBehavior = 'prompt';
-  /** The reason of the next verifications; null for valid. */
+  /** The reason with which the next verifications fail; null if they succeed. */
   invalid: string | null = null;
-  /** Whether calls are answered. */
+  /** Whether the network answers calls. */
   isUp = true;
-  /** The error of the check of the chain. */
+  /** The error of the check whether the chain matches the policy. */
   mismatch: string | null = null;
-  /** Settlements wait for it. */
+  /** Settlements wait for this promise. */
   gate: Promise<unknown> = Promise.resolve();
-  /** Calls to the chain wait for it. */
+  /** Calls to the chain wait for this promise. */
   chainGate: Promise<unknown> = Promise.resolve();
   closed = 0;
   watched = 0;
-  /** Nonce → transaction; null where it was cancelled. */
+  /** The transaction of each used nonce; null if the nonce was cancelled. */
   readonly used = new Map<string, string | null>();
   received = 0n;
   readonly #clock: { readonly now: number };

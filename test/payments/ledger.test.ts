@@ -9,7 +9,7 @@ import { findingsOf } from '../ledger/audit-support.ts';
 import { NO_TERMS } from '../ledger/support.ts';
 import { type BenchOptions, CONTEXT, failure, never, newAccount, only, shopTest } from './support.ts';
 
-/** Payments over the real ledger, whose audit covers both. */
+/** Payments with the real ledger. The ledger's audit covers both. */
 function withLedger() {
   const ledgers: Ledger[] = [];
   const ledger = () => ledgers.at(-1)!;
@@ -32,7 +32,7 @@ function withLedger() {
 
 describe('With the ledger', () => {
   shopTest(
-    'a captured payment is balance less its fee, and the whole of it after a crash cut its request',
+    'a captured payment becomes balance minus its fee, or the whole amount if a crash interrupted its request',
     async (shop) => {
       const { ledger, options, book } = withLedger();
       const first = await shop.open(options);
@@ -61,22 +61,25 @@ describe('With the ledger', () => {
     expect(await findingsOf(shop.file)).toEqual([]);
   });
 
-  shopTest('a payment that arrived unconfirmed becomes balance once, whoever looks it up', async (shop) => {
-    const { ledger, options } = withLedger();
-    const bench = await shop.open(options);
-    const signed = await bench.signedPayment(newAccount());
-    bench.chain.behavior = 'lost';
-    expect((await failure(bench.payments.settle(signed, CONTEXT, never))).code).toBe('payment_unsettled');
-    expect(ledger().balanceOf(signed.payer)).toBeNull();
-    const { id } = await only(bench);
-    const requests = [
-      bench.payments.reconcile(id),
-      bench.payments.settle(signed, CONTEXT, never),
-      bench.payments.reconcile(id),
-    ];
-    await Promise.allSettled(requests);
-    expect(ledger().balanceOf(signed.payer)?.free).toBe(6_000_000);
-    expect(await only(bench)).toMatchObject({ state: 'settled', fee: 0 });
-    expect(await findingsOf(shop.file)).toEqual([]);
-  });
+  shopTest(
+    'a payment that arrived unconfirmed becomes balance once, even if several callers look it up',
+    async (shop) => {
+      const { ledger, options } = withLedger();
+      const bench = await shop.open(options);
+      const signed = await bench.signedPayment(newAccount());
+      bench.chain.behavior = 'lost';
+      expect((await failure(bench.payments.settle(signed, CONTEXT, never))).code).toBe('payment_unsettled');
+      expect(ledger().balanceOf(signed.payer)).toBeNull();
+      const { id } = await only(bench);
+      const requests = [
+        bench.payments.reconcile(id),
+        bench.payments.settle(signed, CONTEXT, never),
+        bench.payments.reconcile(id),
+      ];
+      await Promise.allSettled(requests);
+      expect(ledger().balanceOf(signed.payer)?.free).toBe(6_000_000);
+      expect(await only(bench)).toMatchObject({ state: 'settled', fee: 0 });
+      expect(await findingsOf(shop.file)).toEqual([]);
+    },
+  );
 });

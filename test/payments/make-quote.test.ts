@@ -30,7 +30,7 @@ const terms = fc.record({
 });
 type Terms = typeof terms extends fc.Arbitrary<infer T> ? T : never;
 
-/** The rules for every price. */
+/** The rules that every price must satisfy. */
 function checkAmount({ bound, credit, isFeeDue, chargeMin, settleFee, rate }: Terms, amountOf: typeof atomicOf): void {
   const { price, fee } = priceOf({ bound, credit, isFeeDue }, { chargeMin, settleFee });
   const amount = amountOf(rate, price);
@@ -45,11 +45,11 @@ function checkAmount({ bound, credit, isFeeDue, chargeMin, settleFee, rate }: Te
 }
 
 describe('A price', () => {
-  test('is the least amount that covers what is due and the fee, and at least the minimum charge', () => {
+  test('is the smallest amount that covers the cost and the fee, and at least the minimum charge', () => {
     fc.assert(fc.property(terms, (given) => checkAmount(given, atomicOf)));
   });
 
-  test('would fail the check if it were rounded down, or up by one more', () => {
+  test('would fail the check if it were rounded down, or one unit higher', () => {
     const down: typeof atomicOf = ({ microcredits, atomic }, amount) => (BigInt(amount) * atomic) / microcredits;
     const more: typeof atomicOf = (rate, amount) => atomicOf(rate, amount) + 1n;
     for (const mutant of [down, more]) {
@@ -89,7 +89,7 @@ describe('A quote', () => {
   });
 
   shopTest(
-    'is signed by a stock client, and comes back unchanged after restarts and from other processes',
+    'can be signed by a standard client, and is recognised after restarts and by other processes',
     async (shop) => {
       const first = await shop.open();
       const account = newAccount();
@@ -112,7 +112,7 @@ describe('A quote', () => {
     },
   );
 
-  shopTest('covered by the balance needs only a signature, which a stock client gives', async (shop) => {
+  shopTest('that the balance covers needs only a signature, which a standard client gives', async (shop) => {
     const { payments, read } = await shop.open();
     const { required, price } = payments.quote(ask({ credit: 5_000_000 }));
     expect(price).toBe(0);
@@ -121,7 +121,7 @@ describe('A quote', () => {
     expect({ amount: offer.amount, fee: offer.terms.fee }).toEqual({ amount: 0n, fee: 0 });
   });
 
-  shopTest('adds no fee where none is due, and is at least the minimum charge', async (shop) => {
+  shopTest('contains no fee if none is due, and is at least the minimum charge', async (shop) => {
     const { payments } = await shop.open();
     expect(payments.quote(ask({ isFeeDue: false })).price).toBe(5_000_000);
     expect(payments.quote(ask({ bound: 10, isFeeDue: false })).price).toBe(1_000_000);

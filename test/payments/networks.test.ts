@@ -19,7 +19,7 @@ import {
 
 const OTHER = network({ id: 'eip155:31337', chainId: 31_337 });
 
-/** The networks of a quote; none while there is no quote. */
+/** The networks in a quote; none if no quote can be made. */
 function quotedNetworks({ payments }: Bench): string[] {
   try {
     return payments.quote(ask()).required.accepts.map(({ network }) => network);
@@ -29,7 +29,7 @@ function quotedNetworks({ payments }: Bench): string[] {
   }
 }
 
-/** Opens a new chain for each policy, and fails for those that pay to `refused`. */
+/** Opens a new chain for each policy, and fails for a policy that pays to `refused`. */
 function chains(clock: { now: number }) {
   const made = new Map<PaymentNetwork, FakeNetwork>();
   const refused = `0x${'99'.repeat(20)}`;
@@ -43,7 +43,7 @@ function chains(clock: { now: number }) {
 }
 
 describe('A network', () => {
-  shopTest('is opened with its services, and not before payments are turned on', async (shop) => {
+  shopTest('is opened with its services when payments are turned on, and not before', async (shop) => {
     const bench = await shop.open({ policy: null });
     expect(bench.payments.policy).toBeNull();
     expect(bench.opened).toEqual([]);
@@ -64,7 +64,7 @@ describe('A network', () => {
     });
   });
 
-  shopTest('checks its gas key once, when it is ready', async (shop) => {
+  shopTest('checks its gas key once when it becomes ready', async (shop) => {
     const clock = { now: Date.now() };
     const { made, open } = chains(clock);
     const bench = await shop.open({ policy: null, clock, open });
@@ -75,7 +75,7 @@ describe('A network', () => {
     expect([...made.values()].map(({ watched }) => watched)).toEqual([1]);
   });
 
-  shopTest('stays open when a policy does not change it, and is closed when a policy drops it', async (shop) => {
+  shopTest('stays open if a policy does not change it, and is closed if a policy removes it', async (shop) => {
     const clock = { now: Date.now() };
     const { open, closed } = chains(clock);
     const bench = await shop.open({ policy: null, clock, open });
@@ -93,7 +93,7 @@ describe('A network', () => {
   });
 
   shopTest(
-    'with an error that an operator must correct makes the whole policy refused, and changes nothing',
+    'with an error that an operator must fix makes the whole policy invalid, and changes nothing',
     async (shop) => {
       const clock = { now: Date.now() };
       const { open, closed, refused } = chains(clock);
@@ -107,7 +107,7 @@ describe('A network', () => {
     },
   );
 
-  shopTest('of a preparation that was never put in force is closed by the next', async (shop) => {
+  shopTest('of a preparation that was never activated is closed by the next preparation', async (shop) => {
     const clock = { now: Date.now() };
     const { open, closed } = chains(clock);
     const bench = await shop.open({ policy: null, clock, open });
@@ -119,7 +119,7 @@ describe('A network', () => {
     expect(closed()).toEqual([1, 1, 1]);
   });
 
-  benchTest('stays open for a settlement in progress when a policy drops it', async (bench) => {
+  benchTest('stays open for a settlement in progress if a policy removes it', async (bench) => {
     const signed = await bench.signedPayment(newAccount());
     const gate = Promise.withResolvers<void>();
     bench.chain.gate = gate.promise;
@@ -140,7 +140,7 @@ describe('A network', () => {
     expect(payment.payTo.toLowerCase()).toBe(PAY_TO);
   });
 
-  shopTest('is quoted once it answers, after one warning to the operator', async (shop) => {
+  shopTest('is quoted when it answers, after one warning to the operator', async (shop) => {
     const clock = { now: Date.now() };
     const chain = new FakeNetwork(clock);
     chain.isUp = false;
@@ -152,7 +152,7 @@ describe('A network', () => {
     await waitFor(() => quotedNetworks(bench).length === 1, 20_000);
   });
 
-  shopTest('that does not match the policy is left out, and reported', async (shop) => {
+  shopTest('that does not match the policy is not used, and is reported', async (shop) => {
     const clock = { now: Date.now() };
     const { open, made } = chains(clock);
     const wrong = (given: PaymentNetwork) => {
@@ -173,7 +173,7 @@ describe('A network', () => {
 });
 
 describe('Pending settlements', () => {
-  shopTest('survive restarts under hashes of their keys, until they are deleted or old', async (shop) => {
+  shopTest('survive restarts under hashes of their keys, until they are deleted or expire', async (shop) => {
     const first = await shop.open();
     const pending = first.opened[0]!.host.pending;
     const key = `0x${'5a'.repeat(65)}`;

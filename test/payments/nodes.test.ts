@@ -5,7 +5,7 @@ import { type OwnServer, startOwnServer } from '../support/own-server.ts';
 let server: OwnServer | undefined;
 afterEach(() => server?.stop());
 
-test('a node is asked for uncompressed answers, and compressed ones are not unpacked', async () => {
+test('Signalbox requests uncompressed answers from a node, and does not unpack compressed ones', async () => {
   const codings: (string | null)[] = [];
   let isPacked = false;
   server = startOwnServer(async (request) => {

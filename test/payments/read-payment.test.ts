@@ -72,7 +72,7 @@ async function signAs(
 }
 
 describe('A payment is read', () => {
-  benchTest('in any case of its addresses and signature, and passed on in one form', async (bench) => {
+  benchTest('with any letter case in its addresses and signature, and is passed on in one form', async (bench) => {
     const account = newAccount();
     const payload = await payloadOf(bench, account);
     const { signature, authorization } = signedOf(payload);
@@ -99,7 +99,7 @@ describe('A payment is read', () => {
     expect(bench.chain.calls).toEqual(['check']);
   });
 
-  benchTest('even when its quote has expired: a payer in time may come back', async (bench) => {
+  benchTest('even if its quote has expired, because a payer who paid in time may repeat the request', async (bench) => {
     const header = await bench.header(newAccount());
     bench.clock.now += 86_400_000;
     expect((await bench.read(header)).amount).toBe(6_000n);
@@ -107,13 +107,13 @@ describe('A payment is read', () => {
 });
 
 describe('A payment is refused', () => {
-  benchTest('for another purpose or another request than those of its quote', async (bench) => {
+  benchTest('for another purpose or another request than its quote', async (bench) => {
     const header = await bench.header(newAccount());
     expect(await reasonOf(bench.read(header, { purpose: 'topup' }))).toBe('other_request');
     expect(await reasonOf(bench.read(header, { requestHash: HASH.replace('a', 'c') }))).toBe('other_request');
   });
 
-  benchTest('by 403 before its signature is checked, if `agent_wallet` names another wallet', async (bench) => {
+  benchTest('with 403 before its signature is checked, if `agent_wallet` names another wallet', async (bench) => {
     const payload = await payloadOf(bench, newAccount());
     const header = headerOf({ ...payload, payload: { ...payload.payload, signature: `0x${'11'.repeat(65)}` } });
     const wallet = newAccount().address.toLowerCase();
@@ -121,7 +121,7 @@ describe('A payment is refused', () => {
     expect(await reasonOf(bench.read(header))).toBe('invalid_signature');
   });
 
-  benchTest('if its authorization has other terms than the quote, though they are signed', async (bench) => {
+  benchTest('if its authorization has other terms than the quote, even if they are signed', async (bench) => {
     const account = newAccount();
     const payload = await payloadOf(bench, account);
     const now = Math.ceil(bench.clock.now / 1_000);
@@ -137,7 +137,7 @@ describe('A payment is refused', () => {
     for (const [over, reason] of cases) {
       expect(await reasonOf(bench.read(headerOf(await signAs(account, payload, over))))).toBe(reason);
     }
-    // A clock that is hours ahead is no fault.
+    // A clock that is some hours ahead is allowed.
     const ahead = await signAs(account, payload, { validBefore: String(now + 12 * 3_600) });
     expect((await bench.read(headerOf(ahead))).validBefore).toBe(now + 12 * 3_600);
     expect((await bench.read(headerOf(await signAs(account, payload, {})))).payer).toBe(account.address.toLowerCase());
@@ -154,7 +154,7 @@ describe('A payment is refused', () => {
     }
   });
 
-  benchTest('for anything but an EIP-3009 authorization with a signature of 65 bytes', async (bench) => {
+  benchTest('if it is not an EIP-3009 authorization with a signature of 65 bytes', async (bench) => {
     const payload = await payloadOf(bench, newAccount());
     const { signature, authorization } = signedOf(payload);
     const forms = [
@@ -172,7 +172,7 @@ describe('A payment is refused', () => {
     }
   });
 
-  benchTest('by 400 for another version of x402', async (bench) => {
+  benchTest('with 400 for another version of x402', async (bench) => {
     const payload = await payloadOf(bench, newAccount());
     const older = [
       { ...payload, x402Version: 1 },
@@ -185,7 +185,7 @@ describe('A payment is refused', () => {
     }
   });
 
-  benchTest('by 400 if it is malformed', async (bench) => {
+  benchTest('with 400 if it is malformed', async (bench) => {
     const base64 = (text: string) => Buffer.from(text).toString('base64');
     const texts = ['', '%', 'e30', base64('{'), base64('null'), base64('[]'), base64('{"x402Version":2}')];
     const deep = base64(`{"x402Version":2,"payload":{},"accepted":{"a":${'['.repeat(5_000)}${']'.repeat(5_000)}}}`);
@@ -196,9 +196,9 @@ describe('A payment is refused', () => {
     }
   });
 
-  benchTest('by 400 or 402 for any header, without network calls', async (bench) => {
+  benchTest('with 400 or 402 for any invalid header, without network calls', async (bench) => {
     const header = await bench.header(newAccount());
-    // Without its padding alone it would still be whole.
+    // A header without its padding would still be valid, so the padding is removed first.
     const good = header.replace(/=+$/, '');
     expect((await bench.read(good)).amount).toBe(6_000n);
     const spoiled = fc.oneof(
@@ -221,7 +221,7 @@ describe('A payment is refused', () => {
   });
 });
 
-/** The paths of a value, each as a list of names. */
+/** The paths in a value, each as a list of names. */
 function placesOf(value: unknown, path: readonly string[] = []): string[][] {
   if (typeof value !== 'object' || value === null) return [[...path]];
   return Object.entries(value).flatMap(([name, inner]) => placesOf(inner, [...path, name]));
@@ -235,7 +235,7 @@ function changedAt(value: object, [name = '', ...rest]: readonly string[], to: u
 }
 
 describe('A quote’s payment requirements', () => {
-  benchTest('are refused if changed anywhere, at any depth, without network calls', async (bench) => {
+  benchTest('are refused if they are changed anywhere, at any depth, without network calls', async (bench) => {
     const account = newAccount();
     const payload = await payloadOf(bench, account);
     const places = placesOf(payload.accepted);
@@ -248,7 +248,7 @@ describe('A quote’s payment requirements', () => {
       fc.asyncProperty(tampering, async ([path, to]) => {
         const accepted = changedAt(payload.accepted, path, to);
         fc.pre(JSON.stringify(accepted) !== JSON.stringify(payload.accepted));
-        // Signed for the changed amount and payee, as a hostile client would.
+        // The authorization is signed for the changed amount and payee, as by a hostile client.
         const { amount, payTo } = { ...payload.accepted, ...accepted };
         const value = typeof amount === 'string' && /^\d+$/.test(amount) ? amount : '6000';
         const over = { value, to: payTo };
@@ -267,14 +267,17 @@ describe('A quote’s payment requirements', () => {
     expect(bench.chain.calls).toEqual(['check']);
   });
 
-  shopTest('of another gateway are refused, and those with members in another order are not', async (shop) => {
-    await using other = workshop();
-    const [here, there] = [await shop.open(), await other.open()];
-    const account = newAccount();
-    const payload = await payloadOf(here, account);
-    const { extra, ...rest } = payload.accepted;
-    const turned = { extra: Object.fromEntries(Object.entries(extra).reverse()), ...rest };
-    expect(await reasonOf(there.read(headerOf(payload)))).toBe('unknown_quote');
-    expect((await here.read(headerOf({ ...payload, accepted: turned }))).payer).toBe(account.address.toLowerCase());
-  });
+  shopTest(
+    'of another gateway are refused, and requirements with members in another order are accepted',
+    async (shop) => {
+      await using other = workshop();
+      const [here, there] = [await shop.open(), await other.open()];
+      const account = newAccount();
+      const payload = await payloadOf(here, account);
+      const { extra, ...rest } = payload.accepted;
+      const turned = { extra: Object.fromEntries(Object.entries(extra).reverse()), ...rest };
+      expect(await reasonOf(there.read(headerOf(payload)))).toBe('unknown_quote');
+      expect((await here.read(headerOf({ ...payload, accepted: turned }))).payer).toBe(account.address.toLowerCase());
+    },
+  );
 });

@@ -36,11 +36,11 @@ async function leave(
 
 const stateOf = async (bench: Bench, id: number) => (await bench.row(id)).state;
 
-/** Rounds are quick here. The clock that the test moves decides when a payment is checked. */
+/** The rounds are fast here. The clock that the test moves decides when a payment is checked. */
 const QUICK: BenchOptions = { reconcileEveryMs: 4 };
 
 describe('In the background', () => {
-  shopTest('a payment becomes balance once the chain has it, without any request', async (shop) => {
+  shopTest('a payment becomes balance when the chain has it, without any request', async (shop) => {
     const bench = await shop.open(QUICK);
     const { signed, id } = await leave(bench, 'pending');
     await waitFor(() => bench.chain.count('outcome') > 0);
@@ -53,10 +53,10 @@ describe('In the background', () => {
     expect(await bench.payments.unsettled(signed.payer, signed.terms.requestHash)).toBeNull();
     const calls = bench.chain.count('outcome');
     bench.clock.now += 100_000;
-    await quietFor(20, 'a look at a settled payment, in rounds of 4 ms', () => bench.chain.count('outcome') > calls);
+    await quietFor(20, 'a check of a settled payment, in rounds of 4 ms', () => bench.chain.count('outcome') > calls);
   });
 
-  shopTest('a payment fails once its authorization has expired or was cancelled', async (shop) => {
+  shopTest('a payment fails when its authorization has expired or was cancelled', async (shop) => {
     const bench = await shop.open(QUICK);
     const unresolved = [await leave(bench), await leave(bench)] as const;
     bench.chain.cancel(unresolved[0].signed.nonce);
@@ -101,13 +101,13 @@ describe('In the background', () => {
     const pauses = [...Array.from({ length: 13 }, (_, i) => 8 * 2 ** i), 60_000, 60_000];
     for (const [i, pause] of pauses.entries()) {
       bench.clock.now += pause - 1;
-      await quietFor(20, `a look before ${pause} ms, in rounds of 8`, () => bench.chain.count('outcome') > i + 1);
+      await quietFor(20, `a check before ${pause} ms, in rounds of 8`, () => bench.chain.count('outcome') > i + 1);
       bench.clock.now += 1;
       await waitFor(() => bench.chain.count('outcome') === i + 2);
     }
   });
 
-  shopTest('a payment that cannot be booked, or that the chain does not answer for, is tried again', async (shop) => {
+  shopTest('a payment that cannot be booked, or for which the chain does not answer, is tried again', async (shop) => {
     let isBroken = false;
     const bench = await shop.open({ ...QUICK, wrap: (store) => flaky(store, () => isBroken) });
     const { id } = await leave(bench, 'lost');
@@ -128,7 +128,7 @@ describe('In the background', () => {
     expect((await bench.booked()).length).toBe(1);
   });
 
-  shopTest('an overdue payment and a dropped network are each reported to the operator once', async (shop) => {
+  shopTest('an overdue payment and a removed network are each reported to the operator once', async (shop) => {
     const bench = await shop.open(QUICK);
     const { signed, id } = await leave(bench);
     bench.chain.isUp = false;
@@ -155,7 +155,7 @@ describe('In the background', () => {
     expect(await stateOf(bench, id)).toBe('unknown');
   });
 
-  shopTest('a payment being settled is not looked up', async (shop) => {
+  shopTest('a payment that is being settled is not looked up', async (shop) => {
     const bench = await shop.open(QUICK);
     const signed = await bench.signedPayment(newAccount());
     const gate = Promise.withResolvers<void>();
@@ -164,7 +164,7 @@ describe('In the background', () => {
     await waitFor(() => bench.chain.count('settle') === 1);
     const [row] = await bench.payments.list({ state: 'settling', payer: null, limit: 1, before: null });
     bench.clock.now += 60_000;
-    await quietFor(30, 'a look, in rounds of 4 ms', () => bench.chain.count('outcome') > 0);
+    await quietFor(30, 'a check, in rounds of 4 ms', () => bench.chain.count('outcome') > 0);
     expect(await bench.payments.reconcile(row!.id)).toEqual(row!);
     expect(bench.chain.count('outcome')).toBe(0);
     gate.resolve();
@@ -184,7 +184,7 @@ describe('In the background', () => {
       expect((await look)?.state).toBe('settled');
       const outcomes = await Promise.allSettled(comers);
       expect(outcomes[0]).toMatchObject({ status: 'fulfilled', value: { state: 'known' } });
-      // Of two simultaneous requests the second may have to wait.
+      // Of two simultaneous requests, the second may have to wait.
       if (outcomes[1]?.status === 'rejected') expect(outcomes[1].reason).toMatchObject({ code: 'in_flight' });
       expect((await bench.booked()).length).toBe(1);
     },
@@ -192,38 +192,41 @@ describe('In the background', () => {
 });
 
 describe('After a restart', () => {
-  shopTest('a payment whose request was cut becomes balance, with its fee given back, in one commit', async (shop) => {
-    const first = await shop.open();
-    const signed = await first.signedPayment(newAccount());
-    const { payment } = (await first.payments.settle(signed, CONTEXT, first.book)) as { payment: { id: number } };
-    await first.close();
-    const second = await shop.open();
-    const row = await second.row(payment.id);
-    expect(row).toMatchObject({ state: 'settled', fee: 0, charged: 0, paid: 6_000_000 });
-    const fees = (await second.booked()).slice(1);
-    expect(fees).toEqual([{ wallet: signed.payer, paid: 0, fee: -1_000_000, note: idText('pay_', payment.id) }]);
-    expect(await second.payments.settle(signed, CONTEXT, never)).toEqual({ state: 'known', payment: row });
-    await second.close();
-    expect((await (await shop.open()).booked()).length).toBe(2);
-  });
+  shopTest(
+    'a payment whose request was interrupted becomes balance, and its fee is refunded, in one commit',
+    async (shop) => {
+      const first = await shop.open();
+      const signed = await first.signedPayment(newAccount());
+      const { payment } = (await first.payments.settle(signed, CONTEXT, first.book)) as { payment: { id: number } };
+      await first.close();
+      const second = await shop.open();
+      const row = await second.row(payment.id);
+      expect(row).toMatchObject({ state: 'settled', fee: 0, charged: 0, paid: 6_000_000 });
+      const fees = (await second.booked()).slice(1);
+      expect(fees).toEqual([{ wallet: signed.payer, paid: 0, fee: -1_000_000, note: idText('pay_', payment.id) }]);
+      expect(await second.payments.settle(signed, CONTEXT, never)).toEqual({ state: 'known', payment: row });
+      await second.close();
+      expect((await (await shop.open()).booked()).length).toBe(2);
+    },
+  );
 
-  shopTest('payments of unknown outcome are looked up as soon as their network is ready', async (shop) => {
+  shopTest('payments with an unknown outcome are looked up as soon as their network is ready', async (shop) => {
     const first = await shop.open();
     const sent = await leave(first, 'lost');
-    // Cut in the middle of the settlement: the outcome was not stored.
+    // The settlement was interrupted in the middle, so its outcome was not stored.
     await first.store.commit([write({ sql: "UPDATE payments SET state = 'settling', tx = NULL" })]);
     await first.close();
     const second = await shop.open({ ...QUICK, chain: first.chain, policy: null });
     const { requestHash } = sent.signed.terms;
     expect((await second.payments.unsettled(sent.signed.payer, requestHash))?.id).toBe(sent.id);
-    await quietFor(20, 'a look on a network that is not ready', () => second.chain.count('outcome') > 0);
+    await quietFor(20, 'a check on a network that is not ready', () => second.chain.count('outcome') > 0);
     (await second.payments.prepare(policy()))();
     await waitFor(async () => (await stateOf(second, sent.id)) === 'settled');
     expect((await second.booked()).map(({ paid, fee }) => [paid, fee])).toEqual([[6_000_000, 0]]);
     expect(await second.payments.unsettled(sent.signed.payer, requestHash)).toBeNull();
   });
 
-  shopTest('a payment that was stored and never sent can be sent when it is submitted again', async (shop) => {
+  shopTest('a payment that was stored but never sent can be sent when it is submitted again', async (shop) => {
     const first = await shop.open();
     const { signed, id } = await leave(first);
     await first.store.commit([write({ sql: "UPDATE payments SET state = 'settling'" })]);
@@ -235,7 +238,7 @@ describe('After a restart', () => {
 });
 
 describe('An operator', () => {
-  benchTest('can have the chain asked about one payment, and gets its current state', async (bench) => {
+  benchTest('can request a check of one payment on the chain, and gets its current state', async (bench) => {
     const { payments, chain } = bench;
     expect(await payments.reconcile(1)).toBeNull();
     const { id } = await leave(bench, 'pending');
@@ -257,7 +260,7 @@ describe('An operator', () => {
     });
   });
 
-  benchTest('finds money of a payment that a facilitator wrongly reported as failed', async (bench) => {
+  benchTest('finds the money of a payment that a facilitator wrongly reported as failed', async (bench) => {
     const { signed, id } = await leave(bench, 'refused');
     expect(await stateOf(bench, id)).toBe('failed');
     bench.clock.now = signed.validBefore * 1_000;
@@ -269,7 +272,7 @@ describe('An operator', () => {
   });
 });
 
-/** A failed payment, made while payments are on. */
+/** A failed payment that was made while payments were on. */
 async function leaveFailed(bench: Bench) {
   (await bench.payments.prepare(policy()))();
   await waitFor(() => bench.log.filter(({ message }) => message === 'a payment network is ready').length > 1);

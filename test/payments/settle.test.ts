@@ -23,7 +23,7 @@ import {
 } from './support.ts';
 
 describe('A new payment', () => {
-  benchTest('is verified, stored, settled and booked, in this order, and found afterwards', async (bench) => {
+  benchTest('is verified, stored, settled and booked in this order, and can be looked up afterwards', async (bench) => {
     const { payments, chain, clock } = bench;
     const account = newAccount();
     const signed = await bench.signedPayment(account);
@@ -59,18 +59,21 @@ describe('A new payment', () => {
     expect(chain.count('settle')).toBe(1);
   });
 
-  benchTest('of amount 0 proves the wallet while the quote lasts, without network calls or writes', async (bench) => {
-    const signed = await bench.signedPayment(newAccount(), { credit: 5_000_000 });
-    expect(await bench.payments.settle(signed, CONTEXT, never)).toEqual({ state: 'proved' });
-    expect(await bench.payments.find(signed)).toBeNull();
-    bench.clock.now = signed.terms.expiresAt;
-    expect(await refusal(bench.payments.settle(signed, CONTEXT, never))).toBe('quote_expired');
-    expect(bench.chain.calls).toEqual(['check']);
-    expect(await all(bench)).toEqual([]);
-  });
+  benchTest(
+    'of amount 0 proves the wallet while the quote is valid, without network calls or writes',
+    async (bench) => {
+      const signed = await bench.signedPayment(newAccount(), { credit: 5_000_000 });
+      expect(await bench.payments.settle(signed, CONTEXT, never)).toEqual({ state: 'proved' });
+      expect(await bench.payments.find(signed)).toBeNull();
+      bench.clock.now = signed.terms.expiresAt;
+      expect(await refusal(bench.payments.settle(signed, CONTEXT, never))).toBe('quote_expired');
+      expect(bench.chain.calls).toEqual(['check']);
+      expect(await all(bench)).toEqual([]);
+    },
+  );
 
   benchTest(
-    'is not sent if its sender has left by then, and counts as new when it is submitted again',
+    'is not sent if its sender has already disconnected, and counts as new when it is submitted again',
     async (bench) => {
       const signed = await bench.signedPayment(newAccount());
       const error = await failure(bench.payments.settle(signed, { ...CONTEXT, signal: AbortSignal.abort() }, never));
@@ -81,7 +84,7 @@ describe('A new payment', () => {
     },
   );
 
-  benchTest('is refused without network calls when its quote has expired or too little time is left', async (bench) => {
+  benchTest('is refused without network calls if its quote has expired or too little time is left', async (bench) => {
     const { payments, clock } = bench;
     const signed = await bench.signedPayment(newAccount());
     const short = { ...signed, validBefore: Math.floor(clock.now / 1_000) + 59 };
@@ -94,7 +97,7 @@ describe('A new payment', () => {
   });
 
   benchTest(
-    'of a blocked wallet is refused by 403, a mere proof too, until the wallet is unblocked',
+    'of a blocked wallet is refused with 403 until the wallet is unblocked, even if it is only a proof',
     async (bench, shop) => {
       const account = newAccount();
       const offers = [await bench.signedPayment(account), await bench.signedPayment(account, { credit: 5_000_000 })];
@@ -114,25 +117,28 @@ describe('A new payment', () => {
     },
   );
 
-  benchTest('that fails verification is refused with the facilitator’s code, if that is well-formed', async (bench) => {
-    const signed = await bench.signedPayment(newAccount());
-    bench.chain.invalid = 'insufficient_funds';
-    expect(await refusal(bench.payments.settle(signed, CONTEXT, never))).toBe('insufficient_funds');
-    bench.chain.invalid = '<b>Call +1 555</b>';
-    expect(await refusal(bench.payments.settle(signed, CONTEXT, never))).toBe('refused_by_facilitator');
-    expect(await all(bench)).toEqual([]);
-    bench.chain.invalid = null;
-    expect((await bench.payments.settle(signed, CONTEXT, bench.book)).state).toBe('captured');
-  });
+  benchTest(
+    'that fails verification is refused with the facilitator’s code, if the code is well-formed',
+    async (bench) => {
+      const signed = await bench.signedPayment(newAccount());
+      bench.chain.invalid = 'insufficient_funds';
+      expect(await refusal(bench.payments.settle(signed, CONTEXT, never))).toBe('insufficient_funds');
+      bench.chain.invalid = '<b>Call +1 555</b>';
+      expect(await refusal(bench.payments.settle(signed, CONTEXT, never))).toBe('refused_by_facilitator');
+      expect(await all(bench)).toEqual([]);
+      bench.chain.invalid = null;
+      expect((await bench.payments.settle(signed, CONTEXT, bench.book)).state).toBe('captured');
+    },
+  );
 
-  benchTest('whose authorization was used before is no money of this gateway', async (bench) => {
+  benchTest('whose authorization was used elsewhere before is not credited', async (bench) => {
     const signed = await bench.signedPayment(newAccount());
     bench.chain.used.set(signed.nonce, '0xelsewhere');
     expect(await refusal(bench.payments.settle(signed, CONTEXT, never))).toBe('nonce_already_used');
     expect(await bench.booked()).toEqual([]);
   });
 
-  benchTest('is refused while the network is not ready, does not answer, or was dropped', async (bench) => {
+  benchTest('is refused while the network is not ready or does not answer, and after it was removed', async (bench) => {
     const { payments, chain } = bench;
     const signed = await bench.signedPayment(newAccount());
     chain.isUp = false;
@@ -142,7 +148,7 @@ describe('A new payment', () => {
     const away = policy({ networks: [{ ...policy().networks[0], id: 'eip155:31337', chainId: 31_337 }] });
     const moved = policy({ networks: [{ ...policy().networks[0], payTo: newAccount().address }] });
     (await payments.prepare(moved))();
-    // It answers again, but was not checked yet.
+    // The network answers again, but was not checked yet.
     chain.isUp = true;
     expect((await failure(payments.settle(signed, CONTEXT, never))).code).toBe('payment_unavailable');
     expect(chain.count('verify')).toBe(1);
@@ -153,7 +159,7 @@ describe('A new payment', () => {
     expect(await all(bench)).toEqual([]);
   });
 
-  benchTest('in an asset that the policy has changed since is refused', async (bench) => {
+  benchTest('in an asset that the policy has changed in the meantime is refused', async (bench) => {
     const signed = await bench.signedPayment(newAccount());
     const [first] = policy().networks;
     const other = policy({ networks: [{ ...first, asset: { ...first.asset, address: `0x${'12'.repeat(20)}` } }] });
@@ -172,7 +178,7 @@ describe('A new payment', () => {
     expect(await bench.payments.unsettled(signed.payer, signed.terms.requestHash)).toBeNull();
   });
 
-  benchTest('that could not be sent leaves nothing behind, and can be submitted again', async (bench) => {
+  benchTest('that could not be sent leaves nothing in the store, and can be submitted again', async (bench) => {
     const signed = await bench.signedPayment(newAccount());
     bench.chain.behavior = 'unavailable';
     expect((await failure(bench.payments.settle(signed, CONTEXT, never))).code).toBe('payment_unavailable');
@@ -182,7 +188,7 @@ describe('A new payment', () => {
     expect((await bench.payments.settle(signed, CONTEXT, bench.book)).state).toBe('captured');
   });
 
-  benchTest('is settled once, however many requests send it at once', async (bench) => {
+  benchTest('is settled once, even if several requests send it at the same time', async (bench) => {
     const signed = await bench.signedPayment(newAccount());
     const gate = Promise.withResolvers<void>();
     bench.chain.gate = gate.promise;
@@ -199,7 +205,7 @@ describe('A new payment', () => {
     expect((await bench.booked()).length).toBe(1);
   });
 
-  shopTest('is not sent when it cannot be stored', async (shop) => {
+  shopTest('is not sent if it cannot be stored', async (shop) => {
     let isBroken = false;
     const bench = await shop.open({ wrap: (store) => flaky(store, () => isBroken) });
     const signed = await bench.signedPayment(newAccount());
@@ -213,7 +219,7 @@ describe('A new payment', () => {
 });
 
 describe('The store', () => {
-  benchTest('refuses a second deposit for one payment, and its whole commit', async (bench) => {
+  benchTest('refuses a second deposit for one payment, together with its whole commit', async (bench) => {
     const signed = await bench.signedPayment(newAccount());
     let again: (() => Promise<unknown>) | null = null;
     const { state } = await bench.payments.settle(signed, CONTEXT, (payment, writes) => {
@@ -230,7 +236,7 @@ describe('The store', () => {
     expect(await only(bench)).toMatchObject({ charged: 1, fee: 1_000_000 });
   });
 
-  benchTest('lists payments, newest first, by state, by wallet, and before a given one', async (bench) => {
+  benchTest('lists payments by state, by wallet, and before a given payment, newest first', async (bench) => {
     const { payments } = bench;
     const [ann, bob] = [newAccount(), newAccount()];
     const wallet = ann.address.toLowerCase();
@@ -259,7 +265,7 @@ describe('The store', () => {
     expect((await payments.get(ids[0]!))?.id).toBe(ids[0]!);
   });
 
-  benchTest('keeps no signature, and the log has none', async (bench) => {
+  benchTest('contains no signature, and neither does the log', async (bench) => {
     for (const behavior of ['prompt', 'refused', 'stuck', 'unavailable'] as const) {
       bench.chain.behavior = behavior;
       const signed = await bench.signedPayment(newAccount());

@@ -9,7 +9,7 @@ type Gate = PromiseWithResolvers<void>;
 const CHAIN_ID = 84_532;
 const BALANCE = 100n;
 
-/** A node that tells a balance of 100 once `answers` resolves; each question about it resolves `asked`. */
+/** A node that reports a balance of 100 when `answers` resolves. Each call for the balance resolves `asked`. */
 let [asked, answers] = [Promise.withResolvers<void>(), Promise.resolve()];
 const node = startOwnServer(async (request) => {
   const { id, method } = (await request.json()) as { id: number; method: string };
@@ -24,7 +24,7 @@ const nodes = openNodes(CHAIN_ID, [node.url]);
 const paying = (amount: bigint): Authorization =>
   ({ payer: `0x${'a1'.repeat(20)}`, amount, requirements: { asset: `0x${'b2'.repeat(20)}` } }) as Authorization;
 
-test('a settlement waits while its wallet cannot pay it together with those in progress', async () => {
+test('a settlement waits while its wallet cannot pay it together with the settlements in progress', async () => {
   const limit = new SettlementLimit(nodes, 60_000);
   const [begun, first, second] = [1, 2, 3].map(() => Promise.withResolvers<void>()) as [Gate, Gate, Gate];
   const order: string[] = [];
@@ -37,7 +37,7 @@ test('a settlement waits while its wallet cannot pay it together with those in p
   asked = Promise.withResolvers();
   const three = limit.within(paying(1n), async () => order.push('sent'));
   await asked.promise;
-  // By its answer, that about the balance has been read.
+  // When this call is answered, the answer about the balance has been read.
   await nodes.each[0]!({ method: 'eth_chainId' });
   expect(order).toEqual([]);
   second.resolve();
@@ -46,12 +46,12 @@ test('a settlement waits while its wallet cannot pay it together with those in p
   await Promise.all([one, two]);
 });
 
-test('a settlement does not wait for one that ended while the node was asked', async () => {
+test('a settlement does not wait for another one that ended while the node was asked', async () => {
   const limit = new SettlementLimit(nodes, 60_000);
   const [first, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   [asked, answers] = [Promise.withResolvers<void>(), release.promise];
   const one = limit.within(paying(60n), () => first.promise);
-  // More than the wallet has at all: with nothing in progress, the chain decides.
+  // The amount is larger than the wallet's balance. With nothing in progress, the chain decides.
   const two = limit.within(paying(160n), async () => 'sent');
   await asked.promise;
   first.resolve();

@@ -27,12 +27,12 @@ import { tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
 import { FakeNetwork } from './fake-network.ts';
 
-/** The token of Base Sepolia, in lower case, as a policy may write it. */
+/** The token of Base Sepolia in lower case, which is valid in a policy. */
 export const TOKEN = '0x036cbd53842c5426634e7929541ec2318f3dcf7e';
 export const PAY_TO = '0x1d2c3b4a5f6e7d8c9b0a1f2e3d4c5b6a7f8e9d0c';
 export const NETWORK = 'eip155:84532';
 
-/** One atomic unit is 1 000 microcredits, as with USDC and a Credit of 0.001 USD. */
+/** One atomic unit is 1,000 microcredits, as with USDC and a Credit of 0.001 USD. */
 export const network = (over: Partial<PaymentNetwork> = {}): PaymentNetwork => ({
   id: NETWORK,
   chainId: 84_532,
@@ -105,19 +105,19 @@ export interface Logged {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Payments over a real store, with a fake chain and a fake ledger that writes in the same commits. */
+/** Payments with a real store, a fake chain, and a fake ledger that writes in the same commits. */
 export interface Bench {
   readonly payments: Payments;
   readonly store: SqlStore;
   readonly chain: FakeNetwork;
   readonly log: readonly Logged[];
-  /** Milliseconds since 1970; tests may move it. */
+  /** Milliseconds since 1970, which tests may change. */
   readonly clock: { now: number };
   readonly opened: readonly { readonly policy: PaymentNetwork; readonly host: NetworkHost }[];
   booked(): Promise<BookedEntry[]>;
-  /** Books as the gateway does. */
+  /** Books a payment like the gateway. */
   readonly book: Book<string>;
-  /** Has a stock client sign a quote, and reads the payment. */
+  /** Signs a quote with a standard client, and reads the payment. */
   signedPayment(account: PrivateKeyAccount, over?: Partial<QuoteRequest>): Promise<SignedPayment>;
   header(account: PrivateKeyAccount, over?: Partial<QuoteRequest>): Promise<string>;
   read(header: string, over?: Partial<Parameters<Payments['read']>[0]>): Promise<SignedPayment>;
@@ -130,7 +130,7 @@ export interface BenchOptions {
   readonly clock?: { now: number };
   readonly policy?: PaymentPolicy | null;
   readonly reconcileEveryMs?: number;
-  /** Its place among others; absent: the only one that lives. */
+  /** The instance of the server; absent if it is the only running server. */
   readonly instance?: Pick<Instance, 'slot' | 'epoch' | 'lives'>;
   readonly wrap?: (store: SqlStore) => SqlStore;
   /** Replaces the fake ledger. */
@@ -140,7 +140,7 @@ export interface BenchOptions {
 
 export const CONTEXT = { decision: 77, keyId: null };
 
-/** A folder with a database, and payments opened on it one after the other. The test's end closes all. */
+/** A folder with a database, and payments that are opened on it one after the other. The end of the test closes everything. */
 export function workshop(): { open(options?: BenchOptions): Promise<Bench>; readonly file: string } & AsyncDisposable {
   const folder = tempFolder();
   const made: Bench[] = [];
@@ -168,11 +168,11 @@ export function shopTest(name: string, run: (shop: Workshop) => Promise<void>): 
   });
 }
 
-/** A test with payments that are opened as they are by default. */
+/** A test with payments that are opened with the defaults. */
 export const benchTest = (name: string, run: (bench: Bench, shop: Workshop) => Promise<void>): void =>
   shopTest(name, async (shop) => run(await shop.open(), shop));
 
-/** Counts the benches: each is an instance of its own. */
+/** Counts the benches, because each is an instance of its own. */
 let epoch = 0;
 
 async function openBench(file: string, options: BenchOptions = {}): Promise<Bench> {
@@ -250,7 +250,7 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   } catch (cause) {
     return cause;
   }
-  throw new Error('it was not rejected');
+  throw new Error('the promise was not rejected');
 }
 
 /** The reason of a PaymentRefused. */
@@ -266,7 +266,7 @@ export async function failure(promise: Promise<unknown>): Promise<SignalboxError
   return cause;
 }
 
-export const never = () => Promise.reject(new Error('nothing was to be booked'));
+export const never = () => Promise.reject(new Error('nothing should be booked'));
 
 export const all = ({ payments }: Bench) => payments.list({ state: null, payer: null, limit: 100, before: null });
 

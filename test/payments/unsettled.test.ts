@@ -15,7 +15,7 @@ import {
   type Workshop,
 } from './support.ts';
 
-/** Makes a payment whose settlement ended in this way, and returns its error. */
+/** Makes a payment whose settlement ended in the given way, and returns its error. */
 async function unsettledBench(shop: Workshop, behavior: FakeNetwork['behavior']) {
   const bench = await shop.open();
   const header = await bench.header(newAccount());
@@ -25,7 +25,7 @@ async function unsettledBench(shop: Workshop, behavior: FakeNetwork['behavior'])
   return { bench, offer, header, error, id: (await only(bench)).id };
 }
 
-describe('A payment of unknown outcome', () => {
+describe('A payment with an unknown outcome', () => {
   shopTest(
     'is reported with its ID, and blocks another payment of the same wallet for the same request',
     async (shop) => {
@@ -41,7 +41,7 @@ describe('A payment of unknown outcome', () => {
     },
   );
 
-  shopTest('becomes balance, with its fee waived, when it is submitted again and the chain has it', async (shop) => {
+  shopTest('becomes balance without a fee when it is submitted again and the chain has it', async (shop) => {
     const { bench, offer, id } = await unsettledBench(shop, 'lost');
     const resolution = await bench.payments.settle(offer, { decision: 99, keyId: null }, never);
     const settled = await bench.row(id);
@@ -55,42 +55,48 @@ describe('A payment of unknown outcome', () => {
     expect((await bench.booked()).length).toBe(1);
   });
 
-  shopTest('is sent again when it is submitted again, was not used, and its quote lasts', async (shop) => {
-    const { bench, offer, id } = await unsettledBench(shop, 'stuck');
-    bench.chain.behavior = 'prompt';
-    const resolution = await bench.payments.settle(offer, { decision: 99, keyId: null }, bench.book);
-    const row = await bench.row(id);
-    expect(resolution).toEqual({ state: 'captured', payment: row, booked: 'booked' });
-    expect(row).toMatchObject({ state: 'captured', fee: 1_000_000, decision: 99, error: null });
-    expect((await bench.booked()).length).toBe(1);
-  });
+  shopTest(
+    'is sent again when it is submitted again, if it was not used and its quote is still valid',
+    async (shop) => {
+      const { bench, offer, id } = await unsettledBench(shop, 'stuck');
+      bench.chain.behavior = 'prompt';
+      const resolution = await bench.payments.settle(offer, { decision: 99, keyId: null }, bench.book);
+      const row = await bench.row(id);
+      expect(resolution).toEqual({ state: 'captured', payment: row, booked: 'booked' });
+      expect(row).toMatchObject({ state: 'captured', fee: 1_000_000, decision: 99, error: null });
+      expect((await bench.booked()).length).toBe(1);
+    },
+  );
 
-  benchTest('is not sent with other terms: the arrival would be booked by the terms signed first', async (bench) => {
-    const account = newAccount();
-    const first = await bench.header(account, { purpose: 'topup', bound: 90_000_000 });
-    bench.chain.behavior = 'stuck';
-    const offer = await bench.read(first, { purpose: 'topup' });
-    await failure(bench.payments.settle(offer, CONTEXT, never));
-    bench.chain.behavior = 'prompt';
-    const calls = bench.chain.count('settle');
-    // The same nonce under another signature: it pays less, or can be mined for longer than the chain is asked.
-    const { amount, validBefore, requirements, terms } = offer;
-    for (const other of [
-      { amount: amount / 90n, requirements: { ...requirements, amount: String(amount / 90n) } },
-      { validBefore: validBefore + 3_600 },
-      { requirements: { ...requirements, payTo: TOKEN } },
-      { terms: { ...terms, requestHash: '00'.repeat(32) } },
-    ]) {
-      const refused = await failure(bench.payments.settle({ ...offer, ...other }, CONTEXT, bench.book));
-      expect(refused.code).toBe('payment_unsettled');
-    }
-    expect(bench.chain.count('settle')).toBe(calls);
-    expect([await bench.booked(), bench.chain.received]).toEqual([[], 0n]);
-    expect((await bench.payments.settle(offer, CONTEXT, bench.book)).state).toBe('captured');
-  });
+  benchTest(
+    'is not sent with other terms, because the arrival would be booked with the terms that were signed first',
+    async (bench) => {
+      const account = newAccount();
+      const first = await bench.header(account, { purpose: 'topup', bound: 90_000_000 });
+      bench.chain.behavior = 'stuck';
+      const offer = await bench.read(first, { purpose: 'topup' });
+      await failure(bench.payments.settle(offer, CONTEXT, never));
+      bench.chain.behavior = 'prompt';
+      const calls = bench.chain.count('settle');
+      // The same nonce with another signature: it pays less, or can be mined after the chain is no longer asked.
+      const { amount, validBefore, requirements, terms } = offer;
+      for (const other of [
+        { amount: amount / 90n, requirements: { ...requirements, amount: String(amount / 90n) } },
+        { validBefore: validBefore + 3_600 },
+        { requirements: { ...requirements, payTo: TOKEN } },
+        { terms: { ...terms, requestHash: '00'.repeat(32) } },
+      ]) {
+        const refused = await failure(bench.payments.settle({ ...offer, ...other }, CONTEXT, bench.book));
+        expect(refused.code).toBe('payment_unsettled');
+      }
+      expect(bench.chain.count('settle')).toBe(calls);
+      expect([await bench.booked(), bench.chain.received]).toEqual([[], 0n]);
+      expect((await bench.payments.settle(offer, CONTEXT, bench.book)).state).toBe('captured');
+    },
+  );
 
   shopTest(
-    'stays unknown when a retry fails, is not sent or gets no answer, for the first may still arrive',
+    'stays unknown if a retry fails, is not sent or gets no answer, because the first attempt may still arrive',
     async (shop) => {
       const { bench, offer, id } = await unsettledBench(shop, 'pending');
       const { transaction } = await bench.row(id);
@@ -106,7 +112,7 @@ describe('A payment of unknown outcome', () => {
   );
 
   shopTest(
-    'is not sent again once its quote has expired or the time is short, and fails once the chain says so',
+    'is not sent again after its quote has expired or if the time is short, and fails when the chain says so',
     async (shop) => {
       const { bench, offer, id } = await unsettledBench(shop, 'stuck');
       bench.chain.behavior = 'prompt';
@@ -122,7 +128,7 @@ describe('A payment of unknown outcome', () => {
     },
   );
 
-  shopTest('has failed when its payer has cancelled the authorization', async (shop) => {
+  shopTest('has failed if its payer has cancelled the authorization', async (shop) => {
     const { bench, offer, id } = await unsettledBench(shop, 'pending');
     bench.chain.cancel(offer.nonce);
     expect(await refusal(bench.payments.settle(offer, CONTEXT, never))).toBe('payment_failed');
@@ -138,14 +144,14 @@ describe('A payment of unknown outcome', () => {
     expect(await bench.row(id)).toMatchObject({ state: 'unknown' });
   });
 
-  shopTest('results from a settlement that broke off, which is reported to the operator', async (shop) => {
+  shopTest('results from an interrupted settlement, which is reported to the operator', async (shop) => {
     const { bench, error } = await unsettledBench(shop, 'broken');
     expect(error.code).toBe('payment_unsettled');
     expect(await only(bench)).toMatchObject({ state: 'unknown', error: 'settlement_broke_off' });
     expect(bench.log.filter(({ level }) => level === 'error').length).toBe(1);
   });
 
-  benchTest('results from an arrival that could not be booked; it is booked by the chain then', async (bench) => {
+  benchTest('results from an arrival that could not be booked; later it is booked from the chain', async (bench) => {
     const offer = await bench.signedPayment(newAccount());
     const broken = () => Promise.reject(new StoreError('the disk is full'));
     const error = await failure(bench.payments.settle(offer, CONTEXT, broken));
@@ -156,12 +162,12 @@ describe('A payment of unknown outcome', () => {
     expect((await bench.booked()).map(({ paid, fee }) => [paid, fee])).toEqual([[6_000_000, 0]]);
   });
 
-  benchTest('is not booked again if its booking succeeded and was reported as failed', async (bench) => {
+  benchTest('is not booked again if its booking succeeded but was reported as failed', async (bench) => {
     const offer = await bench.signedPayment(newAccount());
     const error = await failure(
       bench.payments.settle(offer, CONTEXT, async (payment, writes) => {
         await bench.book(payment, writes);
-        throw new StoreError('nobody heard of it');
+        throw new StoreError('the confirmation was lost');
       }),
     );
     expect(error.code).toBe('payment_unsettled');

@@ -8,14 +8,14 @@ import { connect, type RawResponse } from '../support/raw-http.ts';
 import { isForOperators, ROUTES } from '../support/routes.ts';
 import { useSignalbox } from '../support/use.ts';
 
-/** Who may do what, asked of every route that there is: what is added to the table is tested here without a line. */
-/** May chat and route, as applications do. */
+/** Tests access control on every route of the route table, so a new route is tested without a change here. */
+/** A key that may chat and route, like the key of an application. */
 let plain: string;
 let other: string;
 let routeOnly: string;
 let decision: string;
 
-/** Every refusal of this file counts against its address; the limit itself is tested elsewhere. */
+/** Every refusal in this file counts against its address, so the limit is high. The limit has tests of its own. */
 const POLICY = `version: 1
 gateway: { failed_auth_per_minute: 1000000, keyless_per_minute: 1000000 }
 records: { content: {} }
@@ -60,8 +60,8 @@ const keyed = ROUTES.filter(({ access }) => access !== 'open');
 const admin = ROUTES.filter(isForOperators);
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-describe('the table of routes', () => {
-  test('has every route of an operator under /admin, and whatever needs a key where one is asked for', () => {
+describe('the route table', () => {
+  test('has every operator route below /admin, and requires a key for every path that needs one', () => {
     expect(admin.length).toBeGreaterThan(3);
     expect(admin.filter(({ path }) => !path.startsWith('/admin/'))).toEqual([]);
     expect(ROUTES.filter((route) => route.path.startsWith('/admin') && !isForOperators(route))).toEqual([]);
@@ -69,7 +69,7 @@ describe('the table of routes', () => {
   });
 });
 
-/** Anthropic's Messages answer errors in a form of their own. */
+/** Anthropic's Messages have their own form of errors. */
 async function expectRefusal(response: Response, { path }: { readonly path: string }, code: ErrorCode): Promise<void> {
   if (!path.startsWith('/v1/messages')) await expectError(response, code);
   else expect(await response.json()).toMatchObject({ type: 'error', error: { details: { error_code: code } } });
@@ -78,15 +78,15 @@ async function expectRefusal(response: Response, { path }: { readonly path: stri
 describe('without a good key', () => {
   const bad: readonly (readonly [string, () => string | null])[] = [
     ['none', () => null],
-    ['one with another secret', () => `${plain.slice(0, -4)}AAAA`],
+    ['a key with a wrong secret', () => `${plain.slice(0, -4)}AAAA`],
     ['one without a secret', () => plain.split('_').slice(0, 3).join('_')],
     ['an ID alone', () => plain.split('_')[2]!],
     ['two keys', () => `${plain}, Bearer ${box.key}`],
   ];
   for (const [what, key] of bad) {
-    // How bad a key is does not hang on the method.
+    // The result for an invalid key does not depend on the method, so only one kind is tested with every method.
     const isAny = what === 'none' || isDeep;
-    test(`${what}: 401 on every route that needs one${isAny ? ', by any method' : ''}, and nothing more is disclosed`, async () => {
+    test(`${what}: 401 on every route that needs one${isAny ? ', with any method' : ''}, and nothing more is disclosed`, async () => {
       for (const route of keyed) {
         for (const method of isAny ? METHODS : [route.method]) {
           const response = await send(method, pathOf(route), key());
@@ -99,7 +99,7 @@ describe('without a good key', () => {
 });
 
 describe('a key of an application', () => {
-  test('gets 403 on every route of an operator, and nothing by another method', async () => {
+  test('gets 403 on every operator route, and nothing with another method', async () => {
     const before = await (await box.get('/admin/keys')).text();
     for (const route of admin) {
       for (const method of METHODS) {
@@ -115,7 +115,7 @@ describe('a key of an application', () => {
     expect(withoutUse(after)).toBe(withoutUse(before));
   });
 
-  test('gets 403 where its scope does not reach', async () => {
+  test('gets 403 on routes that its scope does not include', async () => {
     const asking = keyed.filter(({ access }) => access === 'chat' || access === 'embed');
     expect(new Set(asking.map(({ access }) => access))).toEqual(new Set(['chat', 'embed']));
     for (const route of asking) {
@@ -123,7 +123,7 @@ describe('a key of an application', () => {
     }
   });
 
-  test('does not see another key’s decision, nor that there is one, nor its words', async () => {
+  test('does not see another key’s decision or its text, and cannot find out whether the decision exists', async () => {
     const own = await box.get(`/v1/decisions/${decision}`, as(plain));
     expect(own.status).toBe(200);
     const foreign = await box.get(`/v1/decisions/${decision}`, as(other));
@@ -131,14 +131,14 @@ describe('a key of an application', () => {
     const [a, b] = [await foreign.json(), await none.json()];
     expect([foreign.status, a]).toEqual([none.status, b]);
     expect(foreign.status).toBe(404);
-    // Its own words are an operator's business, too.
+    // Even its own stored text is only readable for operators.
     for (const key of [plain, other]) {
       await expectError(await box.get(`/admin/decisions/${decision}/content`, as(key)), 'insufficient_permissions');
     }
     expect((await box.get(`/admin/decisions/${decision}/content`)).status).toBe(200);
   });
 
-  test('gets nothing more by headers that claim an identity', async () => {
+  test('gets no additional rights from headers that claim an identity', async () => {
     const claims = {
       'x-original-url': '/admin/policy',
       'x-rewrite-url': '/admin/policy',
@@ -160,11 +160,11 @@ describe('a key of an application', () => {
     ]) {
       const response = await box.get(path, { headers: { ...claims, ...as(plain).headers } });
       await expectError(response, 'insufficient_permissions');
-      // Beside another key, an admin's key opens nothing.
+      // A request with two keys gets no rights from the admin's key.
       const both = await box.get(path, { headers: { 'x-api-key': box.key, ...as(plain).headers } });
       await expectError(both, 'invalid_api_key');
     }
-    // A key counts in its headers, and nowhere else.
+    // A key only counts in its headers.
     const elsewhere = await fetch(`${box.url}/v1/models?api_key=${box.key}&key=${box.key}`, { headers: claims });
     expect(elsewhere.status).toBe(401);
   });
@@ -184,8 +184,8 @@ test('no web page of another origin may read an answer', async () => {
   }
 });
 
-describe('a path that is written otherwise', () => {
-  /** Ways in which proxies, frameworks and file systems take one path for another. */
+describe('a path in another spelling', () => {
+  /** Spellings that proxies, frameworks and file systems may treat as the same path. */
   const variants = (path: string): string[] => {
     const [, first = '', ...rest] = path.split('/');
     const tail = rest.map((part) => `/${part}`).join('');
@@ -232,19 +232,19 @@ describe('a path that is written otherwise', () => {
     return response;
   }
 
-  /** What only an operator's answer has. */
+  /** Members that only operators' answers contain. */
   const SIGNS = ['last_reload', 'charged_credits', 'rotated_at', 'kept_until', 'actor', 'groups'];
 
-  test('opens nothing, neither without a key nor with an application’s', async () => {
+  test('opens nothing, neither without a key nor with the key of an application', async () => {
     for (const [nth, { path, method }] of admin.filter((route) => route.method === 'GET').entries()) {
       expect(method).toBe('GET');
       const all = variants(pathOf({ path, method, access: 'keys.read' }));
-      // In `npm test` each path in a third of the ways, in others than the next.
+      // `npm test` tries a third of the spellings for each path, and other spellings for the next path.
       for (const target of all.filter((_, at) => isDeep || (at + nth) % 3 === 0)) {
         for (const key of [null, plain]) {
           const { status, body } = await raw(target, key);
           const opened = (status >= 200 && status < 300) || SIGNS.some((sign) => body.includes(`"${sign}"`));
-          // `/v1/models/../usage` is the key's own usage, and `/v1/models/../decisions/…` its own decision.
+          // `/v1/models/../usage` is the key's own usage, and `/v1/models/../decisions/…` is its own decision.
           const own = ['"object":"model"', '"days":', '"object":"decision"'];
           const isOwn = key !== null && own.some((sign) => body.includes(sign));
           expect([target, key === null, opened && !isOwn]).toEqual([target, key === null, false]);
@@ -253,7 +253,7 @@ describe('a path that is written otherwise', () => {
     }
   });
 
-  test('nor does a whole address in its place, or a host that looks like a path', async () => {
+  test('a complete URL instead of a path, or a host that looks like a path, opens nothing either', async () => {
     for (const target of [
       'http://localhost/admin/policy',
       'http://healthz/admin/policy',
@@ -265,7 +265,7 @@ describe('a path that is written otherwise', () => {
       for (const key of [null, plain]) {
         const { status, body } = await raw('/admin/policy', key, host);
         expect(SIGNS.filter((sign) => body.includes(`"${sign}"`))).toEqual([]);
-        // What is answered is what the host made of it, such as the page of health: never more than is open to it.
+        // The answer belongs to the path that the host made of it, such as the health page. It must be open to all callers.
         if (status < 300) expect(body).toMatch(/^\{"status":"ok"|^\{"openapi"|^<!doctype/);
       }
     }

@@ -9,10 +9,10 @@ import { ROUTES } from '../support/routes.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
 const KiB = 1_024;
-/** `gateway.body_bytes_max` of the policy. */
+/** `gateway.body_bytes_max` in the policy. */
 const POLICY_MAX = 300 * KiB;
 
-/** The largest bodies, written a second time; all other routes accept 64 KiB. */
+/** The maximum body sizes, written here again as an independent check. All other routes accept 64 KiB. */
 const LARGEST: Readonly<Record<string, number>> = {
   ...Object.fromEntries(SURFACES.map(({ path }) => [`POST ${path}`, POLICY_MAX])),
   'POST /v1/messages/count_tokens': POLICY_MAX,
@@ -49,7 +49,7 @@ interface Head {
   readonly headers?: readonly string[];
 }
 
-/** Sends the head of a request, and as much of its body as `start` has. */
+/** Sends the head of a request and the first part of its body. */
 async function begin({ method, path, headers = [] }: Head, start = ''): Promise<RawConnection> {
   const connection = await connect(box.url);
   connections.push(connection);
@@ -65,7 +65,7 @@ async function begin({ method, path, headers = [] }: Head, start = ''): Promise<
 const WITH_BODY = ROUTES.filter(({ method }) => ['POST', 'PUT', 'PATCH'].includes(method));
 const nameOf = ({ method, path }: Head): string => `${method} ${path}`;
 
-describe('the largest body of a route', () => {
+describe('the maximum body size of a route', () => {
   test('is known for every route that accepts one', () => {
     const names = WITH_BODY.map(nameOf);
     expect(names.length).toBeGreaterThan(40);
@@ -73,7 +73,7 @@ describe('the largest body of a route', () => {
   });
 
   test.each(WITH_BODY.map((route) => [nameOf(route), route] as const))(
-    '%s: one byte more is refused before a byte of the body arrives',
+    '%s: a body with one byte more is refused before a byte of it arrives',
     async (name, { method, path }) => {
       const bytes = (LARGEST[name] ?? OTHERS) + 1;
       const refused = await begin({ method, path, headers: [`content-length: ${bytes}`] });
@@ -92,14 +92,14 @@ describe('the largest body of a route', () => {
     await expectError(await refused.response(), 'length_required');
   });
 
-  test('ends a body of unknown length at the first byte beyond it', async () => {
+  test('ends a body of unknown length at the first byte above it', async () => {
     const path = '/v1/chat/completions';
     const chunk = `${(64 * KiB).toString(16)}\r\n${' '.repeat(64 * KiB)}\r\n`;
     const sent = await begin({ method: 'POST', path, headers: ['transfer-encoding: chunked'] }, chunk.repeat(5));
     await expectError(await sent.response(), 'request_too_large');
   });
 
-  test('accepts a body in pieces of any size, with characters that are split between them', async () => {
+  test('allows a body in pieces of any size, even if characters are split between pieces', async () => {
     const body = JSON.stringify({ model: 'best', messages: [{ role: 'user', content: 'Grüße 😀 '.repeat(5_000) }] });
     const bytes = new TextEncoder().encode(body);
     for (const length of [1, 100, 70_000]) {
@@ -119,7 +119,7 @@ describe('the largest body of a route', () => {
     }
   });
 
-  test('accepts a body of exactly that length', async () => {
+  test('allows a body of exactly that size', async () => {
     const body = JSON.stringify({ model: 'best', messages: [{ role: 'user', content: 'Hello' }] }).padEnd(POLICY_MAX);
     const sent = await begin(
       { method: 'POST', path: '/v1/chat/completions', headers: [`content-length: ${POLICY_MAX}`] },
@@ -129,7 +129,7 @@ describe('the largest body of a route', () => {
   });
 });
 
-describe('the sign-in by a key', () => {
+describe('the sign-in with a key', () => {
   const path = '/console/sign-in/key';
   const unsent = 'content-length: 200';
 

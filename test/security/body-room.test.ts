@@ -14,7 +14,7 @@ const box = useSignalbox(() => ({
   ),
 }));
 
-test('a request that is refused for its rate holds no room for its body', async () => {
+test('a request that exceeds its rate limit takes no room for its body', async () => {
   const key = await box.makeKey('--scope', 'report');
   const announced = async (bytes: number) => {
     const connection = await connect(box.url);

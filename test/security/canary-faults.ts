@@ -1,10 +1,10 @@
 import type { Behaviour } from '../support/fake-upstream.ts';
 
-/** What a fault may repeat: everything that it must not make public. */
+/** Everything that a fault may contain and that Signalbox must not disclose. */
 export interface Known {
-  /** The caller's own API key, whole. */
+  /** The caller's complete API key. */
   readonly own: string;
-  /** The provider's key that the call came with. */
+  /** The provider's key that the upstream call used. */
   readonly key: string;
   readonly prompt: string;
   readonly answer: string;
@@ -14,9 +14,9 @@ export interface Fault {
   readonly name: string;
   /** How both upstreams behave. */
   readonly upstream?: (known: Known) => Behaviour;
-  /** What is asked beside the usual. */
+  /** Fields in addition to the usual request. */
   readonly ask?: (known: Known) => object;
-  /** In place of a JSON body. */
+  /** A text instead of a JSON body. */
   readonly raw?: (known: Known) => string;
   readonly headers?: (known: Known) => Readonly<Record<string, string>>;
   readonly path?: (known: Known) => string;
@@ -29,7 +29,7 @@ const error = (status: number, message: string, more: object = {}): Behaviour =>
 const event = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
 const delta = (content: string) => event({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });
 
-/** Everything that an upstream, a caller and the way between them can do wrong, with the secrets in it. */
+/** Everything that an upstream, a caller or the network between them can do wrong. Each fault contains the secrets. */
 export const FAULTS: readonly Fault[] = [
   { name: 'none', upstream: ({ answer }) => ({ text: answer }) },
   ...[400, 401, 402, 403, 404, 408, 413, 418, 422, 429, 500, 503, 504, 529].map(
@@ -39,7 +39,7 @@ export const FAULTS: readonly Fault[] = [
     }),
   ),
   {
-    name: 'the key amid a long text, cut',
+    name: 'the key in the middle of a long text that is cut off',
     upstream: ({ key }) => error(500, `${'x '.repeat(140)}${key}${'y'.repeat(400)}`),
   },
   { name: 'the first half of the key', upstream: ({ key }) => error(400, `key ${key.slice(0, 20)}… is wrong`) },
@@ -55,7 +55,7 @@ export const FAULTS: readonly Fault[] = [
     upstream: ({ prompt }) => error(422, JSON.stringify({ messages: [{ content: prompt }] })),
   },
   {
-    name: 'a text in place of JSON',
+    name: 'a text instead of JSON',
     upstream: ({ key, prompt }) => ({ status: 500, error: `panic: ${key} ${prompt}` }),
   },
   {
@@ -71,11 +71,11 @@ export const FAULTS: readonly Fault[] = [
     upstream: ({ key }) => ({ status: 307, headers: { location: `http://127.0.0.1:9/${key}` } }),
   },
   {
-    name: 'an answer that is no JSON',
+    name: 'an answer that is not JSON',
     upstream: ({ key, answer }) => ({ raw: [`{"choices": ${key} ${answer}`], form: 'json' }),
   },
   {
-    name: 'an answer of another shape',
+    name: 'an answer of another form',
     upstream: ({ key, answer }) => ({ raw: [JSON.stringify({ result: answer, key })], form: 'json' }),
   },
   {
@@ -87,7 +87,7 @@ export const FAULTS: readonly Fault[] = [
   },
   { name: 'nothing in a 200', upstream: () => ({ raw: [''], form: 'json' }) },
   {
-    name: 'an error amid a stream, with the answer so far',
+    name: 'an error in the middle of a stream, with the answer so far',
     upstream: ({ key, prompt, answer }) => ({
       form: 'sse',
       raw: [delta(answer), event({ error: { message: `${key}: after ${answer} to ${prompt}`, code: 500 } })],
@@ -102,13 +102,13 @@ export const FAULTS: readonly Fault[] = [
     upstream: ({ key, answer }) => ({ form: 'sse', raw: [`data: ${key}${answer}\n\n`, `: ${key}\n\n`] }),
   },
   {
-    name: 'a choice that was not asked for',
+    name: 'a choice that was not requested',
     upstream: ({ answer }) => ({ form: 'sse', raw: [event({ choices: [{ index: 7, delta: { content: answer } }] })] }),
   },
   { name: 'a cut', upstream: ({ answer }) => ({ text: [answer, ' and more', '!'], cutAfter: 2 }) },
-  { name: 'an end before the end', upstream: ({ answer }) => ({ text: [answer, ' and more'], endAfter: 2 }) },
+  { name: 'a stream that ends too early', upstream: ({ answer }) => ({ text: [answer, ' and more'], endAfter: 2 }) },
   {
-    name: 'a JSON answer that is cut',
+    name: 'a JSON answer that is cut off',
     upstream: ({ answer }) => ({
       raw: [`{"id":"x","choices":[{"message":{"content":"${answer}`],
       form: 'json',
@@ -116,9 +116,12 @@ export const FAULTS: readonly Fault[] = [
     }),
   },
   { name: 'silence', upstream: () => ({ hang: 'headers' }) },
-  { name: 'silence amid an answer', upstream: ({ answer }) => ({ text: [answer, answer, answer], hang: 2 }) },
   {
-    name: 'tokens that cannot be',
+    name: 'silence in the middle of an answer',
+    upstream: ({ answer }) => ({ text: [answer, answer, answer], hang: 2 }),
+  },
+  {
+    name: 'impossible token counts',
     upstream: ({ answer }) => ({ text: answer, usage: { prompt_tokens: -1, completion_tokens: 1e308 } }),
   },
   { name: 'a refusal', upstream: ({ answer }) => ({ refusal: answer, text: [] }) },
@@ -127,21 +130,21 @@ export const FAULTS: readonly Fault[] = [
     upstream: ({ answer }) => ({ toolCalls: [{ name: 'look', arguments: JSON.stringify({ at: answer }) }] }),
     ask: () => ({ tools: [{ type: 'function', function: { name: 'look' } }] }),
   },
-  { name: 'a body that is no JSON', raw: ({ prompt }) => `{"messages": "${prompt}` },
-  { name: 'a body of another kind', raw: ({ prompt }) => JSON.stringify([prompt]) },
-  { name: 'a field of another kind', ask: ({ prompt }) => ({ temperature: prompt }) },
-  { name: 'a role that nobody has', ask: ({ prompt }) => ({ messages: [{ role: prompt, content: prompt }] }) },
-  { name: 'a model that is not there', ask: ({ prompt }) => ({ model: prompt }) },
+  { name: 'a body that is not JSON', raw: ({ prompt }) => `{"messages": "${prompt}` },
+  { name: 'a body of another type', raw: ({ prompt }) => JSON.stringify([prompt]) },
+  { name: 'a field of another type', ask: ({ prompt }) => ({ temperature: prompt }) },
+  { name: 'a role that does not exist', ask: ({ prompt }) => ({ messages: [{ role: prompt, content: prompt }] }) },
+  { name: 'a model that does not exist', ask: ({ prompt }) => ({ model: prompt }) },
   {
-    name: 'a tool choice that is not there',
+    name: 'a tool choice that does not exist',
     ask: ({ prompt }) => ({
       tools: [{ type: 'function', function: { name: 'a' } }],
       tool_choice: { type: 'function', function: { name: prompt } },
     }),
   },
-  { name: 'fields that nobody knows', ask: ({ prompt }) => ({ [prompt]: prompt, extra: { [prompt]: prompt } }) },
+  { name: 'unknown fields', ask: ({ prompt }) => ({ [prompt]: prompt, extra: { [prompt]: prompt } }) },
   {
-    name: 'words beside the messages',
+    name: 'text outside the messages',
     ask: ({ prompt }) => ({ user: prompt, metadata: { note: prompt, n: prompt }, stop: [prompt] }),
   },
   {
@@ -151,13 +154,13 @@ export const FAULTS: readonly Fault[] = [
     }),
   },
   {
-    name: 'an API key in fields that are kept',
+    name: 'an API key in fields that are stored',
     upstream: ({ answer }) => ({ text: answer }),
     ask: ({ own }) => ({ agent_wallet: own, user: own, metadata: { note: own } }),
   },
   { name: 'an API key as a language', ask: ({ own }) => ({ constraints: { required_languages: [own] } }) },
   { name: 'a budget that is too low', ask: () => ({ budget_limit: 0.000001 }) },
-  { name: 'constraints that nobody meets', ask: () => ({ constraints: { max_latency_ms: 1 } }) },
+  { name: 'constraints that no model satisfies', ask: () => ({ constraints: { max_latency_ms: 1 } }) },
   { name: 'a header of another type', headers: ({ prompt }) => ({ 'content-type': `text/${prompt}` }) },
   { name: 'headers that are too large', headers: ({ prompt }) => ({ 'x-large': prompt.repeat(500) }) },
   {
@@ -166,13 +169,13 @@ export const FAULTS: readonly Fault[] = [
     headers: ({ prompt }) => ({ 'idempotency-key': prompt }),
   },
   {
-    name: 'the same once more',
+    name: 'the same request again',
     upstream: ({ answer }) => ({ text: answer }),
     headers: ({ prompt }) => ({ 'idempotency-key': prompt }),
   },
-  { name: 'a path with words in it', path: ({ prompt }) => `/v1/chat/completions/${prompt}` },
+  { name: 'a path that contains the prompt', path: ({ prompt }) => `/v1/chat/completions/${prompt}` },
   {
-    name: 'a query with words in it',
+    name: 'a query that contains the prompt',
     path: ({ prompt }) => `/v1/usage?${prompt}=${prompt}`,
     upstream: ({ answer }) => ({ text: answer }),
   },

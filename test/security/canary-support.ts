@@ -4,22 +4,22 @@ import { RUN_MIN } from '../../src/core/runs.ts';
 import { waitFor } from '../support/answers.ts';
 import { cleanEnvironment, PROGRAM } from '../support/signalbox.ts';
 
-/** A text that is found wherever a piece of it comes out: random, so that nothing else has one. */
+/** A random text. Because it is random, any piece of it that appears somewhere comes from this text. */
 export const makeCanary = (bytes = 30): string =>
   Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('base64url');
 
-/** The first three characters of a piece, in 16 bits: most places of a text begin as no piece does, and need no more. */
+/** The first three characters of a piece in 16 bits. Most positions in a text fail this quick check. */
 const startOf = (text: string, at: number): number =>
   (text.charCodeAt(at) ^ (text.charCodeAt(at + 1) << 5) ^ (text.charCodeAt(at + 2) << 10)) & 0xff_ff;
 
-/** Looks for pieces of canaries, of eight characters each. */
+/** Searches texts for pieces of canaries. A piece has eight characters. */
 export class Nets {
   readonly #pieces = new Map<string, string>();
   readonly #starts = new Uint8Array(0x1_00_00);
-  /** What was looked through, in characters. */
+  /** How many characters were searched. */
   searched = 0;
 
-  /** `name` tells whose piece was found. */
+  /** Adds a canary. `name` says whose piece was found. */
   add(name: string, canary: string): string {
     for (let at = 0; at + RUN_MIN <= canary.length; at++) {
       this.#pieces.set(canary.slice(at, at + RUN_MIN), name);
@@ -28,7 +28,7 @@ export class Nets {
     return canary;
   }
 
-  /** What was found, with what stands around it; `except` are names that may be there. */
+  /** Returns the found pieces with the text around them; `except` lists canaries that may appear. */
   find(where: string, text: string, except: readonly string[] = []): string[] {
     this.searched += text.length;
     const found: string[] = [];
@@ -43,13 +43,13 @@ export class Nets {
   }
 }
 
-/** A response as whoever gets it sees it: status, headers and body. */
+/** A response as its receiver sees it: status, headers and body. */
 export async function wholeOf(response: Response): Promise<string> {
   const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`);
   return `${response.status}\n${headers.join('\n')}\n\n${await response.text()}`;
 }
 
-/** Every file of a data folder, as bytes; a socket has none. */
+/** All files of a data folder as bytes, except for the socket. */
 export function filesOf(folder: string): { name: string; text: string }[] {
   const names = readdirSync(folder).filter((name) => !name.endsWith('.sock'));
   return names.map((name) => ({ name, text: readFileSync(join(folder, name)).toString('latin1') }));
@@ -58,13 +58,13 @@ export function filesOf(folder: string): { name: string; text: string }[] {
 export interface Watched {
   readonly url: string;
   readonly pid: number;
-  /** Everything that it has printed, to both outputs. */
+  /** Everything that the server has printed to both outputs. */
   printed(): string;
   readonly exited: Promise<number>;
   kill(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
-/** The real program with both of its outputs kept: as JSON for a pipe, pretty for a terminal. */
+/** Starts the real server and keeps both of its outputs, either JSON for a pipe or formatted for a terminal. */
 export async function watch(
   form: 'json' | 'pretty',
   args: readonly string[],

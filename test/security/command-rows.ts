@@ -1,30 +1,30 @@
 import type { Action } from '../../src/admin/use-cases/roles.ts';
 
-/** The things of the prepared data folder that commands are about, and files outside it. */
+/** The objects in the prepared data folder that commands work on, and files outside it. */
 export interface Seat {
   readonly policies: string;
-  /** The same with a change. */
+  /** The policy folder with a change. */
   readonly revised: string;
-  /** For files that commands write. */
+  /** A folder for files that commands write. */
   readonly out: string;
   /** A server that runs on other data. */
   readonly server: string;
-  /** ID of a key, of a decision of it, and of a login. */
+  /** IDs of a key, of one of its decisions, and of a login. */
   readonly key: string;
   readonly decision: string;
   readonly login: string;
 }
 
 export interface CommandRow {
-  /** The arguments of each run, in the order in which they are run; `--data` is added where the command takes it. */
+  /** The arguments of each run in order; `--data` is added if the command accepts it. */
   readonly runs: (seat: Seat) => readonly (readonly string[])[];
-  /** The actions that it takes, as operator. */
+  /** The actions that the command uses as operator. */
   readonly takes: readonly Action[];
-  /** The entries of the trail that it leaves, oldest first: the action and the kind of its subject. */
+  /** The entries that the command writes to the audit trail, oldest first: the action and the kind of its subject. */
   readonly leaves?: readonly string[];
 }
 
-/** Stands for the seat's. */
+/** A placeholder for the key ID of the seat. */
 const KEY = '{key}';
 export const SUBJECT = `subject_${'0a'.repeat(16)}`;
 const WALLET = `0x${'ab'.repeat(20)}`;
@@ -38,11 +38,11 @@ const changing = (action: Action, leaves: string, ...words: readonly string[]): 
   leaves: [leaves],
 });
 
-/** What every command does, in an order in which each finds what it is about. */
+/** What every command does, in an order in which each command finds the objects that it needs. */
 export const COMMANDS: Readonly<Record<string, CommandRow>> = {
-  // What runs on a policy or a file alone, or starts the server, asks for nothing that somebody has.
+  // Commands that only use a policy or a file, or that start the server, need no action.
   serve: { runs: ({ policies }) => [['--port', '0', '--policies', policies]], takes: [] },
-  // The parent of the processes acts, as at a signal.
+  // The parent of the processes does the work, as after a signal.
   restart: once([]),
   health: { runs: ({ server }) => [['--url', server]], takes: [] },
   version: once([]),
@@ -82,7 +82,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'users resume': changing('people.change', 'resume user', 'eve@example.com'),
   'users delete': {
     ...once(['people.change'], 'eve@example.com'),
-    // Its logins end at once, also where a key cannot be revoked yet.
+    // The user's logins end at once, even if a key cannot be revoked yet.
     leaves: ['suspend user', 'remove user'],
   },
   'keys create': changing('keys.change', 'create key', '--name', 'made', '--scope', 'admin'),
@@ -148,7 +148,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'trail erase': changing('trail.erase', 'erase trail', '--subject', KEY, '--yes'),
 };
 
-/** Those that take no data folder. */
+/** Commands that use no data folder. */
 export const WITHOUT_DATA: ReadonlySet<string> = new Set([
   'health',
   'version',
@@ -157,9 +157,9 @@ export const WITHOUT_DATA: ReadonlySet<string> = new Set([
   'import litellm',
 ]);
 
-/** Actions that no command takes. */
+/** Actions that no command uses. */
 export const NO_COMMAND: readonly Action[] = [
-  // They are about who asks.
+  // These actions are about the caller.
   ...([
     'usage.own',
     'feedback.give',
@@ -169,7 +169,7 @@ export const NO_COMMAND: readonly Action[] = [
     'wallets.pay',
     'payments.own',
   ] as const),
-  // They are about a server that runs.
+  // These actions are about a running server.
   ...([
     'models.read',
     'models.list',
@@ -178,11 +178,11 @@ export const NO_COMMAND: readonly Action[] = [
     'policy.reload',
     'endpoints.read',
     'playground.send',
-    // `ledger audit` reads the database by `ledger.read`.
+    // `ledger audit` reads the database with the action `ledger.read`.
     'ledger.audit',
   ] as const),
   // Commands on files need no role.
   ...(['policy.check', 'policy.explain'] as const),
-  // Requests alone have them.
+  // Only requests have these actions.
   ...(['content.read', 'payments.read', 'payments.change'] as const),
 ];

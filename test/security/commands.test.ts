@@ -17,14 +17,17 @@ import { serveHere } from '../support/serve-here.ts';
 import { makeTestKey, startSignalbox, temporaryFolder, withKey, writePolicy } from '../support/signalbox.ts';
 import { COMMANDS, NO_COMMAND, type Seat, SUBJECT, WITHOUT_DATA } from './command-rows.ts';
 
-/** The matrix of commands: whoever runs one on the server's data is its operator, and takes the actions of its row. */
+/**
+ * Tests the matrix of commands: a person who runs a command on the server's data is its operator, and uses the actions of the command's
+ * row.
+ */
 
 const KEY = makeTestKey();
 const data = temporaryFolder();
 const out = mkdtempSync(join(tmpdir(), 'signalbox-test-'));
-/** For `restart`, which asks the parent of processes. */
+/** Closes the socket for `restart`, which sends a request to the parent of the processes. */
 let closeDoor = () => {};
-/** A provider's list of models, the receiver of a webhook, and the probe of a server. */
+/** A fake server with a provider's list of models, the receiver of a webhook, and the health check of a server. */
 const far = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => Response.json({ data: [{ id: 'far-1' }] }) });
 const HOOK = `http://127.0.0.1:${far.port}/hook`;
 /** The address of the webhook is in a file. */
@@ -103,13 +106,13 @@ afterAll(async () => {
 
 const times = (now: number) => ({ createdAt: now, usedAt: now, confirmedAt: now, expiresAt: now + 9e8 });
 
-/** The entries of the trail that are newer than one, oldest first. */
+/** The entries of the audit trail after a given ID, oldest first. */
 async function entriesAfter(id: number) {
   const entries = await store.trail.list({ keyId: null, limit: 100 });
   return entries.filter((one) => one.id > id).toReversed();
 }
 
-/** Runs a command, and notes each action that is judged meanwhile, and for whom. */
+/** Runs a command, and records each action that is checked during the run, and for which principal. */
 async function judged(words: readonly string[], args: readonly string[]) {
   using spy = spyOn(roles, 'checkAction');
   const flags = WITHOUT_DATA.has(words.join(' ')) ? [] : ['--data', data];
@@ -119,18 +122,18 @@ async function judged(words: readonly string[], args: readonly string[]) {
   return { ...ended, calls: spy.mock.calls.map(([caller, action], at) => [roleOf(caller), action, reaches[at]]) };
 }
 
-/** Starts a server, and ends it. */
+/** Starts a server, and stops it. */
 async function served(line: readonly string[]) {
   const { stop } = await serveHere(line, env, []);
   await stop();
   return { code: 0, err: '', out: '' };
 }
 
-test('every command of the help has a row', () => {
+test('every command in the help has a row', () => {
   expect(Object.keys(COMMANDS).toSorted()).toEqual(Object.keys(HELP).toSorted());
 });
 
-describe('as operator takes the actions of its row, and no other, and is in the trail where it changes something:', () => {
+describe('a command, run as operator, uses exactly the actions of its row, and its changes are in the audit trail:', () => {
   const { name } = operator().actor as { name: string };
   for (const [command, { runs, takes, leaves = [] }] of Object.entries(COMMANDS)) {
     test(command, async () => {
@@ -150,14 +153,14 @@ describe('as operator takes the actions of its row, and no other, and is in the 
   }
 });
 
-test('the trail of all of them has no secret, before or after', async () => {
+test('the audit trail of all commands contains no secret', async () => {
   const exported = (await runHere(['trail', 'export', '--data', data])).out;
   expect(exported.split('\n').length).toBeGreaterThan(20);
   expect(secrets.length).toBeGreaterThan(2);
   for (const secret of [...secrets, KEY, env.FAR_KEY, HOOK]) expect(exported).not.toContain(secret.slice(-20));
 });
 
-test('every action is taken by a command, or stands among those of requests alone', () => {
+test('every action is used by a command, or is listed as an action of requests only', () => {
   const taken = new Set(Object.values(COMMANDS).flatMap(({ takes }) => takes));
   expect(roles.ACTION_NAMES.filter((action) => !taken.has(action))).toEqual(
     roles.ACTION_NAMES.filter((action) => NO_COMMAND.includes(action)),

@@ -16,7 +16,7 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
-/** The words of requests are kept nowhere, unless the policy says whose, what of them, and for how long. */
+/** The text of requests is not stored unless the policy says whose text, which part of it, and for how long. */
 const upstream = useUpstream();
 const running: Signalbox[] = [];
 
@@ -59,7 +59,7 @@ const DEBUG = `records:
 `;
 
 describe('by default', () => {
-  test('nothing is kept, and there is nothing to read', async () => {
+  test('no text is stored, and there is nothing to read', async () => {
     const box = await start('');
     upstream.behave({ text: 'The answer.' });
     const decision = await chat(box, { messages: say('The question.') });
@@ -70,8 +70,8 @@ describe('by default', () => {
   });
 });
 
-describe('a policy that keeps the words of some', () => {
-  test('keeps theirs alone, in JSON and in streams, with personal data taken out', async () => {
+describe('a policy that stores the text of some requests', () => {
+  test('stores only their text, in JSON and in streams, with personal data removed', async () => {
     const box = await start(DEBUG);
     const key = await box.makeKey('--label', 'debug=yes');
     upstream.behave({ text: ['Write to ada@exam', 'ple.com, or call +49 30 123', '45678.'] });
@@ -87,13 +87,13 @@ describe('a policy that keeps the words of some', () => {
       expect(Math.round(days * 100) / 100).toBe(7);
       expect(await kept(box, await chat(box, { messages, stream }))).toBeNull();
     }
-    // Who reads leaves a trace, without what was read.
+    // The log says who has read the text, but does not contain the text.
     const read = await waitFor(() => box.lines.find((line) => line.includes('stored content was read')));
     expect(read).toContain('"key":"test00000001"');
     expect(box.lines.join('\n')).not.toContain('[card]');
   });
 
-  test('keeps a half, and other kinds, where it says so', async () => {
+  test('stores only the prompt or the answer, and removes other kinds of data, if the policy says so', async () => {
     const box = await start('records: { content: { keep: [answer], redact: [phone], retention_days: 30 } }\n');
     upstream.behave({ text: 'ada@example.com, +49 30 12345678' });
     const found = await waitFor(async () => kept(box, await chat(box, { messages: say('Hello') })));
@@ -101,7 +101,7 @@ describe('a policy that keeps the words of some', () => {
     expect(Math.round((Date.parse(found.kept_until) - Date.now()) / 86_400_000)).toBe(30);
   });
 
-  test('keeps tool calls, reasoning and what came before a break', async () => {
+  test('stores tool calls, reasoning, and the part of an answer before an interruption', async () => {
     const box = await start('records: { content: {} }\n');
     const tools = [{ type: 'function', function: { name: 'mail' } }];
     upstream.next({ reasoning: 'Hm.', toolCalls: [{ name: 'mail', arguments: '{"to":"ada@example.com"}' }] });
@@ -113,16 +113,16 @@ describe('a policy that keeps the words of some', () => {
     const broken = await waitFor(async () => kept(box, await chat(box, { messages: say('Hello'), stream: true })));
     expect(broken.answer?.[0]?.content).toStartWith('Half');
     const part = { type: 'file', file: { file_data: `data:application/pdf;base64,${'A'.repeat(5_000)}` } };
-    // The model of this test reads no files, so nothing was asked and nothing is kept.
+    // The model of this test reads no files, so no request was sent and nothing is stored.
     expect(await kept(box, await chat(box, { messages: say([part]) }))).toBeNull();
   });
 
-  test('of which a condition fails keeps nothing', async () => {
+  test('stores nothing if the evaluation of its condition fails', async () => {
     const box = await start(`records: { content: { match: 'double(key.labels.level) > 1.0' } }\n`);
     expect(await kept(box, await chat(box, { messages: say('Hello') }))).toBeNull();
   });
 
-  test('gets an error that names the place', async () => {
+  test('gets an error with the location of a mistake', async () => {
     const wrong = 'records:\n  content: { match: request.user == "x", keep: [prmpt], retention_days: 0, day: 7 }\n';
     const error = await start(wrong).then(
       () => '',
@@ -150,7 +150,7 @@ describe('the sink', () => {
     ...over,
   });
   const caller = { keyId: 'key', labels: {} };
-  /** Its writes need no database. */
+  /** Writes of this table can be made without a database. */
   const TABLE = sqlContents({ query: async () => [], commit: async () => {} });
   const folder = temporaryFolder();
   let time = Date.UTC(2026, 10, 20);
@@ -159,11 +159,11 @@ describe('the sink', () => {
     return { store, records: openRecords({ store, tables: store.records, now: () => time }) };
   };
 
-  test('keeps at most so much of each side, says that it cut, and cuts through nothing that it should take out', async () => {
+  test('stores a limited length of prompt and answer, marks cut texts, and never cuts personal data that it should remove', async () => {
     const { store, records } = await opened('cut.db');
     const email = 'ada.lovelace@example.com';
     for (const [at, shift] of [...email].map((_, i) => [i + 1, i] as const)) {
-      // The limit falls on every place within the address.
+      // The limit is tried at every position within the address.
       const filler = 'x '.repeat(CONTENT_MAX / 2).slice(0, CONTENT_MAX - shift - 1);
       const request = {
         model: 'auto',
@@ -184,7 +184,7 @@ describe('the sink', () => {
     await store.close();
   });
 
-  test('leaves media out, of any size', async () => {
+  test('leaves out media of any size', async () => {
     const { store, records } = await opened('media.db');
     const data = 'A'.repeat(3_000_000);
     const content = [
@@ -208,7 +208,7 @@ describe('the sink', () => {
     await store.close();
   });
 
-  test('forgets each when its own time is over, whatever the policy says by then', async () => {
+  test('deletes each text at its own time, even if the policy has changed since', async () => {
     const { store, records } = await opened('prune.db');
     const request = { model: 'auto', messages: [{ role: 'user' as const, content: 'Hello' }] };
     for (let id = 1; id <= 100; id++) {
@@ -219,7 +219,7 @@ describe('the sink', () => {
     }
     const rows = () => store.query<{ n: number }>({ sql: 'SELECT count(*) AS n FROM contents' });
     time += 8 * 86_400_000;
-    // Due, and not shown even before it is deleted.
+    // The text has expired, so it is not shown, even before it is deleted.
     expect(await records.findContent(2)).toBeNull();
     expect(await records.findContent(1)).not.toBeNull();
     await records.prune(30 * 86_400_000);
@@ -230,7 +230,7 @@ describe('the sink', () => {
     await store.close();
   });
 
-  test('leaves none of it in the file once it is deleted', async () => {
+  test('leaves no part of a deleted text in the database file', async () => {
     const { store } = await opened('gone.db');
     const words = 'nobody must read this any more';
     const request = { model: 'auto', messages: [{ role: 'user' as const, content: `${words} `.repeat(2_000) }] };
@@ -247,13 +247,13 @@ describe('the sink', () => {
     time += 2 * 86_400_000;
     const again = await opened('gone.db');
     await again.records.prune(30 * 86_400_000);
-    // While it is open, too.
+    // This is true even while the file is open.
     expect(holds()).toBe(false);
     await again.store.close();
     expect(holds()).toBe(false);
   });
 
-  test('does not fail a settlement, whatever it is given', () => {
+  test('never makes a settlement fail, whatever text it gets', () => {
     const circular: { role: 'user'; content: string; self?: unknown } = { role: 'user', content: 'x' };
     circular.self = circular;
     expect(

@@ -4,7 +4,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { sbomOf, withLicences } from '../../deploy/sbom.ts';
 
-/** What is installed is what was read: exact versions, hashes, install scripts, licences, and a bill of materials that says so. */
+/** Checks installed packages: exact versions, hashes, install scripts, licences, and the bill of materials. */
 const ROOT = join(import.meta.dir, '../..');
 
 const Versions = Type.Record(Type.String(), Type.String());
@@ -33,7 +33,7 @@ const Bom = Type.Object({
 type Entry = Static<typeof Entry>;
 
 const json = async (path: string): Promise<unknown> => Bun.file(join(ROOT, path)).json();
-/** The folders with packages of their own, and what each asks for. */
+/** The folders with their own packages, and the packages that each requests. */
 const FOLDERS = ['.', 'test/system', 'test/deep'] as const;
 const installed = await Promise.all(
   FOLDERS.map(async (folder) => ({
@@ -75,17 +75,19 @@ const LICENCES = new Set([
   '(MIT OR CC0-1.0)',
   '(AFL-2.1 OR BSD-3-Clause)',
 ]);
-/** Packages whose licence somebody has judged: npm cannot read one, and tests alone run the other, under MPL-2.0. */
+/** Packages whose licence a person has checked: npm cannot read the first, and the second is under MPL-2.0 but only tests run it. */
 const READ_BY_HAND = new Set(['memorystream', 'axe-core']);
 
-/** A binary for development that is for another machine than the ones that test: the registry that locked it had it not. */
+/** A development binary for another kind of machine. The registry that locked it did not have it. */
 const isForAnotherMachine = ({ dev, optional, os, cpu, libc }: Entry): boolean =>
   Boolean(dev && optional && os && cpu && !(os.includes('linux') && cpu.includes('x64') && !libc?.includes('musl')));
 
-/** What is wrong with a lock file, in words; nothing of one that may be installed. */
+/** The problems of a lock file in words; empty if it may be installed. */
 function wrongWith(text: unknown): string[] {
   return entriesOf(text).flatMap(([name, entry]) => [
-    ...(/^\d+\.\d+\.\d+(?:-[\w.-]+)?$/.test(entry.version) ? [] : [`${name}: ${entry.version} is no exact version`]),
+    ...(/^\d+\.\d+\.\d+(?:-[\w.-]+)?$/.test(entry.version)
+      ? []
+      : [`${name}: ${entry.version} is not an exact version`]),
     ...(entry.resolved === undefined || entry.resolved.startsWith('https://registry.npmjs.org/')
       ? []
       : [`${name} comes from ${entry.resolved}`]),
@@ -93,40 +95,40 @@ function wrongWith(text: unknown): string[] {
       ? []
       : [`${name} has no hash`]),
     ...(LICENCES.has(entry.license ?? '') || READ_BY_HAND.has(name) ? [] : [`${name}: licence ${entry.license}`]),
-    ...(entry.hasInstallScript && !(name in scripts) ? [`${name} has a script that nobody judged`] : []),
+    ...(entry.hasInstallScript && !(name in scripts) ? [`${name} has an install script that is not on the page`] : []),
   ]);
 }
 
 describe('The lock file', () => {
   test.each(installed)(
-    'in $folder has exact versions, hashes, licences that we allow, and no address of a private registry',
+    'in $folder has exact versions, hashes, allowed licences, and no address of a private registry',
     (one) => {
       expect(wrongWith(one.lock)).toEqual([]);
     },
   );
 
   test.each([
-    ['version', '^1.0.0', 'is no exact version'],
+    ['version', '^1.0.0', 'is not an exact version'],
     ['resolved', 'http://10.0.0.1:4873/a.tgz', 'comes from'],
     ['integrity', undefined, 'has no hash'],
     ['integrity', 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=', 'has no hash'],
     ['license', 'AGPL-3.0', 'licence AGPL-3.0'],
-    ['hasInstallScript', true, 'nobody judged'],
-  ])('with another %s is found out', (field, value, said) => {
+    ['hasInstallScript', true, 'is not on the page'],
+  ])('with another %s is detected', (field, value, said) => {
     const changed = Value.Parse(Lock, structuredClone(lock));
     const path = 'node_modules/elysia';
     changed.packages[path] = { ...Value.Parse(Entry, changed.packages[path]), [field]: value };
     expect(wrongWith(changed)).toEqual([expect.stringContaining(said)]);
   });
 
-  test.each(installed)('in $folder is asked for exact versions alone', ({ asked }) => {
+  test.each(installed)('$folder requests only exact versions', ({ asked }) => {
     const versions = Object.entries({ ...asked.dependencies, ...asked.devDependencies });
     expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))).toEqual([]);
   });
 });
 
 describe('Install scripts', () => {
-  test('are all on the page and judged, and none may run but Bun’s', () => {
+  test('are all listed on the page with a judgement, and only Bun’s may run', () => {
     const locked = installed.flatMap((one) => entriesOf(one.lock));
     const withScripts = [...new Set(locked.filter(([, entry]) => entry.hasInstallScript).map(([name]) => name))].sort();
     expect(rowsOf(section('Install scripts'))).toEqual(withScripts);
@@ -134,17 +136,17 @@ describe('Install scripts', () => {
     expect(Object.entries(scripts).flatMap(([name, may]) => (may ? [name] : []))).toEqual(['bun']);
   });
 
-  test('of who knows no `allowScripts` report nothing to anybody', () => {
+  test('that npm versions without `allowScripts` would run report nothing to other hosts', () => {
     expect(manifest.scarfSettings).toEqual({ enabled: false });
   });
 });
 
 describe('The page', () => {
-  test('has a row for each package that Signalbox asks for at run time, and no other', () => {
+  test('has a row for each package that Signalbox needs at run time, and no other row', () => {
     expect(rowsOf(section('At run time'))).toEqual(Object.keys(manifest.dependencies ?? {}).sort());
   });
 
-  test('counts licences as the lock file does (`npm run sbom` writes them)', () => {
+  test('counts licences like the lock file (`npm run sbom` writes the counts)', () => {
     const squeezed = (text: string) => text.replace(/ +/g, ' ');
     expect(squeezed(page)).toBe(squeezed(withLicences(page, lock)));
     expect(withLicences(page, { packages: {} })).not.toBe(page);
@@ -152,7 +154,7 @@ describe('The page', () => {
 });
 
 describe('The bill of materials', () => {
-  test('says what the lock file says of run time (`npm run sbom` writes it)', async () => {
+  test('lists the run-time packages of the lock file (`npm run sbom` writes it)', async () => {
     const bom = await json('deploy/sbom.cdx.json');
     expect(bom).toEqual(sbomOf(lock));
     const listed = Value.Parse(Bom, bom).components.map(({ name, version }) => `${name}@${version}`);
@@ -163,7 +165,7 @@ describe('The bill of materials', () => {
       expect(listed).toContain(`${name}@${version}`);
   });
 
-  test.each(['version', 'integrity', 'license'])('of a lock file with another %s is another', (field) => {
+  test.each(['version', 'integrity', 'license'])('of a lock file with another %s differs', (field) => {
     const changed = Value.Parse(Lock, structuredClone(lock));
     const value = field === 'integrity' ? 'sha512-AAAA' : '9.9.9';
     changed.packages['node_modules/yaml'] = { ...Object(changed.packages['node_modules/yaml']), [field]: value };

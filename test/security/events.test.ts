@@ -8,7 +8,7 @@ import { type EventReader, useEventReaders } from '../support/event-reader.ts';
 import { startSignalbox, writePolicy } from '../support/signalbox.ts';
 import { type PersonName, usePeople } from './people.ts';
 
-/** The feed of events: who sees what, how a stream goes on, and when it ends. */
+/** Tests the feed of events: who sees which events, how a stream continues after a disconnect, and when it ends. */
 const box = usePeople();
 
 const bodyOf = async (response: Response) => JSON.parse(await response.text());
@@ -35,7 +35,7 @@ async function ask({ key }: typeof member): Promise<string> {
 const decisionsOf = (reader: EventReader) => reader.of('decision').map(({ data }) => data.id);
 
 describe('GET /admin/events', () => {
-  test('tells each of the decisions that it may list, with names and figures and no content', async () => {
+  test('shows each person the decisions that the person may list, with names and figures and without content', async () => {
     const names = ['member', 'lead', 'auditor', 'stranger'] as const;
     const readers = await Promise.all(names.map((name) => followAs(name)));
     const [own, other] = [await ask(member), await ask(stranger)];
@@ -62,7 +62,7 @@ describe('GET /admin/events', () => {
     for (const { text } of readers) expect(text).not.toContain('canary');
   });
 
-  test('shows a key for reports no IDs of keys, and is closed to finance and applications', async () => {
+  test('shows a report key no IDs of keys, and refuses finance and applications', async () => {
     const { key } = await bodyOf(await box.as('owner').post('/admin/keys', { name: 'figures', scopes: ['report'] }));
     const reader = await follow({ authorization: `Bearer ${key}` });
     await ask(member);
@@ -73,7 +73,7 @@ describe('GET /admin/events', () => {
     await expectError(await box.get('/admin/events', { headers }), 'insufficient_permissions');
   });
 
-  test('goes on behind the last event, and says so where it cannot', async () => {
+  test('continues after the last received event, or says that events are missing', async () => {
     const first = await followAs('auditor');
     const before = await ask(member);
     await waitFor(() => first.events.length === 1);
@@ -89,7 +89,7 @@ describe('GET /admin/events', () => {
       const lost = await followAs('auditor', { 'last-event-id': id });
       await waitFor(() => lost.events.length === 1);
       expect(lost.events[0]).toMatchObject({ event: 'reset', data: { time: expect.any(String) } });
-      // It goes on from here.
+      // The stream continues from here.
       const again = await followAs('auditor', { 'last-event-id': lost.events[0]!.id });
       const own = await ask(member);
       await waitFor(() => again.events.length === 1);
@@ -97,7 +97,7 @@ describe('GET /admin/events', () => {
     }
   });
 
-  test('begins with an ID, so that a reader which is cut before its first event misses nothing', async () => {
+  test('begins with an ID, so that a reader that is disconnected before its first event misses nothing', async () => {
     const first = await followAs('auditor');
     await waitFor(() => first.text.endsWith('\n\n'));
     first.stop.abort();
@@ -108,7 +108,7 @@ describe('GET /admin/events', () => {
     expect(decisionsOf(back)).toEqual([missed]);
   });
 
-  test('tells of policies in force and of refused edits, with the mistakes counted and not quoted', async () => {
+  test('reports active policies and refused edits, with the number of mistakes but not their text', async () => {
     const folder = writePolicy(MODEL);
     const edited = await startSignalbox({ args: ['--policies', folder] });
     const reader = await follow({ authorization: `Bearer ${edited.key}` }, edited.url);
@@ -128,7 +128,7 @@ describe('GET /admin/events', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('is followed 16 times at most by one user, over all logins; a stream that ends makes room', async () => {
+  test('allows one user 16 streams over all logins; a stream that ends makes room', async () => {
     const logins = await Promise.all([1, 2, 3, 4].map(() => box.signIn('lead')));
     const readers = await Promise.all(logins.flatMap(({ headers }) => [1, 2, 3, 4].map(() => follow({ ...headers }))));
     for (const login of [...logins, await box.signIn('lead')])
@@ -145,7 +145,7 @@ describe('GET /admin/events', () => {
     });
   });
 
-  test('ends within a second of its login, and of its key', async () => {
+  test('ends within a second after its login or its key', async () => {
     const browser = await box.signIn('newcomer');
     const reader = await follow({ ...browser.headers });
     const { data } = await bodyOf(await browser.get('/admin/logins'));

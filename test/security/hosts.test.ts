@@ -13,9 +13,9 @@ beforeAll(async () => {
   plain = await box.makeKey();
 });
 
-/** What Host can be so that the server makes no whole address of the request. */
+/** Values of the Host header with which the server cannot form a complete URL of the request. */
 const HOSTS: readonly (string | null)[] = ['', 'a@b', 'x/v1/models', 'a b', 'h?x', 'h#x', '/', '//', '[', null];
-/** Open routes, and one that a plain key may use, with the locked path where a query would stand. */
+/** Open routes, and a route that a plain key may use, followed by the locked path in the position of a query. */
 const DISGUISES = ['/x/healthz?', '/x/docs?', '/healthz?', '/x/v1/route?', '/x/v1/chat/completions?', '/?', '//?', '?'];
 
 async function statusOf(method: string, target: string, host: string | null, key: string | null): Promise<number> {
@@ -31,7 +31,7 @@ async function statusOf(method: string, target: string, host: string | null, key
   await connection.write(`${lines.join('\r\n')}\r\n\r\n{}`);
   const text = await Promise.race([connection.closed, Bun.sleep(2_000).then(() => connection.received)]);
   connection.close();
-  // The start page and health, with a query that means nothing to them.
+  // These are the start page and the health check, with a query that they ignore.
   if (target.startsWith('/?') && /^location: \/docs\r$/im.test(text)) return 404;
   if (target.startsWith('/healthz?') && text.endsWith('{"status":"ok"}')) return 404;
   return Number(/^HTTP\/1\.\d (\d{3})/.exec(text)?.[1] ?? 0);
@@ -39,12 +39,12 @@ async function statusOf(method: string, target: string, host: string | null, key
 
 const locked = ROUTES.filter(({ path }) => path.startsWith('/admin/') || path.startsWith('/v1/'));
 
-test('no Host, and nothing in the target, opens a locked route without its key, or an admin’s to another', async () => {
+test('no Host header and no form of the path opens a locked route without its key, or an admin route with another key', async () => {
   const opened: string[] = [];
   for (const [nth, route] of locked.entries()) {
     const { method, path } = route;
     const target = path.replace(':id', 'dec_00000000000').replace('*', 'auto');
-    // In `npm test` each with a fifth of the hosts, others at the next route.
+    // `npm test` tries each route with a fifth of the hosts, and other hosts with the next route.
     for (const host of HOSTS.filter((_, at) => isDeep || (at + nth) % 5 === 0)) {
       const tries = [target, ...DISGUISES.map((disguise) => `${disguise}${target}`)].flatMap((way) => [
         [way, null] as const,
@@ -52,7 +52,7 @@ test('no Host, and nothing in the target, opens a locked route without its key, 
       ]);
       const statuses = await Promise.all(tries.map(([way, key]) => statusOf(method, way, host, key)));
       for (const [at, status] of statuses.entries()) {
-        // 0: the connection was closed without a word.
+        // Status 0: the server closed the connection without an answer.
         const isShut = status === 0 || (status >= 400 && status < 500);
         if (!isShut)
           opened.push(`${method} ${tries[at]![0]} Host ${host} ${tries[at]![1] ? 'plain' : 'no'} key: ${status}`);
@@ -62,38 +62,41 @@ test('no Host, and nothing in the target, opens a locked route without its key, 
   expect(opened).toEqual([]);
 });
 
-test('a request that names its host is read as ever', async () => {
+test('a request with a valid host is handled as usual', async () => {
   expect(await statusOf('GET', '/healthz', 'gw', null)).toBe(200);
   expect(await statusOf('GET', '/v1/models', 'a.example:8787', plain)).toBe(200);
   expect(await statusOf('GET', '/admin/keys', '[::1]:8787', plain)).toBe(403);
 });
 
-/** Every kind of route: the start page, the API's page, the console, health, a locked one, one for agents, and none. */
+/** Every kind of route: the start page, the API's page, the console, health, locked routes, a route for agents, and an unknown path. */
 const PATHS = [
   ...['/', '/docs', '/docs/openapi.json', '/healthz', '/readyz', '/metrics', '/.well-known/x402', '/nothing'],
   ...['/console', '/console/requests', '/console/assets/x.js', '/console/sign-in', '/console/sign-in/callback'],
   ...['/v1/models', '/v1/usage', '/v1/decisions', '/admin/keys', '/admin/trail', '/admin/usage?by=day', '/admin/me'],
 ];
-/** What a header can be, and no host is. */
+/** Values that are valid in a header, but are not hosts. */
 const MALFORMED = [
   ...['[::1', '::1', '%zz', '%00', 'a%2fb', 'host:99999', 'host:abc', ':80', '[]', '[v1.x]', 'xn--a', '1.2.3.4.5'],
   ...['999.1.1.1', 'host:80:80', '[::1]x'],
 ];
-/** What no header can be, or no request: the server may close the connection. */
+/** Values that are not valid in a header or in a request. The server may close the connection. */
 const BROKEN = ['', ' ', 'a b', 'a\tb', 'a\x01b', 'a\x00b', '\x80\xff', 'ü', 'a@b', '<', 'a|b', 'a^b', 'a\\b', 'a"b'];
 
 describe('a malformed Host', () => {
-  // The law sends more requests than a stranger may.
+  // The law sends more requests than an anonymous caller may send by default.
   const many = 'gateway: { keyless_per_minute: 100000, failed_auth_per_minute: 100000 }\n';
   const open = useSignalbox({
     policy: testPolicy({ up: 'http://127.0.0.1:9' }, { best: { endpoints: ['up'] } }, many),
   });
 
-  /** @param head bytes, one for each character @returns all that came; null if the server neither answered nor closed */
+  /**
+   * @param head bytes, one for each character
+   * @returns everything that arrived; null if the server neither answered nor closed the connection
+   */
   async function answerTo(head: string): Promise<string | null> {
     const connection = await connect(open.url);
     await connection.write(Uint8Array.from(head, (char) => char.charCodeAt(0)));
-    // Some bytes leave a request without an end.
+    // Some bytes leave the request unfinished.
     connection.finish();
     const text = await Promise.race([connection.closed, Bun.sleep(5_000).then(() => null)]);
     connection.close();
@@ -106,7 +109,10 @@ describe('a malformed Host', () => {
   const statusesIn = (text: string): number[] =>
     [...text.matchAll(/^HTTP\/1\.\d (\d{3})/gm)].map(([, status]) => Number(status));
 
-  /** What is wrong with an answer; null for nothing. A path may fail as it does with a good Host: the console is not built. */
+  /**
+   * The problem of an answer; null if there is none. A path may fail as it does with a valid Host, for example because the console is not
+   * built.
+   */
   async function harmOf(path: string, host: string): Promise<string | null> {
     const text = await get(path, host);
     if (text === null) return 'a hang';
@@ -129,7 +135,7 @@ describe('a malformed Host', () => {
   });
 
   test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'])(
-    'gets 421 by %s, before a body is read',
+    'gets 421 for %s, before a body is read',
     async (method) => {
       const text = await answerTo(
         `${method} /v1/chat/completions HTTP/1.1\r\nHost: [::1\r\nContent-Length: 9999\r\n\r\n`,
@@ -148,7 +154,7 @@ describe('a malformed Host', () => {
   });
 
   test.each(['http://[::1/', 'http://h:99999/', 'http://%zz/', 'http://a b/', 'http:///', '//[::1/', 'https://h:x/'])(
-    'in the target %s never fails a request',
+    'in the target %s never makes the server fail',
     async (beginning) => {
       for (const path of PATHS) {
         for (const host of ['h', '[::1'])
@@ -157,7 +163,7 @@ describe('a malformed Host', () => {
     },
   );
 
-  test('never fails a request or keeps it waiting, whatever its bytes', async () => {
+  test('never makes the server fail or wait, whatever its bytes', async () => {
     const byte = fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code));
     const telling = fc.constantFrom(
       ...'[]:%@./\\?# \r\n\tax09-_'.split(''),

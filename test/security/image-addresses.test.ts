@@ -7,9 +7,9 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { freePort } from '../support/ports.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
-/** An image that a model fetches must not lead into the network where the model, or anybody on its way, stands. */
+/** A model may fetch an image from its address. That address must not point into the network of the model, or of any server between. */
 const REFUSED = [
-  // Loopback, private, link-local, unspecified, shared, multicast, broadcast, and the metadata of clouds.
+  // Loopback, private, link-local, unspecified, shared, multicast and broadcast addresses, and the metadata services of clouds.
   ...[
     'http://127.0.0.1/x.png',
     'https://127.8.9.1',
@@ -32,7 +32,7 @@ const REFUSED = [
     'http://[ff02::1]/',
     'http://[fec0::1]/',
   ],
-  // The same in other words.
+  // The same addresses in other notations.
   ...[
     'http://2130706433/',
     'http://0x7f000001/',
@@ -50,7 +50,7 @@ const REFUSED = [
   ],
   ...['http://[::ffff:127.0.0.1]/', 'http://[::ffff:7f00:1]/', 'http://[::127.0.0.1]/', 'http://[64:ff9b::7f00:1]/'],
   ...['http://[2002:7f00:1::]/', 'http://[2001:0:7f00:1::]/', 'http://[0:0:0:0:0:ffff:a9fe:a9fe]/'],
-  // Names of one's own network.
+  // Names of internal networks.
   ...[
     'http://localhost/',
     'http://LOCALHOST:8787/',
@@ -66,7 +66,7 @@ const REFUSED = [
     'http://nas.lan',
   ],
   ...['http://x.home.arpa/', 'http://intra.corp/', 'http://169.254.169.254.nip.io/', 'http://10-0-0-1.sslip.io/'],
-  // What two readers read differently.
+  // Addresses that two parsers read differently.
   ...[
     'http://example.com@127.0.0.1/',
     'http://user:pass@example.com/',
@@ -96,11 +96,11 @@ const ALLOWED = [
 ];
 
 describe('an address', () => {
-  test('of a private network is refused, however it is written', () => {
+  test('in a private network is refused, however it is written', () => {
     expect(REFUSED.filter((address) => whyNotPublic(address) === null)).toEqual([]);
   });
 
-  test('that is public is let through', () => {
+  test('in a public network is accepted', () => {
     expect(ALLOWED.filter((address) => whyNotPublic(address) !== null)).toEqual([]);
   });
 
@@ -114,7 +114,7 @@ describe('an address', () => {
   );
   const radix = (part: number, how: number) => [`${part}`, `0x${part.toString(16)}`, `0${part.toString(8)}`][how]!;
 
-  /** All the ways in which parsers take an IPv4 address. */
+  /** All notations in which parsers accept an IPv4 address. */
   const notation = fc
     .tuple(private4, fc.array(fc.nat(2), { minLength: 4, maxLength: 4 }), fc.nat(6))
     .map(([[a, b, c, d], how, form]) => {
@@ -131,7 +131,7 @@ describe('an address', () => {
       return forms[form]!;
     });
 
-  test('of a private network is refused in every notation that there is, with any port and path', () => {
+  test('in a private network is refused in every notation, with any port and path', () => {
     fc.assert(
       fc.property(
         notation,
@@ -145,8 +145,8 @@ describe('an address', () => {
     );
   });
 
-  test('whose host a lenient reader takes for another one is refused', () => {
-    // Whatever `URL` makes of it: a host that is let through is the host that is written.
+  test('whose host a lenient parser reads as another host is refused', () => {
+    // An accepted host must be exactly the host that is written in the text, whatever `URL` makes of it.
     const odd = fc.string({
       unit: fc.constantFrom(...'0123456789abcdefx.:@/\\%[]#?-_１。'),
       minLength: 1,
@@ -191,7 +191,7 @@ describe('the gateway', () => {
     box.post('/v1/chat/completions', { model: 'eye', messages: [{ role: 'user', content: [part] }] });
   const image = (url: string) => ({ type: 'image_url', image_url: { url } });
 
-  test('refuses such an image with 400 and its place, in chats and in route queries, and sends nothing', async () => {
+  test('refuses such an image with 400 and the path of the field, in chats and in route queries, and sends nothing', async () => {
     const param = 'messages[0].content[0].image_url.url';
     for (const url of REFUSED) await expectError(await ask(strict, image(url)), 'invalid_value', param);
     const messages = [{ role: 'user', content: [image(REFUSED[0]!)] }];
@@ -199,7 +199,7 @@ describe('the gateway', () => {
     expect(upstream.requests.length).toBe(0);
   });
 
-  test('refuses such a file too, wherever in its part the address stands', async () => {
+  test('also refuses such a file, wherever in its part the address is', async () => {
     for (const member of ['file_data', 'file_url', 'url']) {
       const part = { type: 'file', file: { filename: 'a.pdf', [member]: 'http://169.254.169.254/a.pdf' } };
       await expectError(await ask(strict, part), 'invalid_value', `messages[0].content[0].file.${member}`);
@@ -209,7 +209,7 @@ describe('the gateway', () => {
     expect(upstream.requests.length).toBe(0);
   });
 
-  test('refuses it beside a text too, which some servers take for the image, and media in a part of another type', async () => {
+  test('also refuses an image address in a text part, which some servers use as the image, and media in a part of another type', async () => {
     const text = { type: 'text', text: 'look', uuid: '1' };
     const at = 'messages[0].content[0]';
     const beside = { ...text, video_url: { url: 'http://10.0.0.1/' } };
@@ -221,10 +221,10 @@ describe('the gateway', () => {
     expect(upstream.requests.length).toBe(0);
   });
 
-  test('hands public and inline images on as they are, and fetches none itself', async () => {
+  test('passes on public and inline images unchanged, and fetches none itself', async () => {
     const fetched: string[] = [];
     const spy = Bun.serve({
-      // It counts calls to any path; the system gives this port to no other test's server.
+      // This server counts calls to any path. The system gives its port to no other test.
       port: freePort(),
       hostname: '127.0.0.1',
       fetch({ url }) {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { expectError } from '../support/error-contract.ts';
 import { type PersonName, usePeople } from './people.ts';
 
-/** What people may change of a key: never so that somebody has more than the one who changes it. */
+/** Tests what people may change about a key. A change must never give anyone more rights than the person who makes it has. */
 const box = usePeople();
 
 async function make(owner: object = { team: 'team_red', user: 'user_member' }): Promise<string> {
@@ -36,7 +36,7 @@ const MAY: Readonly<Partial<Record<PersonName, readonly Term[]>>> = {
 
 describe('of the terms of a key', () => {
   for (const [role, terms] of Object.entries(MAY) as [PersonName, readonly Term[]][]) {
-    test(`a person with the role ${role} changes ${terms.join(', ')}, and nothing else`, async () => {
+    test(`a person with the role ${role} can change ${terms.join(', ')}, and nothing else`, async () => {
       for (const term of ALL) {
         const answer = await patch(role, await make(), TERMS[term]);
         if (terms.includes(term)) expect([term, answer.status]).toEqual([term, 200]);
@@ -45,7 +45,7 @@ describe('of the terms of a key', () => {
     });
   }
 
-  test('nobody widens scopes beyond their own: only an owner gives admin, and a lead no report', async () => {
+  test('no person can give scopes beyond their own: only an owner gives admin, and a lead cannot give report', async () => {
     for (const [role, scopes, status] of [
       ['owner', ['admin'], 200],
       ['admin', ['chat', 'admin'], 403],
@@ -58,7 +58,7 @@ describe('of the terms of a key', () => {
     }
   });
 
-  test('a key of others is not there, and its name is not changed', async () => {
+  test('a key of another person is not found, and its name is not changed', async () => {
     for (const role of ['lead', 'member'] as const)
       await expectError(await patch(role, await make(STRANGERS), TERMS.name), 'not_found');
     await expectError(await patch('member', await make({ team: 'team_red' }), TERMS.name), 'not_found');

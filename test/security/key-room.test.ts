@@ -8,7 +8,7 @@ import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type PersonName, usePeople } from './people.ts';
 
-/** What small roles may add to a server, and which keys they may not touch. */
+/** Tests how much people with small roles may add to a server, and which keys they may not change. */
 const box = usePeople();
 
 interface KeyBody {
@@ -25,7 +25,7 @@ async function made(answer: Response): Promise<KeyBody> {
 const messageOf = async (answer: Response): Promise<string> =>
   ((await answer.json()) as { error: { message: string } }).error.message;
 
-/** A list with so many bytes as JSON: `["` and `"]` around names, `","` between them. */
+/** A list with this many bytes as JSON: `["` and `"]` around the names, and `","` between them. */
 const listOf = (bytes: number): string[] => {
   const whole = Math.floor((bytes - 4) / 103);
   const rest = bytes - 4 - whole * 103;
@@ -33,7 +33,7 @@ const listOf = (bytes: number): string[] => {
 };
 
 describe('the list of models of a key', () => {
-  test('has at most 16 KiB as JSON when a key is made or changed, for operators as well', async () => {
+  test('has at most 16 KiB as JSON when a key is created or changed, even for operators', async () => {
     const [most, more] = [listOf(16_384), listOf(16_385)];
     expect([most, more].map((list) => JSON.stringify(list).length)).toEqual([16_384, 16_385]);
     await expectError(await box.post('/admin/keys', { models: more }), 'invalid_value', 'models');
@@ -50,7 +50,7 @@ describe('the list of models of a key', () => {
 describe('a key with the scope admin or report', () => {
   for (const scope of ['admin', 'report'] as const) {
     for (const role of ['lead', 'member'] as const) {
-      test(`with ${scope}, of the ${role}’s own or its team, is changed, rotated and revoked by operators alone, not by a ${role}`, async () => {
+      test(`with ${scope}, of the ${role} or the own team, can only be changed, rotated and revoked by operators, not by a ${role}`, async () => {
         const owner = { team: 'team_red', ...(role === 'member' && { user: 'user_member' }) };
         const { id } = await made(await box.post('/admin/keys', { scopes: [scope], ...owner }));
         const path = `/admin/keys/${id}`;
@@ -68,7 +68,7 @@ describe('a key with the scope admin or report', () => {
     }
   }
 
-  test('keeps its user from being suspended or removed by a lead, who may do both with other members', async () => {
+  test('prevents a lead from suspending or removing its user; the lead can do both with other members', async () => {
     const user = async (): Promise<string> => {
       const answer = await box.as('lead').post('/admin/users', { name: 'someone', team: 'team_red' });
       return (await made(answer)).id;
@@ -86,7 +86,7 @@ describe('a key with the scope admin or report', () => {
     expect((await box.as('admin').send('DELETE', `/admin/users/${strong}`)).status).toBe(200);
   });
 
-  test('keeps its terms: a lead does not change the models, limits and budgets of its user, but may rename the user', async () => {
+  test('keeps its terms: a lead cannot change the models, limits and budgets of its user, but can rename the user', async () => {
     const { id } = await made(await box.as('lead').post('/admin/users', { name: 'someone' }));
     const change = (role: PersonName, body: object) => box.as(role).send('PATCH', `/admin/users/${id}`, body);
     expect((await change('lead', { limits: { requests_per_minute: 9 } })).status).toBe(200);
@@ -103,7 +103,7 @@ describe('a key with the scope admin or report', () => {
     expect((await change('admin', { limits: { requests_per_minute: 1 } })).status).toBe(200);
   });
 
-  test('does not limit what a lead does with other keys of its team', async () => {
+  test('does not limit what a lead can do with other keys of the team', async () => {
     const { id } = await made(await box.post('/admin/keys', { team: 'team_red', user: 'user_member' }));
     expect((await box.as('lead').send('PATCH', `/admin/keys/${id}`, { name: 'renamed' })).status).toBe(200);
     expect((await box.as('lead').post(`/admin/keys/${id}/rotate`, {})).status).toBe(200);
@@ -114,7 +114,7 @@ describe('a key with the scope admin or report', () => {
 describe('a user', () => {
   const make = (role: PersonName, body: object = {}) => box.as(role).post('/admin/keys', body);
 
-  test('has at most 200 unrevoked keys and makes at most 200 a day; operators are exempt', async () => {
+  test('can have at most 200 unrevoked keys and create at most 200 a day; operators are exempt', async () => {
     const first = await Promise.all(Array.from({ length: 230 }, () => make('limited')));
     const refused = first.filter(({ status }) => status !== 200);
     expect(refused).toHaveLength(30);
@@ -136,14 +136,14 @@ describe('a user', () => {
     expect(byKey.map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  test('that leads a team makes at most 200 keys without a user', async () => {
+  test('who leads a team can create at most 200 keys without a user', async () => {
     const all = await Promise.all(Array.from({ length: 205 }, () => make('stranger')));
     expect(all.filter(({ status }) => status === 200)).toHaveLength(200);
   });
 });
 
 describe('a search for keys', () => {
-  test('runs alone for each user, and as often as they like for operators', async () => {
+  test('runs once at a time for each user, and without this limit for operators', async () => {
     const search = (role: PersonName) => box.as(role).get('/admin/keys?search=nothing');
     const all = await Promise.all(Array.from({ length: 20 }, () => search('limited')));
     const refused = all.filter(({ status }) => status !== 200);
@@ -158,7 +158,7 @@ describe('a search for keys', () => {
 });
 
 describe('child keys', () => {
-  test('of all lines of one user are at most 2,000 a day; the lines of operators are exempt', async () => {
+  test('are limited to 2,000 a day for all lines of one user; the lines of operators are exempt', async () => {
     const line = async (body: object) => {
       const answer = await box.post('/admin/keys', { scopes: ['chat', 'delegate'], ...body });
       return (await answer.json()) as { readonly id: string; readonly key: string };
@@ -171,7 +171,7 @@ describe('child keys', () => {
       });
     const own = await line({ user: 'user_member' });
     expect((await child(own.key)).status).toBe(200);
-    // As many as other lines have made today, written at once.
+    // Writes as many keys as other lines have created today, in one step.
     const store = await openStore(join(box.data, 'signalbox.db'), { mode: 'beside', rooms: ['access', 'people'] });
     const row = keyInfo('parent', { user: 'user_member', createdAt: Date.now(), revokedAt: 1 });
     const others = Array.from({ length: 1_999 }, (_, at) => {
@@ -188,7 +188,7 @@ describe('child keys', () => {
 });
 
 describe('users and teams', () => {
-  test('have at most 16 KiB of models, and a list that was larger before may stay or become smaller', async () => {
+  test('can have at most 16 KiB of models, and a list that was larger before may stay or become smaller', async () => {
     const [most, more] = [listOf(16_384), listOf(16_385)];
     const refused = async (answer: Response, param = 'models') => expectError(answer, 'invalid_value', param);
     await refused(await box.as('lead').post('/admin/users', { models: more }));
@@ -216,7 +216,7 @@ describe('users and teams', () => {
     }
   });
 
-  test('that were removed keep no terms', async () => {
+  test('have no terms after they are removed', async () => {
     const { id } = await made(
       await box.as('lead').post('/admin/users', { models: ['toy'], limits: { requests_per_minute: 5 } }),
     );
@@ -227,7 +227,7 @@ describe('users and teams', () => {
     expect(users.find(({ row }) => row.id === id)?.row.terms).toEqual({ models: null, limits: null, budgets: null });
   });
 
-  test('are made by a lead at most 200 a day, removed ones included; operators are exempt', async () => {
+  test('can be created by a lead at most 200 times a day, counting removed ones; operators are exempt', async () => {
     const make = (role: PersonName, body: object = {}) => box.as(role).post('/admin/users', body);
     const all: Response[] = [];
     for (let at = 0; at < 51; at++) all.push(...(await Promise.all(Array.from({ length: 4 }, () => make('stranger')))));
@@ -243,7 +243,7 @@ describe('users and teams', () => {
 });
 
 describe('a line of keys that an operator moves to another user', () => {
-  test('belongs to that user in lists, reports and rights, child keys and revoked keys of it as well', async () => {
+  test('belongs to that user in lists, reports and rights, including its child keys and revoked keys', async () => {
     const body = { scopes: ['chat', 'delegate'], user: 'user_limited' };
     const top = await made(await box.post('/admin/keys', body));
     const child = async (name: string) => {
@@ -278,7 +278,7 @@ describe('a line of keys that an operator moves to another user', () => {
 });
 
 describe('changes', () => {
-  test('of a user who is no operator are at most 1,000 a day, by logins; reads, refused requests, child keys, revocations, policy tools and sign-outs do not count', async () => {
+  test('by a user who is no operator are limited to 1,000 a day over all logins; reads, refused requests, child keys, revocations, policy tools and sign-outs do not count', async () => {
     const member = box.as('newcomer');
     const { id, key } = await made(await member.post('/admin/keys', { scopes: ['chat', 'delegate'] }));
     const child = () =>

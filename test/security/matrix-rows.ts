@@ -1,8 +1,8 @@
-/** The columns of the matrix: five people who have signed in, and three keys. */
+/** The columns of the matrix: people who have signed in, by role, and keys. */
 export const ROLES = ['admin', 'auditor', 'finance', 'lead', 'member', 'owner', 'report', 'caller'] as const;
 export type Column = (typeof ROLES)[number];
 
-/** The targets of what has an owner: the member's own, another one of its team, and one of another team. */
+/** The owners of an object: the member itself, another person in the member's team, and a person in another team. */
 export const TARGETS = ['own', 'team', 'other'] as const;
 export type Target = (typeof TARGETS)[number];
 
@@ -23,13 +23,13 @@ const CHANGED_USER: Readonly<Record<Target, Cells>> = {
   team: [200, 403, 403, 200, 403, 200, 403, 403],
   other: [200, 403, 403, 404, 403, 200, 403, 403],
 };
-/** Of a route at which no login counts: people send a key there, as programs do. */
+/** The row of a route that accepts no logins. People send a key there, like programs. */
 const byKey = (...keys: Keys): Cells => [401, 401, 401, 401, 401, ...keys];
 const MODELS = byKey(403, 403, 400);
 
 /**
- * Who may use what, for every operation of the OpenAPI document: the status for each role. An ID, and the owner in a body that makes
- * something, are those of the target; else a body is `{}`. A row without targets is the same for each.
+ * Who may use each operation of the OpenAPI document: the status for each role. IDs in the path, and the owner in the body of a creation,
+ * belong to the target; other bodies are `{}`. A row without targets is the same for each target.
  */
 export const MATRIX: Readonly<Record<string, Row>> = {
   'GET /.well-known/x402': same(404),
@@ -45,7 +45,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     other: byKey(200, 200, 404),
   },
   'GET /v1/payments/{id}': byKey(404, 403, 404),
-  // None of them is a wallet.
+  // None of these keys belongs to a wallet.
   'GET /v1/wallets/me': byKey(403, 403, 403),
   'GET /v1/responses': byKey(403, 403, 426),
   'POST /v1/chat/completions': MODELS,
@@ -55,7 +55,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'POST /v1/embeddings': MODELS,
   'POST /v1/route': byKey(403, 403, 200),
   'POST /v1/feedback': byKey(400, 403, 400),
-  // None has the scope `delegate`.
+  // None of these keys has the scope `delegate`.
   'GET /v1/keys': byKey(403, 403, 403),
   'POST /v1/keys': byKey(403, 403, 403),
   'DELETE /v1/keys/{id}': byKey(403, 403, 403),
@@ -85,20 +85,20 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'GET /admin/decisions/{id}/content': [200, 403, 403, 403, 403, 200, 403, 403],
   'GET /admin/models': [200, 200, 200, 200, 200, 200, 200, 403],
   'GET /admin/events': [200, 200, 403, 200, 200, 200, 200, 403],
-  // Nothing is sent: the body is empty.
+  // Nothing is sent, because the body is empty.
   'POST /admin/playground': [400, 403, 403, 400, 400, 400, 403, 403],
   'GET /admin/policy': [200, 200, 403, 403, 403, 200, 200, 403],
   'POST /admin/policy/reload': [200, 403, 403, 403, 403, 200, 403, 403],
   'POST /admin/policy/check': [200, 200, 403, 403, 403, 200, 200, 403],
   'POST /admin/policy/test': [200, 200, 403, 403, 403, 200, 200, 403],
   'POST /admin/policy/diff': [200, 200, 403, 403, 403, 200, 200, 403],
-  // The body names no request.
+  // The body contains no request.
   'POST /admin/policy/explain': [400, 400, 403, 400, 400, 400, 400, 403],
   'POST /admin/policy/patch': [400, 400, 403, 403, 403, 400, 400, 403],
   'GET /admin/policy/files': [200, 200, 403, 403, 403, 200, 200, 403],
   'PUT /admin/policy/files': [400, 403, 403, 403, 403, 400, 403, 403],
   'GET /admin/policy/pushes': [200, 200, 403, 403, 403, 200, 200, 403],
-  // That server follows its files.
+  // This server uses its own policy files.
   'POST /admin/policy/pushes': [409, 403, 403, 403, 403, 409, 403, 403],
   'GET /admin/policy/revisions': [200, 200, 403, 403, 403, 200, 200, 403],
   'GET /admin/policy/revisions/{id}': [404, 404, 403, 403, 403, 404, 404, 403],
@@ -188,10 +188,10 @@ export const MATRIX: Readonly<Record<string, Row>> = {
 
 const isByTarget = (row: Row): row is Readonly<Record<Target, Cells>> => !Array.isArray(row);
 
-/** What its path names has an owner. */
+/** Matches operations whose path names an object with an owner. */
 const HAS_OWNER = /\/(?:keys|users|teams|logins|decisions)\/\{id\}/;
 
-/** The targets of an operation: all of them wherever something has an owner, whether its row tells them apart or not. */
+/** The targets of an operation: all targets if an object has an owner, even if the row is the same for each. */
 export const targetsOf = (operation: string, row: Row): readonly Target[] =>
   isByTarget(row) || HAS_OWNER.test(operation) ? TARGETS : ['other'];
 

@@ -4,7 +4,7 @@ import { withKey } from '../support/signalbox.ts';
 import { type Column, cellsOf, MATRIX, ROLES, TARGETS, type Target, targetsOf } from './matrix-rows.ts';
 import { type PersonName, usePeople } from './people.ts';
 
-/** People come by the cookies of real sign-ins, with the Origin of our own pages. */
+/** People send the cookies of real sign-ins, with the Origin of the console's pages. */
 const box = usePeople();
 
 const OWNERS: Readonly<Record<Target, { team: string; user: string }>> = {
@@ -16,7 +16,7 @@ const NAMES = { own: 'member', team: 'lead', other: 'stranger' } as const satisf
 
 const idOf = (key: string): string => key.split('_')[2] ?? '';
 
-/** Makes a key that belongs to a user. */
+/** Creates a key that belongs to a user. */
 async function makeKey(target: Target, more: object = {}): Promise<string> {
   const made = await box.post('/admin/keys', { name: `of-${target}`, ...OWNERS[target], ...more });
   expect(made.status).toBe(200);
@@ -39,7 +39,7 @@ beforeAll(async () => {
   }
   keys.owner = await box.makeKey('--scope', 'admin');
   keys.report = await box.makeKey('--scope', 'report');
-  // The application has made the decisions of the member, so that these are its own.
+  // The application has made the decisions of the member, so they are its own.
   keys.caller = keys.own;
 });
 
@@ -53,20 +53,20 @@ async function documented(): Promise<string[]> {
   );
 }
 
-/** A user is made for each cell, as it may be removed; the member itself is only read and changed. */
+/** Each cell gets a new user, because the operation may remove it. The member itself is only read and changed. */
 async function userFor(operation: string, target: Target): Promise<string> {
   const { team, user } = OWNERS[target];
   if (target === 'own' && !/^(DELETE|POST)/.test(operation)) return user;
   return String(((await (await box.post('/admin/users', { team })).json()) as { id: string }).id);
 }
 
-/** A login is made for each cell, as it may be ended. */
+/** Each cell gets a new login, because the operation may end it. */
 async function loginFor(target: Target): Promise<string> {
   const browser = await box.signIn(NAMES[target]);
   return ((await (await browser.get('/admin/me')).json()) as { login: { id: string } }).login.id;
 }
 
-/** The ID that a path takes. A key is made for each cell, as it may be revoked. */
+/** The ID for the path. Each cell gets a new key, because the operation may revoke it. */
 async function idFor(operation: string, target: Target): Promise<string> {
   if (operation.includes('/decisions/')) return decisions[target] ?? '';
   if (operation.includes('/models/')) return 'toy';
@@ -77,7 +77,7 @@ async function idFor(operation: string, target: Target): Promise<string> {
   return 'none';
 }
 
-/** The owner of what is made. */
+/** The body with the owner of the new object. */
 function bodyFor(operation: string, target: Target): object {
   if (operation === 'POST /admin/keys') return OWNERS[target];
   return operation === 'POST /admin/users' ? { team: OWNERS[target].team } : {};
@@ -95,7 +95,7 @@ test('every operation of the OpenAPI document has a row in the matrix', async ()
   expect((await documented()).toSorted()).toEqual(Object.keys(MATRIX).toSorted());
 });
 
-describe('each role gets from each operation what its row says', () => {
+describe('each role gets the status of its row from each operation', () => {
   for (const [operation, row] of Object.entries(MATRIX)) {
     test(operation, async () => {
       for (const target of targetsOf(operation, row)) {
@@ -103,7 +103,7 @@ describe('each role gets from each operation what its row says', () => {
         for (const role of ROLES) {
           const status = statusOf(operation, headersOf(role), target);
           statuses.push(status);
-          // One runs at a time.
+          // Only one verification may run at a time.
           if (operation === 'GET /admin/trail/verify') await status;
         }
         expect([target, ...(await Promise.all(statuses))]).toEqual([target, ...cellsOf(row, target)]);
@@ -111,7 +111,7 @@ describe('each role gets from each operation what its row says', () => {
     });
   }
 
-  test('an owner who signed in gets under /admin what an admin key gets', async () => {
+  test('an owner who has signed in gets the same answers below /admin as an admin key', async () => {
     const { headers } = box.as('owner');
     for (const [operation, row] of Object.entries(MATRIX).filter(([name]) => name.includes(' /admin/'))) {
       const status = cellsOf(row, 'other')[ROLES.indexOf('owner')] ?? 0;
@@ -119,7 +119,7 @@ describe('each role gets from each operation what its row says', () => {
     }
   });
 
-  test('people change nothing by their cookie alone, without the Origin of our own pages', async () => {
+  test('people cannot change anything with their cookie alone, without the Origin of the console’s pages', async () => {
     for (const operation of Object.keys(MATRIX).filter((name) => /^(?!GET)\w+ \/admin\//.test(name))) {
       for (const origin of [undefined, 'https://evil.example']) {
         const { cookie = '' } = box.as('owner').headers;

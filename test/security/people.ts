@@ -9,7 +9,7 @@ import type { Signalbox } from '../support/signalbox.ts';
 import { useStarted } from '../support/use.ts';
 import { Visitor } from '../support/visitor.ts';
 
-/** By name, with what the claims of each give. Those of the owner give less: it stays one. */
+/** People by name, with the terms that their claims give. The owner's claims give less, but the owner stays an owner. */
 const PEOPLE = {
   owner: 'role: member, team: red',
   admin: 'role: admin, team: red',
@@ -17,7 +17,7 @@ const PEOPLE = {
   finance: 'role: finance, team: red',
   lead: 'role: lead, team: red',
   member: 'role: member, team: red',
-  /** May use the model `toy` alone. */
+  /** May only use the model `toy`. */
   limited: 'role: member, team: red',
   stranger: 'role: lead, team: blue',
   newcomer: 'role: member',
@@ -25,9 +25,9 @@ const PEOPLE = {
 export type PersonName = keyof typeof PEOPLE;
 const NAMES = Object.keys(PEOPLE) as PersonName[];
 
-/** A browser in which somebody has signed in. */
+/** A browser in which a person has signed in. */
 export interface Browser {
-  /** Its cookie, and the Origin of our own pages. */
+  /** Its cookie, and the Origin of the console's pages. */
   readonly headers: Readonly<Record<string, string>>;
   get(path: string): Promise<Response>;
   send(method: string, path: string, body?: object): Promise<Response>;
@@ -37,14 +37,14 @@ export interface Browser {
 export interface PeopleBox extends Signalbox {
   /** The browser of a person, `user_NAME`. */
   as(name: PersonName): Browser;
-  /** A new one, in which the person signs in now. */
+  /** A new browser in which the person signs in now. */
   signIn(name: PersonName): Promise<Browser>;
 }
 
 /**
- * A gateway at which people have signed in at a real OpenID provider, by logins as browsers have them.
- * @param records that section of the policy
- * @param args of `serve`
+ * A gateway at which people have signed in through a real OpenID provider, with the logins that browsers get.
+ * @param records the section `records` of the policy
+ * @param args arguments of `serve`
  */
 export const usePeople = (records = '{ content: {} }', args: readonly string[] = []): PeopleBox =>
   useStarted(() => startPeople(records, args));
@@ -86,7 +86,7 @@ function browserAt({ url }: Signalbox, value: string): Browser {
 
 const NO_MONEY = { models: null, limits: null, budgets: [], memberDefaults: NO_TERMS };
 
-/** Puts the users under IDs that tests can name; their roles and teams come by sign-in. */
+/** Gives the users IDs that tests can name. Their roles and teams come from the sign-in. */
 async function seat(box: Signalbox, issuer: string): Promise<void> {
   const store = await openStore(join(box.data, 'signalbox.db'), { mode: 'beside', rooms: ['access', 'people'] });
   const { people } = store;

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { expectError } from '../support/error-contract.ts';
 import { type PersonName, usePeople } from './people.ts';
 
-/** Requests as a key of one's own, whose secret the browser never has. */
+/** Tests requests with a person's own key, whose secret the browser never has. */
 const box = usePeople();
 
 const bodyOf = async (response: Response) => JSON.parse(await response.text());
@@ -37,7 +37,7 @@ describe('POST /admin/playground', () => {
     expect(shown).toMatchObject({ id: decision, user_id: 'user_member', sent_by: 'user_member' });
     const { data } = await bodyOf(await box.as('member').get(`/admin/decisions?key=${own.id}`));
     expect(data[0]).toMatchObject({ id: decision, key_id: own.id, key_name: 'of member' });
-    // The key's own request has nobody beside it.
+    // A request with the key's secret has no other sender.
     const direct = await box.post('/v1/chat/completions', QUESTION, {
       headers: { authorization: `Bearer ${own.key}` },
     });
@@ -55,7 +55,7 @@ describe('POST /admin/playground', () => {
     expect(answer.object ?? answer.type).toBe(kind);
   });
 
-  test('is a use of the key, as its own requests are', async () => {
+  test('counts as a use of the key, like the key’s own requests', async () => {
     const key = await makeKey('member');
     const usedAt = async () => (await bodyOf(await box.as('member').get(`/admin/keys/${key.id}`))).last_used_at;
     expect(await usedAt()).toBeNull();
@@ -75,13 +75,13 @@ describe('POST /admin/playground', () => {
     expect(await spent()).toBeGreaterThan(before);
   });
 
-  test('errors are those of the dialect, and name the field', async () => {
+  test('returns errors in the form of the dialect that name the field', async () => {
     await expectError(await play('member', own.id, { model: 'toy' }), 'missing_field', 'messages');
     const { type, error } = await bodyOf(await play('member', own.id, { model: 'toy', messages: [] }, 'messages'));
     expect([type, typeof error]).toEqual(['error', 'object']);
   });
 
-  test('has the scopes, models and limits of the key', async () => {
+  test('applies the scopes, models and limits of the key', async () => {
     const narrow = await makeKey('member', { scopes: ['route'] });
     await expectError(await play('member', narrow.id), 'insufficient_permissions');
     const once = await makeKey('member', { limits: { requests_per_minute: 1 } });
@@ -93,7 +93,7 @@ describe('POST /admin/playground', () => {
     expect((await bodyOf(refused)).error.code).toMatch(/insufficient_quota|request_exceeds_budget/);
   });
 
-  test('nobody sends as a key of another, neither as a lead nor as an owner; auditors, finance and applications never', async () => {
+  test('does not let a lead or an owner send with another person’s key, or auditors, finance and applications send at all', async () => {
     for (const name of ['lead', 'admin', 'owner', 'stranger'] as const)
       await expectError(await play(name, own.id), 'not_found');
     for (const name of ['auditor', 'finance'] as const)
@@ -103,7 +103,7 @@ describe('POST /admin/playground', () => {
     await expectError(await play('member', 'unknown'), 'not_found');
   });
 
-  test('an admin key sends as itself', async () => {
+  test('lets an admin key send as itself', async () => {
     const { data } = await bodyOf(await box.get('/admin/keys?limit=100'));
     const self = data.find(({ scopes }: { scopes: string[] }) => scopes.includes('admin')).id;
     const answer = await bodyOf(await box.post('/admin/playground', asKey(self)));
@@ -111,7 +111,7 @@ describe('POST /admin/playground', () => {
     await expectError(await box.post('/admin/playground', asKey(own.id)), 'not_found');
   });
 
-  test('a key that is suspended or revoked sends nothing', async () => {
+  test('sends nothing with a suspended or revoked key', async () => {
     const key = await makeKey('member');
     await box.as('admin').post(`/admin/keys/${key.id}/suspend`, {});
     await expectError(await play('member', key.id), 'key_suspended');
@@ -121,7 +121,7 @@ describe('POST /admin/playground', () => {
     await expectError(await play('member', key.id), 'invalid_value', 'key');
   });
 
-  test('takes no name of the request that brings it, so that nothing is repeated', async () => {
+  test('ignores an Idempotency-Key of the outer request, so that nothing is replayed', async () => {
     const headers = { ...box.as('member').headers, 'content-type': 'application/json', 'idempotency-key': 'once' };
     const send = async () =>
       fetch(`${box.url}/admin/playground`, { method: 'POST', headers, body: JSON.stringify(asKey(own.id)) });
@@ -130,7 +130,7 @@ describe('POST /admin/playground', () => {
     expect(one.headers.get('x-signalbox-decision-id')).not.toBe(other.headers.get('x-signalbox-decision-id'));
   });
 
-  test('needs the origin of our own pages', async () => {
+  test('needs the Origin of the console’s pages', async () => {
     const headers = {
       cookie: box.as('member').headers.cookie!,
       origin: 'https://evil.example',

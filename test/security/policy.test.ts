@@ -2,14 +2,17 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { expectError } from '../support/error-contract.ts';
 import { type PersonName, usePeople } from './people.ts';
 
-/** Whose decisions people have explained, and which edits of the policy they write, at a server that takes guarded ones of owners. */
+/**
+ * Tests whose decisions people can explain, and which edits of the policy they can write, on a server that accepts guarded edits from
+ * owners.
+ */
 const box = usePeople('{ content: {} }', ['--allow-policy-writes']);
 
 const REQUEST = { model: 'toy', messages: [{ role: 'user', content: 'Hello' }] };
 const explain = (name: PersonName, who: object = {}) =>
   box.as(name).post('/admin/policy/explain', { request: REQUEST, ...who });
 
-/** A limit that is nowhere else, and too little for any request. */
+/** A unique limit that is too low for any request. */
 const FOREIGN_CREDITS = 0.424_242;
 const keys = new Map<PersonName, string>();
 beforeAll(async () => {
@@ -22,7 +25,7 @@ beforeAll(async () => {
 });
 
 describe('POST /admin/policy/explain', () => {
-  test('explains to a member its own keys and itself, and to a lead those of its team', async () => {
+  test('explains decisions to a member for its own keys and itself, and to a lead for the team', async () => {
     const own = { key: keys.get('member') };
     for (const [name, who] of [
       ['member', {}],
@@ -41,7 +44,7 @@ describe('POST /admin/policy/explain', () => {
     }
   });
 
-  test('refuses all else as unknown, whether it is there or not, and tells no figure of it', async () => {
+  test('refuses all other keys as unknown, whether they exist or not, and shows no figure of them', async () => {
     for (const [name, who, param] of [
       ['member', { key: keys.get('lead') }, 'key'],
       ['member', { key: keys.get('stranger') }, 'key'],
@@ -57,14 +60,14 @@ describe('POST /admin/policy/explain', () => {
       const { message } = await expectError(await explain(name, who), 'not_found', param);
       expect(message).not.toContain(String(FOREIGN_CREDITS));
     }
-    // Who may see it is told that it is too little.
+    // A person who may see the limit learns that it is too low.
     const seen = await (await explain('stranger', { key: keys.get('stranger') })).text();
     expect(seen).toContain('"shortage":"');
     for (const name of ['member', 'lead'] as const) {
       const own = await (await explain(name)).text();
       expect(own).toContain('"shortage":null');
       expect(own).not.toContain(String(FOREIGN_CREDITS));
-      // Policies that are sent are judged for those who check policies.
+      // A sent policy is only checked for people who may check policies.
       const policy = { changes: [{ name: 'more.yaml', text: 'language_worth: 0.05\n' }] };
       await expectError(await explain(name, { policy }), 'insufficient_permissions');
     }
@@ -90,7 +93,7 @@ describe('PUT /admin/policy/files', () => {
       body: JSON.stringify({ changes: [{ name: 'more.yaml', text }] }),
     });
 
-  test('takes of an admin what is not guarded, and nothing else; of an owner both', async () => {
+  test('accepts only edits without guarded parts from an admin, and all edits from an owner', async () => {
     expect((await files('admin')).writes).toMatchObject({ ordinary: true, guarded: false });
     expect((await files('owner')).writes).toMatchObject({ ordinary: true, guarded: true });
     expect((await files('auditor')).writes).toMatchObject({ ordinary: false, guarded: false });

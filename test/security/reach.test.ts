@@ -4,7 +4,7 @@ import { expectError } from '../support/error-contract.ts';
 import { withKey } from '../support/signalbox.ts';
 import { type PersonName, usePeople } from './people.ts';
 
-/** What people see of lists, and what they may give to a key that they make. */
+/** Tests what people see in lists, and what they may give to a key that they create. */
 const box = usePeople();
 
 const OWNERS = {
@@ -42,7 +42,7 @@ async function read(path: string, role: PersonName): Promise<Members> {
   return (await answer.json()) as Members;
 }
 
-/** The names of the keys that a list is about. */
+/** The names of the keys in a list. */
 async function seen(path: string, role: PersonName): Promise<(Name | undefined)[]> {
   const { data, groups } = await read(path, role);
   const rows = (data ?? groups) as readonly { id?: string; group?: { key_id: string } }[];
@@ -51,7 +51,7 @@ async function seen(path: string, role: PersonName): Promise<(Name | undefined)[
 
 const LISTS = ['/admin/keys', '/admin/decisions', '/admin/usage?by=key'] as const;
 
-/** Whose data each role sees in a list, where it sees the list. */
+/** The keys whose data each role sees in a list, if the role may see the list. */
 const SEEN: Readonly<Partial<Record<PersonName, readonly Name[]>>> = {
   owner: NAMES,
   admin: NAMES,
@@ -76,7 +76,7 @@ describe('a list', () => {
     expect(listed.filter((name) => name !== undefined)).toEqual(NAMES.toSorted());
   });
 
-  test('of people, teams and logins shows a lead its team, and a member itself', async () => {
+  test('of people, teams and logins shows a lead the team, and a member only the member', async () => {
     const ids = async (path: string, role: PersonName, member = 'id') => {
       const { data } = await read(path, role);
       return [...new Set((data as Members[]).map((row) => String(row[member])))].toSorted();
@@ -97,7 +97,7 @@ describe('a list', () => {
       expect(await ids('/admin/logins', role, 'user_id')).toEqual([`user_${role}`]);
   });
 
-  test('of budgets shows a lead and a member what is left of those that they spend', async () => {
+  test('of budgets shows a lead and a member how much is left of the budgets that they spend', async () => {
     const budgets = [{ limit_credits: 500, window: 'month' }];
     await box.as('owner').send('PATCH', '/admin/teams/team_red', { member_defaults: { budgets } });
     for (const role of ['lead', 'member'] as const) {
@@ -109,7 +109,7 @@ describe('a list', () => {
     await box.as('owner').send('PATCH', '/admin/teams/team_red', { member_defaults: null });
   });
 
-  test('of a user by an address has only users within the reach, and one that several share names no user', async () => {
+  test('finds a user by email only among the users that the viewer may see, and finds none if several share the email', async () => {
     const owner = box.as('owner');
     const make = async (team: string) =>
       ((await (await owner.post('/admin/users', { email: 'twin@example.com', team })).json()) as { id: string }).id;
@@ -119,7 +119,7 @@ describe('a list', () => {
     const shared = await owner.get('/admin/users/twin@example.com');
     expect(shared.status).toBe(404);
     expect(await shared.text()).toContain(`${red}, ${blue}`);
-    // A filter by it names them to those who see them, and to a lead its own alone.
+    // The error of a filter names the users with this email, but only users that the viewer may see.
     const filter = '/admin/keys?user=twin@example.com';
     await expectError(await owner.get(filter), 'invalid_value', 'user');
     expect(await read(filter, 'lead')).toMatchObject({ data: [] });
@@ -128,7 +128,7 @@ describe('a list', () => {
     for (const id of [red, blue]) expect((await owner.send('DELETE', `/admin/users/${id}`)).status).toBe(200);
   });
 
-  test('has no more by a filter, and its pages go on within the reach', async () => {
+  test('shows no more data with a filter, and its pages stay within the data that the viewer may see', async () => {
     for (const [role, mine] of [
       ['lead', 'teams'],
       ['member', 'mine'],
@@ -145,7 +145,7 @@ describe('a list', () => {
     expect(await read(`/admin/decisions?limit=2&after=${last}`, 'lead')).toMatchObject({ has_more: false });
   });
 
-  test('of keys has filters and pages, for each of what it may see', async () => {
+  test('of keys has filters and pages over the keys that each viewer may see', async () => {
     const listed = async (query: string, role: PersonName = 'auditor') => {
       const { data, has_more: hasMore } = await read(`/admin/keys${query}`, role);
       return { ids: (data as { id: string }[]).map(({ id }) => id), hasMore };
@@ -174,17 +174,17 @@ describe('a list', () => {
     await expectError(await box.as('lead').get('/admin/keys?label=a'), 'invalid_value', 'label');
   });
 
-  test('shows a person who owns no key nothing, whoever else has none', async () => {
+  test('shows nothing to a person without keys, even if other people have no keys either', async () => {
     const made = await box.as('newcomer').get('/admin/keys');
     expect(((await made.json()) as { data: unknown[] }).data).toEqual([]);
     expect(await seen('/admin/decisions', 'newcomer')).toEqual([]);
   });
 });
 
-describe('a key that a member makes', () => {
+describe('a key that a member creates', () => {
   const make = (role: PersonName, body: object) => box.as(role).post('/admin/keys', body);
 
-  test('belongs to it and its team, with the scopes of an application', async () => {
+  test('belongs to the member and the member’s team, and has the scopes of an application', async () => {
     const made = await make('member', { name: 'self-made' });
     expect(made.status).toBe(200);
     const { id, scopes, key } = (await made.json()) as { id: string; scopes: string[]; key: string };
@@ -197,7 +197,7 @@ describe('a key that a member makes', () => {
     expect(trail.data[0]).toMatchObject({ action: 'create', actor: { kind: 'user', name: 'user_member' } });
   });
 
-  test('has no scope beyond an application’s, no label of its choice, and no other owner', async () => {
+  test('cannot have a scope beyond an application’s, a label, or another owner', async () => {
     for (const role of ['member', 'lead'] as const) {
       for (const scope of ['admin', 'report']) {
         await expectError(await make(role, { scopes: [scope] }), 'insufficient_permissions', 'scopes');
@@ -212,13 +212,13 @@ describe('a key that a member makes', () => {
     expect((await make('lead', { user: 'user_member' })).status).toBe(200);
   });
 
-  test('has no model that its maker may not use', async () => {
+  test('cannot use a model that its creator may not use', async () => {
     await expectError(await make('limited', { models: ['other'] }), 'insufficient_permissions', 'models');
     expect((await make('limited', { models: ['toy'] })).status).toBe(200);
   });
 });
 
-describe('a user that people make or change', () => {
+describe('a user that people create or change', () => {
   const PERSON = { issuer: 'https://id.example', sub: 'somebody' };
   const refused = async (role: PersonName, method: string, path: string, body?: object) => {
     const answer = await box.as(role).send(method, `/admin/users${path}`, body);
@@ -231,7 +231,7 @@ describe('a user that people make or change', () => {
     return ((await answer.json()) as { id: string }).id;
   };
 
-  test('is an owner or an administrator by an owner alone, who alone changes and stops those', async () => {
+  test('can only be made an owner or administrator by an owner, and only an owner can change or suspend those', async () => {
     for (const role of ['owner', 'admin']) {
       await refused('admin', 'POST', '', { role });
       await refused('admin', 'PATCH', '/user_member', { role });
@@ -247,7 +247,7 @@ describe('a user that people make or change', () => {
     for (const role of ['auditor', 'finance', 'lead']) await made('admin', { role, team: 'red' });
   });
 
-  test('is a member of its team by a lead, who states no person, and touches nobody with another role', async () => {
+  test('that a lead creates is a member of the team, and a lead cannot change users with another role', async () => {
     for (const role of ['admin', 'auditor', 'finance', 'lead', 'owner']) {
       await refused('lead', 'POST', '', { role });
       await refused('lead', 'PATCH', '/user_member', { role });
@@ -273,7 +273,7 @@ describe('a user that people make or change', () => {
 });
 
 describe('an admin key', () => {
-  test('is made, and its new secret is told, to an owner alone', async () => {
+  test('can only be created by an owner, and only an owner gets its new secret', async () => {
     const admin = idOf(await box.makeKey('--scope', 'admin'));
     const rotate = (role: PersonName) => box.as(role).post(`/admin/keys/${admin}/rotate`, {});
     await expectError(
@@ -284,11 +284,11 @@ describe('an admin key', () => {
     await expectError(await rotate('admin'), 'insufficient_permissions', 'scopes');
     expect((await rotate('owner')).status).toBe(200);
     expect((await box.as('owner').post('/admin/keys', { scopes: ['chat', 'admin'] })).status).toBe(200);
-    // Whoever finds that one has leaked need not wait for an owner.
+    // An admin who finds that a key has leaked need not wait for an owner.
     expect((await box.as('admin').post(`/admin/keys/${admin}/revoke`, {})).status).toBe(200);
   });
 
-  test('that belongs to a member gives it no more than its role', async () => {
+  test('that belongs to a member gives the member no more rights than the role', async () => {
     const made = await box.post('/admin/keys', { scopes: ['admin'], ...OWNERS.mine });
     const { id } = (await made.json()) as { id: string };
     await expectError(

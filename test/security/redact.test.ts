@@ -5,14 +5,14 @@ import { REDACTIONS, type Redaction } from '../../src/core/content.ts';
 import { redact } from '../../src/gateway/records/redact.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
 
-/** What is taken out of texts before they are kept: known kinds, all of them, and in time. */
+/** Tests that texts are redacted before they are stored: all known kinds of data, completely, and in limited time. */
 const all = (text: string) => redact(text, REDACTIONS);
 
 const digits = (length: number) =>
   fc.array(fc.nat(9), { minLength: length, maxLength: length }).map((list) => list.join(''));
 const letters = fc.string({ unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz'), minLength: 1, maxLength: 12 });
 
-/** The last digit that makes a number pass. */
+/** Adds the last digit with which a card number is valid (Luhn). */
 function withLuhn(body: string): string {
   for (let digit = 0; digit < 10; digit++) {
     const sum = [...`${body}${digit}`].reverse().reduce((so, one, at) => {
@@ -51,7 +51,7 @@ const SAMPLES: Readonly<Record<Redaction, fc.Arbitrary<string>>> = {
   card: fc
     .tuple(fc.constantFrom(12, 14, 15, 18), fc.constantFrom('', ' ', '-'), fc.nat())
     .chain(([length, by]) => digits(length).map((body) => grouped(withLuhn(`4${body.slice(1)}`), by)))
-    // The last group of a number that is written in groups must not be a single digit or two.
+    // The last group of a card number that is written in groups must have more than two digits.
     .filter((card) => !/[ -]\d{1,2}$/.test(card)),
   iban: fc.oneof(
     digits(18).map((rest) => grouped(withIbanCheck('DE', rest), ' ')),
@@ -70,28 +70,28 @@ const SAMPLES: Readonly<Record<Redaction, fc.Arbitrary<string>>> = {
   ),
 };
 
-/** Words that touch nothing: what is written around a thing in a sentence. */
+/** Text that may come before personal data in a sentence without being part of it. */
 const before = fc.constantFrom('', ' ', 'call ', '\n', '"', ' (', ', ', '. ', ': ', ' – ', '日本 ', 'x=');
 const after = fc.constantFrom('', ' ', ' or so', '\n', '"', ') ', ', ', '. ', ': ', ' – ', ' 日本', '?');
 const noise = fc.string({ unit: fc.constantFrom(...'aZ09 @.,:;+()/-_=#\n[]{}"eyJskDE'), maxLength: 60 });
 
-describe('what is taken out', () => {
+describe('personal data', () => {
   for (const kind of REDACTIONS) {
-    test(`${kind}: does not appear any more, and its kind stands in its place`, () => {
+    test(`${kind}: is replaced by the name of its kind`, () => {
       fc.assert(
         fc.property(before, SAMPLES[kind], after, (head, sample, tail) => {
           const text = `${head}${sample}${tail}`;
           const clean = redact(text, [kind]);
           expect(clean).not.toContain(sample);
           expect(clean).toContain(`[${kind}]`);
-          // What stands around it stays.
+          // The text around it stays.
           expect(clean.replaceAll(`[${kind}]`, '').length).toBeLessThanOrEqual(head.length + tail.length);
         }),
         { numRuns: 300 },
       );
     });
 
-    test(`${kind}: only when it is asked for`, () => {
+    test(`${kind}: is only replaced if the policy says so`, () => {
       fc.assert(
         fc.property(SAMPLES[kind], (sample) => {
           expect(redact(sample, [])).toBe(sample);
@@ -101,7 +101,7 @@ describe('what is taken out', () => {
     });
   }
 
-  test('several things in one text all go', () => {
+  test('of several kinds in one text is all replaced', () => {
     const things = fc.array(fc.tuple(fc.constantFrom(...REDACTIONS), fc.nat(), before), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(things, (picked) => {
@@ -113,7 +113,7 @@ describe('what is taken out', () => {
     );
   });
 
-  test('is the same when it is done again, whatever the text', () => {
+  test('in a redacted text is not changed by a second redaction, whatever the text', () => {
     const any = fc.array(fc.oneof(noise, ...Object.values(SAMPLES)), { maxLength: 8 }).map((parts) => parts.join(''));
     fc.assert(
       fc.property(any, fc.subarray([...REDACTIONS]), (text, kinds) => {
@@ -124,7 +124,7 @@ describe('what is taken out', () => {
     );
   });
 
-  test('leaves what is none of them', () => {
+  test('is not seen in text that only looks similar', () => {
     const plain = [
       'At 09:30:00 on 2026-11-20 version 1.2.3 of task-force had 12345678901 rows, 3.14159265 each.',
       'f(x) = x @ y; a.b.c; key: value; 1-2-3; 10/12; {"n": [1, 2, 3]}',
@@ -136,7 +136,7 @@ describe('what is taken out', () => {
 });
 
 describe('a mutant', () => {
-  test('that replaces only the first of each kind is caught by the laws above', () => {
+  test('that replaces only the first of each kind is found by the laws above', () => {
     const lazy = (text: string) => text.replace(/\S+@\S+\.\w+/, '[email]');
     const two = 'a@b.com c@d.com';
     expect(lazy(lazy(two))).not.toBe(lazy(two));
@@ -185,27 +185,27 @@ describe('a hostile text', () => {
     `a@${'b.'.repeat(CHARS)}`,
   ];
 
-  test('of a long run that ends no domain and no address is judged at once', async () => {
+  test('that is a long run without a domain or address is handled at once', async () => {
     for (const run of ['-', '.', '.-', ':']) {
       const text = `a@${run.repeat(60_000)}a`;
-      // A square of its length would be several seconds.
+      // Quadratic time would be several seconds.
       expect(await inTime(1_000, () => all(text))).toBe(text);
     }
   });
 
-  test('takes no more than sixteen times as long when it is four times as long', async () => {
+  test('takes at most sixteen times as long if it is four times as long', async () => {
     for (const text of [...[...pieces, ...more].map(fill), ...gaps]) {
       const time = (part: string) => {
         const since = performance.now();
         all(part);
         return performance.now() - since;
       };
-      // Both at the same moment: a busy machine slows one as the other. The floor keeps noise from counting.
+      // Both are measured at the same moment, because a busy machine slows both. A minimum keeps noise from counting.
       const ratio = () => {
         const small = Math.min(...[1, 2, 3].map(() => time(text.slice(0, text.length / 4))));
         return time(text) / Math.max(small, 2);
       };
-      // A square would be 16 on top of what is measured badly.
+      // Quadratic time alone would give 16, without the measurement error.
       expect(await leastOf(16, ratio), JSON.stringify(text.slice(0, 20))).toBeLessThan(16);
     }
   });

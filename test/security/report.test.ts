@@ -34,10 +34,10 @@ let decisions: readonly string[];
 const idOf = (key: string): string => key.split('_')[2] ?? '';
 const run = (team: string) => ({ session: `run-of-${team}`, agent: `agent-of-${team}`, parent: `parent-of-${team}` });
 
-/** Texts of callers, which no report has. */
+/** Texts of callers, which no report may contain. */
 const WORDS = ['Marmalade', 'note-of-legal', 'note-of-search'];
 
-/** Lets a key ask once, within a run of its own. Returns the ID of the decision. */
+/** Sends one request with a key, in a session of its own, and returns the ID of the decision. */
 async function ask(key: string, team: string): Promise<string> {
   const { session, agent, parent } = run(team);
   const named = { 'x-claude-code-session-id': session, 'x-claude-code-agent-id': agent };
@@ -63,7 +63,7 @@ const read = async (path: string, key: string) => await box.get(path, withKey(ke
 const readJson = async (path: string, key = report) => (await (await read(path, key)).json()) as Members;
 type Members = Readonly<Record<string, unknown>>;
 
-/** All that may change but by time alone: keys, the trail, the books, the policy. */
+/** Everything that may change for reasons other than time: keys, the audit trail, the ledger, the policy. */
 async function stateOf(): Promise<string> {
   const paths = ['/admin/keys', '/admin/trail', '/admin/ledger', '/admin/usage', '/admin/policy', '/admin/payments'];
   const texts = await Promise.all(paths.map(async (path) => (await box.get(path)).text()));
@@ -79,7 +79,7 @@ function statusOf(operation: string, key: string): Promise<number> {
 }
 
 describe('every operation of the OpenAPI document', () => {
-  test('answers a key for reports as its row says, and nothing changes', async () => {
+  test('answers a report key with the status of its row, and changes nothing', async () => {
     const before = await stateOf();
     for (const [operation, row] of Object.entries(MATRIX)) {
       const status = cellsOf(row, 'other')[ROLES.indexOf('report')] ?? 0;
@@ -88,7 +88,7 @@ describe('every operation of the OpenAPI document', () => {
     expect(await stateOf()).toBe(before);
   });
 
-  test('says who may use it, where not every key may', async () => {
+  test('says in its documentation who may use it, if not every key may', async () => {
     await expectError(await read('/admin/usage', search), 'insufficient_permissions');
     const message = async (path: string, key: string) => (await answerOf(await read(path, key))).error.message;
     expect(await message('/admin/usage', search)).toBe('This API key lacks the scope `report` or `admin`.');
@@ -97,7 +97,7 @@ describe('every operation of the OpenAPI document', () => {
   });
 });
 
-/** The paths of all reports, with the filters that tell something. */
+/** The paths of all reports, with filters that could disclose something. */
 const reports = () => [
   ...[...GROUPINGS, 'label:team'].map((by) => `/admin/usage?by=${by}`),
   '/admin/usage?by=key,session,agent',
@@ -110,7 +110,7 @@ const reports = () => [
   '/v1/models',
 ];
 
-/** What a report must not show: IDs of keys, runs that the policy does not show, words of callers. */
+/** What a report must not contain: IDs of keys, sessions that the policy does not show, text of callers. */
 const secrets = () => [
   ...[search, legal, victim, admin, report, box.key].map(idOf),
   ...Object.values(run('legal')),
@@ -118,7 +118,7 @@ const secrets = () => [
 ];
 
 describe('a report', () => {
-  test('has no ID of a key, no hidden run and no word of a caller', async () => {
+  test('contains no ID of a key, no hidden session and no text of a caller', async () => {
     for (const path of reports()) {
       const text = await (await read(path, report)).text();
       const asked = secrets().filter((secret) => !path.includes(secret));
@@ -126,7 +126,7 @@ describe('a report', () => {
     }
   });
 
-  test('names keys, and the runs of keys whose policy shows them', async () => {
+  test('names keys, and the sessions of keys whose policy shows them', async () => {
     const groups = async (by: string) => (await readJson(`/admin/usage?by=${by}`)).groups as { group: Members }[];
     expect((await groups('key')).map(({ group }) => group)).toEqual([
       { key_name: 'legal-app' },
@@ -158,7 +158,7 @@ describe('a report', () => {
     expect(ofLegal.replay).toMatchObject({ matches: null });
   });
 
-  test('is filtered by the name of a key, which may stand for several', async () => {
+  test('can be filtered by the name of a key, which several keys may share', async () => {
     const { data } = (await readJson('/admin/decisions?key=legal-app')) as { data: Members[] };
     expect(data.map(({ id }) => id)).toEqual([decisions[1]]);
     expect((await readJson('/admin/decisions?key=nobody')).data).toEqual([]);
@@ -170,7 +170,7 @@ describe('a report', () => {
     await expectError(await read('/admin/decisions?session=run-of-legal', report), 'invalid_value', 'session');
   });
 
-  test('has the sums that operators see, by any groupings and filters, and never an ID', async () => {
+  test('has the same sums that operators see, for any grouping and filter, and never an ID', async () => {
     const by = fc.subarray([...GROUPINGS, 'label:team'], { minLength: 1 }).map((names) => `by=${names.join(',')}`);
     const filter = fc.constantFrom(
       ...['', '&model=toy', '&model=none', '&label=team%3Dlegal', '&key=legal-app', '&key=nobody'],
@@ -188,14 +188,14 @@ describe('a report', () => {
       }),
       tries('reports', 30, 500),
     );
-    // The same look finds an ID where it is shown.
+    // The same search finds an ID where IDs are shown.
     expect(idsIn(JSON.stringify(await readJson('/admin/usage?by=key', admin)))).not.toEqual([]);
   });
 });
 
 const idsIn = (text: string): string[] => [search, legal].map(idOf).filter((id) => text.includes(id));
 
-test('no run is shown where the policy says nothing, or its condition fails', () => {
+test('no session is shown if the policy says nothing, or if its condition fails', () => {
   const fails = () => {
     throw new Error('no such label');
   };
@@ -213,7 +213,7 @@ test('no run is shown where the policy says nothing, or its condition fails', ()
 });
 
 describe('a key with the scope report', () => {
-  test('has no other scope, by request and by command', async () => {
+  test('cannot have another scope, whether a request or a command creates it', async () => {
     const refused = await box.post('/admin/keys', { name: 'both', scopes: ['report', 'chat'] });
     await expectError(refused, 'invalid_value', 'scopes');
     const { code, err } = await box.run('keys', 'create', '--scope', 'report,admin');
@@ -230,7 +230,7 @@ rate_limits: [{ name: shared, requests_per_minute: 2 }]
 `,
   });
 
-  test('counts each key alone, apart from the limits of the policy', async () => {
+  test('counts each key separately, and not with the limits of the policy', async () => {
     const [first, second, slow, app] = await Promise.all([
       few.makeKey('--scope', 'report'),
       few.makeKey('--scope', 'report'),
@@ -248,12 +248,12 @@ rate_limits: [{ name: shared, requests_per_minute: 2 }]
     expect((await expectError(await look(slow), 'rate_limit_exceeded', null, true)).details).toMatchObject({
       limit: 'api-key',
     });
-    // Five reports have taken nothing from the limit that all requests share.
+    // The five reports have not used the limit that all requests share.
     for (const status of [200, 200, 429]) expect((await few.post('/v1/route', {}, withKey(app))).status).toBe(status);
     expect((await few.get('/admin/usage')).headers.get('x-ratelimit-remaining-requests')).toBeNull();
   });
 
-  test('counts the logins with a key together, apart from the requests of its programs', async () => {
+  test('counts all logins with one key together, and not with the requests of its programs', async () => {
     const key = await few.makeKey('--scope', 'report', '--rpm', '1');
     const signIn = async () => {
       const visitor = new Visitor();
@@ -264,7 +264,7 @@ rate_limits: [{ name: shared, requests_per_minute: 2 }]
       return () => fetch(`${few.url}/admin/usage`, { headers: { cookie } });
     };
     const [first, second] = [await signIn(), await signIn()];
-    // Four times the limit of a key.
+    // This is four times the limit of a key.
     for (let pair = 0; pair < 6; pair++) expect([(await first()).status, (await second()).status]).toEqual([200, 200]);
     const { details } = await expectError(await second(), 'rate_limit_exceeded', null, true);
     expect(details).toEqual({ limit: 'gateway.reports_per_minute', kind: 'requests' });

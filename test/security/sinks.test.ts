@@ -4,9 +4,9 @@ import { NEWS_TABLE } from '../../src/store/sqlite/news.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 
 describe('the store', () => {
-  test('has these columns for texts and bytes, and words of requests stand in two of them', () => {
+  test('has these columns for texts and bytes, and only two of them contain text of requests', () => {
     const db = new Database(':memory:');
-    // The news first, as a store has them: triggers of other tables raise them.
+    // The table of news comes first, as in a store, because triggers of other tables write to it.
     for (const { versions } of new Set([NEWS_TABLE, ...ALL_TABLES])) {
       for (const version of versions) db.run(version);
     }
@@ -19,7 +19,7 @@ describe('the store', () => {
         .map((column) => `${name}.${column.name}`),
     );
     const named = [
-      // Who: of keys, written by an operator, and hashes of secrets.
+      // Keys: names that an operator wrote, and hashes of secrets.
       ...[
         'keys.id',
         'keys.name',
@@ -39,10 +39,10 @@ describe('the store', () => {
         'keys.user',
       ],
       ...['keys.previous_hash', 'accounts.key_id', 'accounts.labels', 'balances.key_id', 'adjustments.key_id'],
-      // Of teams and users: names and addresses for showing, written by an operator or a sign-in; the terms are figures and models.
+      // Teams and users: names and email addresses from an operator or a sign-in. The terms are figures and models.
       ...['id', 'name', 'origin', 'terms', 'member_defaults'].map((name) => `teams.${name}`),
       ...['id', 'issuer', 'sub', 'name', 'email', 'team', 'role', 'terms', 'maker'].map((name) => `users.${name}`),
-      // What operators did.
+      // The changes that operators made.
       ...['previous', 'hash', 'actor', 'action', 'subject_kind', 'subject', 'facts', 'request_id'].map(
         (name) => `trail.${name}`,
       ),
@@ -51,7 +51,7 @@ describe('the store', () => {
       ...['adjustments.kind', 'adjustments.note', 'adjustments.name', 'journal.note'],
       // A chain and the address that pays for its transactions.
       'gas_nonces.key',
-      // Names of models and funds, figures, and what an `agent_wallet` beside a key said.
+      // Names of models and funds, figures, and the `agent_wallet` of a request with a key.
       ...['accounts.selector', 'accounts.agent_wallet', 'tariffs.model', 'tariffs.provider', 'tariffs.upstream'],
       ...[
         'tariffs.price',
@@ -63,7 +63,8 @@ describe('the store', () => {
         'journal.funds',
       ],
       ...['checkpoint.open', 'checkpoint.usd_per_credit', 'checkpoint.budgets'],
-      // Decisions: facts and figures, labels that operators gave keys, metadata that the policy lists; revisions: the policy, with whatever looks like a secret masked.
+      // Decisions: facts, figures, labels that operators gave to keys, and metadata that the policy lists. Revisions: the policy, in which
+      // everything that looks like a secret is masked.
       ...[
         'decisions.key_id',
         'decisions.kind',
@@ -87,13 +88,13 @@ describe('the store', () => {
       ].map((name) => `records.${name}`),
       ...['key_id', 'model', 'task', 'status', 'operation', 'summary'].map((name) => `record_index.${name}`),
       ...['record_labels.name', 'record_labels.value'],
-      // What can be learnt of them: names, figures, buckets of hashes, and a caller's word for a score, which has no blanks.
+      // Data for learning: names, figures, buckets of hashes, and a caller's label for a score, which has no spaces.
       ...['key_id', 'estimator', 'model', 'task', 'features'].map((name) => `examples.${name}`),
       ...['source', 'estimator', 'key_id', 'model', 'task', 'label'].map((name) => `outcomes.${name}`),
       ...['learning_secret.secret', 'learning_standing.body', 'learning_resets.model', 'learnt_through.estimator'],
       ...['learnt.estimator', 'learnt.part', 'learnt.bytes'],
       ...['revisions.revision', 'revisions.source', 'revisions.models', 'revisions.surroundings', 'frames.figures'],
-      // Answers that callers keep for themselves: hashes, and what only their own secret opens.
+      // Answers that are stored for their callers: hashes, and data that only the caller's secret decrypts.
       ...[
         'idempotency.name',
         'idempotency.state',
@@ -103,14 +104,14 @@ describe('the store', () => {
         'idempotency.answer',
       ],
     ];
-    // Wallets, what they paid and for which decision; a hash with a secret.
+    // Wallets, their payments and the decisions that they paid for; a hash with a secret.
     const payments = [
       ...['state', 'purpose', 'network', 'asset', 'pay_to', 'payer', 'nonce', 'amount', 'key_id', 'request_mark'],
       ...['quote', 'tx', 'error'],
     ].map((name) => `payments.${name}`);
-    // The caller's names of a session and its agent: plain and short, hashes where they have an address or a secret in them.
+    // The caller's names for a session and its agent. They are plain and short, or hashes if they contain an address or a secret.
     named.push('accounts.session', 'accounts.agent', 'records.session', 'record_index.session');
-    // IDs of ours.
+    // IDs that Signalbox makes.
     for (const table of ['accounts', 'records', 'record_index']) named.push(`${table}.team_id`, `${table}.user_id`);
     // A random name.
     named.push('identity.ledger');
@@ -121,9 +122,9 @@ describe('the store', () => {
       'blocked_wallets.address',
       'blocked_wallets.note',
     );
-    // Names and conditions of budgets of the policy.
+    // Names and conditions of budgets in the policy.
     named.push('budgets.name', 'budgets.definition');
-    // Rules and webhooks, names of budgets, keys and providers, and figures; why a webhook could not be reached.
+    // Rules and webhooks, names of budgets, keys and providers, and figures; the reason why a webhook could not be reached.
     named.push('alert_marks.id', 'alert_marks.state', 'alert_messages.content', 'alert_messages.deliveries');
     // Hosts, versions and revisions; diagnostics of the policy, with secrets masked.
     named.push(
@@ -131,22 +132,22 @@ describe('the store', () => {
         (name) => `instance_reports.${name}`,
       ),
     );
-    // Texts of the policy, which are not taken with a secret; why a server refuses one.
+    // Texts of the policy, which are refused if they contain a secret; the reason why a server refuses a policy.
     named.push(...['revision', 'source', 'plugins', 'state', 'reason'].map((name) => `pushed_policies.${name}`));
-    // Names of the policy.
+    // Names from the policy.
     named.push(...['provider', 'upstream', 'model'].map((name) => `broken_declarations.${name}`));
-    // Who is signed in, by IDs and a hash, from where and by which browser; a refresh token that only the cookie opens.
+    // Logins: IDs and a hash, the address and the browser; a refresh token that only the cookie decrypts.
     named.push(
       ...['id', 'user', 'key', 'key_hash', 'hash', 'token', 'browser', 'address'].map((name) => `logins.${name}`),
     );
-    // Workloads by the words of their issuer's tokens, and a name of the policy.
+    // Workloads: claims of their issuer's tokens, and a name from the policy.
     named.push(...['id', 'issuer', 'sub', 'name'].map((name) => `subjects.${name}`));
-    // Figures, by IDs of keys, teams and users, labels of keys, names of the policy, statuses and tasks.
+    // Figures by IDs of keys, teams and users, labels of keys, names from the policy, statuses and tasks.
     named.push(...['traffic.duration', 'traffic.ttft', 'traffic_series.name']);
     named.push(
       ...['key_id', 'team_id', 'user_id', 'labels', 'model', 'provider'].map((name) => `traffic_waiting.${name}`),
     );
-    // Which service keeps a history: its ID of the answer, names of the policy and of tools, a hash.
+    // Threads that a service keeps: its ID of the answer, names of the policy and of tools, a hash.
     named.push(...['key_id', 'answer', 'model', 'provider', 'origin', 'add_ons'].map((name) => `threads.${name}`));
     const words = ['contents.prompt', 'contents.answer'];
     expect(columns.sort()).toEqual([...named, ...words].sort());

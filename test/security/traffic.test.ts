@@ -5,10 +5,10 @@ import { expectError } from '../support/error-contract.ts';
 import { withKey } from '../support/signalbox.ts';
 import { type PersonName, usePeople } from './people.ts';
 
-/** Whose traffic each sees by `GET /admin/traffic`, in the total and by every dimension. */
+/** Tests whose traffic each person sees in `GET /admin/traffic`, in the total and by every dimension. */
 const box = usePeople();
 
-/** Keys with their owners and how often each asks: a sum of these numbers tells whose requests are in it. */
+/** Keys with their owners and a different number of requests for each, so that a sum shows whose requests it contains. */
 const KEYS = {
   mine: { owner: { team: 'team_red', user: 'user_member' }, asks: 1 },
   mates: { owner: { team: 'team_red', user: 'user_lead' }, asks: 2 },
@@ -65,7 +65,7 @@ async function told(asker: PersonName | 'report', query: string) {
   };
 }
 
-/** Whose requests each sees, and the dimensions by which. */
+/** The keys whose requests each person sees, and the dimensions by which the person sees them. */
 const SIGHTS: Readonly<Partial<Record<PersonName, readonly KeyName[]>>> = {
   owner: NAMES,
   admin: NAMES,
@@ -76,7 +76,7 @@ const SIGHTS: Readonly<Partial<Record<PersonName, readonly KeyName[]>>> = {
   member: ['mine'],
   newcomer: [],
 };
-/** By all else nothing is kept of some keys alone. */
+/** For other dimensions, Signalbox keeps no figures of a subset of keys. */
 const OF_SOME: Readonly<Partial<Record<PersonName, readonly TrafficDimension[]>>> = {
   lead: ['key', 'model', 'team'],
   stranger: ['key', 'model', 'team'],
@@ -85,7 +85,7 @@ const OF_SOME: Readonly<Partial<Record<PersonName, readonly TrafficDimension[]>>
 };
 
 for (const [person, names] of Object.entries(SIGHTS) as [PersonName, readonly KeyName[]][]) {
-  test(`${person} sees the requests of ${names.join(', ') || 'nobody'} by every dimension, and no others`, async () => {
+  test(`${person} sees the requests of ${names.join(', ') || 'no key'} by every dimension, and no others`, async () => {
     const whole = await told(person, '');
     expect([whole.total, whole.credits > 0]).toEqual([asksOf(names), names.length > 0]);
     const byKey = Object.fromEntries(names.map((name) => [ids.get(name)!, KEYS[name].asks]));
@@ -102,7 +102,7 @@ for (const [person, names] of Object.entries(SIGHTS) as [PersonName, readonly Ke
   });
 }
 
-test('a filter by what lies beyond one’s reach tells nothing, whether it is there or not', async () => {
+test('a filter for data that the viewer may not see discloses nothing, whether the data exist or not', async () => {
   const foreign = ids.get('strangers')!;
   for (const person of ['lead', 'member'] as const) {
     for (const key of [foreign, 'nowhere', ids.get('nobodys')!]) {
@@ -136,7 +136,7 @@ test('a filter by what lies beyond one’s reach tells nothing, whether it is th
   await expectError(await asked('member', 'team=team_red'), 'invalid_value', 'by');
 });
 
-test('a key for reports sees all requests, and names in place of the IDs of keys', async () => {
+test('a report key sees all requests, and names instead of the IDs of keys', async () => {
   const { total, series } = await told('report', 'by=key');
   expect(total).toBe(31);
   expect(series).toEqual(Object.fromEntries(NAMES.map((name) => [name, KEYS[name].asks])));

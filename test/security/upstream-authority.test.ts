@@ -8,9 +8,9 @@ import { freePort } from '../support/ports.ts';
 import { connect } from '../support/raw-http.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
-/** Where a request goes and with which key is the policy's to say, and nobody's who sends one. */
+/** Tests that only the policy decides where a request goes and with which key. The sender of a request cannot decide it. */
 let upstream: FakeUpstream;
-/** Somebody who would like to be sent something. */
+/** The server of an attacker who wants to receive a request. */
 let attacker: ReturnType<typeof Bun.serve>;
 let lured: { readonly url: string; readonly authorization: string | null }[] = [];
 let box: Signalbox;
@@ -20,7 +20,7 @@ const STOLEN = 'sk-attackers-own-key-0123456789';
 beforeAll(async () => {
   upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   attacker = Bun.serve({
-    // It counts calls to any path; the system gives this port to no other test's server.
+    // This server counts calls to any path. The system gives its port to no other test.
     port: freePort(),
     hostname: '127.0.0.1',
     fetch(request) {
@@ -28,7 +28,7 @@ beforeAll(async () => {
       return Response.json({ choices: [{ index: 0, message: { content: 'lured' }, finish_reason: 'stop' }] });
     },
   });
-  // Even a provider that passes every unknown field on.
+  // The provider even passes on every unknown field.
   const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }).replaceAll(
     'passthrough: [verbosity]',
     'passthrough: ["*"]',
@@ -42,7 +42,7 @@ afterAll(async () => {
 
 const evil = () => `http://127.0.0.1:${attacker.port}`;
 
-/** Names by which other gateways and clients let a request say where it goes, or with which key. */
+/** Names with which other gateways and clients let a request choose its destination or its key. */
 const NAMES = [
   ...[
     'api_base',
@@ -163,7 +163,7 @@ const PLACES = [
   'format',
 ] as const;
 
-/** A request with a lure under a name, in some place of it. */
+/** A request with a malicious value under a name, in a given place. */
 function bodyWith(place: (typeof PLACES)[number], key: string, value: unknown): object {
   const at = (where: typeof place) => (where === place ? Object.fromEntries([[key, value]]) : {});
   const text = typeof value === 'string' ? value : JSON.stringify(value);
@@ -196,7 +196,7 @@ function bodyWith(place: (typeof PLACES)[number], key: string, value: unknown): 
   };
 }
 
-/** What the one upstream that there is got, and nobody else. */
+/** Expects that only the real upstream received a request, and the right one. */
 function expectUntouched(before: number): void {
   expect(lured).toEqual([]);
   const got = upstream.requests.slice(before);
@@ -204,14 +204,14 @@ function expectUntouched(before: number): void {
     expect(headers.get('authorization')).toBe(`Bearer ${UPSTREAM_KEY}`);
     expect(headers.get('host')).toBe(`127.0.0.1:${upstream.port}`);
     expect(path).toBe('/v1/chat/completions');
-    // Of what came in, no header goes on.
+    // No header of the incoming request is passed on.
     expect([...headers.values()].join(' ')).not.toContain(STOLEN);
     expect([...headers.values()].join(' ')).not.toContain(String(attacker.port));
   }
 }
 
-describe('no request names an upstream or a key:', () => {
-  test('whatever field it has, wherever it stands', async () => {
+describe('no request can choose an upstream or a key:', () => {
+  test('with any field in any place', async () => {
     let answered = 0;
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...PLACES), name, lure, async (place, key, value) => {
@@ -219,18 +219,18 @@ describe('no request names an upstream or a key:', () => {
         const response = await box.post('/v1/chat/completions', bodyWith(place, key, value));
         const answer = await response.text();
         expect(answer).not.toContain('lured');
-        // A name that is a known field of another kind is refused; anything else is answered by the upstream.
+        // A known field with a value of the wrong type is refused. The upstream answers all other requests.
         expect([200, 400, 422], answer).toContain(response.status);
         expect(upstream.requests.length - before).toBe(response.status === 200 ? 1 : 0);
         if (response.status === 200) answered++;
         expectUntouched(before);
       }),
-      tries('no field of a request, wherever it stands, names an upstream or a key', 25, 500),
+      tries('no field of a request, in any place, can choose an upstream or a key', 25, 500),
     );
     expect(answered).toBeGreaterThan(20);
   });
 
-  test('whatever headers and query it has', async () => {
+  test('with any headers and any query', async () => {
     const headers = fc.dictionary(
       fc.oneof(
         fc.constantFrom(...HEADERS),
@@ -251,11 +251,11 @@ describe('no request names an upstream or a key:', () => {
         expect(upstream.requests.length - before).toBe(1);
         expectUntouched(before);
       }),
-      tries('no headers and no query of a request name an upstream or a key', 15, 200),
+      tries('no headers and no query of a request can choose an upstream or a key', 15, 200),
     );
   });
 
-  test('nor with its Host, nor with a whole address in place of its path', async () => {
+  test('with its Host header, or with a complete URL instead of its path', async () => {
     const body = JSON.stringify({ model: 'best', messages: [{ role: 'user', content: 'Hello' }] });
     const before = upstream.requests.length;
     for (const [target, host] of [
@@ -273,7 +273,7 @@ describe('no request names an upstream or a key:', () => {
     expectUntouched(before);
   });
 
-  test('nor with a model’s name', async () => {
+  test('with the name of a model', async () => {
     for (const model of [evil(), `best@${evil()}`, `${evil()}/best`, `openai/${evil()}`, '../best', 'best\u0000x']) {
       const response = await box.post('/v1/chat/completions', { model, messages: [{ role: 'user', content: 'x' }] });
       expect((await answerOf(response)).error.code).toBe('model_not_found');
@@ -283,7 +283,7 @@ describe('no request names an upstream or a key:', () => {
 });
 
 describe('an upstream', () => {
-  test('does not send the key anywhere by a redirect, to its own host or to another', async () => {
+  test('cannot make Signalbox send the key elsewhere with a redirect, to its own host or to another', async () => {
     for (const status of [300, 301, 302, 303, 305, 307, 308]) {
       for (const location of [
         `${evil()}/v1/chat/completions`,
@@ -311,7 +311,7 @@ describe('an upstream', () => {
     }
   });
 
-  test('sets no cookie that a later call would carry, and no header that the caller would get', async () => {
+  test('cannot set a cookie for later calls, or a header that the caller would get', async () => {
     const headers = {
       'set-cookie': 'session=1',
       'x-upstream-secret': 'yes',
@@ -336,7 +336,7 @@ describe('an answer', () => {
     '\u0000\u2028\u2029</script>\ud800',
   ];
 
-  test('is data: no text of it forges an event, an end or a field beside it', async () => {
+  test('is data: no text of it can forge an event, an end or another field', async () => {
     const messages = [{ role: 'user', content: 'Hello' }];
     for (const text of forged) {
       upstream.next({ text: [text, 'end'] }, { text: [text, 'end'] });
@@ -355,7 +355,7 @@ describe('an answer', () => {
   });
 });
 
-test('the listener would have heard it', async () => {
+test('the attacker’s server would have noticed a request', async () => {
   await fetch(`${evil()}/v1`, { headers: { authorization: 'Bearer x' } });
   expect(lured).toHaveLength(1);
   lured = [];

@@ -6,7 +6,7 @@ import type { ModelRequest } from '../../src/core/model-request.ts';
 import { loggableMessage } from '../../src/gateway/exchange/upstream-message.ts';
 import { chatRequest } from '../support/model-request.ts';
 
-/** What an upstream said of a failure goes to the log; what it repeats of the request does not. */
+/** Tests that an upstream's message about a failure is logged, but nothing that it repeats from the request. */
 const failed = (message: string, over: Partial<ProviderFailure> = {}, hasBegun = false) => ({
   model: 'best',
   provider: 'fake',
@@ -23,8 +23,8 @@ const random = fc.string({
   maxLength: 80,
 });
 
-describe('what an upstream said', () => {
-  test('has no run of twelve characters in common with the request, wherever that has its words', () => {
+describe('the logged message of an upstream', () => {
+  test('shares no run of twelve characters with the request, wherever the request has its text', () => {
     const places: readonly ((text: string) => ModelRequest)[] = [
       (text) => asking(text),
       (text) => asking('x', { messages: [{ role: 'user', content: [{ type: 'text', text }] }] }),
@@ -46,12 +46,12 @@ describe('what an upstream said', () => {
     );
   });
 
-  test('is kept where it has nothing in common with it, and for words that both have by chance', () => {
+  test('is complete if it shares nothing with the request, or only common words', () => {
     const said = 'The model is being loaded; content of messages[0] is fine. Try model best again.';
     expect(loggableMessage(failed(said), asking('Write a poem about a suitcase and its content.'))).toBe(said);
   });
 
-  test('is left out amid an answer, which it may repeat, but for our own words', () => {
+  test('is left out in the middle of an answer, which it may repeat, except for Signalbox’s own words', () => {
     expect(loggableMessage(failed('after "Dear Ada, …"', {}, true), asking('x'))).toStartWith('[omitted');
     const own = { kind: 'cut', status: undefined } as const;
     expect(loggableMessage(failed('the answer broke off (ECONNRESET)', own, true), asking('x'))).toContain(
@@ -59,7 +59,7 @@ describe('what an upstream said', () => {
     );
   });
 
-  test('is left out where the request is too large to be searched, whatever media it has', () => {
+  test('is left out if the request is too large to be searched, whatever media it has', () => {
     const large = asking('word '.repeat(40_000));
     expect(loggableMessage(failed('no room for word word word word'), large)).toStartWith('[omitted');
     const url = `data:image/png;base64,${'A'.repeat(500_000)}`;

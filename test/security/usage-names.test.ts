@@ -6,7 +6,7 @@ import { type PersonName, usePeople } from './people.ts';
 
 const box = usePeople();
 
-/** The groups of a CSV, each as in the JSON: a cell of a name is empty where the JSON has none. */
+/** The groups in a CSV file. An empty cell stands for a name that the JSON does not contain. */
 async function tableIn(response: Response): Promise<Group[]> {
   expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8');
   expect(response.headers.get('cache-control')).toBe('no-store');
@@ -21,7 +21,7 @@ type Group = Readonly<Record<string, string>>;
 const groupsIn = async (response: Response): Promise<Group[]> =>
   ((await response.json()) as { groups: { group: Group }[] }).groups.map(({ group }) => group);
 
-test('usage names teams and users to those who may read them, and to reports no person', async () => {
+test('usage names teams and users to viewers who may read them, and names no person in reports', async () => {
   for (const [user, team] of [
     ['member', 'team_red'],
     ['stranger', 'team_blue'],

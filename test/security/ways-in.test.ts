@@ -2,7 +2,10 @@ import { expect, test } from 'bun:test';
 import { connect } from '../support/raw-http.ts';
 import { useSignalbox } from '../support/use.ts';
 
-/** Ways in that a request has beside its path and its key: what is behind its end, what an ID could name, how bytes are packed. */
+/**
+ * Tests attacks that use neither the path nor the key: data after the end of a request, IDs that name files or contain SQL, and compressed
+ * bodies.
+ */
 const box = useSignalbox({});
 
 /** The longest wait for a connection that the server closes, ms. */
@@ -10,7 +13,7 @@ const PATIENCE_MS = 10_000;
 
 const head = (...lines: readonly string[]): string => `${lines.join('\r\n')}\r\n\r\n`;
 
-/** A whole request that makes a key by this name. */
+/** A complete request that creates a key with this name. */
 function making(name: string): string {
   const body = JSON.stringify({ name });
   const lines = ['Host: a', `Authorization: Bearer ${box.key}`, 'Content-Type: application/json', 'Connection: close'];
@@ -44,7 +47,7 @@ const OUTER: Readonly<Record<string, (inner: string) => string>> = {
     `${head('POST /v1/chat/completions HTTP/1.1', 'Host: a', 'Content-Type: text/plain', `Content-Length: ${inner.length}`)}${inner}`,
 };
 
-/** What comes within `ms`, or until the server closes the connection. */
+/** Returns everything that arrives within `ms`, or until the server closes the connection. */
 async function send(text: string, ms = 200): Promise<string> {
   const connection = await connect(box.url);
   await connection.write(text);
@@ -53,10 +56,10 @@ async function send(text: string, ms = 200): Promise<string> {
   return connection.received;
 }
 
-test('a request in the body of another is not carried out', async () => {
+test('a request inside the body of another request is not executed', async () => {
   const answers = Object.entries(OUTER).map(([name, wrap]) => send(wrap(making(name))));
   for (const answer of await Promise.all(answers)) expect(answer.match(/HTTP\/1\.1 \d/g)?.length ?? 0).toBeLessThan(2);
-  // Behind a request that ends where it says, it is one of its own: that would be seen.
+  // After a request that ends where its length says, the second request is executed. This proves that the test would notice it.
   const alone = await send(`${head('GET /healthz HTTP/1.1', 'Host: a')}${making('seen')}`, PATIENCE_MS);
   expect(alone.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200']);
   const kept = await (await box.get('/admin/keys')).text();
@@ -64,7 +67,7 @@ test('a request in the body of another is not carried out', async () => {
   for (const name of Object.keys(OUTER)) expect(kept).not.toContain(`"${name}"`);
 });
 
-test('no ID and no path leads to a file or into a statement', async () => {
+test('no ID and no path can name a file or become a part of an SQL statement', async () => {
   const authorization = `Authorization: Bearer ${box.key}`;
   const ids = [
     "'%20OR%20''='",
@@ -84,7 +87,7 @@ test('no ID and no path leads to a file or into a statement', async () => {
   expect(answers.filter((answer) => /devDependencies|SQLITE|no such table/i.test(answer))).toEqual([]);
 });
 
-test('a body that is packed is refused before it is unpacked', async () => {
+test('a compressed body is refused before it is decompressed', async () => {
   const bomb = Bun.gzipSync(new Uint8Array(20_000_000));
   const answer = await box.post('/v1/chat/completions', {}, { headers: { 'content-encoding': 'gzip' }, body: bomb });
   expect(answer.status).toBe(415);

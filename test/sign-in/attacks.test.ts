@@ -6,7 +6,7 @@ import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts
 import { Visitor } from '../support/visitor.ts';
 import { LOGIN, loginOf, MODEL, meBy, SIGN_IN, startGateway } from './stage.ts';
 
-/** What those try who are not the person, at an issuer that can be made to lie. */
+/** Attacks on sign-in, with an issuer that the test can make lie. */
 let issuer: ForgedIssuer;
 let box: Signalbox;
 /** A gateway behind a proxy, at a public address with a path. */
@@ -29,7 +29,7 @@ afterAll(async () => {
   await issuer.stop();
 });
 
-/** The address to which the issuer sends the visitor, who has begun to sign in. */
+/** The address to which the issuer redirects a visitor who has begun to sign in. */
 async function callback(visitor: Visitor, forgery: Forgery = {}): Promise<string> {
   issuer.next = forgery;
   const { url } = await visitor.follow(`${box.url}/console/sign-in`, (at) => at.includes('/callback?'));
@@ -42,7 +42,7 @@ async function signedIn(): Promise<Visitor> {
   return visitor;
 }
 
-/** The status of a sign-in, and whether it made a login. */
+/** The status of a sign-in, and whether it created a login. */
 async function outcome(visitor: Visitor, url: string) {
   const { status } = await visitor.go(url);
   return [status, visitor.cookie(box.url, LOGIN) !== undefined];
@@ -53,14 +53,14 @@ const seconds = (more: number): number => Math.floor(Date.now() / 1_000) + more;
 
 describe('an ID token is refused', () => {
   const forgeries: Readonly<Record<string, Forgery>> = {
-    'that nobody has signed (`alg: none`), though the issuer offers it': { signature: 'none' },
-    'that a key has signed which the issuer does not publish': { signature: 'other' },
+    'that is not signed (`alg: none`), even if the issuer offers it': { signature: 'none' },
+    'that is signed with a key which the issuer does not publish': { signature: 'other' },
     'for another audience': { claims: { aud: 'another-client' } },
     'for several audiences, of another party': { claims: { aud: ['signalbox', 'x'], azp: 'x' } },
     'of another issuer': { claims: { iss: 'https://evil.example' } },
     'with another nonce': { nonce: 'another' },
-    'that has expired, by more than clocks may differ': { claims: { exp: seconds(-40), iat: seconds(-400) } },
-    'that is not valid yet, by more than clocks may differ': { claims: { nbf: seconds(60) } },
+    'that has expired by more than the allowed clock difference': { claims: { exp: seconds(-40), iat: seconds(-400) } },
+    'that is not valid yet by more than the allowed clock difference': { claims: { nbf: seconds(60) } },
     'without a subject': { claims: { sub: undefined } },
   };
   for (const [name, forgery] of Object.entries(forgeries)) {
@@ -70,27 +70,27 @@ describe('an ID token is refused', () => {
     });
   }
 
-  test('but not for clocks that differ by less than half a minute', async () => {
+  test('but not if clocks differ by less than half a minute', async () => {
     const visitor = new Visitor();
     const claims = { exp: seconds(-15), nbf: seconds(15) };
     expect(await outcome(visitor, await callback(visitor, { claims }))).toEqual([303, true]);
   });
 });
 
-describe('the answer of the issuer is refused', () => {
-  test('of an issuer that was mixed up with another one', async () => {
+describe('the response of the issuer is refused', () => {
+  test('if it comes from a different issuer (mix-up attack)', async () => {
     const visitor = new Visitor();
     expect(await outcome(visitor, await callback(visitor, { iss: 'https://evil.example' }))).toEqual(REFUSED);
   });
 
-  test('without its `iss`, where the issuer states one', async () => {
+  test('without its `iss`, if the issuer announces one', async () => {
     const visitor = new Visitor();
     const url = new URL(await callback(visitor));
     url.searchParams.delete('iss');
     expect(await outcome(visitor, url.href)).toEqual(REFUSED);
   });
 
-  test('with another state, in another browser, and in none that has begun', async () => {
+  test('with another state, in another browser, and in a browser that has not begun to sign in', async () => {
     const [one, other] = [new Visitor(), new Visitor()];
     const [url, others] = [await callback(one), await callback(other)];
     expect(await outcome(other, url)).toEqual(REFUSED);
@@ -99,7 +99,7 @@ describe('the answer of the issuer is refused', () => {
     expect(await outcome(one, changed)).toEqual(REFUSED);
   });
 
-  test('that was used before, also where the cookie of the sign-in is sent again', async () => {
+  test('if it was used before, even if the cookie of the sign-in is sent again', async () => {
     const visitor = new Visitor();
     const url = await callback(visitor);
     const begun = visitor.cookie(box.url, SIGN_IN) ?? '';
@@ -110,14 +110,14 @@ describe('the answer of the issuer is refused', () => {
     expect([answer.status, answer.headers.getSetCookie()]).toEqual([400, []]);
   });
 
-  test('with a code of another sign-in: PKCE ties it to the browser that began', async () => {
+  test('with a code of another sign-in, because PKCE ties the code to the browser that began', async () => {
     const [one, other] = [new Visitor(), new Visitor()];
     const [url, stolen] = [await callback(one), await callback(other)];
     const code = new URL(stolen).searchParams.get('code') ?? '';
     expect(await outcome(one, url.replace(/code=[^&]+/, `code=${code}`))).toEqual(REFUSED);
   });
 
-  test('after ten minutes, and with a time or a path in the cookie that were changed', async () => {
+  test('after ten minutes, and if the time or the path in the cookie was changed', async () => {
     const visitor = new Visitor();
     const url = await callback(visitor);
     const [time = '', secret = ''] = (visitor.cookie(box.url, SIGN_IN) ?? '').split('.');
@@ -129,7 +129,7 @@ describe('the answer of the issuer is refused', () => {
     }
   });
 
-  test('where the configuration names an address without TLS elsewhere, or another issuer', async () => {
+  test('if the configuration names an address without TLS on another host, or another issuer', async () => {
     for (const configuration of [{ token_endpoint: 'http://192.0.2.1/token' }, { issuer: 'https://evil.example' }]) {
       const own = await startForgedIssuer();
       own.configuration = configuration;
@@ -149,7 +149,7 @@ describe('the answer of the issuer is refused', () => {
 });
 
 describe('a login', () => {
-  test('is never one that was there before: a cookie that somebody has set is not taken over, and ends', async () => {
+  test('never uses an existing cookie value: a cookie that an attacker has planted is replaced and ends', async () => {
     const victim = new Visitor();
     const url = await callback(victim);
     const planted = 'A'.repeat(43);
@@ -157,14 +157,14 @@ describe('a login', () => {
     const value = loginOf(victim, box);
     expect(value).not.toBe(planted);
     await expectError(await meBy(box, planted), 'not_signed_in');
-    // Signing in again ends the login before.
+    // A new sign-in ends the previous login.
     const again = await callback(victim);
     expect((await victim.go(again)).status).toBe(303);
     expect(loginOf(victim, box)).not.toBe(value);
     await expectError(await meBy(box, value), 'not_signed_in');
   });
 
-  test('counts nowhere under /v1, where a request is judged by its key, under any host', async () => {
+  test('has no effect below /v1, where a request is judged by its key, with any host', async () => {
     const visitor = await signedIn();
     const cookie = `${LOGIN}=${loginOf(visitor, box)}`;
     await expectError(await fetch(`${box.url}/v1/models`, { headers: { cookie } }), 'invalid_api_key');
@@ -177,7 +177,7 @@ describe('a login', () => {
     );
   });
 
-  test('beside a key is refused, by whichever header the key comes', async () => {
+  test('is refused if the request also has a key, in whichever header', async () => {
     const visitor = await signedIn();
     const cookie = `${LOGIN}=${loginOf(visitor, box)}`;
     for (const [name, key] of [
@@ -194,7 +194,7 @@ describe('a login', () => {
     expect((await fetch(`${box.url}/admin/me`, withKey(box.key))).status).toBe(200);
   });
 
-  test('changes nothing without the Origin of our own pages', async () => {
+  test('changes nothing without the Origin of the console’s pages', async () => {
     const visitor = await signedIn();
     const value = loginOf(visitor, box);
     const init = { method: 'POST', body: '{"name":"x"}', headers: { 'content-type': 'application/json' } };
@@ -218,7 +218,7 @@ describe('a login', () => {
     expect((await visitor.go(`${box.url}/admin/keys`, { ...init, origin: box.url })).status).toBe(200);
   });
 
-  test('is answered at no other host: a name that was bent to lead here gets nothing', async () => {
+  test('does not work at another host: a foreign host name that points to this server gets nothing', async () => {
     const visitor = await signedIn();
     const cookie = `${LOGIN}=${loginOf(visitor, box)}`;
     for (const host of [
@@ -245,7 +245,7 @@ describe('a login', () => {
 });
 
 describe('a sign-in', () => {
-  test('returns to no other site', async () => {
+  test('never redirects to another site', async () => {
     const paths = [
       'https://evil.example',
       '//evil.example',
@@ -274,7 +274,7 @@ describe('a sign-in', () => {
     }
   });
 
-  test('goes by `public_url`, with its path, and needs its Origin', async () => {
+  test('uses `public_url` with its path, and needs its Origin', async () => {
     const headers = { host: 'llm.example.com' };
     const begun = await fetch(`${proxied.url}/console/sign-in`, { headers, redirect: 'manual' });
     const to = new URL(begun.headers.get('location') ?? '');
@@ -297,7 +297,7 @@ describe('a sign-in', () => {
     expect((await reload('https://llm.example.com')).status).toBe(200);
   });
 
-  test('makes no owner, whatever the claims say', async () => {
+  test('never creates an owner, whatever the claims say', async () => {
     const visitor = new Visitor();
     await visitor.go(await callback(visitor, { claims: { role: 'owner', groups: ['platform', 'owner'] } }));
     expect(await (await meBy(box, loginOf(visitor, box))).json()).toMatchObject({ role: 'admin' });
@@ -306,7 +306,7 @@ describe('a sign-in', () => {
     await expectError(await visitor.go(`${box.url}/admin/keys`, init), 'insufficient_permissions', 'scopes');
   });
 
-  test('is not there without `sign_in` and the console in the policy, and a cookie is not looked at', async () => {
+  test('does not exist without `sign_in` and the console in the policy, and cookies are ignored', async () => {
     const plain = await startSignalbox({ policy: `${MODEL}console: { enabled: false }\n` });
     for (const path of ['/console', '/console/sign-in', '/console/sign-in/callback?code=x&state=y']) {
       await expectError(await fetch(plain.url + path), 'not_found');

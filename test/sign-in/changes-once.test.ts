@@ -8,7 +8,7 @@ import type { Signalbox } from '../support/signalbox.ts';
 import { Visitor } from '../support/visitor.ts';
 import { loginOf, startGateway } from './stage.ts';
 
-/** Changes with an `Idempotency-Key` by people who have signed in: no API key is there to seal the answer with. */
+/** Tests changes with an `Idempotency-Key` by people who have signed in, without an API key to encrypt the stored answer. */
 let issuer: TestIssuer;
 let box: Signalbox;
 
@@ -42,7 +42,7 @@ const keysCalled = async (wanted: string): Promise<number> => {
   return data.filter(({ name }) => name === wanted).length;
 };
 
-/** The rows of kept answers; an SQLite of its own reads what the server has written. */
+/** The rows of stored answers. A separate SQLite connection reads what the server has written. */
 function keptRows(): { salt: Uint8Array; answer: Uint8Array; decision: number }[] {
   const db = new Database(join(box.data, 'signalbox.db'), { readonly: true });
   const rows = db.query<{ salt: Uint8Array; answer: Uint8Array; decision: number }, []>(
@@ -53,7 +53,7 @@ function keptRows(): { salt: Uint8Array; answer: Uint8Array; decision: number }[
   return all;
 }
 
-test('a repeat by the same login gets the same key; its answer is sealed by the cookie, which the store does not have', async () => {
+test('a repeat with the same login gets the same key; its answer is encrypted with the cookie, which the store does not have', async () => {
   const ada = await signedIn();
   const first = await (await makeKey(ada, 'one')).text();
   const again = await makeKey(ada, 'one');
@@ -66,13 +66,13 @@ test('a repeat by the same login gets the same key; its answer is sealed by the 
   expect(new AnswerSeal(loginOf(ada, box), salt).open(answer, String(decision))).toContain(key);
 });
 
-test('another login of the same person does not get the key, and makes none', async () => {
+test('another login of the same person does not get the key, and creates none', async () => {
   expect((await makeKey(await signedIn(), 'two')).status).toBe(200);
   await expectError(await makeKey(await signedIn(), 'two'), 'idempotency_answer_unavailable', 'Idempotency-Key');
   expect(await keysCalled('two')).toBe(1);
 });
 
-test('a kept answer is for the own origin and for living logins alone', async () => {
+test('a stored answer is only returned to the console’s origin and to valid logins', async () => {
   const ada = await signedIn();
   expect((await makeKey(ada, 'three')).status).toBe(200);
   await expectError(await makeKey(ada, 'three', 'https://elsewhere.example'), 'wrong_origin');

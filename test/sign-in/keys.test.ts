@@ -5,7 +5,7 @@ import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts
 import { Visitor } from '../support/visitor.ts';
 import { LOGIN, loginOf, MODEL, meBy } from './stage.ts';
 
-/** Keys that sign in at the console, by what its page sends, and what those try who have none. */
+/** Tests keys that sign in at the console with the requests of its page, and attacks without a valid key. */
 let box: Signalbox;
 /** How far the gateway’s clock is ahead, ms. It never goes back. */
 let ahead = 0;
@@ -21,7 +21,7 @@ type Members = Readonly<Record<string, unknown>>;
 const json = async (response: Response) => (await response.json()) as Members;
 const idOf = (key: string): string => key.split('_')[2] ?? '';
 
-/** Posts a key as the page does, unless stated otherwise. */
+/** Posts a key like the page does, with other values where the test gives them. */
 const post = (
   key: unknown,
   { at = box, visitor = new Visitor(), origin = at.url, headers = {} }: Partial<Posting> = {},
@@ -48,11 +48,11 @@ async function signedIn(key: string, at = box): Promise<Visitor> {
 
 const adminKey = () => box.makeKey('--name', 'ops', '--scope', 'admin');
 const me = (visitor: Visitor) => meBy(box, loginOf(visitor, box));
-/** Within the second that is promised, by a wait of four times that. */
+/** Waits for the promised second, and up to four times as long. */
 const becomes = (visitor: Visitor, status: number) => waitFor(async () => (await me(visitor)).status === status, 4_000);
 
 describe('a key that signs in', () => {
-  test('gets a cookie that only this host can set, and is the key to the admin API', async () => {
+  test('gets a cookie that only this host can set, and that opens the admin API', async () => {
     const key = await adminKey();
     const visitor = new Visitor();
     const answer = await post(key, { visitor });
@@ -71,7 +71,7 @@ describe('a key that signs in', () => {
     await expectError(await visitor.go(`${box.url}/v1/models`), 'invalid_api_key');
   });
 
-  test('with the scope `report` sees figures as the key does, and takes none of the requests that programs have', async () => {
+  test('with the scope `report` sees the same figures as the key, and uses none of the requests that programs have', async () => {
     const key = await box.makeKey('--name', 'finance', '--scope', 'report');
     const visitor = await signedIn(key);
     const { role, actions } = await json(await me(visitor));
@@ -91,7 +91,7 @@ describe('a key that signs in', () => {
     await expectError(await me(visitor), 'not_signed_in');
   });
 
-  test('is listed, ended and named in the trail with its login, by requests and commands', async () => {
+  test('is listed, ended and named in the audit trail with its login, by requests and commands', async () => {
     const key = await adminKey();
     const visitor = await signedIn(key);
     const { login } = (await json(await me(visitor))) as { login: { id: string } };
@@ -123,10 +123,10 @@ describe('a key that signs in', () => {
     expect(await json(await box.get('/admin/trail/verify'))).toMatchObject({ is_whole: true, faults: [] });
   });
 
-  test('leaves nothing of its secret behind: not in the database, the log or an answer', async () => {
+  test('leaves nothing of its secret in the database, the log or an answer', async () => {
     const key = await adminKey();
     const answer = await post(key);
-    // Its letters may have underscores of their own.
+    // The secret may contain underscores.
     const secret = key.split('_').slice(3).join('_');
     const [value = ''] = (answer.headers.getSetCookie()[0] ?? '').split(';');
     for (const file of ['signalbox.db', 'signalbox.db-wal']) {
@@ -137,7 +137,7 @@ describe('a key that signs in', () => {
   });
 });
 
-describe('the login of a key stops with the key', () => {
+describe('the login of a key ends with the key', () => {
   const change = (key: string, ...args: string[]) => box.run('keys', ...args, idOf(key));
 
   test('that is revoked', async () => {
@@ -148,7 +148,7 @@ describe('the login of a key stops with the key', () => {
     await expectError(await me(visitor), 'not_signed_in');
   });
 
-  test('that is suspended, until it is resumed', async () => {
+  test('that is suspended, and works again when the key is resumed', async () => {
     const key = await adminKey();
     const visitor = await signedIn(key);
     await change(key, 'suspend');
@@ -157,7 +157,7 @@ describe('the login of a key stops with the key', () => {
     await becomes(visitor, 200);
   });
 
-  test('that loses its scope, and has the role of a changed one', async () => {
+  test('that loses its scope; the login of a changed key has the new role', async () => {
     const key = await adminKey();
     const visitor = await signedIn(key);
     const patch = (scopes: readonly string[]) =>
@@ -172,7 +172,7 @@ describe('the login of a key stops with the key', () => {
     await expectError(await me(visitor), 'not_signed_in');
   });
 
-  test('whose secret was rotated away, once that secret works no longer', async () => {
+  test('whose secret was rotated, when that secret no longer works', async () => {
     const key = await adminKey();
     const visitor = await signedIn(key);
     const rotate = (seconds: number) =>
@@ -187,7 +187,7 @@ describe('the login of a key stops with the key', () => {
     await expectError(await me(newer), 'not_signed_in');
   });
 
-  test('that expires; and by itself after 12 hours without use, and after 7 days', async () => {
+  test('that expires; the login also ends after 12 hours without use, and after 7 days', async () => {
     const [brief, lasting] = [await box.makeKey('--scope', 'admin', '--expires-in', '1h'), await adminKey()];
     const [one, other] = [await signedIn(brief), await signedIn(lasting)];
     ahead += HOUR_MS + 1_000;
@@ -203,7 +203,7 @@ describe('the login of a key stops with the key', () => {
     await expectError(await me(other), 'not_signed_in');
   });
 
-  test('and then is in no list, though it is while the key is suspended', async () => {
+  test('and then is in no list, but is listed while the key is suspended', async () => {
     const listed = async (key: string) => {
       const { data } = (await json(await box.get(`/admin/logins?user=${idOf(key)}`))) as { data: unknown[] };
       const byCommand = JSON.parse((await box.run('logins', 'list', '--user', idOf(key), '--json')).out) as {
@@ -227,7 +227,7 @@ describe('the login of a key stops with the key', () => {
       expect([name, ...(await listed(key))]).toEqual([name, 1, 1]);
       await box.post(`/admin/keys/${idOf(key)}/resume`, {});
       await end(key);
-      // A command goes by the clock of its machine, which this test does not turn.
+      // A command uses the clock of its machine, which this test does not change.
       expect([name, ...(await listed(key))].slice(0, 2)).toEqual([name, 0]);
       if (name === 'revoked') expect(await listed(key)).toEqual([0, 0]);
     }
@@ -245,8 +245,8 @@ describe('the login of a key stops with the key', () => {
   });
 });
 
-describe('refused', () => {
-  test('is any other text, in the same words whatever is wrong with it', async () => {
+describe('the server refuses', () => {
+  test('any text that is not a valid key, with the same error whatever is wrong with it', async () => {
     const [revoked, suspended, rotated] = [await adminKey(), await adminKey(), await adminKey()];
     await box.run('keys', 'revoke', idOf(revoked));
     await box.run('keys', 'suspend', idOf(suspended));
@@ -282,13 +282,13 @@ describe('refused', () => {
     for (const odd of [null, 7, ['x'], 'x'.repeat(300)]) expect((await post(odd)).status).toBe(400);
   });
 
-  test('is a page of another origin, and another host', async () => {
+  test('a page of another origin, and another host', async () => {
     const key = await adminKey();
     for (const origin of [null, 'null', 'https://evil.example', `${box.url}.evil.example`, 'https://pages.example']) {
       const answer = await post(key, { origin });
       expect(answer.headers.getSetCookie()).toEqual([]);
       const { message } = await expectError(answer, 'wrong_origin');
-      // `null` and a missing header name no address that a policy could state.
+      // `null` and a missing header name no address that a policy could contain.
       const isAddress = origin !== null && origin !== 'null';
       expect([origin, message.includes('`public_url`')]).toEqual([origin, isAddress]);
       expect(message).toContain(box.url);
@@ -300,7 +300,7 @@ describe('refused', () => {
     expect((await fetch(`${box.url}/console/sign-in/key?key=${key}`)).status).toBe(405);
   });
 
-  test('is a cookie that somebody has planted, and the login before ends', async () => {
+  test('a cookie that an attacker has planted, and ends the previous login', async () => {
     const planted = 'A'.repeat(43);
     const victim = new Visitor();
     const answer = await post(box.key, { visitor: victim, headers: { cookie: `${LOGIN}=${planted}` } });
@@ -313,20 +313,20 @@ describe('refused', () => {
     await expectError(await meBy(box, value), 'not_signed_in');
   });
 
-  test('is an address that guesses, but not a right key from it', async () => {
+  test('an address that guesses keys, but not a valid key from that address', async () => {
     const own = await startSignalbox({
       policy: MODEL.replace('failed_auth_per_minute: 1000000', 'failed_auth_per_minute: 5'),
     });
     const statuses = [];
     for (let n = 0; n < 8; n++) statuses.push((await post(`x${n}`, { at: own })).status);
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
-    // A wrong key in a header counts in the same limit.
+    // A wrong key in a header counts against the same limit.
     await expectError(await fetch(`${own.url}/admin/me`, withKey('x')), 'rate_limit_exceeded', null, false);
     await signedIn(own.key, own);
     await own.stop();
   });
 
-  test('is a change by the cookie without our Origin, and the cookie beside a key', async () => {
+  test('a change with the cookie but without the console’s Origin, and a request with both the cookie and a key', async () => {
     const visitor = await signedIn(await adminKey());
     const cookie = `${LOGIN}=${loginOf(visitor, box)}`;
     for (const origin of [undefined, 'null', 'https://evil.example']) {
@@ -343,7 +343,7 @@ describe('refused', () => {
   });
 });
 
-test('signing out ends the login of a key, for a copy of its cookie, too', async () => {
+test('signing out ends the login of a key, even for a copy of its cookie', async () => {
   const visitor = await signedIn(await box.makeKey('--scope', 'report'));
   const stolen = loginOf(visitor, box);
   const out = await visitor.go(`${box.url}/console/sign-out`, { method: 'POST', origin: box.url });

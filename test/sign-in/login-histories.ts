@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { ResponseBodyError } from 'openid-client';
 import { type Identity, IssuerAway } from '../../src/access/sign-in/issuer.ts';
 
-/** Histories of logins, and a model that says of each cookie whom it admits. */
+/** Random histories of logins, and a model that knows whom each cookie admits. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -25,7 +25,7 @@ export type Step =
 
 const at = fc.constantFrom(0, 1);
 const sub = fc.constantFrom(...SUBS);
-/** Counted from the first on, or from the last one back. */
+/** The number of a login, counted from the first, or backwards from the last. */
 const login = fc.integer({ min: -2, max: 3 });
 const wait = fc.record({
   do: fc.constant('wait' as const),
@@ -47,7 +47,7 @@ const single: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: change },
   { weight: 2, arbitrary: turn },
 );
-/** Somebody signs in, something happens to that person or to all, and the cookie is used when the claims are old, or before. */
+/** A person signs in, something happens to that person or to everyone, and the cookie is used, before or after the claims are too old. */
 const turned = fc
   .tuple(signIn, fc.oneof(group, change, turn, signOut), fc.constantFrom(MINUTE, HOUR, 11 * HOUR), at)
   .map(([first, then, ms, place]): Step[] => [
@@ -56,7 +56,7 @@ const turned = fc
     { do: 'wait', ms },
     { do: 'use', login: -1, at: place },
   ]);
-/** Long lives take many uses, which chance alone would hardly put in a row. */
+/** Long lives need many uses in a row, which random steps would rarely contain. */
 const life = fc.tuple(signIn, fc.integer({ min: 12, max: 16 })).map(([first, uses]): Step[] => [
   first,
   ...Array.from({ length: uses }, (): Step[] => [
@@ -75,7 +75,7 @@ export const history = fc
   )
   .map((parts) => parts.flat());
 
-/** The issuer, as it is now. It takes each refresh token once. */
+/** The issuer's current state. It accepts each refresh token once. */
 export class Stated {
   isAway = false;
   readonly groups = new Map<Sub, Group>(SUBS.map((one) => [one, 'staff']));
@@ -112,7 +112,7 @@ export const refusal = (error = 'invalid_grant') =>
     response: new Response(null, { status: 400 }),
   });
 
-/** What the law knows of a cookie. */
+/** What the model knows of a cookie. */
 export interface ModelLogin {
   readonly value: string;
   readonly sub: Sub;
@@ -120,10 +120,10 @@ export interface ModelLogin {
   readonly createdAt: number;
   usedAt: number;
   confirmedAt: number;
-  /** The end of the half minute after a renewal that failed. */
+  /** The end of the half minute after a failed renewal. */
   pausedUntil: number;
   hasEnded: boolean;
-  /** Whether the issuer still takes its refresh token. */
+  /** Whether the issuer still accepts its refresh token. */
   isRenewable: boolean;
 }
 
@@ -135,7 +135,7 @@ interface ModelUser {
 
 const IDLE = 12 * HOUR;
 const WHOLE = 7 * 24 * HOUR;
-/** How exactly a use is noted. */
+/** The precision with which the time of a use is stored. */
 const GRAIN = 10 * MINUTE;
 
 export class Model {
@@ -155,18 +155,18 @@ export class Model {
     return !hasEnded && now < createdAt + WHOLE && now < usedAt + IDLE;
   }
 
-  /** The role with which a cookie admits now; null where it does not. Notes what follows from the request. */
+  /** The role that a cookie has now; null if it does not admit. It also records the consequences of the request. */
   use(login: ModelLogin): string | null {
     const { now } = this.#clock;
     if (!this.lives(login)) return null;
     if (now - login.usedAt >= GRAIN) login.usedAt = now;
-    // A request that is refused for the person is a use of the cookie all the same.
+    // A request that is refused because of the person still counts as a use of the cookie.
     if (this.isOff || !this.#served(login)) return null;
     if (now - login.confirmedAt >= HOUR && now >= login.pausedUntil) this.#renew(login);
     return login.hasEnded ? null : (this.#served(login)?.role ?? null);
   }
 
-  /** The user of a login, as long as it may be served. */
+  /** The user of a login, if the user may be served. */
   #served({ sub: who, user }: ModelLogin): ModelUser | null {
     const found = this.users.get(who);
     return found?.id === user && !found.isSuspended ? found : null;

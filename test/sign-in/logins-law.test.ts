@@ -24,22 +24,22 @@ import {
 import { LOGIN } from './stage.ts';
 
 /**
- * Histories of logins at two instances on one store, of people whose issuer states what it likes, or is away. A model says of each
- * cookie whom it admits, and with which role.
+ * Random histories of logins on two instances that share one store. The issuer may change the claims of people or be unavailable. A model
+ * knows for each cookie whom it admits, and with which role.
  */
 
 const BY = { kind: 'server' } as const;
 
-/** What a mutant does otherwise. */
+/** What a mutant does differently. */
 interface Spoil {
   readonly logins?: (logins: Logins) => Partial<Logins>;
   readonly people?: (people: People) => Partial<People>;
   readonly table?: (table: LoginTable) => Partial<LoginTable>;
   readonly away?: () => Error;
-  /** Whether the cookie of the login before comes along to the next sign-in. */
+  /** Whether the next sign-in also sends the cookie of the previous login. */
   readonly forgetsBefore?: boolean;
   readonly ignoresPolicy?: boolean;
-  /** The instance that does not hear of the other's changes. */
+  /** The instance that does not receive the other's changes. */
   readonly deaf?: 0 | 1;
 }
 
@@ -52,7 +52,7 @@ const POLICY: SignInPolicy = {
   })),
 };
 
-/** An object with some members of its own, and all others of another one. */
+/** An object that replaces some members of another one. */
 const over = <T extends object>(one: T, own: Partial<T> = {}): T =>
   new Proxy(one, {
     get(target, name) {
@@ -61,7 +61,7 @@ const over = <T extends object>(one: T, own: Partial<T> = {}): T =>
     },
   });
 
-/** The two instances, which hear of each other's changes between steps. */
+/** The two instances. They receive each other's changes between steps. */
 async function stand(spoil: Spoil, clock: { now: number }, stated: Stated, policy: () => SignInPolicy | null) {
   const store = await openInMemory();
   const now = () => clock.now;
@@ -102,7 +102,7 @@ async function stand(spoil: Spoil, clock: { now: number }, stated: Stated, polic
   return { instances, hear, close, issuer: spied(stated, spoil) };
 }
 
-/** Puts the issuer of the law in place of requests to one. */
+/** Replaces requests to an issuer by the issuer of this test. */
 function spied(stated: Stated, { away }: Spoil): Disposable {
   const judged = async <T>(work: () => T): Promise<T> => {
     try {
@@ -128,7 +128,7 @@ function spied(stated: Stated, { away }: Spoil): Disposable {
 
 type Stand = Awaited<ReturnType<typeof stand>>;
 
-/** One history: the instances, and the model beside them. */
+/** One history with the instances and the model. */
 class Run {
   readonly #clock = { now: START };
   readonly #stated = new Stated();
@@ -140,7 +140,7 @@ class Run {
     this.#spoil = spoil;
   }
 
-  /** @returns false where something is otherwise than the model says */
+  /** @returns false if an instance differs from the model */
   async holds(steps: readonly Step[]): Promise<boolean> {
     this.#stand = await stand(this.#spoil, this.#clock, this.#stated, () => (this.#model.isOff ? null : POLICY));
     using _ = this.#stand.issuer;
@@ -149,7 +149,7 @@ class Run {
         if (!(await this.#take(one))) return false;
         await this.#stand.hear();
       }
-      // In the end each cookie is tried at both.
+      // At the end, each cookie is tried on both instances.
       for (const place of [0, 1] as const) {
         for (const login of this.#model.logins) if (!(await this.#use(login, place))) return false;
       }
@@ -160,7 +160,7 @@ class Run {
   }
 
   get #instances() {
-    if (!this.#stand) throw new Error('it has not begun');
+    if (!this.#stand) throw new Error('the history has not begun');
     return this.#stand.instances;
   }
 
@@ -262,7 +262,7 @@ class Run {
 const lawOf = (spoil: Spoil) => fc.asyncProperty(history, (steps) => new Run(spoil).holds(steps));
 
 const NAME =
-  'a cookie admits one person, in its present role, exactly while its login lives and the person may, at every instance';
+  'on every instance, a cookie admits one person with its current role exactly while its login is valid and the person may use it';
 
 test(NAME, async () => {
   await fc.assert(lawOf({}), tries(NAME, 200, 20_000));
@@ -271,18 +271,18 @@ test(NAME, async () => {
 const FAR = START * 2;
 
 const MUTANTS: Readonly<Record<string, Spoil>> = {
-  'lets a login live on after a sign-out': { logins: () => ({ end: async () => true }) },
-  'keeps the login before a sign-in': { forgetsBefore: true },
-  'does not hear what another instance has ended': { deaf: 1 },
-  'serves a user that is suspended': {
+  'does not end a login at a sign-out': { logins: () => ({ end: async () => true }) },
+  'keeps the previous login at a sign-in': { forgetsBefore: true },
+  'does not learn which logins another instance has ended': { deaf: 1 },
+  'serves a suspended user': {
     people: (people) => ({ user: (id) => unless(people.user(id), { suspendedAt: null }) }),
   },
-  'serves a user that was deleted': {
+  'serves a deleted user': {
     people: (people) => ({ user: (id) => unless(people.user(id), { removedAt: null, issuer: POLICY.issuer }) }),
   },
-  'never has claims stated again': { logins: () => ({ isDue: () => false }) },
-  'ends a login while the issuer is away': { away: refusal },
-  'keeps the role that claims gave first': {
+  'never refreshes claims': { logins: () => ({ isDue: () => false }) },
+  'ends a login while the issuer is not available': { away: refusal },
+  'keeps the role that the first claims gave': {
     people: (people) => ({
       putUser: async (person) => people.userOf(person.issuer, person.sub) ?? people.putUser(person),
     }),
@@ -292,23 +292,23 @@ const MUTANTS: Readonly<Record<string, Spoil>> = {
       confirm: async (login, value) => logins.confirm(login, value, await logins.tokenOf(login, value)),
     }),
   },
-  'counts logins without `sign_in`': { ignoresPolicy: true },
-  'knows no idle login': {
+  'accepts logins without `sign_in`': { ignoresPolicy: true },
+  'never ends an idle login': {
     table: (table) => ({
       insert: (row, token) => table.insert({ ...row, login: { ...row.login, usedAt: FAR } }, token),
     }),
   },
-  'knows no end of a login that is used': {
+  'never ends a login that is used': {
     table: (table) => ({
       insert: (row, token) => table.insert({ ...row, login: { ...row.login, expiresAt: FAR } }, token),
     }),
   },
-  'takes every cookie for the newest': { logins: (logins) => ({ of: () => logins.list()[0] ?? null }) },
+  'treats every cookie as the newest': { logins: (logins) => ({ of: () => logins.list()[0] ?? null }) },
 };
 
 const unless = <T extends object>(one: T | null, more: Partial<T>): T | null => one && { ...one, ...more };
 
-describe('the law is broken by a sign-in that', () => {
+describe('the law finds the mutant that', () => {
   for (const [name, mutant] of Object.entries(MUTANTS)) {
     test(name, async () => {
       const { errorInstance } = await fc.check(lawOf(mutant), { numRuns: 3_000, seed: 7, endOnFailure: true });

@@ -9,7 +9,7 @@ import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
 import { Visitor } from '../support/visitor.ts';
 import { LOGIN, loginOf, meBy, SIGN_IN, startGateway } from './stage.ts';
 
-/** Sign-in at a real OpenID provider, by what a browser sends. */
+/** Tests sign-in at a real OpenID provider with the requests that a browser sends. */
 let issuer: TestIssuer;
 let box: Signalbox;
 /** How far the gateway’s clock is ahead, ms. It never goes back. */
@@ -48,7 +48,7 @@ const json = async (response: Response) => (await response.json()) as Members;
 const adminSend = (path: string, init: RequestInit = {}) => box.get(path, init);
 
 describe('a person who signs in', () => {
-  test('becomes a member by its issuer and sub, has the role of its claims, and is named in the trail', async () => {
+  test('becomes a member identified by issuer and `sub`, has the role of the claims, and is named in the audit trail', async () => {
     const visitor = await signedIn('ada');
     const me = await json(await visitor.go(`${box.url}/admin/me`));
     expect(me).toMatchObject({
@@ -70,7 +70,7 @@ describe('a person who signs in', () => {
     expect(data[0]).toMatchObject({ action: 'create', actor: { kind: 'user', name: user }, from: '127.0.0.1' });
   });
 
-  test('gets a page that knows that it is signed in, and where one signs in, but nothing of the person', async () => {
+  test('gets a page that contains whether the browser is signed in and the name of the issuer, but nothing about the person', async () => {
     const visitor = await signedIn('ada');
     const text = await (await visitor.go(`${box.url}/console`)).text();
     expect(text).toContain(`data-issuer="${new URL(issuer.url).host}" data-signed-in="true"`);
@@ -79,7 +79,7 @@ describe('a person who signs in', () => {
     expect(stranger).toContain('data-signed-in="false"');
   });
 
-  test('has a cookie that only this host can set, of which the database knows the hash alone', async () => {
+  test('has a cookie that only this host can set, and of which the database contains only the hash', async () => {
     const visitor = new Visitor();
     const { url } = await visitor.signIn(`${box.url}/console/sign-in`, 'bob', (at) => at.includes('/callback?'));
     const answer = await visitor.go(url);
@@ -95,7 +95,7 @@ describe('a person who signs in', () => {
     expect(bytes.includes(value) || log.includes(value)).toBe(false);
   });
 
-  test('without a role is refused, with words on whom to ask, and is no user', async () => {
+  test('without a role is refused with a page that says whom to ask, and does not become a user', async () => {
     issuer.people.set('eve', { name: 'Eve', groups: ['guests'] });
     const visitor = new Visitor();
     const { response } = await visitor.signIn(`${box.url}/console/sign-in`, 'eve');
@@ -104,14 +104,14 @@ describe('a person who signs in', () => {
     expect(visitor.cookie(box.url, LOGIN)).toBeUndefined();
   });
 
-  test('whose claim `groups` is an object has none of the roles that its names are', async () => {
+  test('whose claim `groups` is an object gets no role from the names of its members', async () => {
     issuer.people.set('eve', { name: 'Eve', groups: { platform: false, staff: true } });
     const visitor = new Visitor();
     const { response } = await visitor.signIn(`${box.url}/console/sign-in`, 'eve');
     expect([response?.status, visitor.cookie(box.url, LOGIN)]).toEqual([403, undefined]);
   });
 
-  test('is never an owner by being first, and a member sees no keys of others', async () => {
+  test('does not become an owner by being first, and as a member sees no keys of others', async () => {
     const visitor = await signedIn('bob');
     expect(await json(await visitor.go(`${box.url}/admin/me`))).toMatchObject({ role: 'member' });
     const { data } = (await (await visitor.go(`${box.url}/admin/keys`)).json()) as { data: unknown[] };
@@ -119,7 +119,7 @@ describe('a person who signs in', () => {
     expect((await visitor.go(`${box.url}/admin/trail`)).status).toBe(403);
   });
 
-  test('gets to the page that it wanted to see', async () => {
+  test('is redirected to the page that the person wanted to see', async () => {
     const visitor = new Visitor();
     const path = '/console?view=keys';
     const { url } = await visitor.signIn(`${box.url}/console/sign-in?return_to=${encodeURIComponent(path)}`, 'ada');
@@ -127,7 +127,7 @@ describe('a person who signs in', () => {
   });
 });
 
-test('the secret of the client may be in a file, whose change counts without a restart', async () => {
+test('the client secret may be in a file, and a change of the file applies without a restart', async () => {
   const folder = temporaryFolder();
   const file = join(folder, 'secret');
   writeFileSync(file, 'not the secret of the client');
@@ -144,7 +144,7 @@ test('the secret of the client may be in a file, whose change counts without a r
   rmSync(folder, { recursive: true });
 });
 
-test('an admin key makes the first owner, who stays one when the claims say less, or nothing', async () => {
+test('an admin key makes the first owner, who stays an owner if the claims contain less or nothing', async () => {
   const bob = await signedIn('bob');
   const value = loginOf(bob, box);
   const { user } = (await json(await meBy(box, value))) as { user: { id: string } };
@@ -163,14 +163,14 @@ test('an admin key makes the first owner, who stays one when the claims say less
   ahead += HOUR_MS;
   expect(await json(await meBy(box, value))).toMatchObject({ role: 'owner' });
   expect(await json(await (await signedIn('bob')).go(`${box.url}/admin/me`))).toMatchObject({ role: 'owner' });
-  // Only the operator takes it back, and then the claims decide again.
+  // Only the operator can remove the role. Then the claims decide again.
   await adminSend(`/admin/users/${user.id}`, { ...promote, body: '{"role":"member"}' });
   ahead += HOUR_MS;
   await expectError(await meBy(box, value), 'not_signed_in');
 });
 
 describe('a login', () => {
-  test('is listed and ended, by its owner and by others who may', async () => {
+  test('can be listed and ended by its owner and by others with the right role', async () => {
     const [ada, bob] = [await signedIn('ada'), await signedIn('bob')];
     const value = loginOf(bob, box);
     const idOf = async (visitor: Visitor) =>
@@ -189,7 +189,7 @@ describe('a login', () => {
     expect(page.data[0]).not.toHaveProperty('hash');
   });
 
-  test('is listed and ended by command, effective when the command returns', async () => {
+  test('can be listed and ended with a command, and has ended when the command returns', async () => {
     const bob = await signedIn('bob');
     const value = loginOf(bob, box);
     const { login } = (await json(await meBy(box, value))) as { login: { id: string } };
@@ -204,7 +204,7 @@ describe('a login', () => {
     expect((await box.run('logins', 'end', login.id)).err).toContain('may have ended already');
   });
 
-  test('ends after 12 hours without use, and after 7 days with', async () => {
+  test('ends after 12 hours without use, and after 7 days with use', async () => {
     const [idle, used] = [loginOf(await signedIn('ada'), box), loginOf(await signedIn('bob'), box)];
     ahead += 11 * HOUR_MS;
     expect((await meBy(box, used)).status).toBe(200);
@@ -219,7 +219,7 @@ describe('a login', () => {
     await expectError(await meBy(box, used), 'not_signed_in');
   });
 
-  test('of a person who is suspended is refused', async () => {
+  test('of a suspended person is refused', async () => {
     const bob = await signedIn('bob');
     const { user } = (await json(await bob.go(`${box.url}/admin/me`))) as { user: { id: string } };
     const suspended = await adminSend(`/admin/users/${user.id}/suspend`, { method: 'POST' });
@@ -231,13 +231,13 @@ describe('a login', () => {
 });
 
 describe('claims', () => {
-  test('that a person loses while signed in have an end within the hour: first the role, then the login', async () => {
+  test('that a person loses while signed in end within an hour: first the role, then the login', async () => {
     issuer.people.set('cay', { name: 'Cay', groups: ['platform', 'staff'] });
     const value = loginOf(await signedIn('cay'), box);
     issuer.people.set('cay', { name: 'Cay', groups: ['staff'] });
     expect(await json(await meBy(box, value))).toMatchObject({ role: 'admin' });
     ahead += HOUR_MS;
-    // The request that asks for too much is itself refused.
+    // The request that needs the lost role is itself refused.
     const refused = await fetch(`${box.url}/admin/trail`, { headers: { cookie: `${LOGIN}=${value}` } });
     await expectError(refused, 'insufficient_permissions');
     expect(await json(await meBy(box, value))).toMatchObject({ role: 'member' });
@@ -252,7 +252,7 @@ describe('claims', () => {
     });
   });
 
-  test('are asked for once by requests at the same time, and the token that renews them changes', async () => {
+  test('are requested once for simultaneous requests, and the refresh token changes', async () => {
     const value = loginOf(await signedIn('ada'), box);
     for (let hours = 1; hours < 4; hours++) {
       ahead += HOUR_MS;
@@ -264,8 +264,8 @@ describe('claims', () => {
   });
 });
 
-describe('an issuer that is away', () => {
-  test('refuses new sign-ins, keeps logins, and is asked again when it is back', async () => {
+describe('an issuer that is not available', () => {
+  test('refuses new sign-ins, keeps logins, and is asked again when it is available', async () => {
     const value = loginOf(await signedIn('ada'), box);
     ahead += 2 * HOUR_MS;
     issuer.isAway = true;
@@ -282,7 +282,7 @@ describe('an issuer that is away', () => {
   });
 });
 
-test('signing out ends the login of a person who is suspended, for the time after that, too', async () => {
+test('signing out ends the login of a suspended person, also after the suspension', async () => {
   const bob = await signedIn('bob');
   const stolen = loginOf(bob, box);
   const { user } = (await json(await meBy(box, stolen))) as { user: { id: string } };
@@ -292,7 +292,7 @@ test('signing out ends the login of a person who is suspended, for the time afte
   await expectError(await meBy(box, stolen), 'not_signed_in');
 });
 
-test('signing out ends the login, for a copy of its cookie, too', async () => {
+test('signing out ends the login, even for a copy of its cookie', async () => {
   const visitor = await signedIn('ada');
   const stolen = loginOf(visitor, box);
   const out = await visitor.go(`${box.url}/console/sign-out`, { method: 'POST', origin: box.url });

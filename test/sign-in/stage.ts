@@ -3,7 +3,7 @@ import { TOY } from '../support/policies.ts';
 import { type Signalbox, type StartOptions, startSignalbox } from '../support/signalbox.ts';
 import type { Visitor } from '../support/visitor.ts';
 
-/** A policy in which nobody signs in by OpenID. */
+/** A policy without OpenID sign-in. */
 export const MODEL = `${TOY}gateway:
   failed_auth_per_minute: 1000000
   keyless_per_minute: 1000000
@@ -12,7 +12,7 @@ export const MODEL = `${TOY}gateway:
 `;
 
 interface GatewayOptions extends StartOptions {
-  /** Of `sign_in.roles`, by the group that each is for. */
+  /** The terms of `sign_in.roles` by group. */
   readonly roles?: Readonly<Record<string, string>>;
 }
 const ROLES = { platform: 'role: admin', staff: 'role: member' };
@@ -42,9 +42,9 @@ ${Object.entries(roles)
 export const LOGIN = '__Host-signalbox';
 export const SIGN_IN = '__Host-signalbox-sign-in';
 
-/** The value of the cookie of a visitor's login. */
+/** The value of a visitor's login cookie. */
 export const loginOf = (visitor: Visitor, { url }: Signalbox): string => visitor.cookie(url, LOGIN) ?? '';
 
-/** Who is asked for, by the value of the cookie of a login. */
+/** Requests who is signed in, with the value of a login cookie. */
 export const meBy = (box: Signalbox, value: string, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${box.url}/admin/me`, { headers: { cookie: `${LOGIN}=${value}`, ...headers } });

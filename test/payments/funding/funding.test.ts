@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => stand.close());
 
-/** The claim of a request on its name, or one that the store refuses. */
+/** Makes a request's claim on its name, or a claim that the store refuses. */
 const claimOf = (isWritable: boolean): RequestClaim => ({
   claim: () =>
     write({ sql: isWritable ? 'UPDATE checkpoint SET id = 1' : 'INSERT INTO checkpoint (id, through) VALUES (2, 0)' }),
@@ -26,7 +26,7 @@ const claimOf = (isWritable: boolean): RequestClaim => ({
   },
 });
 
-/** The code of the error that a request ends with. */
+/** The code of the error with which a request ends. */
 const codeOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'none',
@@ -35,14 +35,14 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
 
 for (const payer of PAYERS) {
   describe(`money of ${payer}`, () => {
-    test('is set aside in full, and once settled only what was charged is gone', async () => {
+    test('is held in full, and after the settlement only the charge is gone', async () => {
       const { funding, order } = await stand.case(payer, MAX);
       const funded = await funding.reserve(order, null);
       const { hold } = funded;
       expect(await stand.setAside()).toMatchObject({ open: 1, held: MAX });
       const settled = await hold.settle(line(2_000_000), ({ charged }) => funded.settlementWrites(charged));
       expect(settled.charged).toBe(2_000_000);
-      // The first settlement wins: a later one writes nothing.
+      // The first settlement counts. A later settlement writes nothing.
       hold.settle(line(MAX), () => {
         throw new Error('settled twice');
       });
@@ -51,7 +51,7 @@ for (const payer of PAYERS) {
       expect((await stand.house.ledger.status()).charged).toBe(2_000_000);
     });
 
-    test('is released in full where nothing was answered, and then no fee is kept', async () => {
+    test('is released in full if there was no answer, and then no fee is kept', async () => {
       const { funding, order } = await stand.case(payer, MAX);
       const funded = await funding.reserve(order, null);
       funded.hold.settle(null, ({ charged }) => funded.settlementWrites(charged));
@@ -80,14 +80,14 @@ for (const payer of PAYERS) {
   });
 }
 
-test('a payment that the chain refuses holds nothing', async () => {
+test('a payment that the chain refuses creates no hold', async () => {
   stand.chain.drain(stand.payer);
   const { funding, order } = await stand.case('a payment', MAX);
   expect(await codeOf(funding.reserve(order, null))).toContain('insufficient_balance');
   expect(await stand.setAside()).toEqual(NOTHING_SET_ASIDE);
 });
 
-test('a payment sent again runs on the balance that it has become, and its first request is charged alone', async () => {
+test('a repeated payment uses the balance that it became, and only its first request is charged to it', async () => {
   const { funding, order } = await stand.case('a payment', MAX);
   const first = await funding.reserve(order, null);
   first.hold.settle(null, ({ charged }) => first.settlementWrites(charged));
@@ -100,8 +100,8 @@ test('a payment sent again runs on the balance that it has become, and its first
   expect(stand.chain.settles).toBe(1);
 });
 
-describe('the answer on its payment', () => {
-  test('is nothing of a key', async () => {
+describe('the payment details of an answer', () => {
+  test('are absent for a key', async () => {
     const { funding, order } = await stand.case('a key', MAX);
     const funded = await funding.reserve(order, null);
     const error = new SignalboxError('upstream_failed', 'It broke.');
@@ -111,7 +111,7 @@ describe('the answer on its payment', () => {
     funded.hold.settle(null, () => []);
   });
 
-  test('is the payment: beside the answer, in headers, and in errors, which tell whether it may be sent again', async () => {
+  test('are in the answer, in headers, and in errors, which say whether the payment can be sent again', async () => {
     const { funding, order } = await stand.case('a payment', MAX);
     const funded = await funding.reserve(order, null);
     const { headers } = funded;
@@ -123,12 +123,12 @@ describe('the answer on its payment', () => {
       message: 'It broke.',
       info: { retry: false, details: { payment_id: id } },
     });
-    expect(funded.errorOf(error, false).message).toContain('the same PAYMENT-SIGNATURE can be sent again');
+    expect(funded.errorOf(error, false).message).toContain('You can send the same PAYMENT-SIGNATURE again');
     funded.hold.settle(null, ({ charged }) => funded.settlementWrites(charged));
   });
 });
 
-/** Requests of one payer that come at once, or the end of one that runs. */
+/** Simultaneous requests of one payer, or the end of a running request. */
 const step = fc.oneof(
   fc.record({
     payer: fc.constantFrom<PayerName>(...PAYERS),
@@ -139,18 +139,18 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-/** A fault to put into each funding. */
+/** A fault that a mutant puts into each funding. */
 type Infection = (funding: Funding) => Funding;
 const healthy: Infection = (funding) => funding;
 
-/** A payment as its funding has told it. */
+/** A payment as its funding reported it. */
 interface SettledPayment {
   readonly id: string;
   readonly charged: number;
   readonly fee: number;
 }
 
-/** Plays steps on a stand of its own. Throws where money is not settled or released exactly once. */
+/** Plays steps on a new gateway. Throws if some money is not settled or released exactly once. */
 async function play(steps: readonly Step[], infect: Infection): Promise<void> {
   const own = await FundingStand.open();
   try {
@@ -191,7 +191,7 @@ async function play(steps: readonly Step[], infect: Infection): Promise<void> {
   }
 }
 
-/** Nothing is set aside, and each balance is what came in less what was charged. */
+/** Expects that nothing is held, and that each balance is the deposits minus the charges. */
 async function expectBalanced(
   { house, payer }: FundingStand,
   charges: Readonly<Record<PayerName, number>>,
@@ -218,7 +218,7 @@ test('with every payer, reserved money is settled or released exactly once', asy
   await fc.assert(law(healthy), { numRuns, seed });
 });
 
-/** A funding with another way to reserve. */
+/** A funding with a different `reserve`. */
 const reserving =
   (reserve: (inner: Funding, ...given: Parameters<Funding['reserve']>) => Promise<FundedHold>): Infection =>
   (inner) => ({
@@ -231,7 +231,7 @@ const reserving =
   });
 
 const MUTANTS: Readonly<Record<string, Infection>> = {
-  'a hold outlives a request whose own row cannot be written': reserving(async (inner, order, claim) => {
+  'a hold stays although the row of its request cannot be written': reserving(async (inner, order, claim) => {
     const funded = await inner.reserve(order, null);
     await claim?.begin(order.id);
     return funded;
@@ -239,14 +239,14 @@ const MUTANTS: Readonly<Record<string, Infection>> = {
   'a payment is not settled with its hold': reserving(async (inner, order, claim) => {
     return Object.assign(await inner.reserve(order, claim), { settlementWrites: () => [] });
   }),
-  'a fee is kept where nothing was charged': reserving(async (inner, order, claim) => {
+  'a fee is kept although nothing was charged': reserving(async (inner, order, claim) => {
     const funded = await inner.reserve(order, claim);
     const settlementWrites = funded.settlementWrites.bind(funded);
     return Object.assign(funded, { settlementWrites: (charged: number) => settlementWrites(Math.max(1, charged)) });
   }),
 };
 
-describe('the law notices that', () => {
+describe('the law finds the mutant in which', () => {
   for (const [name, infection] of Object.entries(MUTANTS)) {
     test(name, async () => {
       const { failed } = await fc.check(law(infection), { numRuns: 600, seed, endOnFailure: true });

@@ -4,7 +4,7 @@ import { SignalboxError } from '../../../src/core/errors.ts';
 import { atomicOf, type PaymentNetwork, worthOf } from '../../../src/core/payment-policy.ts';
 import { type TopUpAmount, topUpAmount } from '../../../src/payments/funding/top-up-amount.ts';
 
-/** A token of so many decimals, where a Credit is worth so many millionths of a dollar. */
+/** A token with this many decimals, on a network where a Credit is worth this many millionths of a dollar. */
 function networkOf(decimals: number, microdollars: bigint): PaymentNetwork {
   const microcredits = 10n ** 12n;
   const atomic = microdollars * 10n ** BigInt(decimals);
@@ -32,18 +32,18 @@ function codeOf(run: () => unknown): string {
   }
 }
 
-describe('what a top-up asks to pay in', () => {
-  test('is Credits as they are written, or dollars by the price of a Credit', () => {
+describe('the amount of a top-up', () => {
+  test('is the stated Credits, or the stated dollars converted at the price of a Credit', () => {
     expect(topUpAmount({ credits: 1.5 }, wide, usdc)).toBe(1_500_000);
     expect(topUpAmount({ usd: 1 }, wide, usdc)).toBe(1_000_000_000);
     expect(topUpAmount({ usd: 0.1 }, wide, usdc)).toBe(100_000_000);
-    // A Credit of three thousandths: a dollar is 333.333333 of them.
+    // At three thousandths of a dollar a Credit, a dollar is 333.333333 Credits.
     expect(topUpAmount({ usd: 1 }, wide, networkOf(6, 3_000n))).toBe(333_333_333);
     expect(topUpAmount({ usd: 1 }, wide, networkOf(18, 1_000n))).toBe(1_000_000_000);
     expect(topUpAmount({ usd: 1 }, wide, networkOf(2, 1_000n))).toBe(1_000_000_000);
   });
 
-  test('is one of the two, exact, and within the bounds', () => {
+  test('is exactly one of the two, exact, and within the bounds', () => {
     expect(codeOf(() => topUpAmount({}, wide, usdc))).toBe('missing_field credits');
     expect(codeOf(() => topUpAmount({ usd: 1, credits: 1 }, wide, usdc))).toBe('invalid_value credits');
     expect(codeOf(() => topUpAmount({ usd: 0.000_000_1 }, wide, usdc))).toBe('invalid_value usd');
@@ -56,12 +56,12 @@ describe('what a top-up asks to pay in', () => {
     expect(tell({ credits: 10 })).toThrow('`credits` must be from 1000 to 5000 in one top-up, not 10.');
     expect(topUpAmount({ usd: 1 }, bounds, usdc)).toBe(bounds.min);
     expect(topUpAmount({ usd: 5 }, bounds, usdc)).toBe(bounds.max);
-    // The least of the policy is a dollar, rounded up to whole microcredits: a dollar is enough.
+    // The policy's minimum is a dollar, rounded up to whole microcredits, so a dollar must be enough.
     const rounded = { min: 333_333_334, max: 333_333_333_333 };
     expect(topUpAmount({ usd: 1 }, rounded, networkOf(6, 3_000n))).toBe(333_333_333);
   });
 
-  test('never costs more than the dollars that were named, nor less by more than a microcredit is worth', () => {
+  test('never costs more than the stated dollars, and never less by more than the value of a microcredit', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 1_000_000_000 }),

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
-/** Crashes copy these files, and syncs prove nothing here: in memory where possible. */
+/** The files are in memory if possible, because the test copies them at each crash and does not test syncs. */
 export const scratchFolder = (): string => (existsSync('/dev/shm') ? '/dev/shm' : tmpdir());

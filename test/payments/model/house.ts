@@ -20,7 +20,7 @@ import { waitFor } from '../../support/answers.ts';
 export const PAY_TO = `0x${'b'.repeat(40)}`;
 export const ASSET = `0x${'c'.repeat(40)}`;
 export const NETWORK = 'eip155:84532';
-/** Microcredits that every settlement of a request costs. */
+/** The fee of every settlement of a request, in microcredits. */
 export const FEE = 1_000_000;
 /** How long an authorization must still be valid, ms. */
 export const MARGIN_MS = 60_000;
@@ -50,12 +50,12 @@ const POLICY: PaymentPolicy = {
   publicUrl: null,
 };
 
-/** Parts of a run that a mutant replaces. */
+/** Parts of a server run that a mutant replaces. */
 export interface Fault {
   readonly store?: (store: SqlStore) => SqlStore;
   readonly network?: (network: NetworkClients) => NetworkClients;
   readonly payments?: (payments: Payments) => Payments;
-  /** SQL run on the tables first. */
+  /** SQL that is run on the tables first. */
   readonly sql?: string;
 }
 
@@ -66,19 +66,19 @@ export interface HouseOptions {
   readonly onCrash: 'charge' | 'release';
   readonly network: (pass: (step: string) => Promise<void>) => NetworkClients;
   readonly infection: Fault;
-  /** None if left out. */
+  /** The budgets; none by default. */
   readonly budgets?: readonly Budget[];
 }
 
-/** Counts the runs: each is an instance of its own. */
+/** Counts the runs, because each run is an instance of its own. */
 let epoch = 0;
 
-/** One run of the program, reduced to money: the real ledger and payments on a real file. It can die at any step. */
+/** One run of the server, reduced to money: the real ledger and payments on a real file. The test can kill it at any step. */
 export class ServerRun {
   readonly file: string;
   readonly ledger: Ledger;
   readonly payments: Payments;
-  /** The gateway for `Funding.reserve`. */
+  /** The gateway that `Funding.reserve` needs. */
   readonly gateway: X402Gateway;
   readonly #life: Life;
   readonly #store: SqlStore;
@@ -94,7 +94,7 @@ export class ServerRun {
     this.#store = store;
     this.ledger = parts.ledger;
     this.payments = parts.payments;
-    // Only the parts of a gateway that `Funding.reserve` uses.
+    // `Funding.reserve` uses only these parts of a gateway.
     this.gateway = { ...parts, log: SILENT } as unknown as X402Gateway;
   }
 
@@ -125,7 +125,7 @@ export class ServerRun {
       log: SILENT,
       openNetwork: async () =>
         (infection.network ?? ((one: NetworkClients) => one))(network((step) => life.pass(step))),
-      // The play reconciles by itself.
+      // The test starts reconciliation itself.
       reconcileEveryMs: 3_600_000,
     });
     await payments.sweep();
@@ -145,7 +145,7 @@ export class ServerRun {
     });
   }
 
-  /** Dies after this many steps. */
+  /** Kills the run after this many steps. */
   dieAfter(steps: number): void {
     this.#life.left = steps;
   }
@@ -154,7 +154,7 @@ export class ServerRun {
     return this.#life.isDead;
   }
 
-  /** Rejects when the run dies, so that nobody waits longer. */
+  /** Rejects when the run dies, so that no test waits longer. */
   get death(): Promise<never> {
     return this.#life.death;
   }
@@ -164,7 +164,7 @@ export class ServerRun {
     this.#life.die();
     this.payments.close();
     for (const part of ['', '-wal']) if (existsSync(this.file + part)) copyFileSync(this.file + part, copy + part);
-    // Frees what it held open.
+    // Releases the resources that the run held.
     void this.#store.close().catch(() => {});
   }
 
@@ -198,7 +198,7 @@ const NO_ASK = {
   isFeeDue: true,
 };
 
-/** Rejects waits for a dead run. */
+/** The error with which waits for a dead run reject. */
 export class ProcessKilled extends Error {
   override readonly name = 'Dead';
 }
@@ -216,7 +216,7 @@ class Life {
     return this.#death.promise;
   }
 
-  /** Never resolves for a dead process. */
+  /** Never resolves if the process is dead. */
   async pass(_step: string): Promise<void> {
     if (!this.isDead && --this.left <= 0) this.die();
     if (this.isDead) await new Promise<never>(() => {});

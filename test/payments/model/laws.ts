@@ -22,7 +22,7 @@ export async function standingProblems({ house, signed, wallets }: Play): Promis
     }
   }
   for (const { n, lastAnswer: report, nonce, wallet } of signed) {
-    // A refusal means that the client may pay anew, so this payment must not be in progress.
+    // After a refusal the client may pay again, so this payment must not be in progress.
     const payment = payments.find((one) => one.nonce === nonce && one.payer === wallet);
     if (report === 'refused' && payment && payment.state !== 'failed') {
       problems.push(`request ${n} was refused, and its payment is ${payment.state}`);
@@ -77,7 +77,7 @@ function paymentProblems(payment: Payment, rows: readonly Row[], { chain }: Play
   return problems;
 }
 
-/** A wallet's balance must be its deposits less its charges. */
+/** A wallet's balance must be its deposits minus its charges. */
 function walletProblems(wallet: string, rows: readonly Row[], { house }: Play): string[] {
   const own = rows.filter((row) => row.wallet === wallet);
   const isOf = (...kinds: string[]) => sum(own.filter(({ kind }) => kinds.includes(kind)));
@@ -85,7 +85,7 @@ function walletProblems(wallet: string, rows: readonly Row[], { house }: Play): 
   const has = house.ledger.balanceOf(wallet)?.free ?? 0;
   const problems = due === has ? [] : [`${wallet} has ${has}, and the journal says ${due}`];
   if (due < 0) problems.push(`${wallet} owes ${-due}`);
-  // Whatever the policy says for keys: a payer without an answer keeps everything.
+  // A payer without an answer keeps the whole amount, whatever the policy says for keys.
   if (isOf('expire') > 0) problems.push(`a crash charged ${wallet} ${isOf('expire')}`);
   return problems;
 }

@@ -21,10 +21,10 @@ const passing = (store: SqlStore): SqlStore => ({
   close: () => store.close(),
 });
 
-/** A store that changes rows when it reads them, except lists, which the laws read. */
+/** A store that changes rows when it reads them, except lists, because the laws read lists. */
 const misreading = (store: SqlStore, reread: (row: object) => object): SqlStore => ({
   ...passing(store),
-  // Rows of the same form.
+  // The changed rows have the same form.
   query: async <Row>(statement: Statement, params?: readonly SqlValue[]) =>
     (await store.query<Row>(statement, params)).map((row) =>
       statement.sql.includes('LIMIT') ? row : (reread(row as object) as Row),
@@ -44,7 +44,7 @@ const withFacilitator =
     facilitator: { ...network.facilitator, ...change(network.facilitator) },
   });
 
-/** Arrived payments look unresolved. */
+/** Makes arrived payments look unresolved. */
 const forgetful = (row: object): object =>
   'state' in row && 'nonce' in row && row.state === 'captured' ? { ...row, state: 'unknown' } : row;
 

@@ -20,7 +20,7 @@ import { finalProblems, standingProblems } from './laws.ts';
 import { ScriptedChain, type Weather } from './scripted-chain.ts';
 import { signed } from './signed.ts';
 
-/** A signed request, as its client remembers it. */
+/** A signed request as its client remembers it. */
 export interface SignedRequest {
   readonly n: number;
   readonly header: string;
@@ -28,7 +28,7 @@ export interface SignedRequest {
   readonly nonce: string;
   readonly requestHash: string;
   readonly bound: number;
-  /** The last answer that the client got. */
+  /** The last answer that the client received. */
   lastAnswer: 'nothing' | 'runs' | 'refused' | 'unsettled' | 'error';
 }
 
@@ -56,7 +56,7 @@ const ACTIONS = {
 export type Action = keyof typeof ACTIONS;
 export type Counts = Record<Action | SignedRequest['lastAnswer'] | 'restarted', number>;
 
-/** A request that names nothing: its text plays no part here. */
+/** A request without any settings, because its content makes no difference here. */
 const REQUEST: FundingRequest = {
   request: chatRequest({ messages: [] }),
   key: null,
@@ -68,10 +68,10 @@ const REQUEST: FundingRequest = {
 
 const NOON = Date.UTC(2026, 10, 20, 12);
 const HOUR_MS = 3_600_000;
-/** Atomic units of a wallet: enough for some of its payments, not for all. */
+/** The atomic units of a wallet. They suffice for some of its payments, but not for all. */
 const WALLET_FUNDS = 60_000n;
 
-/** A chain that outlives everything, and server runs that do not. */
+/** A chain that survives all crashes, and server runs that do not. */
 export class Play {
   readonly trace: string[] = [];
   readonly counts = {} as Counts;
@@ -95,7 +95,7 @@ export class Play {
     this.#infection = infection;
     this.onCrash = this.#yes(0.5) ? 'charge' : 'release';
     this.chain = new ScriptedChain(() => this.#now);
-    // As in a server, IDs never repeat; they name payments and holds.
+    // As in a server, IDs never repeat. They name payments and holds.
     this.#nextId = createIds(() => this.#now, 0);
     this.wallets = Array.from({ length: 3 }, () => privateKeyToAccount(generatePrivateKey()));
     for (const { address } of this.wallets) this.chain.fund(address.toLowerCase(), WALLET_FUNDS);
@@ -118,7 +118,7 @@ export class Play {
     if (this.house.isDead) await this.#restart();
   }
 
-  /** Ends all faults, mines, advances time and reconciles: then the books must add up. */
+  /** Ends all faults, mines, advances the clock and reconciles. Then the ledger must be consistent. */
   async end(): Promise<readonly string[]> {
     this.house.dieAfter(Number.POSITIVE_INFINITY);
     while (this.#runs.length > 0) this.#finish();
@@ -137,7 +137,7 @@ export class Play {
     return this.house.file;
   }
 
-  /** Ignores the errors of a run that has died. */
+  /** Runs work, and ignores its errors if the server run has died. */
   async #mortal(work: () => Promise<void>): Promise<void> {
     try {
       await Promise.race([work(), this.house.death]);
@@ -161,7 +161,7 @@ export class Play {
     else if (action === 'time') this.#now += this.#one([1_000, 30_000, 100_000, 400_000]);
     else if (action === 'reconcile') await this.#reconcile();
     else if (action === 'kill') {
-      // Appended writes are on the disk, or not.
+      // In half of the cases, appended writes reach the disk.
       if (this.#yes(0.5)) await this.house.quiet();
       this.house.die(this.#newFile());
     } else this.house.dieAfter(1 + Math.floor(this.#random() * 12));
@@ -192,7 +192,7 @@ export class Play {
     return join(this.#folder, `${++this.#starts}.db`);
   }
 
-  /** Asks for a quote and pays it, unless the client must wait. */
+  /** Requests a quote and pays it, unless the client must wait. */
   async #pay(one = this.#one(this.wallets)): Promise<void> {
     const offer = await this.#sign(one, ++this.#requests);
     if (offer) await this.#send(offer);
@@ -228,7 +228,7 @@ export class Play {
     return one;
   }
 
-  /** Repeats a signed request, as a client without an answer does. Drops a refused one. */
+  /** Repeats a signed request, like a client that received no answer. Forgets a refused request. */
   async #again(): Promise<void> {
     const open = this.signed.filter(({ lastAnswer: told }) => told !== 'refused');
     if (open.length > 0) await this.#send(this.#one(open.slice(-6)));
@@ -260,7 +260,7 @@ export class Play {
       if (house.isDead) return;
       if (cause instanceof PaymentRefused) {
         this.trace.push(`  refused: ${cause.reason}`);
-        // As the gateway does: it makes no quote for a payment in progress, and all that arrived before is balance.
+        // Like the gateway, it makes no quote for a payment in progress. All payments that arrived earlier are balance.
         const isOpen = (await house.payments.unsettled(wallet, requestHash)) !== null;
         this.#tell(one, isOpen ? 'unsettled' : (await this.#hasArrived(one)) ? 'error' : 'refused');
       } else if (cause instanceof SignalboxError) {
@@ -307,7 +307,7 @@ export class Play {
     }
   }
 
-  /** The provider has answered, or failed before its first token. */
+  /** The provider answers, or fails before its first token. */
   #finish(): void {
     const [run] = this.#runs.splice(Math.floor(this.#random() * this.#runs.length), 1);
     if (!run) return;
@@ -361,7 +361,10 @@ export class Play {
 
 const brokenLaw = (problems: readonly string[]): Error => new Error(`broken: ${problems.join('\n')}`);
 
-/** Plays random steps. Throws the first error, with the seed and the steps. */
+/**
+ * Plays random steps.
+ * @throws the first error, with the seed and the steps
+ */
 export async function play(seed: number, steps: number, infection: Fault = {}): Promise<Counts> {
   const folder = mkdtempSync(join(scratchFolder(), 'signalbox-'));
   const game = new Play(seed, folder, infection);

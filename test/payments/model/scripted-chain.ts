@@ -11,13 +11,13 @@ import {
 /** The fault of the next settlement. */
 export type Weather =
   | 'good'
-  /** No answer. */
+  /** There is no answer. */
   | 'down'
-  /** Sent, but stays in the pool. */
+  /** The transaction is sent, but is not mined yet. */
   | 'unmined'
-  /** Sent and mined, but the answer is lost. */
+  /** The transaction is sent and mined, but the answer is lost. */
   | 'answer-lost'
-  /** Sent and lost, unnoticed. */
+  /** The transaction is sent and then lost, without a notice. */
   | 'dropped';
 
 interface Transfer {
@@ -31,12 +31,12 @@ interface Transfer {
 /** The state of an authorization that is not merely unused. */
 type AuthorizationMark = { readonly state: 'used'; readonly hash: string } | { readonly state: 'cancelled' };
 
-/** A chain with one token and one payee, and its facilitator, both scripted. */
+/** A scripted chain with one token and one payee, and its facilitator. */
 export class ScriptedChain {
   weather: Weather = 'good';
   /** Atomic units that arrived at the payee. */
   received = 0n;
-  /** Transfers by authorization. More than one means that this chain is wrong. */
+  /** The number of transfers by authorization. More than one means that this fake chain has a bug. */
   readonly debits = new Map<string, number>();
   settles = 0;
   readonly #now: () => number;
@@ -67,14 +67,14 @@ export class ScriptedChain {
     if (!this.#marks.has(key)) this.#marks.set(key, { state: 'cancelled' });
   }
 
-  /** Mines pending transactions. Impossible ones revert. */
+  /** Mines pending transactions. Impossible transactions revert. */
   mine(): void {
     for (const transfer of this.#pool.splice(0)) this.#carryOut(transfer);
   }
 
   /**
-   * Opens the chain for a new process; the chain itself lives on.
-   * @param pass called before and after each visible step.
+   * Opens the chain for a new process. The chain itself survives the process.
+   * @param pass called before and after each visible step
    */
   network(pass: (step: string) => Promise<void>): NetworkClients {
     return {

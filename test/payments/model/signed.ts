@@ -30,15 +30,15 @@ export interface ClientPayment {
 }
 
 export interface SignOptions {
-  /** Milliseconds since 1970. Default: the true time. */
+  /** Milliseconds since 1970; the real time by default. */
   readonly now?: number;
-  /** Seconds of validity. Default: as in the quote. */
+  /** Seconds of validity; by default as in the quote. */
   readonly seconds?: number;
-  /** Fields that replace those of the quote. */
+  /** Fields that replace the fields of the quote. */
   readonly authorize?: Partial<TransferAuthorization>;
 }
 
-/** Signs the first entry of a quote as a stock client does, or with changed fields as a hostile one. */
+/** Signs the first entry of a quote like a standard client, or with changed fields like a hostile client. */
 export async function signed(
   account: PrivateKeyAccount,
   { accepts }: Pick<PaymentRequired, 'accepts'>,

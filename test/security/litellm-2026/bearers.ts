@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { makeTestKey, type Signalbox } from '../../support/signalbox.ts';
 import { JSON_TYPE } from './support.ts';
 
-/** Bearer values with SQL in them, and a server that must read none of it. */
+/** Bearer values that contain SQL, and a server that must not execute any of it. */
 export const KEY_ID = 'test00000042';
 export const ENV = { SIGNALBOX_API_KEY: makeTestKey(KEY_ID) };
-/** The name of a key, which no answer may have. */
+/** The name of a key that no answer may contain. */
 export const CANARY = 'canary-name-of-a-key';
 
 const SQL = [
@@ -49,7 +49,7 @@ const SQL = [
   ],
 ];
 const fragment = fc.oneof(fc.constantFrom(...SQL), fc.string({ unit: 'grapheme-ascii', maxLength: 12 }));
-/** Also values that begin as a key of this server, or that have its whole length. */
+/** Some values begin like a key of this server, or have the full length of a key. */
 export const bearer = fc
   .tuple(
     fc.constantFrom('', 'sb_live_', `sb_live_${KEY_ID}_`, `sb_live_${KEY_ID}_${'A'.repeat(43)}`, `${KEY_ID}`),
@@ -72,7 +72,7 @@ const WAYS = [
   ['GET', '/v1/models', 'api-key'],
   ['GET', '/admin/keys', 'authorization'],
 ] as const;
-/** Sends a value to a server, by each way in turn. */
+/** Makes a function that sends a value to a server in each possible header in turn. */
 export function askAt({ url }: Signalbox): Ask {
   let nth = 0;
   return async (value) => {

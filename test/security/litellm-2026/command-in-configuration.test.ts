@@ -6,7 +6,9 @@ import { expectError } from '../../support/error-contract.ts';
 import type { LivePolicy } from '../../support/live-policy.ts';
 import { useLivePolicy } from '../../support/use.ts';
 
-/** https://docs.litellm.ai/blog/mcp-stdio-command-injection-april-2026: a command in a setting that HTTP writes was run. */
+/**
+ * https://docs.litellm.ai/blog/mcp-stdio-command-injection-april-2026: LiteLLM ran a command from a setting that can be written over HTTP.
+ */
 describe('CVE-2026-30623, a command in configuration that is written over HTTP', () => {
   const CANARY = 'canary-of-the-environment-0123456789';
   const files = () => Object.fromEntries(written(BASE, PLAIN).map(({ path, text }) => [path, text]));
@@ -30,7 +32,7 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
       body: JSON.stringify({ changes }),
     });
   }
-  /** A module that leaves a file where it is loaded. */
+  /** The file that a malicious module creates when it is loaded. */
   const mark = (live: LivePolicy) => join(live.folder, 'ran');
   const evil = (live: LivePolicy) => `await Bun.write(${JSON.stringify(mark(live))}, 'ran');\nexport const none = 1;\n`;
   const TOUCH = (live: LivePolicy) => `touch ${mark(live)}`;
@@ -45,11 +47,11 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
     readonly then?: Schema;
     readonly else?: Schema;
   }
-  /** Keys by whose names a value can be an address, a file, a variable, code, or the choice of code that has the keys of a provider. */
+  /** Names of keys whose value may be an address, a file, a variable, code, or the choice of code that gets a provider's keys. */
   const SUSPECT =
     /(?:^|_)(?:env|files?|urls?|paths?|plugins?|modules?|commands?|args|scripts?|hosts?|adapter|preset|settings)$/;
 
-  /** The paths of all suspect keys of the served schema. `*`: any name; `0`: an item. */
+  /** The paths of all suspect keys in the served schema. `*` stands for any name, `0` for a list item. */
   function suspectIn(root: Schema): string[][] {
     const walk = (schema: Schema, path: readonly string[]): string[][] => {
       const inner = Object.entries(schema.properties ?? {}).flatMap(([key, one]) => {
@@ -66,13 +68,13 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
         ...others.flatMap((one) => walk(one, path)),
       ];
     };
-    // Signalbox never fetches what a message of a case names.
+    // Signalbox never fetches an address in the messages of a test case.
     const paths = walk(root, []).filter((path) => !path.includes('pages_max') && !path.includes('messages'));
     return [...new Map(paths.map((path) => [path.join('.'), path])).values()];
   }
   const suspects = async () => suspectIn((await (await shut.box.get('/admin/policy/schema')).json()) as Schema);
 
-  /** The policy with a value at a path; a name that the policy has where the path admits any. */
+  /** The policy with a value at a path. If the path allows any name, it uses a name that the policy contains. */
   function withValue(data: unknown, [step, ...rest]: readonly string[], value: unknown): unknown {
     if (step === undefined) return value;
     if (step === '0') return [withValue(Array.isArray(data) ? data[0] : undefined, rest, value)];
@@ -82,7 +84,7 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
   }
   const textWith = (path: readonly string[], value: unknown) => `${JSON.stringify(withValue(BASE, path, value))}\n`;
 
-  test('every key of the policy that could name a command, a file, an address or a variable is refused', async () => {
+  test('every key of the policy that could name a command, a file, an address or a variable is refused over HTTP', async () => {
     const paths = await suspects();
     const names = paths.map((path) => path.join('.'));
     for (const known of [
@@ -105,7 +107,7 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
     expect([written, (await shut.status()).revision]).toEqual([[], revision]);
   });
 
-  /** Sections that are whole with any variable, so that a check goes as far as to read it. */
+  /** Sections that are complete with any variable, so that a check goes as far as reading the variable. */
   const issuer = { name: 'one', issuer: 'https://issuer.example', audience: 'a', when: 'claims.org == "acme"' };
   const VARIABLES: Readonly<Record<string, (name: string) => Data>> = {
     'providers.*.api_key_env': (name) => ({
@@ -146,14 +148,14 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
         for (const tool of ['check', 'test'] as const) {
           const answer = await shut.box.post(`/admin/policy/${tool}`, { changes });
           expect([path, tool, answer.status]).toEqual([path, tool, 200]);
-          // A revision is a hash of the text, which has the name.
+          // A revision is a hash of the policy text, which contains the name.
           const text = (await answer.text()).replaceAll(name, 'NAME');
           answers.push(text.replaceAll(/"policy_revision":"[0-9a-f]+"/g, ''));
         }
       }
       expect(answers.join()).not.toContain(CANARY);
       expect([path, ...answers.slice(0, 2)]).toEqual([path, ...answers.slice(2, 4)]);
-      // The answer does depend on a variable that the active policy names.
+      // The answer does depend on a variable that the active policy names, so the test would notice a difference.
       if (answers.length > 4) expect(answers[4]).not.toBe(answers[0]);
     }
   });
@@ -184,13 +186,13 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
       }
     }
     expect(existsSync(mark(shut))).toBe(false);
-    // The mark would be seen: an owner of a server that was started with `--allow-policy-writes` may load the module.
+    // This proves that the test would notice the file: an owner of a server with `--allow-policy-writes` may load the module.
     open.write('evil.ts', evil(open));
     await put(open, [{ name: 'more.yaml', text: 'plugins: [./evil.ts]\n' }]);
     expect(existsSync(mark(open))).toBe(true);
   });
 
-  test('no edit names a file outside the policy’s folder, or one that is no policy', async () => {
+  test('no edit names a file outside the policy’s folder, or a file that is not a policy', async () => {
     const before = readdirSync(shut.folder).sort();
     for (const name of [
       '../evil.yaml',
@@ -207,7 +209,7 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
     expect(readdirSync(shut.folder).sort()).toEqual(before);
   });
 
-  test('text for a shell is text in everything else that HTTP writes', async () => {
+  test('shell commands are plain text in everything else that can be written over HTTP', async () => {
     const spawned = spyOn(Bun, 'spawn');
     const { box } = shut;
     const commands = [

@@ -10,7 +10,10 @@ import { useSignalbox, useStarted } from '../../support/use.ts';
 import { Visitor } from '../../support/visitor.ts';
 import { holds, POLICY, QUESTION } from './support.ts';
 
-/** https://github.com/BerriAI/litellm/security/advisories/GHSA-jjhc-v7c2-5hh6: a cache knew a token by its first 20 characters. */
+/**
+ * https://github.com/BerriAI/litellm/security/advisories/GHSA-jjhc-v7c2-5hh6: LiteLLM's cache identified a token by its first 20
+ * characters.
+ */
 describe('CVE-2026-35030, one cache key for two subjects', () => {
   const { runs, seed } = effort('pairs of subjects', 30, 500);
   const issuers = useStarted(async () => {
@@ -28,7 +31,7 @@ describe('CVE-2026-35030, one cache key for two subjects', () => {
     readonly sub: string;
   }
   type Known = (token: string) => Promise<string>;
-  /** The ID of the subject that a request with this token is booked on. */
+  /** The ID of the subject to whom a request with this token is charged. */
   const subjectOf: Known = async (token) => {
     const response = await box.post('/v1/chat/completions', QUESTION, withKey(token));
     const id = response.headers.get('x-signalbox-decision-id');
@@ -49,11 +52,11 @@ describe('CVE-2026-35030, one cache key for two subjects', () => {
       return /^subject_/.test(idOfA) && idOfA === again && (idOfA === idOfB) === (a.at === b.at && a.sub === b.sub);
     };
 
-  test('two subjects with one header, one key and other equal claims are never each other', async () => {
+  test('two subjects with the same header, key and other claims are never confused', async () => {
     expect(await holds(fc.tuple(subject, subject), keepsApart(subjectOf), { runs, seed })).toBe(true);
   });
 
-  test('a cache that knows a token by its first 20 characters is found by the law', async () => {
+  test('the law finds a cache that identifies a token by its first 20 characters', async () => {
     const cache = new Map<string, string>();
     const shared: Known = async (token) => {
       const known = cache.get(token.slice(0, 20)) ?? (await subjectOf(token));
@@ -63,7 +66,7 @@ describe('CVE-2026-35030, one cache key for two subjects', () => {
     expect(await holds(fc.tuple(subject, subject), keepsApart(shared), { runs, seed })).toBe(false);
   });
 
-  test('a token that shares all but its signature, or all but its subject, with one that was checked gets nothing of it', async () => {
+  test('a token that differs from a checked one only in its signature, or only in its subject, gets nothing of it', async () => {
     const admin = await issuers.one.sign({ sub: 'root' });
     const status = async (token: string) => (await box.get('/admin/status', withKey(token))).status;
     expect(await status(admin)).toBe(200);
@@ -83,7 +86,7 @@ describe('CVE-2026-35030, one cache key for two subjects', () => {
     expect(await status(await issuers.two.sign({ sub: 'root' }))).toBe(200);
   });
 
-  test('two people whose issuer gives both one access token and equal claims are two users', async () => {
+  test('two people with the same access token and the same claims from their issuer are two users', async () => {
     buildConsoleHere();
     const issuer = await startForgedIssuer();
     const gateway = await startGateway(issuer.url);

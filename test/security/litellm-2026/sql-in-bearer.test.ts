@@ -7,16 +7,16 @@ import { useSignalbox } from '../../support/use.ts';
 import { type Ask, askAt, bearer, CANARY, ENV, isSafe, KEY_ID, withCanary } from './bearers.ts';
 import { holds, POLICY } from './support.ts';
 
-/** https://github.com/BerriAI/litellm/security/advisories/GHSA-r75f-5x8p-qvmc: the bearer value was part of a SQL text. */
+/** https://github.com/BerriAI/litellm/security/advisories/GHSA-r75f-5x8p-qvmc: LiteLLM inserted the bearer value into an SQL text. */
 describe('CVE-2026-42208, SQL in the bearer value', () => {
   const { runs, seed, proved } = effort('SQL in bearer values', 150, 3_000);
   const box = useSignalbox({ policy: POLICY, env: ENV });
 
-  test('any value gets 401 on SQLite, and the answer and the database show that no statement read it', async () => {
+  test('any bearer value gets 401 on SQLite, and the answer and the database show that no statement contained it', async () => {
     expect((await withCanary(box)).status).toBe(200);
     const db = new Database(join(box.data, 'signalbox.db'), { readonly: true });
     const named = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-    // A server writes what it reports of itself at its own times.
+    // A server writes its own reports at any time.
     const tables = named.filter(({ name }) => name !== 'instance_reports');
     const contents = () =>
       tables.map(({ name }) => [name, Bun.hash(JSON.stringify(db.query(`SELECT * FROM "${name}"`).values()))]);
@@ -51,7 +51,7 @@ describe('CVE-2026-42208, SQL in the bearer value', () => {
     }
   });
 
-  test('a lookup that joins the value into its SQL is found by the law', async () => {
+  test('the law finds a lookup that inserts the value into its SQL', async () => {
     const db = new Database(':memory:');
     db.run('CREATE TABLE keys (id TEXT, hash TEXT, name TEXT)');
     db.run(`INSERT INTO keys VALUES ('${KEY_ID}', 'x', '${CANARY}')`);

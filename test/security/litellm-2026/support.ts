@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { TOY } from '../../support/policies.ts';
 
 /**
- * Vulnerabilities of LiteLLM that were published in 2026, tried on a served Signalbox. Each law also runs on a small program that has
- * the vulnerability, and must find it there.
+ * Vulnerabilities of LiteLLM that were published in 2026, tried on a running Signalbox. Each law also runs on a small program that has the
+ * vulnerability, and must find it there.
  */
 export const POLICY = `${TOY}gateway: { failed_auth_per_minute: 1000000, keyless_per_minute: 1000000 }\n`;
 export const QUESTION = { model: 'toy', messages: [{ role: 'user', content: 'Hello?' }] };
 export const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** Whether no run of a law fails. */
+/** Whether all runs of a law succeed. */
 export const holds = async <T>(
   values: fc.Arbitrary<T>,
   law: (value: T) => Promise<boolean>,
