@@ -1,7 +1,7 @@
 /**
  * The console is a web application at `/console` that uses the admin API. docs/operate/console.md describes it for its users.
  *
- *   views.ts   the views in the order of the navigation: name, path, the action that opens it, its code and its page of the docs
+ *   views.ts   the views in the order of the navigation: name, path, the action that opens it, and its code
  *   views/     a folder for each view: `index.tsx` exports the component, `NAME.css` has the styles that only this view needs
  *   shell/     navigation, sign-in, address (`param`, `hrefOf`, `setParams`), time range, the viewer's role (`reachOfViewer`)
  *   api/       reads with a cache (`useResource`, `usePages`), changes (`send`, then `renewAll`)

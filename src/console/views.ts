@@ -8,7 +8,6 @@ export const VIEWS: readonly ConsoleView[] = [
     path: '/',
     range: 'all',
     action: null,
-    docs: 'operate/console.md',
     load: () => import('./views/overview/index.tsx'),
   },
   {
@@ -17,7 +16,6 @@ export const VIEWS: readonly ConsoleView[] = [
     path: '/playground',
     action: 'policy.explain',
     who: 'Owners, admins, team leads and members can send requests here. Auditors can see the decisions.',
-    docs: 'route/selectors.md',
     load: () => import('./views/playground/index.tsx'),
   },
   {
@@ -27,7 +25,6 @@ export const VIEWS: readonly ConsoleView[] = [
     range: 'last',
     hasParts: true,
     action: 'decisions.list',
-    docs: 'route/explain.md',
     load: () => import('./views/requests/index.tsx'),
   },
   {
@@ -36,7 +33,6 @@ export const VIEWS: readonly ConsoleView[] = [
     path: '/policies',
     hasParts: true,
     action: 'policy.read',
-    docs: 'policies/guide.md',
     load: () => import('./views/policies/index.tsx'),
   },
   {
@@ -45,7 +41,6 @@ export const VIEWS: readonly ConsoleView[] = [
     path: '/people',
     hasParts: true,
     action: 'people.read',
-    docs: 'operate/people.md',
     load: () => import('./views/people/index.tsx'),
   },
   {
@@ -54,7 +49,6 @@ export const VIEWS: readonly ConsoleView[] = [
     path: '/money',
     range: 'all',
     action: 'usage.read',
-    docs: 'spend/reports.md',
     load: () => import('./views/money/index.tsx'),
   },
   {
@@ -63,7 +57,6 @@ export const VIEWS: readonly ConsoleView[] = [
     path: '/fleet',
     range: 'last',
     action: 'models.list',
-    docs: 'route/failover.md',
     load: () => import('./views/fleet/index.tsx'),
   },
 ];

@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { docsHref } from '../api/base.ts';
 import { Button } from '../design/button.tsx';
 import { toast } from '../design/toast.tsx';
+import { DOCS_OF_VIEWS } from '../docs-of-views.ts';
 import { VIEWS } from '../views.ts';
 import { hrefOf } from './router.ts';
 import { mayView, session, signOut } from './session.ts';
@@ -46,7 +47,7 @@ export function Rail({ view }: { readonly view: ConsoleView | null }) {
         )}
         <a
           class="button button-plain"
-          href={docsHref(view?.docs ?? 'README.md')}
+          href={docsHref(view ? DOCS_OF_VIEWS[view.name] : 'README.md')}
           target="_blank"
           rel="noreferrer"
           title={view ? `Documentation of the view ${view.title}` : undefined}

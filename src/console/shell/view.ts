@@ -1,10 +1,11 @@
 import type { ComponentType } from 'preact';
 import type { Action } from '../../admin/use-cases/roles.ts';
+import type { DOCS_OF_VIEWS } from '../docs-of-views.ts';
 
 /** A view of the navigation. */
 export interface ConsoleView {
   /** The name of its folder in `src/console/views/`. */
-  readonly name: string;
+  readonly name: keyof typeof DOCS_OF_VIEWS;
   readonly title: string;
   /** The path below `/console`. */
   readonly path: string;
@@ -19,8 +20,6 @@ export interface ConsoleView {
   readonly action: Action | null;
   /** A sentence that names the roles with access, for viewers without access. */
   readonly who?: string;
-  /** Its page of the documentation: a file in `docs/`. */
-  readonly docs: string;
   /** Loads the code when the view is opened. */
   load(): Promise<{ readonly default: ComponentType }>;
 }

@@ -66,7 +66,7 @@ function leavesDocs(page: string, href: string): boolean {
   return !FILE.test(normalize(join(dirname(page), href.replace(/#.*$/, ''))));
 }
 
-const answer = (body: BodyInit, type: string): Response =>
+const answer = (body: string | Blob, type: string): Response =>
   new Response(body, {
     headers: { 'content-type': type, 'content-security-policy': POLICY, 'x-content-type-options': 'nosniff' },
   });
