@@ -68,7 +68,7 @@ export async function jsonBody(
     headers['x-signalbox-model'] = source.model;
     if (source.dropped?.length) headers[DROPPED_HEADER] = droppedText(source.dropped);
   } catch (cause) {
-    // After a bug here nobody reads the answer. Without this call it would keep its hold until the deadline.
+    // After a bug here, no client reads the answer. Without this call it would keep its hold until the deadline.
     source.abandon('caller-gone');
     throw cause;
   } finally {

@@ -71,7 +71,7 @@ export async function streamResponse(
         if (!opened) await sendHeartbeats(opening, form.heartbeat, sink);
         await sendTexts(new EventSource(source, form, policy), sink, gone.signal);
       } catch (cause) {
-        // After a bug here nobody reads the answer, because `cancel` is not called for an error.
+        // After a bug here, no client reads the answer, because `cancel` is not called for an error.
         source.abandon('caller-gone');
         throw cause;
       }

@@ -38,7 +38,7 @@ interface PaymentsOptions {
   readonly instance: PaymentParts['instance'];
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Returns growing numbers that never repeat and are distinct from those of decisions. */
+  /** Returns growing numbers that never repeat and are distinct from the IDs of decisions. */
   readonly nextId: () => number;
   readonly env: (name: string) => string | undefined;
   readonly deposit: Ledger['deposit'];

@@ -59,7 +59,7 @@ test(`a provider is slow if its time grew by at least half, with 20 requests in 
 const MUTANTS: Readonly<Record<string, Judge>> = {
   'the slowest alone': (now, before) => slowProviders(now, before).slice(0, 1),
   'any order': (now, before) => slowProviders(now, before).toReversed(),
-  'requests of now alone': (now, before) =>
+  'only the current number of requests': (now, before) =>
     slowProviders(
       now,
       before && { series: before.series.map((one) => ({ ...one, whole: { ...one.whole, requests: 20 } })) },

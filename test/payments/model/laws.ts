@@ -18,7 +18,7 @@ export async function standingProblems({ house, signed, wallets }: Play): Promis
     if (state !== 'settling' && state !== 'unknown') continue;
     const request = signed.find((one) => one.nonce === nonce && one.wallet === payer);
     if (request && !(await house.payments.unsettled(payer, request.requestHash))) {
-      problems.push(`payment ${id} is ${state}, and its request would be quoted for anew`);
+      problems.push(`payment ${id} is ${state}, but its request would be quoted again`);
     }
   }
   for (const { n, lastAnswer: report, nonce, wallet } of signed) {
@@ -64,7 +64,7 @@ function paymentProblems(payment: Payment, rows: readonly Row[], { chain }: Play
   const deposits = own.filter(({ kind }) => kind === 'deposit');
   const fees = sum(own.filter(({ kind }) => kind === 'fee'));
   const isUsed = chain.isUsed(payer, nonce);
-  if (state !== 'settled' && state !== 'failed') report('is not told to the end');
+  if (state !== 'settled' && state !== 'failed') report('has no final state');
   if (isUsed !== (state === 'settled')) report(`the chain says ${isUsed ? 'paid' : 'not paid'}`);
   if (deposits.length !== (isUsed ? 1 : 0)) report(`has ${deposits.length} deposits`);
   if (state !== 'settled') return problems;

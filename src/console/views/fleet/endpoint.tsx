@@ -36,9 +36,9 @@ export function EndpointPanel({ endpoint }: { readonly endpoint: EndpointLine })
         <Readings endpoint={endpoint} />
         {broken && (
           <p class="notice">
-            It has billed more of aborted answers than <code>after_abort</code> declares, first{' '}
-            <When at={broken.since} />: {creditsText(broken.excess_credits)} that no key was charged. Answers are held
-            whole until the policy says otherwise.
+            For aborted answers, this endpoint has billed more than <code>after_abort</code> declares, first{' '}
+            <When at={broken.since} />: {creditsText(broken.excess_credits)} that no key was charged. Until the policy
+            changes this setting, each request reserves its full worst case.
           </p>
         )}
         <Outcomes endpoint={endpoint} />
@@ -131,7 +131,7 @@ function Outcomes({ endpoint }: { readonly endpoint: EndpointLine }) {
   if (outcomes.length === 0) return null;
   return (
     <section aria-labelledby="outcomes">
-      <h3 id="outcomes">{figure(attemptsOf(endpoint)).short} attempts since the start</h3>
+      <h3 id="outcomes">{figure(attemptsOf(endpoint)).short} attempts since the server started</h3>
       <Facts of={endpoint} facts={outcomes.map(([outcome, count]) => [outcome, () => figure(count).exact])} />
     </section>
   );

@@ -140,7 +140,9 @@ function Quality({ quality }: Pick<ModelLine, 'quality'>) {
   const rows = [...tasks, [tasks.length === 0 ? 'all tasks' : 'all other tasks', quality.default] as const];
   return (
     <section aria-labelledby="quality">
-      <h3 id="quality">It is expected to answer {percent(quality.default).short} of usual requests well.</h3>
+      <h3 id="quality">
+        The policy expects the model to answer {percent(quality.default).short} of usual requests well.
+      </h3>
       <Table
         label="Quality by task"
         rows={rows}
