@@ -157,7 +157,7 @@ describe('a key', () => {
     await button(page, 'Revoke').click();
     const question = page.getByRole('dialog', { name: 'Revoke old-app?' });
     await question.waitFor();
-    expect(await question.textContent()).toContain('Requests with it fail within a second');
+    expect(await question.textContent()).toContain('Within a second, requests with this key');
     await page.keyboard.press('Escape');
     await question.waitFor({ state: 'detached' });
     expect(await statusWith(key)).toBe(200);
@@ -224,7 +224,7 @@ describe('a team', () => {
     const [team] = await listed('/admin/teams?origin=policy');
     const page = await open(`/teams/${team?.id}`);
     const line = POLICY.split('\n').findIndex((text) => text.includes('name: search')) + 1;
-    await panel(page).getByText(`line ${line}. Change it there`).waitFor();
+    await panel(page).getByText(`line ${line}. Change the policy`).waitFor();
     await panel(page).getByText('of $5.00').waitFor();
     expect(await panel(page).getByRole('button', { name: 'Remove' }).count()).toBe(0);
   });
@@ -304,7 +304,7 @@ describe('the trail', () => {
   deeply('is verified and exported', async () => {
     const page = await open('/trail');
     await button(page, 'Verify trail').click();
-    await page.getByText(/^Whole: \d+ entries are as they were written/).waitFor();
+    await page.getByText(/^The trail is intact: \d+ entries are unchanged/).waitFor();
     const [download] = await Promise.all([page.waitForEvent('download'), link(page, 'Export').click()]);
     const lines = (await Bun.file((await download.path()) ?? '').text()).trim().split('\n');
     expect(lines.length).toBeGreaterThan(5);

@@ -250,7 +250,7 @@ deeply('shows the tranches of a hold that grows with the answer', async () => {
   expect(raises.length).toBeGreaterThan(1);
   const raised = sums.held.credits - entries[0].credits;
   const shown = (await fact(page, 'Tranches').textContent())!;
-  expect(shown).toMatch(/^\d+ more, \$[\d.]+ \([\d,]+ Credits\) together$/);
+  expect(shown).toMatch(/^\d+ more, \$[\d.]+ \([\d,]+ Credits\) in total$/);
   expect(shown).toStartWith(`${raises.length} more, `);
   expect(shown).toContain(`(${raised.toLocaleString('en')} Credits)`);
   const [held, charged, released] = await Promise.all(

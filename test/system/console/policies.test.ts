@@ -113,7 +113,7 @@ describe('the editor', () => {
   deeply('is left by Escape and Tab, which its label says; Tab alone indents', async () => {
     const { page } = await openEditor();
     const content = page.locator('.cm-content');
-    expect(await content.getAttribute('aria-label')).toContain('Escape, then Tab leaves the editor');
+    expect(await content.getAttribute('aria-label')).toContain('Escape, then Tab to leave the editor');
     await page.keyboard.press('Tab');
     expect(await shownText(page)).toBe(`${RULES}  `);
     await page.keyboard.press('Escape');
