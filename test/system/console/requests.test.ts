@@ -131,7 +131,7 @@ deeply('filters stand in the address, narrow the list, and are cleared at once',
   await settled(page);
   expect(await page.getByLabel('Model').inputValue()).toBe('claude-mirror-4');
   await page.getByLabel('Label').fill('nonsense');
-  await page.getByText('is written name=value').waitFor();
+  await page.getByText('must have the form name=value').waitFor();
   await page.getByRole('button', { name: 'Clear filters' }).click();
   await waitFor(async () => (await rowsOf(page).count()) === all);
   expect(new URL(page.url()).searchParams.get('model')).toBeNull();
