@@ -52,7 +52,9 @@ describe('the printed table of candidates', () => {
     const plain = certificateText(certificate, false);
     expect(plain).not.toContain('\u001b');
     for (const at of [1, 2, 3]) expect(plain).toContain(`${LONG}${at}  `);
-    expect(plain).toContain('it lacks vision; the policy does not say whether it handles cobol, fortran, haskell, typescript\n');
+    expect(plain).toContain(
+      'it lacks vision; the policy does not say whether it handles cobol, fortran, haskell, typescript\n',
+    );
   });
 
   test('the printed text contains no terminal commands from a caller’s words', () => {

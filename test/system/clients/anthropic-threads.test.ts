@@ -156,7 +156,9 @@ describe('a turn that goes on', () => {
       candidates: expect.arrayContaining([
         expect.objectContaining({
           model: 'fair',
-          rejections: [expect.objectContaining({ text: 'the provider keeps the history of this conversation only for `best`' })],
+          rejections: [
+            expect.objectContaining({ text: 'the provider keeps the history of this conversation only for `best`' }),
+          ],
         }),
       ]),
     });

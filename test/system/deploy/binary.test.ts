@@ -168,16 +168,19 @@ describe('the standalone program', () => {
     expect(answer.choices[0]?.message.content).toContain('simulated answer');
   });
 
-  test.each(['/docs', '/docs/guide/architecture.md', '/console/keys'])('shows %s, with all that the page loads', async (page) => {
-    const loads = [...(await (await fetch(url + page)).text()).matchAll(/(?:href|src)="([^"]+)"/g)].map(
-      ([, at = '']) => new URL(at, url + page).pathname,
-    );
-    expect(loads.length).toBeGreaterThan(2);
-    for (const path of [...loads, '/docs/json']) {
-      const answer = await fetch(url + path);
-      expect([path, answer.status, (await answer.bytes()).length > 100]).toEqual([path, 200, true]);
-    }
-  });
+  test.each(['/docs', '/docs/guide/architecture.md', '/console/keys'])(
+    'shows %s, with all that the page loads',
+    async (page) => {
+      const loads = [...(await (await fetch(url + page)).text()).matchAll(/(?:href|src)="([^"]+)"/g)].map(
+        ([, at = '']) => new URL(at, url + page).pathname,
+      );
+      expect(loads.length).toBeGreaterThan(2);
+      for (const path of [...loads, '/docs/json']) {
+        const answer = await fetch(url + path);
+        expect([path, answer.status, (await answer.bytes()).length > 100]).toEqual([path, 200, true]);
+      }
+    },
+  );
 
   test('takes an edit over, with plugins beside the policy and from a package', async () => {
     const policies = join(work, '.signalbox/policies');
@@ -239,7 +242,11 @@ describe('the standalone program', () => {
   });
 
   test('tells a container how it is', async () => {
-    expect(await run('health', '--url', url)).toEqual({ code: 0, out: `${url}/healthz answered with status 200\n`, err: '' });
+    expect(await run('health', '--url', url)).toEqual({
+      code: 0,
+      out: `${url}/healthz answered with status 200\n`,
+      err: '',
+    });
   });
 });
 

@@ -252,7 +252,10 @@ test('A port of metrics that is in use is refused before any process starts, wit
 
 test('SQLite has one server, and a restart needs one with processes', async () => {
   const refused = await runHere(['serve', '--processes', '2', '--data', data]);
-  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('only one server can use a SQLite database.') });
+  expect(refused).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('only one server can use a SQLite database.'),
+  });
   const none = await runHere(['restart', '--data', join(data, 'none')]);
   expect(none).toMatchObject({ code: 1, err: expect.stringContaining('No server with --processes runs on') });
 });
