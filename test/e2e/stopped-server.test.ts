@@ -145,7 +145,7 @@ describe('a wallet', () => {
     await expectError(await box.get(`/admin/wallets/${unknown}`), 'not_found');
     expect(await alike('wallets', 'show', unknown)).toMatchObject({
       code: 1,
-      err: expect.stringContaining('never paid here'),
+      err: expect.stringContaining('This wallet is unknown'),
     });
     expect((await listed('wallets', 'list')).data).toEqual([]);
     await box.post(`/admin/wallets/${blocked}/block`, {});

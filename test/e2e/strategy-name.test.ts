@@ -15,7 +15,7 @@ test('the error about a strategy named as a model suggests the selectors, in eve
   for (const [path, body] of Object.entries(bodies)) {
     const response = await box.post(path, { model: 'auto', route_strategy: 'auto-fast', ...body });
     const { message } = await expectError(response, 'invalid_type', 'route_strategy');
-    expect(message).toContain('put a selector such as `auto-fast` into `model`');
+    expect(message).toContain('set `model` to a selector such as `auto-fast`');
     const other = await expectError(
       await box.post(path, { model: 'auto', route_strategy: 7, ...body }),
       'invalid_type',

@@ -368,7 +368,7 @@ describe('the export reports wrong arguments:', () => {
     [['--from', '2026-02-30'], 'Write a time such as'],
     [['--from', '2026-11-20T08:00'], 'Write a time such as'],
     [['--from', '2026-11', '--to', '2026-11'], 'must be later'],
-    [['--month', '2026-11', '--to', '2026-12'], 'not both'],
+    [['--month', '2026-11', '--to', '2026-12'], 'contradicts'],
     [['--month', 'november'], 'last, this or a month'],
     [['--time-zone', 'Berlin'], 'no time zone'],
     [['--label', 'team'], 'name=value'],
