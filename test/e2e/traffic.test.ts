@@ -96,7 +96,7 @@ test(
     expect(figuresOf(after)).toEqual(figuresOf(before));
     expect(await box.run('traffic', 'show', '--by', 'colour')).toMatchObject({
       code: 1,
-      err: expect.stringContaining('--by takes model, provider'),
+      err: expect.stringContaining('--by must be model, provider'),
     });
   },
   PATIENCE,
