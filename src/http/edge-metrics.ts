@@ -21,7 +21,7 @@ export function createEdgeMetrics() {
   });
   const duration = histogram({
     name: 'signalbox_http_request_duration_seconds',
-    help: 'Time from the first byte to the end of the answer and background work.',
+    help: 'Time from the first byte of a request to the end of its answer and its background work.',
     labels: ['route'],
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
   });
@@ -47,6 +47,6 @@ export const gateFamilies = (
   inFlight: { readonly size: number },
 ): readonly Family[] => [
   gauge('signalbox_requests_open', 'Chat and route requests in progress.', () => gate.inside),
-  gauge('signalbox_requests_waiting', 'Chat and route requests waiting for a place.', () => gate.waiting),
+  gauge('signalbox_requests_waiting', 'Chat and route requests waiting for a free place.', () => gate.waiting),
   gauge('signalbox_chats_open', 'Chat requests and top-ups in progress.', () => inFlight.size),
 ];

@@ -38,7 +38,7 @@ export function openOperatorSocket(home: string, desk: OperatorDesk, log: Pick<L
   try {
     return openAt(path, desk);
   } catch (cause) {
-    log.warn('commands cannot reach this server, so they work on its database', {
+    log.warn('commands cannot reach this server, so they open its database directly', {
       socket: path,
       problem: messageOf(cause),
     });

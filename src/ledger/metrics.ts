@@ -29,7 +29,11 @@ function moneyFamilies(sample: SampleReader): Family[] {
   return [
     gauge('signalbox_reservations_open', 'Open holds.', () => sample().open),
     gauge('signalbox_credits_reserved', 'Credits that open holds set aside.', () => toCredits(sample().held)),
-    gauge('signalbox_contention_waiting', 'Requests waiting for Credits that others hold.', () => sample().waiting),
+    gauge(
+      'signalbox_contention_waiting',
+      'Requests waiting for Credits that other requests hold.',
+      () => sample().waiting,
+    ),
   ];
 }
 
@@ -40,14 +44,22 @@ function balanceFamilies(sample: SampleReader): Family[] {
   return [
     figure('balances', 'Keys and wallets with a balance.', ({ holders }) => holders),
     figure('balances_exhausted', 'Balances that are used up.', ({ exhausted }) => exhausted),
-    figure('balances_limit_credits', 'Credits granted and paid in.', ({ total }) => toCredits(total.limit)),
-    figure('balances_spent_credits', 'Credits spent of them.', ({ total }) => toCredits(total.spent)),
-    figure('balances_reserved_credits', 'Credits of them that are held.', ({ total }) => toCredits(total.held)),
+    figure('balances_limit_credits', 'Credits granted to balances and paid into them.', ({ total }) =>
+      toCredits(total.limit),
+    ),
+    figure('balances_spent_credits', 'Credits spent from balances.', ({ total }) => toCredits(total.spent)),
+    figure('balances_reserved_credits', 'Credits of balances that open holds set aside.', ({ total }) =>
+      toCredits(total.held),
+    ),
     figure('balances_reservations_open', 'Open holds on balances.', ({ open }) => open),
-    figure('balances_oldest_reservation_seconds', 'Age of the oldest of them.', ({ oldestMs }) => oldestMs / 1_000),
+    figure(
+      'balances_oldest_reservation_seconds',
+      'Age of the oldest open hold on a balance.',
+      ({ oldestMs }) => oldestMs / 1_000,
+    ),
     figure(
       'balances_headroom_ratio',
-      'Headroom as a share, of the balance with the least left that is not used up.',
+      'Share of Credits left in the balance with the smallest share that is not used up.',
       (of) => (of.tightest === null ? Number.NaN : ratioLeft(of.tightest)),
     ),
   ];
@@ -63,16 +75,20 @@ function budgetFamilies(sample: SampleReader): Family[] {
     figure('limit_credits', `Limit in Credits${TIGHTEST}.`, ({ limit }) => toCredits(limit)),
     figure('spent_credits', `Credits spent in the current window${TIGHTEST}.`, ({ spent }) => toCredits(spent)),
     figure('reserved_credits', `Credits that holds and payments set aside${TIGHTEST}.`, ({ held }) => toCredits(held)),
-    figure('headroom_credits', `Limit less spent less held${TIGHTEST}.`, left),
+    figure('headroom_credits', `Limit minus spent and held Credits${TIGHTEST}.`, left),
     figure('headroom_ratio', `Headroom as a share of the limit${TIGHTEST}.`, ratioLeft),
     figure('reservations_open', 'Open holds, of all subjects.', ({ open }) => open),
-    figure('oldest_reservation_seconds', 'Age of the oldest of them.', ({ oldestMs }) => oldestMs / 1_000),
-    figure('subjects', 'Subjects with spend in the current window.', ({ subjects }) => subjects),
+    figure('oldest_reservation_seconds', 'Age of the oldest open hold.', ({ oldestMs }) => oldestMs / 1_000),
+    figure('subjects', 'Subjects that spent Credits in the current window.', ({ subjects }) => subjects),
     figure('subjects_exhausted', 'Subjects with at most 1 % of their limit left.', (one) => one.exhausted),
-    figure('renews_timestamp_seconds', 'When the next window begins, if any.', ({ ends }) => ends / 1_000),
+    figure(
+      'renews_timestamp_seconds',
+      'Unix time at which the next window begins, if any.',
+      ({ ends }) => ends / 1_000,
+    ),
     totalBy(
       'signalbox_budget_refusals_total',
-      'Requests refused for lack of budget.',
+      'Requests refused because the budget had too little left.',
       'budget',
       () => sample().refusals,
     ),

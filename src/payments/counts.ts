@@ -12,7 +12,7 @@ export class PaymentCounts {
   });
   readonly #payments = counter({
     name: 'signalbox_payments_total',
-    help: 'Payments captured or failed.',
+    help: 'Payments that arrived or failed.',
     labels: ['network', 'state'],
   });
   readonly #credits = counter({

@@ -13,7 +13,7 @@ export function paymentFamilies({ activity }: Pick<Payments, 'activity'>): reado
     gaugeBy('signalbox_payment_network_ready', '1 if payments work on this network.', 'network', () =>
       activity.networks().map(({ id, isReady }) => [id, isReady ? 1 : 0]),
     ),
-    gaugeBy('signalbox_payment_gas_ratio', 'Gas balance as a multiple of the alarm level.', 'network', () =>
+    gaugeBy('signalbox_payment_gas_ratio', 'Gas balance divided by the alarm level.', 'network', () =>
       activity.networks().flatMap(({ id, gasRatio }) => (gasRatio === null ? [] : [[id, gasRatio] as const])),
     ),
   ];

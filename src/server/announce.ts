@@ -79,9 +79,9 @@ export function announce(start: Start, firstKey: FirstKey | null, log: Log, out:
   }
   const { address, providers, leftOut, database } = start;
   const idle = idleOf(providers);
-  if (idle) log.warn('providers without a model: declare what they serve in the policy', { providers: idle });
+  if (idle) log.warn('providers without a model are not used: declare their models in the policy', { providers: idle });
   if (leftOut.length > 0) {
-    log.info('providers left out', { providers: leftOut.join(', '), reasons: reasonsCommand() });
+    log.info('some providers are not used', { providers: leftOut.join(', '), reasons: reasonsCommand() });
   }
   log.info('listening', { address, ...(database !== null && { database }), providers: servingText(providers) });
 }

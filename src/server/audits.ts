@@ -64,7 +64,7 @@ export class Audits implements ServerAudits {
     const { entries, findings_count: findings } = this.last.report;
     const facts = { entries, findings, took_ms: this.last.ended - since };
     if (findings === 0) log.info('the books were audited', facts);
-    else log.error('an audit has findings', facts);
+    else log.error('the audit of the books found mistakes', facts);
   }
 
   #start(): { readonly report: Promise<AuditReport>; end(): void } {

@@ -24,12 +24,15 @@ export async function keepDeclarations(
       store.append([table.put(one)]);
       // Only the first excess is logged here; the ledger raises an alarm about money for every answer.
       if (isFirst)
-        log.error('an endpoint billed more than its after_abort allows: its holds no longer grow', fieldsOf(one));
+        log.error(
+          'an endpoint billed more than its after_abort allows: each request there now holds its full worst case at once',
+          fieldsOf(one),
+        );
     },
     lifted: (one) => {
       changes++;
       store.append([table.delete(one)]);
-      log.info('an endpoint declares another after_abort: what it broke no longer counts', fieldsOf(one));
+      log.info('the policy changed the after_abort of an endpoint: its earlier excess no longer counts', fieldsOf(one));
     },
   });
   declarations.review(first);

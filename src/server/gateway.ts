@@ -184,7 +184,7 @@ async function keepUp(
   await pruneAsLeader();
   const countAsLeader = async () => counts.isHeld && (await count());
   const stopIndexing = keepIndexed(countAsLeader, timers, (error) =>
-    log.warn('records could not be indexed and counted', { error: String(error) }),
+    log.warn('decision decision records could not be indexed and counted', { error: String(error) }),
   );
   return () => {
     pruning.close();
@@ -213,7 +213,7 @@ function openSweep(
   lead: Lead,
 ): Sweep {
   const onError = (part: string, error: unknown) =>
-    log.warn('what dead instances left could not be resolved', { part, error: String(error) });
+    log.warn('unfinished work of stopped servers could not be completed', { part, error: String(error) });
   const sweep = new Sweep({ graceMs: ledger.graceMs, instance, clock, timers, onError, lead });
   sweep.add('holds', async () => logRecovered(log, await ledger.sweep()));
   // Payments come after holds, because the money of a payment belongs to a hold that must be closed first.

@@ -99,7 +99,7 @@ export class InstanceReporter {
       this.#splitSince = isSplit ? (this.#splitSince ?? store.instance.now()) : null;
       this.#isFailing = false;
     } catch (error) {
-      this.#fail('the servers at the database could not be read', error);
+      this.#fail('the list of servers that share the database could not be read', error);
     }
   }
 
@@ -117,7 +117,7 @@ export class InstanceReporter {
       await store.commit([store.instanceReports.put(report)]);
       this.#written = report;
     } catch (error) {
-      this.#fail('this server could not report to the database', error);
+      this.#fail('this server could not write its status to the database', error);
     }
   }
 

@@ -17,7 +17,7 @@ export function openServerLog(
   if (out.isTerminal) sink.write(`Signalbox ${version}\n`);
   const looks = styleOf(form, out.isTerminal, env('NO_COLOR'));
   const log = createLog({ write: (lines) => sink.write(lines), ...looks, instance, now });
-  sink.onResume((lines) => log.warn('log lines were lost: they were not read fast enough', { lines }));
+  sink.onResume((lines) => log.warn('log lines were lost: the reader of standard output is too slow', { lines }));
   on('exit', () => {
     log.flush();
     sink.flushNow();

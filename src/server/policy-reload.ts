@@ -238,7 +238,7 @@ async function rehearseFirst(reloader: Reloader, log: Log): Promise<void> {
   const begun = performance.now();
   const { result, revision } = await reloader.reload('start');
   if (result === 'refused') return;
-  log.info('the cases of the policy passed after the start', {
+  log.info('the test cases of the policy passed after the start', {
     revision,
     took_ms: Math.round(performance.now() - begun),
   });

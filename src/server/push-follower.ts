@@ -64,7 +64,8 @@ export class PushFollower {
       }
       this.#isFailing = false;
     } catch (error) {
-      if (!this.#isFailing) this.#parts.log.warn('pushed policies could not be read', { error: String(error) });
+      if (!this.#isFailing)
+        this.#parts.log.warn('policies that were pushed to the database could not be read', { error: String(error) });
       this.#isFailing = true;
     } finally {
       this.#isRunning = false;

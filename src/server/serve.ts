@@ -88,7 +88,7 @@ async function startPolicy(
   };
   // If this fails, the policy folder still shows the edit as complete to its readers.
   await finishEdit(tools.folder).catch((error) =>
-    log.warn('an edit could not be finished', { error: messageOf(error) }),
+    log.warn('a policy edit that was interrupted could not be completed', { error: messageOf(error) }),
   );
   const { ledger, teams, pushed } = await stateOnDisk(database, { readsPushed: policiesFrom === 'store' });
   const first = await firstPolicy({ ...tools, ledger, teams: () => teams ?? new Map() }, err, pushed);
@@ -235,7 +235,7 @@ const openSecrets = ({ env, now }: Host, log: Log): SecretFiles =>
     env,
     now,
     onUnusable: (variable, problem, isKept) =>
-      log.warn('the file of a secret cannot be used', {
+      log.warn('a file with a secret cannot be used', {
         variable: `${variable}_FILE`,
         problem,
         last_value_kept: isKept,

@@ -21,7 +21,7 @@ export async function openDataStore(
   spoolNotes: SpoolNotes,
   { now, timers, version, parent }: Pick<Host, 'now' | 'timers' | 'version' | 'parent'>,
 ): Promise<OpenStore> {
-  const onRefused = (problem: string) => log.error('this server has lost its place at the database', { problem });
+  const onRefused = (problem: string) => log.error('this server may no longer write to the database', { problem });
   const store = await openStore(database, {
     onRefused,
     mode: 'serve',
@@ -29,7 +29,7 @@ export async function openDataStore(
     spool: spoolOf(data),
     spoolNotes,
     onFull() {
-      log.warn('all places for servers are taken: the start waits for one');
+      log.warn('all server slots of the database are taken: this server waits for a free slot');
       parent?.waiting();
     },
     onSpool: (report) => logSpool(log, spoolOf(data), report),
@@ -77,7 +77,10 @@ export async function closeStore({ data, database }: DataPlace, store: OpenStore
       return 0;
     }
     const lost = { ...facts, writes_lost: unkept };
-    log.error('stopped, and some settlements are lost: the next start closes their reservations by on_crash', lost);
+    log.error(
+      'stopped, and some settlements are lost: the next start closes their reservations as ledger.on_crash says',
+      lost,
+    );
     return 1;
   }
 }

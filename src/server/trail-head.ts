@@ -50,13 +50,13 @@ export async function keepTrailHead(
       const noted = notedHeads(data).at(-1) ?? null;
       const { faults, head } = await checkSince(store, noted);
       const [fault] = faults;
-      if (fault) return report(fault.problem, 'the trail is not as it was noted', { entry: fault.id, file });
+      if (fault) return report(fault.problem, 'the trail differs from the last noted head', { entry: fault.id, file });
       if (!head || head.hash === noted?.hash) return;
       // After a loss of power, the stored head must not be ahead of the database.
       await store.flush();
       await writeDurably(`${file}.new`, headLine(head, now()));
       await moveDurably(`${file}.new`, file);
-      log.info('the head of the trail', { ...head });
+      log.info('the head of the trail was noted', { ...head });
       reported = '';
     } catch (cause) {
       report(reasonOf(cause), 'the head of the trail could not be noted', { file });

@@ -63,10 +63,13 @@ export function watchClock(log: Log, lastId: number, { now, timers }: Pick<Host,
     const latest = Math.max(booked, now());
     const behind = latest - Date.now() > CLOCK_SLACK_MS;
     if (behind && !isReported) {
-      log.error('the system clock is behind the ledger: charges count at the later time until it catches up', {
-        clock: iso(Date.now()),
-        booked: iso(latest),
-      });
+      log.error(
+        'the system clock is behind the ledger: charges get the time of the last entry until the clock catches up',
+        {
+          clock: iso(Date.now()),
+          booked: iso(latest),
+        },
+      );
     }
     isReported = behind;
   };

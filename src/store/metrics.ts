@@ -8,10 +8,16 @@ import { NEWS_SUBJECTS } from './news.ts';
 
 /** Metrics about this server's slot at the database, and about its copies of stored data. */
 export const instanceFamilies = ({ instance, news }: Pick<OpenStore, 'instance' | 'news'>): readonly Family[] => [
-  gauge('signalbox_instance_slot', 'The place of this server at the database.', () => instance.slot),
-  gauge('signalbox_instance_epoch', 'Grows with each server that takes the place.', () => instance.epoch),
-  gauge('signalbox_instance_current', '1 while this server may write.', () => (instance.isCurrent ? 1 : 0)),
-  gaugeBy('signalbox_instance_copy_age_seconds', 'Age of copies of the database in memory.', 'subject', () =>
+  gauge(
+    'signalbox_instance_slot',
+    'The slot of this server among the servers that share the database.',
+    () => instance.slot,
+  ),
+  gauge('signalbox_instance_epoch', 'A number that grows each time a server takes this slot.', () => instance.epoch),
+  gauge('signalbox_instance_current', '1 while this server may write to the database.', () =>
+    instance.isCurrent ? 1 : 0,
+  ),
+  gaugeBy('signalbox_instance_copy_age_seconds', 'Age of the copies of database tables in memory.', 'subject', () =>
     NEWS_SUBJECTS.map((subject) => [subject, news.ageOf(subject) / 1_000]),
   ),
 ];
@@ -25,12 +31,16 @@ export const clusterFamilies = (
   live: () => readonly LiveInstance[],
   rank: () => number,
 ): readonly Family[] => [
-  gauge('signalbox_instances', 'Servers that run at the database.', () => live().length),
-  gauge('signalbox_instance_policies', 'Policies in force at them: more than 1 while they differ.', () => {
+  gauge('signalbox_instances', 'Running servers that share the database.', () => live().length),
+  gauge('signalbox_instance_policies', 'Different active policies on the servers that share the database.', () => {
     return revisionsIn(live()).length;
   }),
-  gauge('signalbox_policy_rank', 'Rank of the budgets in force here: the greatest decides.', rank),
-  gauge('signalbox_instance_clock_offset_seconds', 'The clock of the database less this one.', () => {
+  gauge(
+    'signalbox_policy_rank',
+    'Rank of the budgets in the active policy of this server; the highest rank applies to all servers.',
+    rank,
+  ),
+  gauge('signalbox_instance_clock_offset_seconds', 'Time of the database minus time of this server.', () => {
     return instance.clockOffsetMs / 1_000;
   }),
 ];
@@ -41,12 +51,16 @@ export const clusterFamilies = (
  */
 export const leaderFamilies = (leadership: Pick<Leadership, 'of'>, prunedAt: () => number): readonly Family[] => [
   // The label is `work`, because Prometheus uses a label `job` of its own.
-  gaugeBy('signalbox_instance_leads', '1 while this server does the work for all.', 'work', () =>
+  gaugeBy('signalbox_instance_leads', '1 while this server does this work for all servers.', 'work', () =>
     LEADER_JOBS.map((job) => [job, leadership.of(job).isHeld ? 1 : 0]),
   ),
-  gauge('signalbox_pruned_timestamp_seconds', 'When this server last deleted old rows, Unix time; 0 for never.', () => {
-    return prunedAt() / 1_000;
-  }),
+  gauge(
+    'signalbox_pruned_timestamp_seconds',
+    'Unix time at which this server last deleted old rows; 0 for never.',
+    () => {
+      return prunedAt() / 1_000;
+    },
+  ),
 ];
 
 /** Metrics about the database. */

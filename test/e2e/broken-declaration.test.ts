@@ -79,7 +79,7 @@ test('an endpoint that broke its declaration is shown with its excess, also afte
   const overrun = entriesOf(data).find(({ kind }) => kind === 'overrun')!;
   expect(found.excess_credits).toBe(overrun.amount / 1e6);
   expect(await metrics()).toEqual([1, found.excess_credits]);
-  await waitFor(() => box.lines.some((line) => line.includes('its holds no longer grow')));
+  await waitFor(() => box.lines.some((line) => line.includes('now holds its full worst case at once')));
 
   await box.stop();
   answer = HONEST;

@@ -29,7 +29,7 @@ cases:
   - { name: the good one, given: { model: mine }, expect: { model: good } }
 `,
 );
-const PASSED = 'the cases of the policy passed after the start';
+const PASSED = 'the test cases of the policy passed after the start';
 
 let folder = '';
 let box: Signalbox | null = null;

@@ -161,7 +161,7 @@ describe('the key of a provider in a file', () => {
       expect(await secret('TEST_UPSTREAM_KEY')).toEqual({ variable: 'TEST_UPSTREAM_KEY', read, problem });
       expect(await unusable()).toBe('1');
       const line = await waitFor(() => box.lines.find((one) => one.includes(problem)));
-      expect(line).toContain('"message":"the file of a secret cannot be used","variable":"TEST_UPSTREAM_KEY_FILE"');
+      expect(line).toContain('"message":"a file with a secret cannot be used","variable":"TEST_UPSTREAM_KEY_FILE"');
       expect(await keySent()).toBe(OLD);
     }
     rmSync(file, { recursive: true });

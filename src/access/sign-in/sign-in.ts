@@ -235,7 +235,7 @@ export class SignIn {
       if (isNobody || protocol.isRefusal(cause))
         await logins.end(login, SERVER, isNobody ? 'has no role' : 'refused by the issuer');
       else
-        log.warn('a login could not be confirmed at the issuer, and stays', {
+        log.warn('the issuer could not confirm a login, so the login stays valid', {
           login: login.id,
           error: protocol.faultText(cause),
         });
@@ -261,7 +261,7 @@ export class SignIn {
     if (present?.suspendedAt != null) throw this.#nobody(sub, 'the user is suspended', 'Your account is suspended.');
     const isOwner = present?.role === 'owner';
     if (!row && !isOwner) {
-      log.info('the claims of a person', { sub, claims: Object.keys(claims).sort().join(' ') });
+      log.info('no role matches the claims of a person', { sub, claims: Object.keys(claims).sort().join(' ') });
       throw this.#nobody(sub, 'no row of sign_in.roles matches', 'You have no role on this gateway.');
     }
     const team = row?.team == null ? null : people.teamNamed(row.team);
@@ -289,7 +289,7 @@ export class SignIn {
   }
 
   #nobody(sub: string, reason: string, message: string): SignInError {
-    this.#options.log.warn('a person may not sign in', { issuer: this.issuer, sub, reason });
+    this.#options.log.warn('a person was refused at sign-in', { issuer: this.issuer, sub, reason });
     return new SignInError(
       'nobody',
       `${message} Contact the operator of this gateway. You are “${sub}” at ${this.issuer}.`,
@@ -307,7 +307,7 @@ export class SignIn {
     const { clientSecretEnv, ...policy } = this.#policy();
     const secret = clientSecretEnv === null ? null : this.#options.env(clientSecretEnv)?.trim() || undefined;
     if (secret !== undefined) return { ...policy, secret };
-    this.#options.log.warn('nobody can sign in: the variable with the secret of the client is not set', {
+    this.#options.log.warn('sign-in is not possible: the variable with the client secret is not set', {
       variable: clientSecretEnv,
     });
     throw new SignInError('away', 'Sign-in is not completely set up. The log of the gateway says what is missing.');
@@ -316,7 +316,7 @@ export class SignIn {
   /** Returns an error for the person. The reason is only in the log. */
   #failed(cause: unknown, { issuer }: IssuerClient, { IssuerAway, faultText }: Protocol): SignInError {
     const isAway = cause instanceof IssuerAway;
-    this.#options.log.warn(isAway ? 'the issuer of sign-in is away' : 'a sign-in was refused', {
+    this.#options.log.warn(isAway ? 'the issuer of sign-in cannot be reached' : 'a sign-in was refused', {
       issuer,
       error: faultText(cause),
     });

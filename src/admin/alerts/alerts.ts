@@ -212,7 +212,7 @@ export class Alerts {
   }
 
   #report(problem: string): void {
-    if (problem !== this.#problem) this.#options.log.warn('alerts could not be looked for', { error: problem });
+    if (problem !== this.#problem) this.#options.log.warn('alert rules could not be checked', { error: problem });
     this.#problem = problem;
   }
 }

@@ -69,5 +69,5 @@ export class Scores {
 
 /** The metric that counts the scores that callers send. */
 export const scoreFamilies = (scores: Pick<Scores, 'count'>): readonly Family[] => [
-  totalBy('signalbox_outcomes_total', 'Outcomes of answers, by source.', 'source', () => [['caller', scores.count]]),
+  totalBy('signalbox_outcomes_total', 'Scores of answers, by source.', 'source', () => [['caller', scores.count]]),
 ];

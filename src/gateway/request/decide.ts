@@ -216,7 +216,7 @@ function tryDecision(
     : { outcome: decider.decide(ruled, given), shortage: null, funds };
   if (context) context.routing = { facts: ruled, snapshot, rejections: decider.rejections };
   if (decider.faults > faults) {
-    reportOnce(gateway, runtime, strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
+    reportOnce(gateway, runtime, strategy, `the strategy of \`${facts.model}\` returned no usable scores`, null);
   }
   return trial;
 }

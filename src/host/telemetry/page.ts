@@ -35,7 +35,7 @@ export function metricsPage(families: readonly Family[]): () => string {
 export const metricsErrors = (): LabelledCounter =>
   counter({
     name: 'signalbox_metrics_errors_total',
-    help: 'Metric families that failed to be read.',
+    help: 'Metrics that could not be read.',
     labels: [],
   });
 

@@ -12,33 +12,35 @@ export type PolicyFigures = Pick<Reloader, 'lease' | 'status'>;
  * @param version version of the build
  */
 export const policyFamilies = (policy: PolicyFigures, version: string): readonly Family[] => [
-  gaugeBy('signalbox_build_info', 'The build that answers.', 'version', () => [[version, 1]]),
-  gaugeBy('signalbox_policy_info', 'The policy in force.', 'revision', () => [[policy.status().revision, 1]]),
+  gaugeBy('signalbox_build_info', 'The version of the program that answers.', 'version', () => [[version, 1]]),
+  gaugeBy('signalbox_policy_info', 'The revision of the active policy.', 'revision', () => [
+    [policy.status().revision, 1],
+  ]),
   gauge('signalbox_policy_models', 'Models that can be served.', () => policy.lease().snapshot.models.length),
   gauge('signalbox_usd_per_credit', 'USD that one Credit is worth.', () =>
     Number(policy.lease().snapshot.usdPerCredit),
   ),
-  totalBy('signalbox_policy_reloads_total', 'Checks of the policy’s files, by result.', 'result', () =>
+  totalBy('signalbox_policy_reloads_total', 'Checks of the policy files, by result.', 'result', () =>
     Object.entries(policy.status().counts),
   ),
   gauge(
     'signalbox_policy_last_reload_failed',
-    '1 while the policy files are refused, or the policy in force fails its cases.',
+    '1 while the policy files are refused, or the active policy fails its test cases.',
     () => (policy.status().last.result === 'refused' || policy.status().failsCases ? 1 : 0),
   ),
   gauge(
     'signalbox_policy_last_reload_success_timestamp_seconds',
-    'When the policy files were last valid, Unix time.',
+    'Unix time at which the policy files were last valid.',
     () => policy.status().lastSuccess / 1000,
   ),
   gauge(
     'signalbox_policy_last_reload_duration_seconds',
-    'Time from the last edit until it was in force or refused.',
+    'Time from the last edit until the policy was applied or refused.',
     () => policy.status().last.tookMs / 1000,
   ),
   gaugeBy(
     'signalbox_secret_file_unusable',
-    '1 while the file of a secret cannot be used: its last value stays.',
+    '1 while the file of a secret cannot be used; its last value stays in use.',
     'variable',
     () => policy.status().secrets.map(({ variable, problem }) => [variable, problem === null ? 0 : 1]),
   ),
@@ -53,7 +55,12 @@ export function taskFamilies(lease: () => Runtime): readonly Family[] {
   const expected = of(({ readings }, _, at) => readings().outputTokens[at]!);
   const answers = of(({ outputs }, task) => outputs.weight(task));
   return [
-    gaugeBy('signalbox_task_output_tokens', 'Expected visible output tokens of a choice.', 'task', expected),
-    gaugeBy('signalbox_task_answers', 'Weight of observed answers; the declared figure has 20.', 'task', answers),
+    gaugeBy('signalbox_task_output_tokens', 'Visible output tokens that a decision expects.', 'task', expected),
+    gaugeBy(
+      'signalbox_task_answers',
+      'Weight of observed answers in signalbox_task_output_tokens; the declared figure has the weight 20.',
+      'task',
+      answers,
+    ),
   ];
 }

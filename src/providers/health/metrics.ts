@@ -39,24 +39,36 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
     late('signalbox_endpoint_ttft_seconds', 'Recent time to the first content of streams.', (one) => one.ttftMs, 1000),
     late(
       'signalbox_endpoint_warm_ttft_seconds',
-      'Recent time to the first content, with a cached prompt.',
+      'Recent time to the first content when the provider had the prompt in its cache.',
       (one) => one.warmTtftMs,
       1000,
     ),
     late(
       'signalbox_endpoint_output_tokens_per_second',
-      'Recent rate of output once it has begun.',
+      'Recent output tokens a second, counted from the first token.',
       (one) => one.tokensPerSecond,
     ),
-    of('counter', 'signalbox_attempts_total', 'Finished attempts at upstreams, by outcome.', ['outcome'], attemptsOf),
-    count('signalbox_retries_total', 'Repeated attempts at the same provider.', (one) => one.retries),
-    count('signalbox_retries_denied_total', 'Attempts that the retry budget refused.', (one) => one.retriesDenied),
-    count('signalbox_ejections_total', 'How often a circuit breaker opened.', (one) => one.ejections),
-    now('signalbox_endpoint_declaration_broken', '1 while it is held whole because it broke its after_abort.', (one) =>
-      one.broken === null ? 0 : 1,
+    of('counter', 'signalbox_attempts_total', 'Finished attempts at providers, by outcome.', ['outcome'], attemptsOf),
+    count(
+      'signalbox_retries_total',
+      'Attempts of requests that had tried the same provider before.',
+      (one) => one.retries,
     ),
-    now('signalbox_endpoint_declaration_excess_credits', 'Credits that it billed beyond holds by that.', (one) =>
-      toCredits(one.broken?.excess ?? 0),
+    count(
+      'signalbox_retries_denied_total',
+      'Repeated attempts that the retry budget refused.',
+      (one) => one.retriesDenied,
+    ),
+    count('signalbox_ejections_total', 'Times that a circuit breaker opened.', (one) => one.ejections),
+    now(
+      'signalbox_endpoint_declaration_broken',
+      '1 while every request to the endpoint holds its full worst case, because the provider billed more than after_abort allows.',
+      (one) => (one.broken === null ? 0 : 1),
+    ),
+    now(
+      'signalbox_endpoint_declaration_excess_credits',
+      'Credits that the provider billed beyond the holds because it broke its after_abort.',
+      (one) => toCredits(one.broken?.excess ?? 0),
     ),
   ];
 }

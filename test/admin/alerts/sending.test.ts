@@ -327,7 +327,7 @@ test('while the store is unavailable no alert is sent twice, and later no alert 
   store.fault = new StoreError('the disk is full', { reason: 'full' });
   await pass(60_000, one);
   expect(receiver.received).toEqual([]);
-  expect(logged('alerts could not be looked for')).toHaveLength(1);
+  expect(logged('alert rules could not be checked')).toHaveLength(1);
   store.fault = null;
   const { promise, resolve } = Promise.withResolvers<void>();
   receiver.hold = promise;

@@ -185,9 +185,11 @@ describe('a pretty line', () => {
 
   test('a pretty line shows a long list below its event, in lines that break after a comma', () => {
     const items = Array.from({ length: 12 }, (_, at) => `provider-${at} (KEY_${at}\u001b[2J is not set)`);
-    const text = textOf(PRETTY, (log) => log.info('providers left out', { providers: items.join(', '), count: 12 }));
+    const text = textOf(PRETTY, (log) =>
+      log.info('some providers are not used', { providers: items.join(', '), count: 12 }),
+    );
     const [head, ...lines] = text.trimEnd().split('\n');
-    expect(head).toBe('09:30:05 providers left out  count=12');
+    expect(head).toBe('09:30:05 some providers are not used  count=12');
     expect(lines.length).toBeGreaterThan(2);
     for (const line of lines) expect(line).toMatch(/^ {4}[^\p{Cc}]{1,104}$/u);
     for (const line of lines.slice(0, -1)) expect(line).toEndWith(',');

@@ -307,7 +307,7 @@ describe('providers', () => {
     const data = newPath();
     const env = { SIGNALBOX_API_KEY: makeTestKey() };
     const bare = await start({ data, env });
-    const leftOut = bare.lines.filter((line) => line.includes('providers left out'));
+    const leftOut = bare.lines.filter((line) => line.includes('some providers are not used'));
     expect(leftOut).toHaveLength(1);
     expect(JSON.parse(leftOut[0]!)).toMatchObject({
       providers: expect.stringMatching(/^openai, anthropic, .*, ollama, [^()]+$/),

@@ -14,7 +14,7 @@ const timesOf = (seriesMax: number) => ({
   duration: histogram(
     {
       name: 'signalbox_chat_duration_seconds',
-      help: 'Time from admission to the end, if carried out.',
+      help: 'Time from admission to the end of chats that Signalbox sent to a provider.',
       labels: [...LABELS, 'outcome'],
       bounds: [0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 10, 15, 20, 30, 60, 120, 300],
     },
@@ -23,7 +23,7 @@ const timesOf = (seriesMax: number) => ({
   ttft: histogram(
     {
       name: 'signalbox_chat_ttft_seconds',
-      help: 'Time from admission to the first content of streams.',
+      help: 'Time from admission to the first content, for streams.',
       labels: LABELS,
       bounds: [0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 30, 60],
     },
@@ -31,7 +31,7 @@ const timesOf = (seriesMax: number) => ({
   ),
   dispatch: histogram({
     name: 'signalbox_chat_dispatch_seconds',
-    help: 'Time from admission to the first upstream call, without payment.',
+    help: 'Time from admission to the first call to a provider, without the time of a payment.',
     labels: [],
     bounds: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5],
   }),
@@ -52,21 +52,31 @@ export function chatFamilies(seriesMax: number, keyedMax: number) {
     tokens: countOf('signalbox_tokens_total', 'Tokens charged, over all attempts.', 'kind'),
     // Sums are kept in microcredits, because integers are exact.
     spent: keyed('signalbox_credits_spent_total', 'Credits charged.', MICROCREDITS),
-    saved: countOf('signalbox_credits_saved_total', 'Credits below the baseline.', 'outcome', MICROCREDITS),
-    overspent: countOf('signalbox_credits_overspent_total', 'Credits above the baseline.', 'outcome', MICROCREDITS),
+    saved: countOf(
+      'signalbox_credits_saved_total',
+      'Credits that requests cost less than the baseline.',
+      'outcome',
+      MICROCREDITS,
+    ),
+    overspent: countOf(
+      'signalbox_credits_overspent_total',
+      'Credits that requests cost more than the baseline.',
+      'outcome',
+      MICROCREDITS,
+    ),
     capped: counter({
       name: 'signalbox_chats_capped_total',
-      help: 'Chats whose output was capped, by a fund or by the maximum of the model (`model`), by how they ended.',
+      help: 'Chats whose output limit a fund or the maximum of the model (`model`) lowered, by how they ended.',
       labels: ['fund', 'end'],
     }),
     failovers: counter({
       name: 'signalbox_failovers_total',
-      help: 'Failed attempts followed by another endpoint or model.',
+      help: 'Failed attempts after which another endpoint or model was tried.',
       labels: ['provider', 'model', 'upstream', 'to'],
     }),
     promptCounts: counter({
       name: 'signalbox_prompt_counts_total',
-      help: 'Counts of PDFs by services before money is held, by how they ended.',
+      help: 'Requests to a provider to count the tokens of a PDF before money is held, by how they ended.',
       labels: ['provider', 'end'],
     }),
   };

@@ -21,7 +21,7 @@ export function logForeignFields(
       const pair = `${keyId} ${field}`;
       if (instead === undefined || logged.has(pair) || logged.size >= PAIRS_MAX) continue;
       logged.add(pair);
-      log.warn('a field of another API was left out', { key: keyId ?? undefined, field, instead });
+      log.warn('a request field of another API was ignored', { key: keyId ?? undefined, field, instead });
     }
   };
 }

@@ -68,7 +68,8 @@ export class Observer {
     } catch (cause) {
       if (this.#hasFailed) return;
       this.#hasFailed = true;
-      const message = 'a request could not be reported; further failures of this kind are not logged';
+      const message =
+        'a request could not be added to the log, metrics or traces; further failures of this kind are not logged';
       this.#options.log.error(message, { error: String(cause) });
     }
   }

@@ -26,7 +26,7 @@ interface RejectionMetrics {
 export function createRejectionMetrics(): RejectionMetrics {
   const { at, family } = counter({
     name: 'signalbox_rejections_total',
-    help: 'Models rejected from shortlists.',
+    help: 'Models that could not serve a request, by the kind of reason and the rule.',
     labels: ['kind', 'rule'],
   });
   const tallies = KINDS.map((kind) => at(kind, ''));

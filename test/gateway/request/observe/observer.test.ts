@@ -92,7 +92,9 @@ describe('the reports of a request that has ended', () => {
     for (let i = 0; i < 2; i++) open(observer).handled(200, null);
     await turn();
     expect(told).toBe(2);
-    expect(errors).toEqual(['a request could not be reported; further failures of this kind are not logged']);
+    expect(errors).toEqual([
+      'a request could not be added to the log, metrics or traces; further failures of this kind are not logged',
+    ]);
   });
 
   test('requests are reported after their turn of the event loop, in their order, each with its own end time', async () => {
