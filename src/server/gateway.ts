@@ -184,7 +184,7 @@ async function keepUp(
   await pruneAsLeader();
   const countAsLeader = async () => counts.isHeld && (await count());
   const stopIndexing = keepIndexed(countAsLeader, timers, (error) =>
-    log.warn('decision decision records could not be indexed and counted', { error: String(error) }),
+    log.warn('decision records could not be indexed and counted', { error: String(error) }),
   );
   return () => {
     pruning.close();

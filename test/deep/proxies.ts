@@ -14,7 +14,7 @@ import { textOf } from '../system/deploy/manifests.ts';
 import { effort } from './effort.ts';
 
 /**
- * `npm run test:deep -- proxies`: the blocks of docs/operate/deploy.md for Caddy and nginx, as they are but for names, ports and
+ * `npm run test:deep -- proxies`: the blocks of docs/operate/proxies.md for Caddy and nginx, as they are but for names, ports and
  * certificates, in the real programs. A caller at 127.0.0.2 is told from the proxy at 127.0.0.1.
  */
 const { proved } = effort('proxies', 2, 2);
@@ -31,7 +31,7 @@ if (missing.length > 0) {
   );
 }
 
-const page = textOf('docs/operate/deploy.md');
+const page = textOf('docs/operate/proxies.md');
 const blockOf = (language: string): string => new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page)?.[1] ?? '';
 /** Puts test values in place of those of the page, each of which must be there. */
 function fill(block: string, values: Readonly<Record<string, string>>): string {
@@ -274,7 +274,7 @@ for (const [name, open] of Object.entries(PROXIES)) {
       expect((await ask(url, CHAT, { ...chat(), from })).status).toBe(200);
       expect((await ask(url, '/metrics', {})).status).toBe(404);
       proved(
-        `${name}: the block of docs/operate/deploy.md passes streams, long silence, WebSockets, sizes and addresses`,
+        `${name}: the block of docs/operate/proxies.md passes streams, long silence, WebSockets, sizes and addresses`,
       );
     });
   });

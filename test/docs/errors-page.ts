@@ -21,7 +21,7 @@ function typeOf(surface: Surface | undefined, code: ErrorCode): string {
   return isObject(body.error) && typeof body.error.type === 'string' ? body.error.type : '';
 }
 
-/** `docs/operate/errors.md`, made from the table of errors; a test holds the file to it. */
+/** Makes `docs/operate/errors.md` from the table of errors. A test compares the file with the result. */
 export function errorsPage(): string {
   const rows: readonly (readonly [
     string,
@@ -39,30 +39,34 @@ export function errorsPage(): string {
   });
   return `# Errors
 
-Every error code, and whether to try again. Errors have OpenAI's shape, [except for clients of Anthropic's API](#by-dialect):
+This page lists every error code, and says whether to send the request again. [Troubleshooting](../troubleshooting.md) starts from the
+symptom instead. Errors have OpenAI's format, [except for clients of Anthropic's API](#by-dialect):
 
 \`\`\`json
 { "error": { "message": "…", "type": "…", "param": "messages[0].content", "code": "…" } }
 \`\`\`
 
-- \`param\` is the path of the faulty field.
-- \`x-request-id\` is on every answer. \`x-signalbox-decision-id\` is there once a decision was made:
+- \`param\` is the path of the wrong field.
+- Every answer has the header \`x-request-id\`. If Signalbox made a decision, the answer also has \`x-signalbox-decision-id\`, and
   \`GET /v1/decisions/{id}\` shows each attempt.
-- \`x-should-retry\` says whether to repeat this request, and \`retry-after\` when. It is \`false\` if the request may have
-  cost something, and if \`retry-after\` is longer than 60 s: SDKs ignore a longer wait and repeat the request at once. OpenAI's SDK follows it. For the Vercel AI SDK set \`maxRetries: 0\`.
-- A chat stream that fails after its headers ends with \`data: {"error": …, "platform": …}\` and no \`[DONE]\`. 250 ms later the connection
-  breaks, so that no client takes the part for a whole answer ([streams that fail](../route/failover.md#streams-that-fail)).
+- \`x-should-retry\` says whether to send the request again, and \`retry-after\` says after how many seconds. \`x-should-retry\` is \`false\` if the
+  request may have cost something. It is also \`false\` if \`retry-after\` is longer than 60 s, because SDKs ignore a longer wait and repeat the
+  request at once. OpenAI's SDK follows \`x-should-retry\`. For the Vercel AI SDK set \`maxRetries: 0\`.
+- If a chat stream fails after its headers, it ends with \`data: {"error": …, "platform": …}\` and without \`[DONE]\`. After 250 ms Signalbox breaks
+  the connection, so that no client takes the part for a complete answer ([streams that fail](../route/failover.md#streams-that-fail)).
 
 ## By dialect
 
-The path decides the shape. \`/v1/messages\` answers in Anthropic's shape, with the header \`request-id\`. So do \`/v1/models\` and unknown paths, if
-the request has the header \`anthropic-version\`. Every other path keeps the shape above. Anthropic's shape is \`{ "type": "error", "error": { "type", "message", "details" }, "request_id" }\`, where
-\`details\` has \`error_code\`, the code below, and \`param\`. Its types, by status: ${messagesTypes()}.
+The path of the request decides the format. \`/v1/messages\` answers in Anthropic's format, with the header \`request-id\`. \`/v1/models\` and unknown
+paths use Anthropic's format if the request has the header \`anthropic-version\`. All other paths use OpenAI's format.
 
-A refusal of the request itself (400, 413, 422) by a provider of the same dialect is passed on unchanged. A Responses stream that fails ends with
-\`response.failed\`, a Messages stream with the event \`error\`, and the body then ends.
+Anthropic's format is \`{ "type": "error", "error": { "type", "message", "details" }, "request_id" }\`. \`details\` has \`param\` and \`error_code\`, the
+code in the list below. The types, with their statuses, are ${messagesTypes()}.
 
-\`type\` is \`${COMMON_TYPE}\` unless another is given. **Retry.** means that the same request can succeed later.
+If a provider of the same dialect refuses the request itself (400, 413, 422), Signalbox passes the error on unchanged. A Responses stream that
+fails ends with the event \`response.failed\`. A Messages stream that fails ends with the event \`error\`.
+
+\`type\` is \`${COMMON_TYPE}\`, unless the list has another type in brackets. **Retry.** means that the same request can succeed later.
 
 ${sections.join('\n\n')}
 `;

@@ -5,7 +5,7 @@ import { GROUPS, isTakenOver } from '../fault/faults.ts';
 import { type Charge, type Fault, isRepeatable, type Outcome, verdictOn } from '../fault/outcome.ts';
 import { markdownTable } from './table.ts';
 
-const PATH = join(import.meta.dir, '../../docs/operate/incidents.md');
+const PATH = join(import.meta.dir, '../../docs/operate/provider-faults.md');
 
 /** The faults that the page shows. The others have one of the same results, and are rarer. */
 const SHOWN: readonly string[] = [
@@ -76,7 +76,7 @@ function tableOf(faults: readonly Fault[]): string {
   return markdownTable(['the provider …', 'callers get', 'charged', 'health'], rows);
 }
 
-/** `docs/operate/incidents.md`, with its table of faults made anew from those that the tests play. */
+/** Makes the table in `docs/operate/provider-faults.md` from the faults that the tests simulate. A test compares the file with the result. */
 export function failureModesPage(): string {
   return readFileSync(PATH, 'utf8').replace(
     /^(<!-- made: faults -->\n)[\s\S]*?^(<!-- end -->)$/m,

@@ -23,7 +23,7 @@ import { selectorsPicture } from './selectors-picture.ts';
 const PAGES = {
   'docs/operate/errors.md': errorsPage,
   'docs/policies/diagnostics.md': diagnosticsPage,
-  'docs/operate/incidents.md': failureModesPage,
+  'docs/operate/provider-faults.md': failureModesPage,
   'docs/operate/metrics.md': metricsPage,
   'docs/operate/roles.md': rolesPage,
   'docs/pictures/decision.svg': decisionPicture,

@@ -56,7 +56,7 @@ const PARTS: Readonly<Record<string, readonly Family[]>> = {
 
 export const documentedFamilies: readonly Family[] = Object.values(PARTS).flat();
 
-/** `docs/operate/metrics.md`, with the lists between its marks made anew from the families; a test holds the file to it. */
+/** Makes the lists in `docs/operate/metrics.md` from the metrics in the code. A test compares the file with the result. */
 export function metricsPage(): string {
   return readFileSync(PATH, 'utf8').replace(
     /^(<!-- made: (\w+) -->\n)[\s\S]*?^(<!-- end -->)$/gm,

@@ -10,7 +10,7 @@ import { gemini } from './wire-gemini.ts';
 import { openai } from './wire-openai.ts';
 import { responsesWire } from './wire-responses.ts';
 
-/** All faults of upstreams and their outcomes: the source of the tests and of a table in `docs/operate/incidents.md`. */
+/** All faults of upstreams and their outcomes: the source of the tests and of a table in `docs/operate/provider-faults.md`. */
 export const GROUPS: readonly { readonly title: string; readonly faults: readonly Fault[] }[] = [
   { title: 'Before an answer', faults: CONNECTION_FAULTS },
   { title: 'Statuses', faults: STATUS_FAULTS },

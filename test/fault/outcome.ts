@@ -62,7 +62,7 @@ export type Upstream =
 
 export interface Fault {
   readonly name: string;
-  /** What the upstream does, as a clause such as "answers 500". The clause is shown in `docs/operate/incidents.md`. */
+  /** What the upstream does, as a clause such as "answers 500". The clause is shown in `docs/operate/provider-faults.md`. */
   readonly does: string;
   readonly upstream: Upstream;
   /** The deadlines, ms. The deadlines are generous unless the fault concerns time. */

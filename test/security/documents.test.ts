@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadText, SMALL } from '../policy/support.ts';
 
-test.each(['security', 'privacy'])('docs/operate/%s.md shows valid policies', (page) => {
+test.each(['addresses', 'privacy'])('docs/operate/%s.md shows valid policies', (page) => {
   const text = readFileSync(join(import.meta.dir, '../../docs/operate', `${page}.md`), 'utf8');
   const [, yaml = ''] = /^```yaml policy\n([\s\S]*?)^```$/m.exec(text) ?? [];
   expect(yaml).not.toBeEmpty();

@@ -6,18 +6,19 @@ import { judge } from '../../support/promql.ts';
 import { KNOWN } from './exported.ts';
 import {
   faultsOfRules,
-  faultsOfRunbook,
-  RUNBOOK,
-  RUNBOOK_FILE,
+  faultsOfRunbooks,
+  RUNBOOKS,
   type Rule,
   readRules,
+  readRunbooks,
   rulesOf,
   withRecorded,
 } from './rules.ts';
 
 const rules = rulesOf(readRules());
 const alarms = rules.filter(({ alert }) => alert !== undefined);
-const page = readFileSync(RUNBOOK_FILE, 'utf8');
+const runbooks = readRunbooks();
+const page = Object.values(runbooks).join('\n');
 
 describe('The alarms of deploy/alerts.yaml', () => {
   test('ask for nothing that is not exported, in functions that fit', () => {
@@ -25,7 +26,7 @@ describe('The alarms of deploy/alerts.yaml', () => {
   });
 
   test('have a heading in the runbook each, and each heading there has its alarm', () => {
-    expect(faultsOfRunbook(rules, page)).toEqual([]);
+    expect(faultsOfRunbooks(rules, runbooks)).toEqual([]);
   });
 
   test('say how bad it is, for how long it must last, and what it is', () => {
@@ -91,7 +92,7 @@ describe('Queries of the pages', () => {
 
   test('and its links lead to pages that are there', () => {
     const links = [...page.matchAll(/\]\(([\w./-]+\.md)(?:#[\w-]+)?\)/g)].map(([, path = '']) => path);
-    const missing = links.filter((path) => !existsSync(join(RUNBOOK_FILE, '..', path)));
+    const missing = links.filter((path) => !existsSync(join(import.meta.dir, '../../../docs/operate', path)));
     expect(missing).toEqual([]);
   });
 });
@@ -156,15 +157,19 @@ describe('The check of alarms', () => {
   });
 
   test('sees an alarm without a heading, a heading without an alarm, and a link that leads elsewhere', () => {
-    const without = page.replace('### SignalboxStoreSlow', '### SignalboxStoreFast');
-    expect(faultsOfRunbook(rules, without)).toEqual([
+    const without = Object.entries(runbooks).map(([path, text]) => [
+      path,
+      text.replace('### SignalboxStoreSlow', '### SignalboxStoreFast'),
+    ]);
+    expect(faultsOfRunbooks(rules, Object.fromEntries(without))).toEqual([
       'SignalboxStoreSlow: has no heading',
       'SignalboxStoreFast: is a heading, and no alarm',
+      'SignalboxStoreSlow: its runbook_url leads elsewhere',
     ]);
     const lost = changed('SignalboxStoreSlow', (rule) => ({
       ...rule,
-      annotations: { runbook_url: RUNBOOK },
+      annotations: { runbook_url: RUNBOOKS[0] ?? '' },
     }));
-    expect(faultsOfRunbook(lost, page)).toEqual(['SignalboxStoreSlow: its runbook_url leads elsewhere']);
+    expect(faultsOfRunbooks(lost, runbooks)).toEqual(['SignalboxStoreSlow: its runbook_url leads elsewhere']);
   });
 });

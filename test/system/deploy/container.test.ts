@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { parseCommand } from '../../../src/admin/cli/options.ts';
 import { faultsOfCompose, instructionsOf, textOf, yamlOf } from './manifests.ts';
 
-/** What an operator gives a collector of traces and a reader of the log beyond the drain (docs/operate/incidents.md), ms. */
+/** What an operator gives a collector of traces and a reader of the log beyond the drain (docs/operate/deploy.md), ms. */
 const FAREWELL_MS = 10_000;
 
 const instructions = instructionsOf(textOf('Dockerfile'));

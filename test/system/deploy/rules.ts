@@ -5,9 +5,14 @@ import { judge, type Metric, type Metrics } from '../../support/promql.ts';
 
 const ROOT = join(import.meta.dir, '../../..');
 export const ALERTS_FILE = join(ROOT, 'deploy/alerts.yaml');
-/** The page that says what to do about each alarm. */
-export const RUNBOOK = 'docs/operate/incidents.md';
-export const RUNBOOK_FILE = join(ROOT, RUNBOOK);
+/** The pages that say what to do about each alarm. */
+export const RUNBOOKS = ['incidents', 'incidents-money', 'incidents-server'].map((name) => `docs/operate/${name}.md`);
+
+/** @returns the text of each runbook, by its path in the repository */
+export const readRunbooks = (): Runbooks =>
+  Object.fromEntries(RUNBOOKS.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]));
+
+export type Runbooks = Readonly<Record<string, string>>;
 
 export interface Rule {
   readonly record?: string;
@@ -60,16 +65,22 @@ export function faultsOfRules(rules: readonly Rule[], metrics: Metrics): string[
 export const headingsOf = (page: string): string[] =>
   [...page.matchAll(/^### (Signalbox\w+)$/gm)].map(([, name = '']) => name);
 
-/** Alarms without a heading, headings without an alarm, and links that lead elsewhere. */
-export function faultsOfRunbook(rules: readonly Rule[], page: string): string[] {
+/** Alarms without a heading, headings without an alarm, and links to a page without the heading. */
+export function faultsOfRunbooks(rules: readonly Rule[], runbooks: Runbooks): string[] {
   const alarms = rules.flatMap((rule) => (rule.alert === undefined ? [] : [{ ...rule, alert: rule.alert }]));
-  const headings = headingsOf(page);
+  const found = Object.entries(runbooks).flatMap(([path, page]) => headingsOf(page).map((name) => ({ name, path })));
+  const headings = found.map(({ name }) => name);
   const names = new Set(alarms.map(({ alert }) => alert));
   return [
     ...alarms.filter(({ alert }) => !headings.includes(alert)).map(({ alert }) => `${alert}: has no heading`),
     ...headings.filter((name) => !names.has(name)).map((name) => `${name}: is a heading, and no alarm`),
     ...alarms
-      .filter(({ alert, annotations }) => annotations?.runbook_url !== `${RUNBOOK}#${alert.toLowerCase()}`)
+      .filter(
+        ({ alert, annotations }) =>
+          !found.some(
+            ({ name, path }) => name === alert && annotations?.runbook_url === `${path}#${alert.toLowerCase()}`,
+          ),
+      )
       .map(({ alert }) => `${alert}: its runbook_url leads elsewhere`),
   ];
 }
