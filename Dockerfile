@@ -1,15 +1,15 @@
 # syntax=docker/dockerfile:1
-# Signalbox as one program on an image with glibc, certificates and time zones only: no shell, no package manager.
-# The images are named by tag. Pin both by digest where you build (docs/operate/deploy.md).
+# Signalbox as one binary. The image has only glibc, certificates and time zones, without a shell or a package manager.
+# The base images have tags. Pin both by digest when you build (docs/operate/deploy.md).
 
 FROM node:22-bookworm-slim AS build
 WORKDIR /build
 # Files that seldom change come first, so that an edit of the sources does not repeat the installation.
 COPY package.json package-lock.json ./
-# No install scripts run, except Bun's, which puts its binary in place.
+# npm runs no install scripts except the script of Bun, which installs its binary.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && node node_modules/bun/install.js
 COPY . .
-# The commit is that of the clone (.dockerignore), or this one, for sources that do not know theirs.
+# The build uses the commit of the clone (.dockerignore), or this argument for sources without a commit.
 ARG REVISION
 # The data folder is created here, because the final image has no shell.
 RUN npm run --silent build -- --outfile /out/signalbox --commit "$REVISION" && mkdir /out/data

@@ -7,12 +7,12 @@ import { commitOf } from '../src/server/version.ts';
 import { buildConsole } from './console.ts';
 
 /**
- * `npm run build`: Signalbox as one program that needs neither Bun nor node_modules. `--outfile` says where it goes,
- * `--target` for which machine it is, `--commit` of which commit sources without a clone are. The same sources, dependencies and Bun make the same bytes.
+ * `npm run build` builds Signalbox as one binary that needs neither Bun nor node_modules. `--outfile` sets the output file, `--target` the
+ * machine, and `--commit` the commit of sources without a clone. The same sources, dependencies and version of Bun give the same bytes.
  */
 const ROOT = join(import.meta.dir, '..');
 
-/** The package of Bun for each machine that package-lock.json knows one for, and what Bun calls it. */
+/** For each machine, the package of Bun in package-lock.json and Bun's name for the machine. */
 const TARGETS = {
   'linux-x64': { compile: 'bun-linux-x64', from: '@oven/bun-linux-x64' },
   'linux-arm64': { compile: 'bun-linux-arm64', from: '@oven/bun-linux-aarch64' },
@@ -21,7 +21,7 @@ const TARGETS = {
 } as const;
 type Target = keyof typeof TARGETS;
 
-/** The program, and the workers that it starts by their files' names: all of them lie flat in the one folder that it holds. */
+/** The program and its workers. The program starts workers by file name, so the binary has all of them in one folder. */
 const ENTRIES = [
   'src/main.ts',
   'src/policy/runtime/parse-worker.ts',
@@ -29,10 +29,10 @@ const ENTRIES = [
   'src/providers/tokenizer/count-worker.ts',
   'src/tools/plugin/trial-worker.ts',
 ];
-/** Folders that it reads at run time; each is there by its last name. */
+/** Folders that the program reads at run time. The binary has each under the last part of its name. */
 const FOLDERS = ['policies', 'src/tools/plugin/templates', 'dist/console', 'docs'];
 
-/** Bun's own flags, as the first line of main.ts has them; what is an environment variable there, main.ts sets. */
+/** Flags for Bun, the same as in the first line of main.ts. main.ts sets the flags that are environment variables there. */
 const FLAGS = ['--no-install', '--max-http-header-size=262144'];
 
 async function build(outfile: string, target: Target | null, commit: string): Promise<void> {
@@ -45,24 +45,25 @@ async function build(outfile: string, target: Target | null, commit: string): Pr
     await Bun.build({
       entrypoints: ENTRIES,
       target: 'bun',
-      // A command reads no more of the program than it needs.
+      // A command then loads only the part of the program that it needs.
       splitting: true,
       format: 'esm',
-      // Without it, parsing takes a third of a start. Earlier Buns made programs that crashed on other machines.
+      // Without bytecode, parsing takes a third of the time of a start. Earlier versions of Bun made bytecode that crashed on other
+      // machines.
       bytecode: target === null,
       naming: { entry: '[name].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
       minify: { syntax: true, whitespace: true },
-      // Where it runs is known when it runs, not when it is built.
+      // The build must not replace NODE_ENV, because its value is known only at run time.
       define: { 'process.env.NODE_ENV': 'process.env.NODE_ENV', BUILT_COMMIT: JSON.stringify(commit) },
       compile: {
         ...runtime,
         outfile,
         assets: FOLDERS,
         execArgv: FLAGS,
-        // Files of the folder that it is started in are no settings of it, and no code to run.
+        // Files in the folder in which a user starts the binary must not change settings or run code.
         autoloadDotenv: false,
         autoloadBunfig: false,
-        // Plugins may have names for their own files in tsconfig.json, and packages say in package.json where they begin.
+        // Plugins may use path aliases in tsconfig.json, and packages name their entry file in package.json.
         autoloadTsconfig: true,
         autoloadPackageJson: true,
       },
@@ -72,19 +73,19 @@ async function build(outfile: string, target: Target | null, commit: string): Pr
   }
 }
 
-/** Bun for another machine: its package on npm, which must be the one that package-lock.json knows. */
+/** Downloads Bun for another machine from npm and checks it against package-lock.json. */
 async function runtimeOf(target: Target, scratch: string): Promise<string> {
   const { from } = TARGETS[target];
   const lock: Lock = await Bun.file('package-lock.json').json();
   const { version, integrity } = lock.packages[`node_modules/${from}`] ?? {};
   if (version !== Bun.version || integrity === undefined)
-    throw new Error(`package-lock.json has no ${from} of Bun ${Bun.version}, which builds; run npm ci.`);
+    throw new Error(`package-lock.json has no ${from} for Bun ${Bun.version}, which runs this build. Run npm ci.`);
   run('npm', 'pack', '--silent', '--pack-destination', scratch, `${from}@${version}`);
   const archive = readdirSync(scratch).find((name) => name.endsWith('.tgz'));
-  if (archive === undefined) throw new Error(`npm did not bring ${from}@${version}.`);
+  if (archive === undefined) throw new Error(`npm did not download ${from}@${version}.`);
   const hash = new Bun.CryptoHasher('sha512').update(readFileSync(join(scratch, archive))).digest('base64');
   if (`sha512-${hash}` !== integrity)
-    throw new Error(`${from}@${version} is not the one that package-lock.json names.`);
+    throw new Error(`${from}@${version} differs from the package in package-lock.json. Run npm ci.`);
   run('tar', '-xzf', join(scratch, archive), '-C', scratch);
   return join(scratch, 'package/bin/bun');
 }
@@ -99,7 +100,7 @@ function run(...command: readonly string[]): string {
   return stdout.toString().trim();
 }
 
-/** The commit of these sources; `.dirty` behind it where git is there and finds that files differ from it. */
+/** Returns the commit of these sources, with `.dirty` if git finds changed files. */
 function commitHere(): string {
   const commit = commitOf(ROOT);
   try {
@@ -116,7 +117,7 @@ const { values } = parseArgs({ options: { target: text, outfile: text, commit: t
 const { target } = values;
 const commit = values.commit?.slice(0, 8) || commitHere();
 if (target !== undefined && !isTarget(target)) {
-  process.stderr.write(`build: There is no target ${target}; there are ${Object.keys(TARGETS).join(', ')}.\n`);
+  process.stderr.write(`build: There is no target ${target}. The targets are ${Object.keys(TARGETS).join(', ')}.\n`);
   process.exit(1);
 }
 const outfile = resolve(

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A file of `changes/`. */
+/** A file in `changes/`. */
 export interface Change {
   /** Such as `usage-by-session.md`. */
   readonly name: string;
   readonly text: string;
 }
 
-/** The heading of changes that no release has yet. */
+/** The heading of the section with unreleased changes. */
 const UNRELEASED = /^## .*\(unreleased\)$/m;
 const CHANGE = /^### (?<theme>.+)\n\n(?<entries>- [\s\S]+)$/;
 
@@ -30,11 +30,11 @@ function withChange(section: string, change: Change): string {
 }
 
 /**
- * Moves changes into the section of a new release: the unreleased section, or a new one above all releases.
+ * Moves changes into the section of a new release. It is the unreleased section, or a new section above all releases.
  * @param version such as `0.2.0`
  * @param day of the release, such as `2026-12-01`
  * @returns the new text of CHANGELOG.md
- * @throws Error if a change has another form than `changes/README.md` describes
+ * @throws Error if a change does not have the form that `changes/README.md` describes
  */
 export function withRelease(changelog: string, changes: readonly Change[], version: string, day: string): string {
   const parts = changelog.split(/^(?=## )/m);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the console where its sources have changed since it was built, as after a `git pull` that brings no new packages.
+# Builds the console if its sources have changed since the last build, for example after a `git pull` without new packages.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -4,8 +4,8 @@ import { codeOf } from '../src/core/thrown.ts';
 import type { ConsoleAsset, ConsoleManifest } from '../src/http/console/built.ts';
 
 /**
- * `npm run console`: makes `dist/console`, the files of the console's web client that the server serves. `npm run build`, and `prepare`
- * at an installation, make it, too; a start never does. The same sources and packages make the same bytes.
+ * `npm run console` builds `dist/console`, the files of the console that the server serves. `npm run build` and the script `prepare` of an
+ * installation also build it, but starting the server never does. The same sources and packages give the same bytes.
  */
 const ROOT = join(import.meta.dir, '..');
 export const CONSOLE_FOLDER = join(ROOT, 'dist/console');
@@ -18,18 +18,18 @@ const TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 };
 
-/** Files of fewer bytes are served as they are. */
+/** The build does not compress smaller files (bytes). */
 const COMPRESSED_MIN = 512;
 
-/** Builds the client into a folder, whole or not at all. Rejects with the errors of the bundler. */
+/** Builds the console into a folder, completely or not at all. Rejects with the errors of the bundler. */
 export async function buildConsole(folder = CONSOLE_FOLDER): Promise<ConsoleManifest> {
-  // An edit while this runs is newer than the result (deploy/install.sh).
+  // If a source changes during the build, it is newer than the result, so that deploy/install.sh builds again.
   const begun = new Date();
   const built = await Bun.build({
     entrypoints: [join(ROOT, 'src/console/main.tsx')],
     target: 'browser',
     format: 'esm',
-    // The editor is a file of its own, and comes when one opens.
+    // The editor is a separate file, which the browser loads when an editor opens.
     splitting: true,
     minify: true,
     jsx: { runtime: 'automatic', importSource: 'preact', development: false },
@@ -55,9 +55,9 @@ export async function buildConsole(folder = CONSOLE_FOLDER): Promise<ConsoleMani
 }
 
 /**
- * Names files by their content, also where they name each other, in a circle too: by the own text and the texts of all files that it leads to.
- * The bundler's own names depend on the folder that it runs in.
- * @param outputs by the bundler's names
+ * Names each file by a hash of its text and the texts of all files that it imports, even if files import each other. The names from the
+ * bundler depend on the folder in which it runs.
+ * @param outputs the files, by the bundler's names
  */
 function namedByContent(outputs: ReadonlyMap<string, Uint8Array<ArrayBuffer>>) {
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
@@ -71,11 +71,11 @@ function namedByContent(outputs: ReadonlyMap<string, Uint8Array<ArrayBuffer>>) {
   for (const [output, bytes] of outputs) {
     if (TEXTS.has(extname(output))) texts.set(output, new TextDecoder().decode(bytes));
   }
-  // The bundler writes the hash of a name in places of its own, too.
+  // The bundler also writes the hash in a name into other files.
   const hashOf = (output: string): string => output.slice(output.lastIndexOf('-') + 1, output.lastIndexOf('.'));
   const namedIn = (output: string) =>
     [...outputs.keys()].filter((other) => texts.get(output)?.includes(hashOf(other)) === true);
-  /** The text with other hashes in it. */
+  /** Returns the text of a file with other hashes in it. */
   const renamed = (output: string, newHash: (other: string) => string): Uint8Array<ArrayBuffer> => {
     const text = texts.get(output);
     if (text === undefined) return outputs.get(output)!;
@@ -97,14 +97,15 @@ function namedByContent(outputs: ReadonlyMap<string, Uint8Array<ArrayBuffer>>) {
   return { files, put, nameOf };
 }
 
-/** Files that may name others. */
+/** Only these files can contain names of other files. */
 const TEXTS: ReadonlySet<string> = new Set(['.js', '.css']);
 
 const sha256 = (bytes: Uint8Array<ArrayBuffer>): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex');
 
 function assetOf(name: string, bytes: Uint8Array): ConsoleAsset {
   const type = TYPES[extname(name)];
-  if (type === undefined) throw new Error(`deploy/console.ts knows no type for ${name}.`);
+  if (type === undefined)
+    throw new Error(`deploy/console.ts has no content type for ${name}. Add it to the list of types.`);
   const sha256 = new Bun.CryptoHasher('sha256').update(bytes).digest('hex');
   return {
     name,
@@ -139,7 +140,7 @@ function write(
   }
 }
 
-/** Puts a folder in the place of another. Of two at once, one remains. */
+/** Replaces a folder with another. If two processes do this at once, one result remains. */
 function replace(folder: string, by: string): void {
   fs.rmSync(folder, { recursive: true, force: true });
   try {

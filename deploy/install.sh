@@ -13,7 +13,7 @@ case "${1:-}" in test/*)
 esac
 cd "$folder"
 
-# A clone for development keeps its packages for development.
+# If development packages are installed, keep them.
 if [ "${1:-}" = --omit=dev ]; then
   shift
   omit=--omit=dev
@@ -28,7 +28,7 @@ is_current() {
   [ -n "$omit" ] || [ "$folder" != . ] || [ -d node_modules/@biomejs/biome ]
 }
 
-# The packages among its arguments that are not installed, with the versions of package.json.
+# Prints the packages among its arguments that are not installed, with their versions in package.json.
 missing() {
   for package in "$@"; do
     [ -d "node_modules/$package" ] ||
@@ -59,9 +59,9 @@ echo $$ >"$lock/pid"
 trap 'rm -rf "$lock"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-is_installed "$@" && exit # the other one has built the console, too
+is_installed "$@" && exit # the other installation has also built the console
 
-# Runs npm, and shows each 3 s that it is still at work.
+# Runs npm, and shows every 3 s that it is still running.
 with_progress() {
   npm "$@" --no-audit --no-fund --loglevel=error >/dev/null &
   npm=$!
@@ -77,6 +77,6 @@ echo 'Installing packages from the npm registry. This happens once, and after ea
 seconds=0
 is_current || with_progress ci $omit
 more=$(missing "$@")
-# `npm install` adds to the packages that are there, at the versions of the lock file: a server that runs from this clone goes on.
+# `npm install` adds packages at the versions of the lock file and keeps the others, so a server that runs from this clone keeps running.
 [ -z "$more" ] || with_progress install --no-save --save-prod --omit=dev --ignore-scripts $more
 echo "Installed in $seconds s." >&2

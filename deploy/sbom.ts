@@ -3,10 +3,10 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 
 /**
- * Writes `deploy/sbom.cdx.json`: all that `npm ci --omit=dev` may install on any machine, as CycloneDX; and the table of
- * licences in `docs/dependencies.md`. Both are made of package-lock.json alone, with no time and no serial number, so that
- * the same lock gives the same bytes. npm's own `npm sbom --omit dev` lists only what is installed here, and leaves out
- * what dependencies for development need as well.
+ * Writes `deploy/sbom.cdx.json`, a CycloneDX list of every package that `npm ci --omit=dev` may install on any machine, and the table of
+ * licences in `docs/dependencies.md`. Both come only from package-lock.json, without a time or serial number, so the same lock file gives
+ * the same bytes. `npm sbom --omit dev` would list only the packages installed here, and leave out packages that development dependencies
+ * also need.
  */
 
 const ROOT = join(import.meta.dir, '..');
@@ -35,13 +35,13 @@ const nameAt = (path: string): string => path.slice(path.lastIndexOf(MODULES) + 
 
 const purlOf = (name: string, version: string): string => `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
-/** Names of licences that are several or a choice are an expression to CycloneDX, and else an identifier. */
+/** CycloneDX expects an expression for several licences or a choice of licences, and otherwise an identifier. */
 function licencesOf(license: string | undefined): readonly object[] {
   if (license === undefined) return [];
   return [/[\s(]/.test(license) ? { expression: license } : { license: { id: license } }];
 }
 
-/** `sha512-` and base64, as npm writes hashes, as CycloneDX does. Throws for another kind of hash. */
+/** Converts a hash from npm's form, `sha512-` and base64, to the form of CycloneDX. @throws Error for another kind of hash */
 function hashesOf(integrity: string | undefined): readonly object[] {
   if (integrity === undefined) return [];
   const [kind, digest = ''] = integrity.split('-');
@@ -49,7 +49,10 @@ function hashesOf(integrity: string | undefined): readonly object[] {
   return [{ alg: 'SHA-512', content: Buffer.from(digest, 'base64').toString('hex') }];
 }
 
-/** Where Node finds a package that the one at `path` asks for: the nearest folder up the tree; undefined if it is not there. */
+/**
+ * Finds the package that the package at `path` requires, as Node does: in the nearest folder up the tree. Returns undefined if there is
+ * none.
+ */
 function foundFrom(path: string, name: string, packages: Packages): string | undefined {
   for (let at = path; ; ) {
     const candidate = `${at === '' ? '' : `${at}/`}${MODULES}${name}`;
@@ -71,12 +74,16 @@ function dependsOn(path: string, packages: Packages): string[] {
   return [...new Set(refs)].sort();
 }
 
-/** The bill of materials. `lock` is package-lock.json, parsed. Throws for what is no lock file. */
+/**
+ * Makes the bill of materials.
+ * @param lock the parsed package-lock.json
+ * @throws Error if `lock` is not a lock file
+ */
 export function sbomOf(lock: unknown): object {
   const { packages } = Value.Parse(Lock, lock);
   const root = packages[''];
-  if (!root) throw new Error('package-lock.json says nothing of the program itself.');
-  // The same version of a package may lie in several folders: it is one component, which needs what all of them need.
+  if (!root) throw new Error('package-lock.json has no entry for the program itself.');
+  // The same version of a package may be in several folders. It is one component with the dependencies of all copies.
   const components = new Map<string, object>();
   const needs = new Map<string, Set<string>>();
   for (const [path, entry] of Object.entries(packages)) {
@@ -122,7 +129,10 @@ export function sbomOf(lock: unknown): object {
 
 const TABLE = /^\| licence .*(?:\n\|.*)*/m;
 
-/** The page with its table of licences made anew: of each how many packages serve at run time, and how many only development. */
+/**
+ * Returns the page with a new table of licences. For each licence it counts the packages for run time and the packages only for
+ * development.
+ */
 export function withLicences(page: string, lock: unknown): string {
   const counts = new Map<string, { run: number; dev: number }>();
   for (const [path, { license = 'not stated', dev }] of Object.entries(Value.Parse(Lock, lock).packages)) {
@@ -146,5 +156,5 @@ if (import.meta.main) {
   await Bun.write(PAGE, withLicences(await Bun.file(PAGE).text(), lock));
   const biome = join(ROOT, 'node_modules/.bin/biome');
   await Bun.spawn([biome, 'format', '--write', SBOM, PAGE], { stdout: 'ignore' }).exited;
-  process.stdout.write('deploy/sbom.cdx.json and the licences in docs/dependencies.md are written.\n');
+  process.stdout.write('Wrote deploy/sbom.cdx.json and the licences in docs/dependencies.md.\n');
 }

@@ -15,7 +15,7 @@ import { AT, SOURCE } from './panels.ts';
 import { scores } from './scores.ts';
 import { overview, providers, routing } from './traffic.ts';
 
-/** The dashboard `signalbox.json`. `UPDATE=1 bun test test/system/deploy/dashboard.test.ts` writes it. */
+/** Builds the dashboard `signalbox.json`. `UPDATE=1 bun test test/system/deploy/dashboard.test.ts` writes the file. */
 export function buildDashboard(): Dashboard {
   const builder = new DashboardBuilder('Signalbox')
     .uid('signalbox')
@@ -46,7 +46,7 @@ export function buildDashboard(): Dashboard {
   return numbered(builder.build());
 }
 
-/** The choices at the top. `All` matches an empty label, too. */
+/** The selection fields at the top of the dashboard. `All` also matches an empty label. */
 function variables() {
   const choice = (name: string, label: string, query: string): QueryVariableBuilder =>
     new QueryVariableBuilder(name)
@@ -69,7 +69,7 @@ function variables() {
   ];
 }
 
-/** Grafana finds panels by their numbers, which the builder leaves to whoever uses it. */
+/** Grafana identifies panels by numbers, which the builder does not set. */
 function numbered(dashboard: Dashboard): Dashboard {
   dashboard.panels?.forEach((panel, at) => {
     panel.id = at + 1;

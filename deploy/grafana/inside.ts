@@ -4,7 +4,8 @@ export const gateway = [
   row('Gateway'),
   curves({
     title: 'Running and waiting requests',
-    description: 'Requests that hold a place (gateway.concurrency_max), requests that wait for one, and open chats.',
+    description:
+      'Requests that hold a place (gateway.concurrency_max), requests that wait for a place, and open chats.',
     unit: 'short',
     width: 8,
     min: 0,
@@ -17,7 +18,7 @@ export const gateway = [
   }),
   curves({
     title: 'Deciding and reserving',
-    description: 'Time from the decision to the first call upstream, including waits for money.',
+    description: 'Time from the decision to the first call to a provider, including waits for money.',
     unit: 's',
     width: 8,
     min: 0,
@@ -25,7 +26,7 @@ export const gateway = [
   }),
   curves({
     title: 'Event loop',
-    description: 'Delay of a timer: how long every request waits for other work.',
+    description: 'Delay of a timer: how long each request waits for other work of the process.',
     unit: 's',
     width: 8,
     min: 0,
@@ -101,8 +102,8 @@ export const gateway = [
     ],
   }),
   curves({
-    title: 'Servers at the database',
-    description: 'Servers, the policies that they have in force, and connections to PostgreSQL that could not be made.',
+    title: 'Servers that share the database',
+    description: 'Servers, their active policies, and failed connections to PostgreSQL.',
     unit: 'short',
     width: 12,
     min: 0,
@@ -118,7 +119,7 @@ export const gateway = [
   curves({
     title: 'Copies and clocks',
     description:
-      'Age of the oldest copy of keys, people, logins and wallets: above 5 s nothing is served. The clock of the database less that of the server.',
+      'Age of the oldest copy of keys, people, logins and wallets; above 5 s, the server refuses requests. Time of the database minus time of the server.',
     unit: 's',
     width: 12,
     queries: [
@@ -140,7 +141,7 @@ export const gateway = [
   }),
   curves({
     title: 'Log lines',
-    description: 'Lines by level. Lost: nothing read the standard output in time.',
+    description: 'Log lines by level. Lost: the reader of standard output was too slow.',
     unit: 'suffix: /s',
     width: 8,
     min: 0,
@@ -151,7 +152,7 @@ export const gateway = [
   }),
   curves({
     title: 'Spans',
-    description: 'Spans sent and lost, where tracing is on.',
+    description: 'Spans that were sent and spans that were lost, if tracing is on.',
     unit: 'suffix: /s',
     width: 8,
     min: 0,
@@ -163,7 +164,8 @@ export const policy = [
   row('Policy'),
   figure({
     title: 'Last reload',
-    description: 'Time from reading the files to the new policy: parsing, checking, compiling and running its cases.',
+    description:
+      'Time from reading the files to the new policy: parsing, checking, compiling and running its test cases.',
     unit: 's',
     decimals: 2,
     width: 8,
@@ -171,7 +173,7 @@ export const policy = [
   }),
   figure({
     title: 'Last valid policy',
-    description: 'Time since the files were last valid, on the server where it was longest ago.',
+    description: 'Time since the policy files were last valid, on the server with the longest time.',
     unit: 's',
     decimals: 0,
     width: 8,
@@ -186,7 +188,7 @@ export const policy = [
   }),
   timeline({
     title: 'Revision in force',
-    description: 'A bar for each revision while it was in force on a server.',
+    description: 'A bar for each policy revision while it was active on a server.',
     unit: 'short',
     width: 12,
     states: { 1: ['in force', 'green'] },
@@ -194,7 +196,7 @@ export const policy = [
   }),
   timeline({
     title: 'The last edit',
-    description: 'refused: the files have a mistake, and the previous policy serves.',
+    description: 'refused: the files have a mistake, and the previous policy stays active.',
     unit: 'short',
     width: 12,
     states: { 0: ['in force', 'green'], 1: ['refused', 'red'] },
@@ -210,7 +212,7 @@ export const policy = [
   }),
   curves({
     title: 'Expected output by task',
-    description: 'Output tokens that decisions expect, from the policy and from past answers.',
+    description: 'Output tokens that decisions expect, based on the policy and on past answers.',
     unit: 'suffix: tok',
     width: 8,
     min: 0,
@@ -218,7 +220,7 @@ export const policy = [
   }),
   curves({
     title: 'Observed answers by task',
-    description: 'Weight of past answers, in answers; the declared figure weighs 20.',
+    description: 'Weight of past answers, counted in answers. The figure of the policy has the weight 20.',
     unit: 'short',
     width: 8,
     min: 0,

@@ -2,7 +2,7 @@ import { AT, bars, CHAT, CREDITS, curves, row, timeline } from './panels.ts';
 
 const hourly = (metric: string, by: string): string =>
   `3600 * sum by (${by}) (rate(${metric}{${CHAT}}[$__rate_interval]))`;
-/** The label of keys that a policy chooses; keys without it, and all where none is chosen, are `(none)`. */
+/** Keys without the label that the policy chooses are shown as `(none)`, and so are all keys if the policy chooses none. */
 const named = (query: string): string => `label_replace(${query}, "key_label", "(none)", "key_label", "")`;
 const IN_USD = `* scalar(max(signalbox_usd_per_credit{${AT}}))`;
 const LEFT = [
@@ -15,7 +15,7 @@ export const money = [
   row('Money'),
   curves({
     title: 'Spent by model',
-    description: 'Credits an hour at the present rate.',
+    description: 'Credits an hour at the current rate.',
     unit: CREDITS,
     width: 8,
     min: 0,
@@ -24,7 +24,7 @@ export const money = [
   }),
   curves({
     title: 'Spent by selector',
-    description: 'Credits an hour at the present rate.',
+    description: 'Credits an hour at the current rate.',
     unit: CREDITS,
     width: 8,
     min: 0,
@@ -43,7 +43,7 @@ export const money = [
   }),
   curves({
     title: 'Spent by key label',
-    description: 'USD an hour at the present rate, by the label of keys that metrics.key_label of the policy names.',
+    description: 'USD an hour at the current rate, by the key label that metrics.key_label of the policy names.',
     unit: 'currencyUSD',
     width: 12,
     min: 0,
@@ -52,7 +52,8 @@ export const money = [
   }),
   bars({
     title: 'Spent by key label over the range',
-    description: 'USD charged over the range shown, by the same label. The books are exact: docs/spend/reports.md.',
+    description:
+      'USD charged over the range shown, by the same key label. Exact figures are in the ledger: docs/spend/reports.md.',
     unit: 'currencyUSD',
     width: 12,
     min: 0,
@@ -66,7 +67,7 @@ export const money = [
   bars({
     title: 'Budgets and balances: share left',
     description:
-      'Share left after holds: of a budget’s subject with the least, and of the balance that is used up next.',
+      'Share left after holds, for the subject of a budget with the least left, and for the balance that is used up next.',
     unit: 'percentunit',
     width: 8,
     min: 0,
@@ -113,7 +114,7 @@ export const money = [
   }),
   curves({
     title: 'Reserved',
-    description: 'Credits held for open requests: their worst case.',
+    description: 'Credits that running requests hold: the worst case of each.',
     unit: CREDITS,
     width: 4,
     min: 0,
@@ -121,7 +122,7 @@ export const money = [
   }),
   curves({
     title: 'Oldest hold',
-    description: 'For how long money of a budget has been held by the same request, of all subjects.',
+    description: 'How long one request has held money of a budget, for the oldest hold of all subjects.',
     unit: 's',
     width: 4,
     min: 0,
@@ -129,7 +130,8 @@ export const money = [
   }),
   curves({
     title: 'Holds and balances',
-    description: 'Open holds, in all and of each budget, and balances of keys and wallets with those that are used up.',
+    description:
+      'Open holds in total and for each budget, and balances of keys and wallets, with the balances that are used up.',
     unit: 'short',
     width: 4,
     min: 0,
@@ -142,7 +144,7 @@ export const money = [
   }),
   curves({
     title: 'Capped outputs',
-    description: 'Chats whose output cap a fund lowered. length: the answer ran into the cap, or its money ran out.',
+    description: 'Chats whose output limit a fund lowered. length: the answer reached the limit, or its money ran out.',
     unit: 'suffix: /s',
     width: 4,
     min: 0,
@@ -152,7 +154,7 @@ export const money = [
   }),
   curves({
     title: 'Waits for held money',
-    description: 'Requests that waited for others to settle. gave_up and crowded got 429 budget_contended.',
+    description: 'Requests that waited for other requests to settle. gave_up and crowded got 429 budget_contended.',
     unit: 'suffix: /s',
     width: 4,
     min: 0,
@@ -192,7 +194,7 @@ export const payments = [
   }),
   curves({
     title: 'Unsettled payments',
-    description: 'Payments of unknown outcome. Signalbox asks the chain until it answers.',
+    description: 'Payments with an unknown outcome. Signalbox queries the chain until it has an answer.',
     unit: 'short',
     width: 6,
     min: 0,
@@ -200,7 +202,7 @@ export const payments = [
   }),
   timeline({
     title: 'Networks',
-    description: 'Whether each network can take payments. Empty while the policy takes none.',
+    description: 'Whether each network can accept payments. Empty if the policy accepts none.',
     unit: 'short',
     width: 16,
     states: { 0: ['not ready', 'red'], 1: ['ready', 'green'] },

@@ -36,12 +36,12 @@ export type Step = readonly [from: number | null, colour: string];
 
 export interface Panel {
   readonly title: string;
-  /** One sentence or two, for whoever sees it for the first time. */
+  /** One or two sentences for a person who sees the panel for the first time. */
   readonly description: string;
-  /** Of Grafana's list; `CREDITS` for money. */
+  /** A unit of Grafana's list, or `CREDITS` for money. */
   readonly unit: string;
   readonly queries: readonly Query[];
-  /** Of 24 columns. */
+  /** Number of Grafana's 24 columns. */
   readonly width: number;
   readonly min?: number;
   readonly max?: number;
@@ -61,14 +61,14 @@ export interface States extends Panel {
 export const CREDITS = 'suffix: Cr';
 export const SOURCE = { type: 'prometheus', uid: '$datasource' } as const;
 
-/** The instances that are looked at, as the matchers of every query. */
+/** Every query uses these matchers, which select the chosen servers. */
 export const AT = 'job=~"$job", instance=~"$instance"';
-/** Beside them the chats. Where no endpoint answered, model and provider are empty, which `All` includes. */
+/** Selects chats on the chosen servers. If no endpoint answered, model and provider are empty, and the choice `All` includes them. */
 export const CHAT = `${AT}, selector=~"$selector", model=~"$model", provider=~"$provider"`;
-/** Beside them the endpoints. */
+/** Selects endpoints on the chosen servers. */
 export const ENDPOINT = `${AT}, model=~"$model", provider=~"$provider"`;
 
-/** The middle and the slow end of a histogram, of the matching series together. */
+/** The median and a high quantile of a histogram, over all matching series together. */
 export const quantiles = (histogram: string, matchers: string): Query[] =>
   [0.5, 0.95, 0.99].map((share) => [
     `histogram_quantile(${share}, sum by (le) (rate(${histogram}_bucket{${matchers}}[$__rate_interval])))`,
@@ -95,7 +95,7 @@ export function curves({ stacked, steps, ...panel }: Curves): TimeSeries {
   return builder;
 }
 
-/** One figure, of the moment or of the whole range that is looked at. */
+/** One figure, for the current moment or for the whole range shown. */
 export function figure({ steps, ...panel }: Panel): Stat {
   return common(new Stat(), panel, true)
     .height(HEIGHT.stat)

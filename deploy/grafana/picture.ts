@@ -4,21 +4,21 @@ import { Value } from '@sinclair/typebox/value';
 import { escaped, inTheDark } from '../../test/docs/svg.ts';
 
 /**
- * Draws the first rows of the dashboard from a Prometheus: `bun deploy/grafana/picture.ts http://127.0.0.1:9090 [minutes [end]]`
- * writes `docs/pictures/dashboard.svg`; `end` is in seconds since 1970, now unless given. Queries, titles, units, bounds of
- * colours and stacks are the dashboard's own; the colours are Grafana's, light or dark as the reader's system is.
+ * Draws the first rows of the dashboard from a Prometheus: `bun deploy/grafana/picture.ts http://127.0.0.1:9090 [minutes [end]]` writes
+ * `docs/pictures/dashboard.svg`. `end` is in seconds since 1970; the default is now. Queries, titles, units, thresholds and stacks come
+ * from the dashboard. The colours are Grafana's light or dark colours, as the reader's system chooses.
  */
 const HERE = import.meta.dir;
 const FILE = join(HERE, '../../docs/pictures/dashboard.svg');
 const WIDTH = 920;
 const COLUMN = WIDTH / 24;
 const ROW = 30;
-/** Grid rows that are drawn: the overview, and how requests are routed. */
+/** Number of grid rows in the picture: the overview, and the routing of requests. */
 const ROWS = 38;
-/** Of series, the largest first; each has a line of its own in the legend, so there are no more series than colours. */
+/** Colours of the series, largest series first. Each series has its own line in the legend, so a panel has at most this many series. */
 const SERIES = ['#3d71d9', '#b8580c', '#2b7d36', '#a352cc', '#b3870b', '#c4314b'];
 const [PAPER, PANEL, INK, DIM, LINE] = ['#f4f5f5', '#ffffff', '#24292e', '#5f6670', '#e0e1e3'];
-/** Of states, by the names that the dashboard's bounds have. */
+/** Colours of the states, by the colour names in the dashboard. */
 const STATES: Readonly<Record<string, string>> = {
   green: '#1b855e',
   orange: '#b5560c',
@@ -83,7 +83,6 @@ interface Series {
   readonly points: readonly (readonly [time: number, value: number])[];
 }
 
-/** The panels that are drawn. */
 export async function drawnPanels(): Promise<readonly Panel[]> {
   const board: unknown = await Bun.file(join(HERE, 'signalbox.json')).json();
   const { panels } = Value.Parse(Type.Object({ panels: Type.Array(Panel) }), board);
@@ -119,21 +118,21 @@ async function seriesOf({ targets = [] }: Panel, prometheus: string, from: numbe
       }));
     }),
   );
-  // The largest first; a legend has room for few.
+  // Largest series first, because a legend has space for only a few.
   const most = ({ points }: Series) => Math.max(...points.map(([, value]) => value));
   const all = found.flat().filter(({ points }) => points.length > 0);
-  // A line of noughts says nothing, unless there is no other.
+  // Leaves out series that are always zero, unless all series are.
   const some = all.filter((one) => most(one) > 0);
   return (some.length > 0 ? some : all).sort((a, b) => most(b) - most(a));
 }
 
-/** A figure of the legend's font is this wide, at most. */
+/** Maximum width of a character in the font of the legend. */
 const LETTER = 6.9;
 const SMALL = `fill="${DIM}" font-size="11"`;
 
 type Area = readonly [x: number, y: number, width: number, height: number];
 
-/** The names of series in rows below a panel, and how many rows they take. */
+/** Places the names of series in rows below a panel. Also returns the number of rows. */
 function legendOf(names: readonly string[], left: number, width: number) {
   let [x, row] = [left, 0];
   const places = names.map((name, at) => {
@@ -151,7 +150,7 @@ function legendOf(names: readonly string[], left: number, width: number) {
   return { rows: row + 1, draw };
 }
 
-/** Each series on those before it. */
+/** Adds to each series the sum of the series before it. */
 function stackedUp(series: readonly Series[]): readonly Series[] {
   const times = [...new Set(series.flatMap(({ points }) => points.map(([time]) => time)))].sort((a, b) => a - b);
   const sums = new Map<number, number>();
@@ -168,7 +167,7 @@ function stackedUp(series: readonly Series[]): readonly Series[] {
   });
 }
 
-/** The next figure of one digit, with as many noughts as it takes: the end of an axis. */
+/** Rounds up to one digit followed by zeros, for the end of an axis. */
 function roundUp(value: number): number {
   const decade = 10 ** Math.floor(Math.log10(value));
   return decade * [1, 2, 3, 4, 5, 6, 8, 10].find((one) => one * decade >= value * 0.999)!;
@@ -229,7 +228,7 @@ function bars(all: readonly Series[], { fieldConfig }: Panel, [left, top, width]
     .join('');
 }
 
-/** The colour that a value has by the dashboard's bounds; the text's own where it has none. */
+/** Returns the colour of a value by the thresholds of the dashboard, or the colour of the text if no threshold applies. */
 function stateOf(value: number, { options, fieldConfig }: Panel): string {
   const steps = options?.colorMode === 'value' ? (fieldConfig?.defaults.thresholds?.steps ?? []) : [];
   const step = steps.findLast((one) => one.value === null || value >= one.value);

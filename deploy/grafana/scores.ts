@@ -4,7 +4,7 @@ export const scores = [
   row('Scores'),
   curves({
     title: 'Scores of answers',
-    description: 'Scores that callers give, an hour.',
+    description: 'Scores that callers give in an hour.',
     unit: 'short',
     width: 24,
     min: 0,

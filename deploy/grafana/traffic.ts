@@ -85,7 +85,7 @@ export const overview = [
   }),
   figure({
     title: 'Alarms',
-    description: 'Firing alarms of deploy/alerts.yaml; docs/operate/incidents.md says what to do.',
+    description: 'Firing alarms of deploy/alerts.yaml. The pages incidents in docs/operate say what to do.',
     unit: 'short',
     width: 2,
     steps: [
@@ -103,7 +103,7 @@ export const overview = [
   }),
   figure({
     title: 'Revisions',
-    description: 'Policy revisions in force. More than one is normal only during an update.',
+    description: 'Revisions of the active policies. More than one is normal only during an update.',
     unit: 'short',
     width: 2,
     steps: [
@@ -114,7 +114,7 @@ export const overview = [
   }),
   curves({
     title: 'Chats by outcome',
-    description: 'refused: 4xx. quoted: 402 with a price. unavailable: a fault turned the request away before it ran.',
+    description: 'refused: 4xx. quoted: 402 with a price. unavailable: a 5xx before Signalbox called a provider.',
     unit: 'reqps',
     width: 12,
     min: 0,
@@ -170,7 +170,7 @@ export const routing = [
   }),
   curves({
     title: 'Chats by endpoint',
-    description: 'Chats by provider and the name that the provider has for the model.',
+    description: 'Chats by provider and by the provider’s name for the model.',
     unit: 'reqps',
     width: 8,
     min: 0,
@@ -193,7 +193,7 @@ export const routing = [
   }),
   bars({
     title: 'Rejected models by reason',
-    description: 'Number of times a model was rejected, by reason and, for constraints, by rule.',
+    description: 'How often a model could not serve a request, by reason and, for constraints, by rule.',
     unit: 'short',
     width: 8,
     min: 0,
@@ -227,7 +227,7 @@ export const providers = [
   timeline({
     title: 'Endpoint states',
     description:
-      'The worst state over all servers. Ejected lasts until the next answer, so long where no request comes.',
+      'The worst state over all servers. Ejected lasts until the next answer, however long no request comes.',
     unit: 'short',
     width: 24,
     states: {
@@ -247,7 +247,7 @@ export const providers = [
   curves({
     title: 'Attempts by outcome',
     description:
-      'dropped: the caller left, or the money ran out. The others, except ok, are failures: docs/route/failover.md.',
+      'dropped: the caller disconnected, or the money ran out. Other outcomes except ok are failures: docs/route/failover.md.',
     unit: 'suffix: /s',
     width: 8,
     min: 0,
@@ -314,7 +314,7 @@ export const providers = [
   }),
   curves({
     title: 'Ejections',
-    description: 'Number of times circuit breakers opened, failed probes included.',
+    description: 'How often circuit breakers opened, including failed probes.',
     unit: 'suffix: /s',
     width: 8,
     min: 0,
