@@ -200,7 +200,7 @@ test('fields of other APIs do not break a request: the log says once what to sen
   };
   for (let i = 0; i < 2; i++) expect(await droppedOf(fields)).toEqual(['maxTokens', 'system', 'thinking']);
   expect(await droppedOf({ topP: 1 })).toEqual(['topP']);
-  const logged = () => box.lines.filter((line) => line.includes('a field of another API'));
+  const logged = () => box.lines.filter((line) => line.includes('a request field of another API'));
   await waitFor(() => logged().some((line) => line.includes('topP')));
   const told = logged().map((line) => JSON.parse(line) as { field: string; instead: string });
   expect(told.map(({ field, instead }) => [field, instead])).toEqual([
