@@ -1,6 +1,6 @@
 import { ACCENT, arrow, box, DIM, HELD, LINE, onLine, picture, text } from './svg.ts';
 
-/** The life of a request: which step talks to whom, and what a fund of 100 Credits holds meanwhile. */
+/** The life of a request: the participant that each step calls, and the state of a budget of 100 Credits. */
 const WIDTH = 920;
 const [CALLER, GATEWAY, BOOKS, PROVIDER] = [90, 330, 570, 810];
 const TOP = 104;
@@ -56,7 +56,7 @@ export function requestPicture(): string {
       text(x, TOP - 7, name, 'text-anchor="middle" font-weight="600"'),
     ]),
     ...STEPS.map((step, at) => drawn(step, TOP + 42 + at * ROW)),
-    text(28, FUND_TOP, 'A budget of 100 Credits meanwhile', 'font-weight="600"'),
+    text(28, FUND_TOP, 'A budget of 100 Credits during the request', 'font-weight="600"'),
     ...FUND.map((moment, at) => bar(moment, FUND_TOP + 24 + at * 34)),
   ];
   return picture(WIDTH, HEIGHT, 'The life of a request: reserve before the call, settle after it', body.join('\n'));
