@@ -31,7 +31,7 @@ import { RouteAdvice } from '../../src/http/schemas/advice.ts';
 import { Model, ModelList } from '../../src/http/schemas/models.ts';
 import { PaymentTerms, WalletKey, WalletTopUp } from '../../src/http/x402/schemas.ts';
 
-/** The schema of every answer, by the name that it has in the API's documentation. */
+/** The schema of every answer, under its name in the API documentation. */
 export const ANSWERS = {
   AdminUsage,
   AlertList,

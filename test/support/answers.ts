@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import type { Platform } from '../../src/gateway/money/receipt.ts';
 
-/** The JSON that the gateway answers with, as far as tests look into it. Absent members are undefined at run time. */
+/** The JSON of a gateway's answer, limited to the members that tests read. Members that the answer lacks are undefined at run time. */
 export interface Answer {
   readonly id: string;
   readonly created: number;
@@ -70,10 +70,10 @@ export async function vectorsOf<Vector = readonly number[]>(response: Response):
   return (await response.json()) as VectorsAnswer<Vector>;
 }
 
-/** The events of a stream: its chunks, an error event if it broke, and whether `[DONE]` came last. */
+/** Reads a stream to its end. Returns its chunks, an error event if the stream broke, and whether `[DONE]` came last. */
 export const eventsOf = async (response: Response) => eventsIn(await response.text());
 
-/** The text of a stream up to its end, or up to where its connection breaks. */
+/** Returns the text of a stream up to its end, or up to the point where its connection breaks. */
 export async function untilBreak(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -85,7 +85,7 @@ export async function untilBreak(response: Response): Promise<string> {
   return text;
 }
 
-/** As `eventsOf`, of a text. */
+/** Does the same as `eventsOf` for the text of a stream. */
 export function eventsIn(text: string): { chunks: Answer[]; done: boolean } {
   const events = text.split('\n\n').filter((event) => event.startsWith('data: '));
   const done = events.at(-1) === 'data: [DONE]';
@@ -95,7 +95,10 @@ export function eventsIn(text: string): { chunks: Answer[]; done: boolean } {
   return { chunks, done };
 }
 
-/** Looks each 10 ms at first, then ever less often, until there is something; throws after `ms`: as long as a busy machine may need, for a wait that succeeds never takes it. */
+/**
+ * Calls `look` every 10 ms at first, then less often, until it returns a value. Throws after `ms`. The default is long enough for a busy
+ * machine; a wait that succeeds ends at once.
+ */
 export async function waitFor<T>(look: () => T | Promise<T>, ms = 20_000): Promise<NonNullable<T>> {
   const began = performance.now();
   for (;;) {
@@ -103,14 +106,15 @@ export async function waitFor<T>(look: () => T | Promise<T>, ms = 20_000): Promi
     if (found) return found;
     const waited = performance.now() - began;
     if (waited > ms) throw new Error('waited in vain');
-    // Most looks are requests: they must not keep a core busy.
+    // Most callers of `waitFor` send a request in `look`, so the pause grows to keep a core from being busy.
     await Bun.sleep(Math.min(50, Math.max(10, waited / 5)));
   }
 }
 
 /**
- * Looks for `ms` whether something came that must not, where only time can tell; throws as soon as it did.
- * @param what would have come within `ms`, in words
+ * Calls `came` for `ms` and throws as soon as it returns something. Use it to show that something does not happen, where only time can show
+ * it.
+ * @param what names the event that must not happen, for the error
  */
 export async function quietFor(ms: number, what: string, came: () => unknown): Promise<void> {
   const until = performance.now() + ms;

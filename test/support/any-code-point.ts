@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** A unit of texts: any code point. fast-check's own of the name `binary` takes most of a second to set up, in each process. */
+/** Generates one Unicode code point, for texts. fast-check's own unit `binary` takes most of a second to set up in each process. */
 export const anyCodePoint = fc
   .oneof(
     fc.integer({ min: 0x20, max: 0x7e }),

@@ -1,13 +1,13 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 
-/** A client that is made from the server's own OpenAPI document: it can send and be answered only what is documented. */
+/** A client that is built from the server's own OpenAPI document. It sends only documented requests and accepts only documented answers. */
 
 export interface ApiCall {
   readonly id?: string;
-  /** Several values of one name are repeated. */
+  /** A list repeats the parameter, once for each value. */
   readonly query?: Readonly<Record<string, string | number | readonly string[]>>;
   readonly body?: object;
-  /** With the key, or the cookie of a login. */
+  /** Headers with the API key, or with the cookie of a login. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -17,13 +17,13 @@ export interface ApiAnswer<Body> {
 }
 
 export interface ApiClient {
-  /** `GET /admin/keys`, … */
+  /** All documented operations, such as `GET /admin/keys`. */
   readonly operations: readonly string[];
-  /** The names of the parameters of an operation, beside those in its path. */
+  /** The names of the parameters of an operation, except the ones in its path. */
   parametersOf(operation: string): readonly string[];
   /**
    * Sends a documented request, and checks the answer against the schema of its status.
-   * @throws Error where the document does not have the operation, the parameter, the body or the answer
+   * @throws Error if the document lacks the operation, the parameter, the body or the answer
    */
   call<Body = Readonly<Record<string, unknown>>>(operation: string, call: ApiCall): Promise<ApiAnswer<Body>>;
 }

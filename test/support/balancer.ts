@@ -1,17 +1,20 @@
 import { codeOf } from '../../src/core/thrown.ts';
 
-/** A load balancer as people have them: each server in turn that says it is ready; connections that are refused go to the next one. */
+/**
+ * A load balancer like the usual ones: it sends requests to each ready server in turn. If a server refuses the connection, the request goes
+ * to the next server.
+ */
 export interface Balancer extends Disposable {
   readonly url: string;
-  /** The servers from now on, by their addresses. */
+  /** Replaces the list of servers, by their addresses. */
   use(servers: readonly string[]): void;
-  /** Whether a server is in the turn. */
+  /** Whether the balancer sends requests to a server. */
   isReady(server: string): boolean;
-  /** Why requests failed that no server had answered. */
+  /** The reasons of all requests that failed because no server accepted them. */
   readonly failures: readonly string[];
 }
 
-/** The interval of its looks at `/readyz`, ms. */
+/** Interval between polls of `/readyz`, ms. */
 const LOOK_MS = 100;
 
 export function startBalancer(): Balancer {
@@ -33,7 +36,7 @@ export function startBalancer(): Balancer {
     const { pathname } = new URL(request.url);
     const { method, headers } = request;
     const first = turn++;
-    // A look may be older than the end of a server.
+    // A server may have ended after the latest poll.
     const targets = servers.filter((one) => ready.has(one));
     for (const at of targets.keys()) {
       try {

@@ -1,7 +1,6 @@
 /**
- * A client on a thread of its own: asks one thing after another and keeps how long each answer took.
- * The test's own work cannot hold it up. Any message asks for the worst since the last one, in ms,
- * the request that is under way included.
+ * A client on a separate thread, which the work of the test cannot delay. It sends one request after another and measures how long each
+ * answer takes. Any message makes it report the longest wait since the previous message, in ms. The request in progress counts.
  */
 declare const self: Worker;
 
@@ -17,7 +16,7 @@ for (;;) {
   const before = performance.now();
   const response = await fetch(url);
   await response.arrayBuffer();
-  // A failure is the longest wait of all.
+  // A failed request counts as an infinite wait.
   worst = Math.max(worst, response.ok ? performance.now() - before : Number.POSITIVE_INFINITY);
   if (asked) {
     asked = false;

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 
-/** A client on a thread of its own that asks for one thing again and again, and notices when a server stands still. */
+/** A client on a separate thread that sends the same request again and again, to notice when a server stops responding. */
 export interface Bystander {
-  /** The longest wait for an answer since the last call, in ms, the request that is under way included. */
+  /** Returns the longest wait for an answer since the previous call, in ms. The request in progress counts. */
   worstMs(): Promise<number>;
   stop(): void;
 }
 
-/** Starts it; `url` is asked by GET, and each answer that is not a success counts as the longest wait of all. */
+/** Starts a client that sends `GET url`. An answer without success counts as an infinite wait. */
 export function startBystander(url: string): Bystander {
   const worker = new Worker(join(import.meta.dir, 'bystander.fixture.ts'), { argv: [url] });
   return {

@@ -1,35 +1,38 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** One connection. */
+/** One connection through the cable. */
 export interface Way {
-  /** The beginning of all that its client has sent. */
+  /** The first bytes that the client of this connection sent. */
   readonly said: string;
 }
 
-/** As much of it is kept, characters. */
+/** The most characters of `said` that are kept. */
 const SAID_MAX = 10_000;
 
-/** The way to a server on this machine, which a test may spoil. */
+/** A proxy in front of a server on this machine. A test can make it slow, silent or broken. */
 export interface Cable extends Disposable {
   readonly port: number;
-  /** Lets no byte pass, either way, and tells neither side. */
+  /** Stops all bytes in both directions; neither side notices. */
   isSilent: boolean;
-  /** Each byte takes so long, either way, ms. */
+  /** Delays each byte by this time in both directions, ms. */
   delayMs: number;
-  /** Whether new connections are taken; those that there are stay. */
+  /** Whether the cable accepts new connections; existing connections stay open. */
   isOpen: boolean;
-  /** Connections that there are. */
+  /** The number of open connections. */
   readonly count: number;
-  /** Ends all connections that there are. */
+  /** Closes all open connections. */
   cutAll(): void;
   /**
-   * Called with what a client sends, and breaks its side: `behind` what was sent, which still arrives, but no answer; or `before` it,
-   * which the server never sees, nor that the client is gone.
+   * Called with the bytes that a client sends. Returns where to break the client's side. `behind`: the server still receives these bytes,
+   * but its answer is lost. `before`: the server receives neither these bytes nor the end of the connection.
    */
   cuts: (sent: string, way: Way) => 'behind' | 'before' | false;
-  /** Called with what a client sends, as far as it was not cut. That, and what comes behind it on its connection, waits as long. */
+  /**
+   * Called with the bytes that a client sends, unless they were cut. These bytes, and all later bytes of the connection, wait for the
+   * promise.
+   */
   holds: (sent: string, way: Way) => Promise<void> | null;
-  /** Called with what the server answers, and changes it. */
+  /** Called with the bytes that the server sends; returns the bytes to pass on. */
   edits: (answer: Buffer) => Buffer;
 }
 
@@ -91,7 +94,7 @@ export async function layCable(target: number): Promise<Cable> {
   return cable;
 }
 
-/** @returns how to write what came, in its order, each part not before its time */
+/** @returns a function that writes bytes in the order of their arrival, each part after its delay */
 function lineTo(write: (bytes: Uint8Array, sent?: () => void) => unknown) {
   let last: Promise<unknown> | null = null;
   return (bytes: Uint8Array, delayMs: number, held: Promise<void> | null = null, sent?: () => void): void => {

@@ -4,14 +4,14 @@ import { plainUsage } from '../../src/core/usage.ts';
 import { CompletionWriter } from '../../src/dialects/openai-chat/completion.ts';
 import type { Receipt } from '../../src/gateway/money/receipt.ts';
 
-/** A receipt of which writers read no more than this. */
+/** A receipt with only the members that writers of answers read. */
 export const RECEIPT = {
   usage: plainUsage(1, 1),
   saved: 0,
   platform: { routed_model: 'm', estimated: false, attempts: [] },
 } as unknown as Receipt;
 
-/** The message of an answer in one body, as a caller of OpenAI's surface gets it and sends it back. */
+/** Builds the message of a complete answer as a client of OpenAI's API receives it and sends it back. */
 export function callerMessage(parts: readonly StreamPart[]): ChatMessage {
   const writer = new CompletionWriter({ decision: 1, created: 1, model: 'm' });
   writer.write(parts);

@@ -13,7 +13,7 @@ import type { TaskWeights } from '../../src/routing/profile/task-logits.ts';
 import * as texts from '../../src/routing/texts.ts';
 import { chatRequest } from './model-request.ts';
 
-/** The routing room's functions for bodies in OpenAI's dialect, in which tests and prompt sets are written. */
+/** Tests and prompt sets are written as OpenAI chat bodies. These functions call the routing module with them. */
 export type ChatBody = Partial<ChatRequest> & Pick<ChatRequest, 'messages'>;
 type Messages = ChatRequest['messages'];
 

@@ -2,27 +2,29 @@ import { Database } from 'bun:sqlite';
 import { writeSync } from 'node:fs';
 import { Dial } from '../../src/providers/connection/dial.ts';
 
-/** For files that are preloaded before `src/main.ts`: they stand at the calls between the real parts,
- * and nothing in `src/` knows of them. */
+/**
+ * Support for files that are preloaded before `src/main.ts`. They intercept calls between the real parts of the program; code in `src/`
+ * does not know about them.
+ */
 export interface CrashPoint {
   readonly wanted: string;
-  /** True at the passage of a point that is to be the last. */
+  /** True if the process is to be killed at this passage of the point. */
   isLast(point: string): boolean;
   die(): void;
-  /** Dies here, where this is the last passage. */
+  /** Kills the process if it is to be killed at this passage. */
   pass(point: string): void;
 }
 
 /**
- * @param setting the name of a variable such as `settle-before-commit:17`: the point, and its passage from 1
- * @param descriptor where the death is told
+ * @param setting the name of a variable such as `settle-before-commit:17`: the point, and the number of its passage from 1
+ * @param descriptor the stream to which it writes that it kills the process
  */
 export function crashPoint(setting: string, descriptor: 1 | 2, counts = (_: string) => true): CrashPoint {
   const [wanted = '', count = '1'] = (process.env[setting] ?? '').split(':');
   let left = Number(count);
   const isLast = (point: string) => point === wanted && counts(point) && --left === 0;
   const die = () => {
-    // The reader must be able to tell this death from every other.
+    // This line lets the reader distinguish this kill from every other exit.
     writeSync(descriptor, `killed at ${wanted}\n`);
     process.kill(process.pid, 'SIGKILL');
   };
@@ -36,17 +38,17 @@ export function crashPoint(setting: string, descriptor: 1 | 2, counts = (_: stri
   };
 }
 
-/** What is heard of the store. */
+/** Callbacks for the statements of the store. */
 export interface StatementWatch {
-  /** A transaction begins. */
+  /** Called when a transaction begins. */
   begun(): void;
-  /** A statement of it was run. */
+  /** Called after a statement of the transaction has run. */
   ran(sql: string, params: readonly unknown[]): void;
-  /** Before the commit; returns what is done after it. */
+  /** Called before the commit; returns a function that is called after it. */
   commits(): () => void;
 }
 
-/** Stands before and behind every statement that the store runs. */
+/** Calls a watch before and after every statement that the store runs. */
 export function watchStatements({ begun, ran, commits }: StatementWatch): void {
   const prepare = Database.prototype.prepare;
   function watched(this: Database, ...args: Parameters<typeof prepare>): ReturnType<typeof prepare> {
@@ -66,7 +68,7 @@ export function watchStatements({ begun, ran, commits }: StatementWatch): void {
   Object.defineProperty(Database.prototype, 'prepare', { value: watched });
 }
 
-/** Hears of every call of a provider, behind it. */
+/** Calls `called` after each call of a provider. */
 export function watchCalls(called: () => void): void {
   const { post } = Dial.prototype;
   Dial.prototype.post = function (...args) {

@@ -8,30 +8,33 @@ const { symbols: libc } = dlopen('libc.so.6', {
   send: { args: ['int', 'ptr', 'u64', 'int'], returns: 'i64' },
   close: { args: ['int'], returns: 'int' },
 });
-/** Linux's numbers. */
+/** Linux uses these values. */
 const [MSG_DONTWAIT, MSG_NOSIGNAL] = [0x40, 0x4000];
 const [AF_INET, SOCK_STREAM, SOL_SOCKET, SO_RCVBUF, IPPROTO_TCP, TCP_MAXSEG] = [2, 1, 1, 8, 6, 2];
-/** Bytes: the least receive window, and the segments of an Ethernet. On the loopback's own, a kernel takes in megabytes. */
+/**
+ * The smallest receive window, bytes; segments have the size of an Ethernet packet. With the loopback's own segments, a kernel buffers
+ * megabytes.
+ */
 const WINDOW = 4_096;
 const SEGMENT = 1_400;
 
 export interface DeafCaller {
-  /** Sends more. @returns false once the connection is gone */
+  /** Sends more bytes. @returns false once the connection is closed */
   send(bytes: Uint8Array): boolean;
-  /** Reads what its kernel has, at most so many bytes. @returns their number; 0 or less for none */
+  /** Reads at most this many bytes from the kernel's buffer. @returns the number of bytes; 0 or less if there are none */
   read(bytes: number): number;
   hangUp(): void;
 }
 
 /**
- * A caller on 127.0.0.1 that sends a request and reads nothing, and whose kernel takes in next to nothing for it: so what
- * is sent stays where it comes from. Linux alone. Throws where there is no connection.
+ * A client on 127.0.0.1 that sends a request and then reads nothing. Its kernel buffers almost nothing, so the answer stays with the
+ * server. Linux only. Throws if it cannot connect.
  */
 export function startDeafCaller(port: number, request: string): DeafCaller {
   const fd = libc.socket(AF_INET, SOCK_STREAM, 0);
   const set = (level: number, option: number, value: number) =>
     libc.setsockopt(fd, level, option, ptr(new Int32Array([value])), 4);
-  // Before it connects: what was once offered is not taken back.
+  // Set the window before connecting: a window that was once offered cannot shrink.
   set(SOL_SOCKET, SO_RCVBUF, WINDOW);
   set(IPPROTO_TCP, TCP_MAXSEG, SEGMENT);
   const address = Buffer.alloc(16);

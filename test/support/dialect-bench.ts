@@ -5,23 +5,26 @@ import { type Behaviour, type FakeUpstream, type RecordedRequest, startFakeUpstr
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from './policies.ts';
 import { type Signalbox, startSignalbox } from './signalbox.ts';
 
-/** The server that clients talk to, and the upstream behind it. */
+/** A gateway that clients talk to, and the upstream that the gateway calls. */
 export interface Bench {
   readonly box: Signalbox;
   readonly upstream: FakeUpstream;
-  /** What a client takes as its base URL. */
+  /** The base URL for clients. */
   readonly baseURL: string;
-  /** Events of a stream up to and with so many pieces of text. */
+  /** The number of events of a stream up to and including this many pieces of text. */
   eventsWith(pieces: number): number;
 }
 
-/** The dialects that an upstream may speak: clients must not see which. */
+/** The dialects that an upstream may speak. A client must not notice which of them the upstream speaks. */
 export const UPSTREAM_DIALECTS = Object.keys(DIALECTS) as DialectName[];
 
-/** The same, and OpenAI's own service, which gets requests of Responses as they came. */
+/** The dialects of `UPSTREAM_DIALECTS` and OpenAI's own Responses service, which receives Responses requests unchanged. */
 export const RESPONSES_UPSTREAMS = [...UPSTREAM_DIALECTS, 'openai-responses'] as const;
 
-/** The adapter for each, the upstream's names of our models (adapters know by them what a model takes), and what opens a stream. */
+/**
+ * For each dialect: its adapter, the upstream's names of our models (from which adapters derive the fields that a model accepts), and the
+ * first event of a stream.
+ */
 const SPOKEN = {
   'openai-responses': {
     adapter: 'openai',
@@ -47,10 +50,10 @@ const SPOKEN = {
   },
 } as const;
 
-/** After this long without content, a stream's 200 goes out. */
+/** The gateway sends the status 200 of a stream after this time, even without content, ms. */
 export const COMMIT_AFTER_MS = 500;
 
-/** Starts both for a group of tests. What it gives is filled in before the first test runs. */
+/** Starts a gateway and an upstream for a group of tests. The members of the result are set before the first test runs. */
 export function startBench(spoken: keyof typeof SPOKEN = 'openai'): Bench {
   const dialect = spoken === 'openai-responses' ? 'openai' : spoken;
   const bench: { box?: Signalbox; upstream?: FakeUpstream } = {};
@@ -90,12 +93,12 @@ export function startBench(spoken: keyof typeof SPOKEN = 'openai'): Bench {
   };
 }
 
-/** The extra member of an answer or a chunk, as a caller who knows of it reads it. */
+/** Returns the member `platform` of an answer or a chunk, as a client reads it that knows this extension. */
 export function platformOf(answer: object | undefined): Platform | undefined {
   return (answer as { readonly platform?: Platform } | undefined)?.platform;
 }
 
-/** A model that asks for the weather in Bern, and once it has been told, says so. */
+/** A model that calls the weather tool for Bern, and repeats the result once it has the result. */
 export function asksForWeather({ asked }: RecordedRequest): Behaviour {
   const [result] = asked.turns.at(-1)?.results ?? [];
   if (result === undefined) return { toolCalls: [{ name: 'weather', arguments: '{"city":"Bern"}', id: 'call_1' }] };

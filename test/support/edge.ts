@@ -48,16 +48,16 @@ export interface EdgeParts {
   readonly ledger: Ledger;
   readonly payments: Payments;
   readonly log: Log;
-  /** The runtime in force. */
+  /** Returns the active runtime. */
   readonly lease: () => Runtime;
-  /** Who pays; keys and x402 if left out. */
+  /** Chooses who pays; keys and x402 by default. */
   readonly fundingOf?: (parts: X402Parts) => FundingSource;
-  /** Makes a mutant of its idempotency. */
+  /** Replaces options of idempotency, to make a mutant. */
   readonly change?: (options: IdempotencyOptions) => IdempotencyOptions;
   readonly isDraining?: () => boolean;
 }
 
-/** The edge of a server that nobody observes, for chats, over parts that a test has opened. */
+/** Opens the HTTP edge for chats over parts that a test has opened, without log, metrics or traces. */
 export async function openEdge({ store, keys, ledger, payments, log, lease, ...more }: EdgeParts) {
   const { fundingOf = x402Funding, change = (options) => options, isDraining = () => false } = more;
   const { instance } = store;

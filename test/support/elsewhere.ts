@@ -7,14 +7,14 @@ import { World } from '../store/hostile/world.ts';
 import { startFleet } from './fleet.ts';
 import type { Signalbox, StartOptions } from './signalbox.ts';
 
-/** The stores that a suite may run on in place of SQLite, by `SIGNALBOX_STORE`, and the applications on each. */
+/** The stores that can replace SQLite in a suite, chosen with `SIGNALBOX_STORE`, and the number of applications on each. */
 export const ELSEWHERE: Readonly<Record<string, { readonly faults: typeof SLOW; readonly count: number }>> = {
   memory: { faults: FRIENDLY, count: 1 },
   hostile: { faults: SLOW, count: 1 },
   'hostile-two': { faults: SLOW, count: 2 },
 };
 
-/** Suites at the door, which look into no database and run no command. */
+/** Suites that use only HTTP: they read no database and run no command. */
 const AT_THE_DOOR: readonly string[] = [
   'affinity',
   'allowed-tools',
@@ -53,14 +53,14 @@ const OF_ONE: ReadonlySet<string> = new Set([
 
 const filesOf = (names: readonly string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`);
 
-/** The files of tests that pass on each of these stores. */
+/** The test files that pass on each of these stores. */
 export const SUITES: Readonly<Record<string, readonly string[]>> = {
   memory: filesOf(AT_THE_DOOR),
   hostile: filesOf(AT_THE_DOOR),
   'hostile-two': filesOf(AT_THE_DOOR.filter((name) => !OF_ONE.has(name))),
 };
 
-/** Starts a server, or two behind a balancer, on another store than SQLite. Commands see no such store. */
+/** Starts a server on a store other than SQLite, or two such servers with a balancer in front. Commands cannot reach these stores. */
 export async function startElsewhere(name: string, options: StartOptions): Promise<Signalbox> {
   const kind = ELSEWHERE[name];
   if (!kind) throw new Error(`there is no store ${name}; there are ${Object.keys(ELSEWHERE).join(', ')}`);
@@ -75,7 +75,7 @@ export async function startElsewhere(name: string, options: StartOptions): Promi
 
   async function makeKey(...flags: string[]): Promise<string> {
     const printed = String(await runKeys(['create', ...flags], { keys, people, store, now, file: '' }));
-    // To list its keys a server reads them.
+    // A server reads all keys before it lists them, so each server knows the new key afterwards.
     await Promise.all(fleet.instances.map((one) => one.get('/admin/keys')));
     return printed.split('\n', 1)[0]!;
   }

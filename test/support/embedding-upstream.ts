@@ -13,21 +13,21 @@ export interface EmbeddingsReceived {
 export interface EmbeddingUpstream {
   readonly url: string;
   readonly received: EmbeddingsReceived[];
-  /** Answers the next calls, in turn, in place of vectors; null for vectors. */
+  /** Answers of the next calls in place of vectors, in order; null means vectors. */
   readonly next: (Response | null)[];
-  /** Of a vector without `dimensions`. */
+  /** The length of a vector if the request states no `dimensions`. */
   dimensions: number;
-  /** Texts that one call takes. */
+  /** The most texts in one call. */
   batchMax: number;
   /** Whether answers report their tokens. */
   reportsUsage: boolean;
-  /** Tokens that it counts of a text: its words if left out. */
+  /** Counts the tokens of a text; by default its words. */
   tokensOf: (text: string) => number;
-  /** How long it takes for a call, ms. */
+  /** Returns how long a call takes, ms. */
   delayMs: (nth: number) => number;
 }
 
-/** The vector that every upstream here gives of a text: 32-bit floats that no other text has. */
+/** The vector that every upstream in these tests returns for a text: 32-bit floats that differ for every text. */
 export function vectorFor(text: string, dimensions: number): number[] {
   let state = Number(Bun.hash.rapidhash(text) & 0xffffffffn) || 1;
   return Array.from({ length: dimensions }, () => {
@@ -36,10 +36,10 @@ export function vectorFor(text: string, dimensions: number): number[] {
   });
 }
 
-/** Tokens that every upstream here counts of a text. */
+/** The tokens that every upstream in these tests counts for a text. */
 export const tokensFor = (text: string): number => text.split(/\s+/).length;
 
-/** Starts a server of OpenAI's embeddings, or of Gemini's `batchEmbedContents`, which refuses all that the real one does. */
+/** Starts a server of OpenAI's embeddings or of Gemini's `batchEmbedContents`. It refuses the same requests as the real service. */
 export function useEmbeddings(wire: 'openai' | 'gemini'): EmbeddingUpstream {
   const server = startOwnServer(answer);
   afterAll(() => server.stop());
@@ -82,12 +82,14 @@ interface AskedVectors {
 }
 
 interface Wire {
-  /** Returns what is asked for, or why it is refused. */
+  /** Returns the requested vectors, or the reason of a refusal. */
   read(path: string, body: Json, upstream: EmbeddingUpstream): AskedVectors | string;
   reply(asked: AskedVectors, upstream: EmbeddingUpstream): object;
 }
 
-/** Fields of the types of openai 7.55.0 (resources/embeddings.d.ts), limits of developers.openai.com/api/reference/resources/embeddings. */
+/**
+ * Fields from the types of openai 7.55.0 (resources/embeddings.d.ts); limits from developers.openai.com/api/reference/resources/embeddings.
+ */
 const OPENAI: Wire = {
   read(path, body, { dimensions: own, batchMax }) {
     if (path !== '/v1/embeddings') return `Invalid URL (POST ${path})`;
@@ -112,12 +114,15 @@ const OPENAI: Wire = {
       return { object: 'embedding', index, embedding };
     });
     const usage = reportsUsage ? { usage: { prompt_tokens: tokens, total_tokens: tokens } } : {};
-    // Clients must go by `index`.
+    // The reversed order checks that clients use `index`.
     return { object: 'list', data: data.toReversed(), model: 'an-upstream-model', ...usage };
   },
 };
 
-/** Fields of @google/genai 2.32.0 (EmbedContentParameters to `…FromMldev`); ai.google.dev/api/embeddings; the limit by geldata/gel#9032. */
+/**
+ * Fields from @google/genai 2.32.0 (EmbedContentParameters to `…FromMldev`) and ai.google.dev/api/embeddings; the limit from
+ * geldata/gel#9032.
+ */
 const GEMINI: Wire = {
   read(path, body, { dimensions: own, batchMax }) {
     const model = /^\/v1beta\/(models\/[^/:]+):batchEmbedContents$/.exec(path)?.[1];

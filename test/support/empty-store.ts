@@ -4,10 +4,10 @@ import { FENCE_TABLE } from '../../src/store/sqlite/fence.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import { tempFolder } from '../store/support.ts';
 
-/** A database whose tables are all empty, but for its own name. */
+/** The file of a database whose tables are all empty, except for the random ID of the database. */
 interface EmptyStore {
   readonly bytes: Buffer;
-  /** Where its name stands in them, which is random: a server knows its database by it. */
+  /** The offset of the random ID in the file. A server recognizes its database by this ID. */
   readonly nameAt: number;
 }
 
@@ -23,13 +23,13 @@ async function makeEmptyStore(): Promise<EmptyStore> {
 const made: { store?: Promise<EmptyStore> } = {};
 
 /**
- * Puts a new database in a place that has none, as a first start leaves it behind its migrations. They are a fifth of a start, and
- * the same each time: those of a worker's servers and stores are run once. A test of a first start names its data folder, and runs them.
+ * Writes a new, migrated database to a path that has none. Migrations take a fifth of a start, so each test worker runs them once and
+ * copies the result. A test of a first start passes its own data folder and runs the migrations.
  */
 export async function layStore(file: string): Promise<void> {
   made.store ??= makeEmptyStore();
   const { bytes, nameAt } = await made.store;
-  // Into the template itself: a copy of a megabyte and a half takes longer than the file.
+  // Writes the ID into the template itself: copying 1.5 MB in memory takes longer than writing the file.
   bytes.write(Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('hex'), nameAt, 'latin1');
   writeFileSync(file, bytes, { mode: 0o600 });
 }

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../src/core/errors.ts';
 import type { Answer } from './answers.ts';
 import { UPSTREAM_KEY } from './policies.ts';
 
-/** The public contract, spelled out once more: status, type, code on the wire, `x-should-retry`. */
+/** The public contract of errors, repeated by hand: status, type, code in the body, `x-should-retry`. */
 export const CONTRACT = {
   invalid_api_key: [401, 'authentication_error', 'invalid_api_key', false],
   not_signed_in: [401, 'authentication_error', 'not_signed_in', false],
@@ -61,17 +61,17 @@ export const CONTRACT = {
   internal_error: [500, 'server_error', 'internal_error', false],
 } as const satisfies Record<ErrorCode, readonly [number, string, string, boolean]>;
 
-/** Checks everything that an error of this code has, and returns its body. */
+/** Checks everything that an error with this code has, and returns its body. */
 export async function expectError(
   response: { status: number; headers: Headers } & ({ body: string } | { json(): Promise<unknown> }),
   code: ErrorCode,
   param: string | null = null,
-  // Clients ignore a longer wait, and would repeat the request at once.
+  // Clients ignore a `retry-after` of more than 60 s and would repeat the request at once.
   retry: boolean = CONTRACT[code][3] && Number(response.headers.get('retry-after')) <= 60,
 ): Promise<Answer['error']> {
   const body = ('json' in response ? await response.json() : JSON.parse(response.body)) as Answer;
   const [status, type, wireCode] = CONTRACT[code];
-  // Anthropic's shape has our code and the field among the details.
+  // Anthropic's error format has our code and the field inside `details`.
   const { error_code, param: field = null } = { error_code: undefined, ...body.error.details };
   const named = error_code === undefined ? {} : { code: error_code, param: field };
   expect({ status: response.status, ...body.error, ...named }).toMatchObject({ status, type, code: wireCode, param });

@@ -6,7 +6,7 @@ interface ReceivedEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** A reader of `GET /admin/events`. */
+/** A client that reads `GET /admin/events`. */
 export class EventReader {
   readonly events: ReceivedEvent[] = [];
   readonly stop = new AbortController();
@@ -18,7 +18,7 @@ export class EventReader {
     this.#response = fetch(`${url}/admin/events`, { headers, signal: this.stop.signal });
   }
 
-  /** Resolves once the stream has begun. */
+  /** Resolves after the stream has begun. */
   async read(): Promise<this> {
     const response = await this.#response;
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
@@ -47,7 +47,7 @@ export class EventReader {
   }
 }
 
-/** Opens readers, which leave after each test. */
+/** Returns a function that opens readers; they disconnect after each test. */
 export function useEventReaders(): (url: string, headers: Record<string, string>) => Promise<EventReader> {
   const open = new Set<EventReader>();
   afterEach(() => {

@@ -4,72 +4,75 @@ import { DIALECTS, type DialectName } from './dialects/index.ts';
 import type { OpenAiRequest } from './openai-wire.ts';
 import { type OwnServer, type OwnServerOptions, startOwnServer } from './own-server.ts';
 
-/** How the fake answers one request, in OpenAI's words for every dialect. Everything left out is as the provider would do it. */
+/**
+ * How the fake answers one request, in OpenAI's terms for every dialect. The fake does what the provider would do for all members that are
+ * absent.
+ */
 export interface Behaviour {
-  /** The answer; a list is streamed as given, a text in pieces of some letters. */
+  /** The text of the answer. A stream sends the items of a list as they are, and a single text in pieces of a few letters. */
   readonly text?: string | readonly string[];
   readonly reasoning?: string;
   readonly refusal?: string;
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: string; readonly id?: string }[];
-  /** `stop`, or `tool_calls` with those. A word that OpenAI has not is the dialect's own. */
+  /** `stop`, or `tool_calls` if there are any. A word that OpenAI does not have is the dialect's own word. */
   readonly finish?: string;
-  /** Merged over counted tokens; `missing` sends none. `cache_write_tokens` are among the prompt's details. */
+  /** Replaces members of the counted usage; `missing` sends no usage. `cache_write_tokens` belong to the details of the prompt. */
   readonly usage?: 'missing' | Readonly<Record<string, unknown>>;
 
-  /** Fails as the provider does. */
+  /** Makes the request fail in the provider's own form. */
   readonly fail?: FailureKind;
-  /** Anything but 200 answers with `error` as the body. */
+  /** Any status except 200 sends `error` as the body. */
   readonly status?: number;
-  /** Fields of the dialect's error, or the body as it is to be. */
+  /** Fields of the dialect's error, or the complete body as text. */
   readonly error?: string | Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Bytes sent in place of the answer, a write each. */
+  /** Bytes to send in place of the answer, one write for each item. */
   readonly raw?: readonly (string | Uint8Array)[];
-  /** Replaces the fitting content type. */
+  /** Replaces the usual content type. */
   readonly contentType?: string;
-  /** Answers in this form, whatever was asked. */
+  /** Answers in this form, whatever the request asks for. */
   readonly form?: 'json' | 'sse';
 
   /** Milliseconds. */
   readonly headersAfterMs?: number;
   readonly firstChunkAfterMs?: number;
   readonly betweenChunksMs?: number;
-  /** Never sends headers, or never goes on after so many chunks. */
+  /** `headers`: never sends headers. A number: stops after this many chunks without ending. */
   readonly hang?: 'headers' | number;
-  /** Breaks the connection after so many chunks. */
+  /** Breaks the connection after this many chunks. */
   readonly cutAfter?: number;
-  /** Ends the stream cleanly after so many chunks. */
+  /** Ends the stream cleanly after this many chunks. */
   readonly endAfter?: number;
-  /** False: no `[DONE]`, no `message_stop`. */
+  /** False omits the end mark: `[DONE]` or `message_stop`. */
   readonly done?: boolean;
-  /** Leaves the stream open behind its last chunk. */
+  /** Leaves the stream open after its last chunk. */
   readonly keepOpen?: boolean;
 }
 
 export interface RecordedRequest extends WireRequest {
   readonly body: OpenAiRequest;
-  /** The same for every dialect. */
+  /** The content of the request in the same form for every dialect. */
   readonly asked: Asked;
 }
 
 export interface FakeUpstream extends OwnServer {
-  /** The base URL to give a provider, with its `/v1` or `/v1beta`. */
+  /** The base URL for a provider, with its `/v1` or `/v1beta`. */
   readonly url: string;
-  /** The same without. */
+  /** The base URL without `/v1` or `/v1beta`. */
   readonly root: string;
   readonly requests: RecordedRequest[];
-  /** Clients that hung up before the end. */
+  /** How many clients disconnected before the end. */
   readonly aborted: number;
-  /** Behaviour of the next request only; several queue up. */
+  /** Sets the behaviour of the next request; several behaviours form a queue. */
   next(...behaviours: Behaviour[]): void;
-  /** Behaviour of all requests that no `next` is for. */
+  /** Sets the behaviour of all requests for which `next` has queued nothing. */
   behave(behaviour: Behaviour | ((request: RecordedRequest) => Behaviour)): void;
 }
 
 export interface FakeOptions extends OwnServerOptions {
-  /** `openai` if left out. */
+  /** The dialect; `openai` by default. */
   readonly dialect?: DialectName;
-  /** Requests without this key are refused as the provider does. */
+  /** The fake refuses requests without this key as the provider does. */
   readonly key?: string;
   readonly behaviour?: Behaviour | ((request: RecordedRequest) => Behaviour);
 }
@@ -117,7 +120,7 @@ async function record(request: Request, dialect: Dialect): Promise<RecordedReque
   const recorded = { method: request.method, path, query, headers: request.headers, text, body };
   return {
     ...recorded,
-    // Only looked at where a test does: a hostile request has no such view.
+    // The getter computes the view only when a test reads it, because a hostile request has no valid view.
     get asked() {
       return dialect.asked(recorded);
     },
@@ -176,7 +179,7 @@ function stream(
         if (at === hang) return;
         if (at === endAfter) return gone ? undefined : controller.close();
         if (at === cutAfter) {
-          // Time for what was written to leave before the connection breaks.
+          // Waits until the kernel has sent the written bytes, before the connection breaks.
           await sleep(20);
           return gone ? undefined : controller.error(new Error('cut'));
         }

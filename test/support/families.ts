@@ -1,6 +1,6 @@
 import type { Family } from '../../src/host/telemetry/families.ts';
 
-/** What families show now, by name and labels as in a page of metrics; of a histogram its count and its sum. */
+/** Returns the current values of metric families, under name and labels as on the metrics page; for a histogram its count and sum. */
 export function figuresOf(families: readonly Family[]): Record<string, number> {
   const figures: Record<string, number> = {};
   for (const family of families) {

@@ -1,18 +1,18 @@
 import type { World } from '../store/hostile/world.ts';
 import { type Signalbox, type StartOptions, startSignalbox } from './signalbox.ts';
 
-/** Servers in the process of the test, each a whole application with its own handle on one store. */
+/** Several servers inside the test process. Each is a complete application with its own handle on the shared store. */
 export interface Fleet extends Pick<Signalbox, 'url' | 'key' | 'post' | 'get'> {
   readonly world: World;
   readonly instances: readonly Signalbox[];
-  /** A key by the admin API, once all instances admit it. */
+  /** Creates a key through the admin API and waits until all servers accept it. */
   makeKey(terms?: object): Promise<string>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts so many applications over a world, and a front that gives each request to the next of them, as a balancer does.
- * Each has a data folder of its own, for its files.
+ * Starts this many applications on a shared store, and a front that sends each request to the next application, as a load balancer does.
+ * Each application has its own data folder.
  */
 export async function startFleet(world: World, count: number, options: StartOptions = {}): Promise<Fleet> {
   const first = await startOver(world, 'a', options);
@@ -45,11 +45,11 @@ export async function startFleet(world: World, count: number, options: StartOpti
   };
 }
 
-/** One application over a world, as an instance of this name. */
+/** Starts one application on a shared store, as an instance with this name. */
 export const startOver = (world: World, name: string, options: StartOptions = {}): Promise<Signalbox> =>
   startSignalbox({ ...options, openStore: async () => world.open(name) });
 
-/** How long an instance may take to hear of a new key, ms: four times the second that is promised. */
+/** How long an instance may take to learn of a new key, ms: four times the second that we promise. */
 const HEARD_MS = 4_000;
 
 async function admitted(box: Signalbox, key: string): Promise<void> {
@@ -58,12 +58,12 @@ async function admitted(box: Signalbox, key: string): Promise<void> {
     const { status } = await box.get('/v1/models', { headers: { authorization: `Bearer ${key}` } });
     if (status === 200) return;
     if (performance.now() > until) throw new Error(`a key was not admitted within ${HEARD_MS} ms: ${status}`);
-    // Guesses of keys are limited.
+    // The server limits guesses of keys, so this loop must pause.
     await Bun.sleep(200);
   }
 }
 
-/** A balancer: passes each request on to the address that `next` names, and its answer back as it comes. */
+/** A load balancer: passes each request to the address that `next` returns, and streams its answer back. */
 function frontOf(next: () => string) {
   const server = Bun.serve({
     port: 0,

@@ -1,37 +1,37 @@
-/** An upstream that sends as fast as it is taken, and knows how much of it was. */
+/** An upstream that sends as fast as the client reads, and counts how many bytes the client took. */
 export interface Flood {
-  /** The base URL to give a provider, with its `/v1`. */
+  /** The base URL for a provider, with its `/v1`. */
   readonly url: string;
-  /** Bytes that the kernel took of each answer, one for each request. */
+  /** For each request, the bytes of its answer that the kernel accepted. */
   readonly sent: readonly number[];
-  /** Connections that are closed by now. */
+  /** The number of connections closed so far. */
   readonly closed: number;
   stop(): void;
 }
 
 export interface FloodOptions {
   readonly contentType: string;
-  /** What the answer begins with. */
+  /** The beginning of the answer. */
   readonly start?: string;
-  /** Sent over and over. */
+  /** The text that the upstream repeats. */
   readonly piece: string;
-  /** Bytes of an answer, about; it ends with the piece that reaches them. */
+  /** The approximate size of an answer, bytes; it ends with the piece that reaches this size. */
   readonly bytes: number;
-  /** What it ends with. */
+  /** The end of the answer. */
   readonly end?: string;
 }
 
 interface Answering {
   readonly at: number;
   begun: boolean;
-  /** What is left to write of the current block. */
+  /** The bytes of the current block that are still to be written. */
   rest: Uint8Array;
   ended: boolean;
 }
 
 const BLOCK = 65_536;
 
-/** Starts it on 127.0.0.1. It answers whatever it is asked. */
+/** Starts the upstream on 127.0.0.1. It answers every request. */
 export function startFlood({ contentType, start = '', piece, bytes, end = '' }: FloodOptions): Flood {
   const sent: number[] = [];
   let closed = 0;

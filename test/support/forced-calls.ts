@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import { isObject, objectOf, objectsIn, textOf } from '../../src/core/object.ts';
 import type { Platform } from '../../src/gateway/money/receipt.ts';
 
-/** A forced call of one function, in the words of each dialect, and its answers as callers of that dialect read them. */
+/** A forced call of one function, as each dialect states it, and its answers as clients of the dialect read them. */
 export const CITY = '{"city":"Bern","days":3}';
 
 export const SCHEMA = {
@@ -20,7 +20,7 @@ export interface Call {
   readonly arguments: string;
 }
 
-/** An answer as a caller of any dialect finds it. */
+/** An answer in a form that does not depend on its dialect. */
 export interface ReadAnswer {
   readonly calls: readonly Call[];
   readonly text: string;
@@ -28,20 +28,20 @@ export interface ReadAnswer {
   readonly platform: Platform;
 }
 
-/** A dialect with its forms of a forced call. */
+/** A dialect with its way to write a forced call. */
 export interface Door {
   readonly path: string;
   /** @param schema of the function `weather` @param others the names of more functions */
   body(model: string, schema: object, others?: readonly string[]): Record<string, unknown>;
-  /** The members that force the call by name, or any call. */
+  /** The members that force this call by name, or any call. */
   readonly named: object;
   readonly any: object;
-  /** The finish of a call, and of an answer that was cut. */
+  /** The finish reason of a call, and of an answer that was cut off. */
   readonly finishes: readonly [called: unknown, cut: unknown];
   read(answer: object): ReadAnswer;
   /** @param events of a stream */
   readStream(events: readonly object[]): ReadAnswer;
-  /** The members of a conversation with an earlier call. */
+  /** The members of a conversation that contains an earlier call. */
   readonly earlier: object;
 }
 

@@ -1,25 +1,25 @@
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
 import { startOwnServer } from './own-server.ts';
 
-/** What an issuer that means ill, or is wrong, does in another way. Each is for the next answer alone. */
+/** The deviations of a malicious or faulty issuer. Each applies only to the next answer. */
 export interface Forgery {
   /** Members of the ID token. */
   readonly claims?: JWTPayload;
-  /** How it is signed: by nobody, or by a key that the issuer does not publish. */
+  /** How the token is signed: not at all, or with a key that the issuer does not publish. */
   readonly signature?: 'none' | 'other';
   /** The `iss` of the answer to the browser. */
   readonly iss?: string;
-  /** The nonce; absent: that of the request. */
+  /** The nonce of the token; absent: the nonce of the request. */
   readonly nonce?: string;
 }
 
-/** An issuer without pages: its authorization endpoint sends each browser back at once. */
+/** An issuer without pages: its authorization endpoint redirects each browser back at once. */
 export interface ForgedIssuer {
   readonly url: string;
   next: Forgery;
-  /** Members of its configuration. */
+  /** Members that replace those of its discovery document. */
   configuration: Readonly<Record<string, unknown>>;
-  /** The last code that a browser got. */
+  /** The authorization codes that browsers received. */
   readonly codes: string[];
   stop(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export interface ForgedIssuer {
 export async function startForgedIssuer(): Promise<ForgedIssuer> {
   const [own, other] = await Promise.all([generateKeyPair('RS256'), generateKeyPair('RS256')]);
   const jwk = { ...(await exportJWK(own.publicKey)), kid: 'k', alg: 'RS256', use: 'sig' };
-  /** Of codes that are not used yet: the nonce, and the challenge of PKCE. */
+  /** The nonce and the PKCE challenge for each code that is not used yet. */
   const open = new Map<string, { readonly nonce: string; readonly challenge: string }>();
   const idToken = (nonce: string): Promise<string> | string => {
     const { claims, signature, nonce: forged = nonce } = issuer.next;

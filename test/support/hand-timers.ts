@@ -6,7 +6,7 @@ interface HandTimer extends Timer {
   readonly run: () => void;
 }
 
-/** Timers of a host that fire only when a test says so. */
+/** Timers that fire only when a test calls `fire`. */
 export class HandTimers implements Timers {
   readonly #set = new Set<HandTimer>();
 
@@ -18,13 +18,13 @@ export class HandTimers implements Timers {
     return this.#add(ms, run, true);
   }
 
-  /** The intervals of the work that is done regularly, ms, the shortest first. */
+  /** The intervals of repeated work, ms, shortest first. */
   get intervals(): number[] {
     const regular = [...this.#set].filter(({ isRegular }) => isRegular);
     return regular.map(({ ms }) => ms).sort((a, b) => a - b);
   }
 
-  /** Fires all that are set now, each once. */
+  /** Fires each timer that is set now, once. */
   fire(): void {
     for (const timer of [...this.#set]) {
       if (!timer.isRegular) this.#set.delete(timer);

@@ -1,4 +1,4 @@
-/** A request with nearly every field, as a JSON text in which values can be replaced. */
+/** A request with nearly every field, as JSON text in which tests replace values. */
 export const FULL = {
   model: 'auto',
   messages: [
@@ -40,7 +40,7 @@ export const QUERY = {
   messages: [{ role: 'user', content: 'Say hello.' }],
 };
 
-/** JSON texts that stand where they are not expected. */
+/** JSON texts for places where the API expects something else. */
 const ODD = [
   'null',
   'true',
@@ -84,7 +84,7 @@ export function makeBody(random: () => number, of: object): string | Uint8Array<
   return JSON.stringify(body).replaceAll(JSON.stringify(MARK), () => ODD[below(ODD.length)]!);
 }
 
-/** Puts the mark in the place of one value, or beside it under a name that means something to JavaScript. */
+/** Puts the mark in place of one value, or adds it under a name that has a meaning in JavaScript. */
 function replaceOne(value: unknown, below: (n: number) => number): unknown {
   if (typeof value !== 'object' || value === null || below(4) === 0) return MARK;
   if (Array.isArray(value))

@@ -4,8 +4,8 @@ import { threadMs } from './thread-time.ts';
 const TRIES = 10;
 
 /**
- * The smallest figure of up to ten measurements; the first below `bound` ends them.
- * Whatever else runs on a machine only adds to a time or a delay: what the code itself causes comes every time.
+ * Returns the smallest of up to ten measurements; stops at the first one below `bound`. Other work on the machine only adds to a time. A
+ * delay that the code itself causes appears in every measurement.
  */
 export async function leastOf(bound: number, measure: () => number | Promise<number>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
@@ -13,7 +13,7 @@ export async function leastOf(bound: number, measure: () => number | Promise<num
   return least;
 }
 
-/** The result of an attempt that took less than `ms`; it is made up to ten times, so it must be one that can be made again. */
+/** Returns the result of an attempt that took less than `ms`. It makes up to ten attempts, so the attempt must be repeatable. */
 export async function inTime<T>(ms: number, attempt: () => T | Promise<T>): Promise<T> {
   let result: { readonly of: T } | undefined;
   const took = await leastOf(ms, async () => {
@@ -26,35 +26,38 @@ export async function inTime<T>(ms: number, attempt: () => T | Promise<T>): Prom
   return result.of;
 }
 
-/** Makes an input of so many parts; the function that it returns reads it, as often as it is called, and may return a promise. */
+/**
+ * Makes an input with this many parts, and returns a function that reads it. The function may be called several times and may return a
+ * promise.
+ */
 export type Shape = (parts: number) => () => unknown;
 
-/** How many times as large the larger of two inputs is. */
+/** The size of the larger input, as a multiple of the smaller input. */
 const LARGER = 8;
-/** The most times as long that it may take: a linear reader takes 8 times as long, a square one 64 times. */
+/** The limit for the time of the larger input, as a multiple. A linear reader takes 8 times as long, a quadratic reader 64 times. */
 export const GROWTH_MAX = 20;
-/** No step of the machine seems as much. */
+/** Steps of the machine, such as cache sizes, never cause a growth this large. */
 const SQUARE = 2 * GROWTH_MAX;
-/** A time below it, ms, is measured badly: it counts as this much. */
+/** Shorter times cannot be measured well, so they count as this, ms. */
 const MEASURABLE_MS = 0.25;
-/** Measurements of the smaller input for one of the larger. */
+/** How often the smaller input is measured for each measurement of the larger one. */
 const SMALL_RUNS = 3;
-/** Parts of the first input that is tried. */
+/** Parts of the first input. */
 const PARTS_MIN = 64;
-/** How often an input is doubled that seems to grow too much. */
+/** How often an input is doubled if its time seems to grow too much. */
 const LARGER_TRIES = 2;
 
 export interface GrowthOptions {
-  /** Parts of the smaller input at most. */
+  /** The most parts of the smaller input. */
   readonly partsMax: number;
-  /** How long the smaller input takes at least, ms, unless it has `partsMax`; 0 for an input of `partsMax` at once. */
+  /** The shortest time for reading the smaller input, ms, unless it has `partsMax` parts; 0 starts with `partsMax` parts. */
   readonly leastMs: number;
 }
 
 /**
- * How many times as long a reader takes for eight times the input: the least figure of up to ten measurements, each of both inputs.
- * The first below `GROWTH_MAX` ends them. A step of the machine, such as the size of a cache, does not come again with a larger
- * input, as a square does: a growth a little above `GROWTH_MAX` is tried with such. The time is that of the thread.
+ * Returns how many times as long a reader takes for eight times the input: the smallest of up to ten measurements of both inputs, stopping
+ * at the first below `GROWTH_MAX`. It measures a growth slightly above `GROWTH_MAX` again with larger inputs: a quadratic reader grows
+ * there too, but a step of the machine, such as a full cache, does not. It measures the time of the thread.
  */
 export async function growthOf(shape: Shape, { partsMax, leastMs }: GrowthOptions): Promise<number> {
   let parts = leastMs === 0 ? partsMax : await measurableParts(shape, leastMs, partsMax);
@@ -68,7 +71,7 @@ export async function growthOf(shape: Shape, { partsMax, leastMs }: GrowthOption
 
 async function growthAt(shape: Shape, parts: number): Promise<number> {
   const large = shape(parts * LARGER);
-  // The smaller one cannot take so little that it matters.
+  // The smaller input counts as at least `MEASURABLE_MS`, so a short time of the larger one decides at once.
   let largeMs = await threadTime(large);
   if (largeMs < GROWTH_MAX * MEASURABLE_MS) return largeMs / MEASURABLE_MS;
   const small = shape(parts);
@@ -83,7 +86,7 @@ async function growthAt(shape: Shape, parts: number): Promise<number> {
 async function measurableParts(shape: Shape, leastMs: number, partsMax: number): Promise<number> {
   for (let parts = Math.min(PARTS_MIN, partsMax); ; ) {
     const read = shape(parts);
-    // The first runs of a program are slow.
+    // The first run includes compilation, so measure again.
     const share = ((await threadTime(read)) < leastMs ? 0 : await leastTime(read)) / leastMs;
     if (share >= 1 || parts * 2 > partsMax) return parts;
     parts = Math.min(partsMax, parts * (share < 0.1 ? 4 : 2));
@@ -96,7 +99,7 @@ async function leastTime(read: () => unknown): Promise<number> {
   return least;
 }
 
-/** ms */
+/** @returns the time of the thread, ms */
 async function threadTime(read: () => unknown): Promise<number> {
   const began = threadMs();
   await read();

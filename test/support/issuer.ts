@@ -2,21 +2,21 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import Provider, { type Context } from 'oidc-provider';
 import { makePrefix, ownCalls } from './own-server.ts';
 
-/** What an issuer states of a person. */
+/** The claims of an issuer about a person. */
 export type Person = Readonly<Record<string, unknown>>;
 
 export const CLIENT_SECRET = 'only-the-gateway-knows-0123456789';
 
-/** A real OpenID provider on this machine, whose login page takes every password. */
+/** A real OpenID provider on this machine, whose login page accepts every password. */
 export interface TestIssuer {
   readonly url: string;
-  /** By their `sub`; others cannot sign in. Tests change them. */
+  /** People by their `sub`; nobody else can sign in. Tests change this map. */
   readonly people: Map<string, Person>;
-  /** Whether it answers; else each connection is cut. */
+  /** Whether the issuer is down: it then cuts each connection. */
   isAway: boolean;
-  /** Requests that it got, by `METHOD path`. */
+  /** The requests that the issuer received, as `METHOD path`. */
   readonly asked: string[];
-  /** Lets browsers return to a gateway. */
+  /** Allows redirects to a gateway. */
   register(gateway: string): void;
   stop(): Promise<void>;
 }
@@ -82,7 +82,7 @@ function provider(url: string, people: ReadonlyMap<string, Person>, redirectUri:
       const person = people.get(id);
       return person && { accountId: id, claims: async () => ({ sub: id, ...people.get(id) }) };
     },
-    // Nobody is asked for consent.
+    // The issuer does not ask people for consent.
     async loadExistingGrant({ oidc }: Context) {
       const grant = new oidc.provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
       grant.addOIDCScope(SCOPES.join(' '));

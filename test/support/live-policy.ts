@@ -4,7 +4,7 @@ import { waitFor } from './answers.ts';
 import { UPSTREAM_ENV } from './policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from './signalbox.ts';
 
-/** What `GET /admin/policy` tells. */
+/** The body of `GET /admin/policy`. */
 export interface PolicyAnswer {
   readonly revision: string;
   readonly since: string;
@@ -40,30 +40,30 @@ export interface ReloadAnswer {
 /** A server whose policy folder the test writes to. */
 export interface LivePolicy {
   readonly box: Signalbox;
-  /** The policy folder, which stands in a folder of its own. */
+  /** The policy folder, inside a folder of its own. */
   readonly folder: string;
   readonly file: (name: string) => string;
   write(name: string, text: string): void;
-  /** Writes beside and renames, as editors do. */
+  /** Writes a new file and renames it over the old one, as editors do. */
   replace(name: string, text: string): void;
   status(): Promise<PolicyAnswer>;
   reload(headers?: Record<string, string>): Promise<Response>;
-  /** Waits for the revision that differs from `revision`; for no longer than an edit may take. */
+  /** Waits until the active revision differs from `revision`, at most as long as an edit may take. */
   changedFrom(revision: string, ms?: number): Promise<PolicyAnswer>;
-  /** Waits until the last look was refused. */
+  /** Waits until the server has refused the latest edit. */
   refused(ms?: number): Promise<PolicyAnswer>;
   metrics(): Promise<Map<string, number>>;
   stop(): Promise<void>;
 }
 
-/** A second is promised; machines that have more to do get ten. */
+/** The time limit for activating an edit, ms. We promise one second; busy test machines get ten. */
 export const IN_FORCE_MS = 10_000;
 
 export interface LiveOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly isProcess?: boolean;
-  /** Lays out the folder by itself; else `files` are written into it. */
+  /** Writes the policy folder; by default `files` are written into it. */
   readonly layOut?: (folder: string) => void;
 }
 

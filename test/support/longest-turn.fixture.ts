@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Preloaded into the server: on a signal it prints the longest turn of its event loop since the last one, in ms of its main
- * thread's own time: what else runs on the machine does not count. Linux alone.
+ * A server preloads this file. On a signal it prints the longest turn of its event loop since the previous signal, in ms of CPU time of its
+ * main thread, so that other work on the machine does not count. Linux only.
  */
 const FILE = `/proc/self/task/${process.pid}/schedstat`;
 const ownMs = (): number => Number(readFileSync(FILE, 'latin1').split(' ')[0]) / 1e6;

@@ -1,14 +1,14 @@
 import { expect } from 'bun:test';
 import { isObject, type Json, listOf, objectOf, textOf } from '../../plugins/providers/json.ts';
 
-/** A message as a careful client puts it together. */
+/** A message as a careful client assembles it from events. */
 export interface FoldedMessage {
   readonly message: Json;
   readonly content: readonly Json[];
   readonly platform: unknown;
 }
 
-/** The events of a stream's text. Each has a name, which is its type. */
+/** Returns the events in the text of a stream. The name of each event is its type. */
 export function eventsIn(text: string): Json[] {
   const frames = text.split('\n\n');
   expect(frames.pop()).toBe('');
@@ -21,7 +21,7 @@ export function eventsIn(text: string): Json[] {
   });
 }
 
-/** The type of delta that each type of block takes. Unknown blocks take unknown deltas. */
+/** The type of delta for each type of block. Unknown blocks accept unknown deltas. */
 const DELTAS: Readonly<Record<string, readonly string[]>> = {
   text: ['text_delta', 'citations_delta'],
   thinking: ['thinking_delta', 'signature_delta'],
@@ -37,8 +37,8 @@ interface OpenBlock {
 }
 
 /**
- * Folds the events of one whole message, and holds them to the rules that clients enforce: one message, blocks one after the
- * other with indexes without gaps, deltas of their block's own type, a signature at the end of a thought, one end.
+ * Assembles the events of one complete message, and checks the rules that clients enforce: one message; blocks one after another, with
+ * indexes without gaps; deltas of the type of their block; a signature at the end of a thought; one end.
  */
 export class MessageFold {
   #message: Json | null = null;
@@ -61,7 +61,7 @@ export class MessageFold {
       expect(this.#end).not.toBeNull();
       this.#isOver = true;
     } else if (event.type === 'message_delta') {
-      // Some services report usage as they write.
+      // Some services report usage while they write.
       if (objectOf(event.delta).stop_reason === null) return;
       expect(this.#open).toBeNull();
       expect(this.#end).toBeNull();
@@ -133,7 +133,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The message of a whole stream, which keeps all rules. */
+/** Returns the message of a complete stream that follows all rules. */
 export function foldedMessage(text: string): FoldedMessage {
   const fold = new MessageFold();
   for (const event of eventsIn(text)) fold.add(event);

@@ -2,22 +2,22 @@ import type { AbortBilling } from '../../src/core/abort-billing.ts';
 import { CHAT_WIRE, type MeteredWire } from './metered-wires.ts';
 import { startOwnServer } from './own-server.ts';
 
-/** What a service writes for one request, and bills of it. */
+/** The output of a service for one request, and what it bills. */
 export interface ServiceAnswer {
-  /** Tokens of the whole answer; its cap cuts it. */
+  /** Tokens of the complete answer; the cap of the request can cut it. */
   readonly tokens: number;
-  /** Tokens written at once, every 10 ms if it is not stated. */
+  /** Tokens that the service writes at once, every 10 ms unless stated. */
   readonly atOnce: number;
   readonly everyMs?: number;
-  /** Whether each chunk brings the usage so far, as some services do; otherwise the last one does. */
+  /** `each`: every chunk reports the usage so far, as with some services. `last`: only the last chunk reports usage. */
   readonly reports: 'each' | 'last';
-  /** Bills hidden output beside each chunk, which it shows nobody: it breaks its declaration. */
+  /** Hidden output tokens that the service bills with each chunk without showing them. The service thereby violates its declaration. */
   readonly hidden?: number;
-  /** Tokens billed after an abort beyond those that were written. */
+  /** Tokens that the service bills after an abort, in addition to those that it wrote. */
   readonly afterAbort?: number;
 }
 
-/** One answer as the service billed it. */
+/** The bill of the service for one answer. */
 export interface ServiceBill {
   readonly model: string;
   readonly isStream: boolean;
@@ -40,8 +40,8 @@ const TICK_MS = 10;
 const TEXT = ' tok';
 
 /**
- * A service that knows what it bills, in OpenAI's chat dialect if no other is given.
- * @param bills what it does with an answer that is aborted
+ * A service that records what it bills. It uses OpenAI's chat dialect by default.
+ * @param bills what the service bills for an aborted answer
  */
 export function startMeteredService(
   bills: AbortBilling['bills'],
@@ -52,7 +52,7 @@ export function startMeteredService(
   const encoder = new TextEncoder();
   const server = startOwnServer(async (request) => {
     const text = await request.text().catch(() => '');
-    // The caller has left before its body was there.
+    // The client disconnected before its body arrived.
     if (text === '') return new Response(null, { status: 400 });
     const body = JSON.parse(text) as Readonly<Record<string, unknown>> & { readonly model: string };
     const answer = answerTo(all.length);

@@ -4,18 +4,18 @@ interface BilledTokens {
   readonly output: number;
 }
 
-/** One answer of a metered service, as texts of its dialect. */
+/** One answer of a metered service, as texts in its dialect. */
 interface MeteredAnswer {
   whole(text: string, isCut: boolean, usage: BilledTokens): object;
   begin(usage: BilledTokens): string;
-  /** @param usage the usage so far, where the service reports it with each piece */
+  /** @param usage the usage so far, if the service reports it with each piece */
   piece(text: string, usage: BilledTokens | null): string;
   end(isCut: boolean, usage: BilledTokens): string;
 }
 
 /** A dialect of a metered service. */
 export interface MeteredWire {
-  /** The field of a request that caps its output. */
+  /** The request field that limits the output. */
   readonly cap: string;
   answer(model: string): MeteredAnswer;
 }
@@ -53,7 +53,7 @@ export const CHAT_WIRE: MeteredWire = {
   },
 };
 
-/** What an answer consists of, and so where the gateway may cut it. */
+/** The kind of output, which decides where the gateway may cut the answer. */
 export type AnswerKind = 'text' | 'thinking' | 'call';
 
 const messageUsage = ({ prompt, output }: BilledTokens) => ({ input_tokens: prompt, output_tokens: output });
@@ -69,7 +69,7 @@ const deltaOf = (kind: AnswerKind, text: string) => {
     : { type: 'input_json_delta', partial_json: text };
 };
 
-/** Anthropic's Messages. Running usage comes as the API's: in a `message_delta` without a reason. */
+/** Anthropic's Messages. It reports running usage as the API does: in a `message_delta` without a stop reason. */
 export const messagesWire = (kind: AnswerKind): MeteredWire => ({
   cap: 'max_tokens',
   answer(model) {
@@ -192,7 +192,7 @@ const ITEM_EVENTS = {
   },
 } as const;
 
-/** OpenAI's Responses, which report their usage with their end. */
+/** OpenAI's Responses, which report usage at the end of the answer. */
 export const responsesWire = (kind: AnswerKind): MeteredWire => ({
   cap: 'max_output_tokens',
   answer(model) {

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startOwnServer } from './own-server.ts';
 
-/** A double of each service's list of models, with the service's own paths, headers, pages and errors. */
+/** A fake of each service's list of models, with the paths, headers, pages and errors of the real service. */
 export interface ModelLists {
-  /** `http://127.0.0.1:PORT`; each service is below its name, Ollama at the root. */
+  /** `http://127.0.0.1:PORT`. Each service is under a path with its name; Ollama is at the root. */
   readonly url: string;
   /** Method and path of every request. */
   readonly requests: string[];
@@ -21,7 +21,7 @@ const openAi = (id: string, owner = 'openai', more: object = {}) => ({
 const list = (...data: object[]) => ({ object: 'list', data });
 const can = (supported: boolean) => ({ supported });
 
-/** As in the types of @anthropic-ai/sdk 1.12.0; older servers state null. */
+/** As in the types of @anthropic-ai/sdk 1.12.0; older servers send null. */
 const claude = (id: string, more: object = {}) => ({
   ...{ type: 'model', id, display_name: id, created_at: '2025-09-29T00:00:00Z', lifecycle: 'active' },
   ...{ max_input_tokens: null, max_tokens: null, capabilities: null, deprecated_at: null, retires_at: null },

@@ -5,7 +5,9 @@ import { temporaryFolder } from './signalbox.ts';
 /** Files by name. */
 type Files = Readonly<Record<string, string>>;
 
-/** A folder of a ConfigMap or Secret, written as the kubelet writes it: every version beside the last one, and one link that is swapped. */
+/**
+ * A folder of a ConfigMap or Secret, written as the kubelet writes it: each version in a new folder, and one link that is switched to it.
+ */
 export class MountedFolder {
   readonly path = temporaryFolder();
   #version = 0;

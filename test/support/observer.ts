@@ -6,7 +6,7 @@ import { Observer } from '../../src/gateway/request/observe/observer.ts';
 import type { Log } from '../../src/host/telemetry/log.ts';
 import { EventFeed } from '../../src/http/event-feed.ts';
 
-/** Tokens of no issuer: for tests that send keys alone. */
+/** Token authentication without any issuer, for tests that use only keys. */
 export const noTokens = (log: Log) =>
   new Tokens({
     ...{ log, clock: () => performance.now(), now: Date.now, secret: new Uint8Array(32) },
@@ -15,7 +15,7 @@ export const noTokens = (log: Log) =>
     onSubject() {},
   });
 
-/** A part that no test here asks. */
+/** A part of the server that these tests never call. */
 const unasked = (): never => Object.create(null) as never;
 
 const noLogins = {
@@ -24,7 +24,7 @@ const noLogins = {
   keys: { known: () => null, lives: () => false },
 };
 
-/** What an app is made with where nobody looks at its requests, and nobody signs in. */
+/** The parts of an app without log, metrics, traces or sign-in. */
 export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   tokens: noTokens(log),
   observer: new Observer({ trace: null, reporters: [], log, clock, nextId, written: async () => {} }),
@@ -49,7 +49,7 @@ export const unobserved = ({ log, clock, nextId }: Gateway) => ({
     health: { samples: () => [] },
     outcomes: () => Promise.reject(new Error('no learning here')),
     instance: () => {
-      throw new Error('not asked for here');
+      throw new Error('these tests do not call this part');
     },
     cluster: () => Promise.reject(new Error('no cluster here')),
   },

@@ -1,6 +1,6 @@
 import type { Behaviour } from './fake-upstream.ts';
 
-/** The fields of a request that the fake reads. */
+/** The request fields that the fake reads. */
 export interface OpenAiRequest {
   readonly model?: unknown;
   readonly messages?: unknown;
@@ -17,7 +17,7 @@ export function errorBody(message: string, type: string, code: string | null) {
   return { error: { message, type, param: null, code } };
 }
 
-/** `chat.completion`, as OpenAI sends it. */
+/** Returns a `chat.completion` as OpenAI sends it. */
 export function replyOf(request: OpenAiRequest, behaviour: Behaviour) {
   const usage = usageOf(request, behaviour);
   const calls = toolCallsOf(behaviour);
@@ -42,7 +42,7 @@ export function replyOf(request: OpenAiRequest, behaviour: Behaviour) {
   };
 }
 
-/** The `chat.completion.chunk`s, as OpenAI streams them: the usage chunk last, where it was asked for. */
+/** Returns the `chat.completion.chunk`s as OpenAI streams them; the usage chunk comes last if the request asks for it. */
 export function chunksOf(request: OpenAiRequest, behaviour: Behaviour): object[] {
   const asked = request.stream_options?.include_usage === true;
   const frame = frameOf(request, 'chat.completion.chunk');
@@ -91,7 +91,7 @@ function toolCallsOf({ toolCalls = [] }: Behaviour) {
   }));
 }
 
-/** The words of an answer, in the pieces that a stream has them in. */
+/** Returns the text of an answer in the pieces of its stream. */
 export function textOf({ text = 'Hello from the fake upstream.' }: Behaviour): readonly string[] {
   return typeof text === 'string' ? pieces(text) : text;
 }

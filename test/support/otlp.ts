@@ -3,7 +3,7 @@ import protobuf from 'protobufjs';
 import { isObject, type Json } from '../../plugins/providers/json.ts';
 import { startOwnServer } from './own-server.ts';
 
-/** OpenTelemetry's messages, as far as traces have them: field numbers from opentelemetry-proto 1.7. */
+/** The OpenTelemetry messages for traces; field numbers from opentelemetry-proto 1.7. */
 const PROTO = `syntax = "proto3";
 message ExportTraceServiceRequest { repeated ResourceSpans resource_spans = 1; }
 message ResourceSpans { Resource resource = 1; repeated ScopeSpans scope_spans = 2; string schema_url = 3; }
@@ -32,7 +32,7 @@ type Value = string | number | boolean | null | readonly Value[];
 
 /** A span as it arrived. */
 export interface ArrivedSpan {
-  /** Hexadecimal, as all IDs. */
+  /** Hexadecimal, like all IDs. */
   readonly traceId: string;
   readonly spanId: string;
   /** Empty for none. */
@@ -44,31 +44,31 @@ export interface ArrivedSpan {
   readonly start: bigint;
   readonly end: bigint;
   readonly attributes: Readonly<Record<string, Value>>;
-  /** Null where the status is not that of an error. */
+  /** Null if the status is not an error. */
   readonly error: string | null;
   readonly flags: number;
-  /** Of whoever sent it. */
+  /** Attributes of the sender. */
   readonly resource: Readonly<Record<string, Value>>;
   readonly scope: string;
 }
 
 /**
- * `stall`: takes a request and never answers. `dribble`: never comes to the end of its answer, nor falls silent. A number is
- * a status to answer with.
+ * `stall`: accepts a request and never answers. `dribble`: keeps sending bytes of its answer and never ends it. A number: answers with this
+ * status.
  */
 export type Manner = 'take' | 'stall' | 'dribble' | number;
 
 export interface Collector {
-  /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
+  /** The value for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   readonly url: string;
   readonly spans: ArrivedSpan[];
-  /** Of each request that came. */
+  /** Every request that arrived. */
   readonly requests: { readonly path: string; readonly headers: Headers; readonly bytes: Uint8Array }[];
   behave(manner: Manner, headers?: Readonly<Record<string, string>>): void;
   stop(): Promise<void>;
 }
 
-/** Starts a real OTLP/HTTP endpoint on 127.0.0.1 that takes protobuf and JSON, plain or by gzip. */
+/** Starts a real OTLP/HTTP endpoint on 127.0.0.1 that accepts protobuf and JSON, plain or compressed with gzip. */
 export function startCollector(): Collector {
   const spans: ArrivedSpan[] = [];
   const requests: Collector['requests'] = [];
@@ -107,7 +107,7 @@ const dribble = () =>
 
 const PROTOBUF = 'application/x-protobuf';
 
-/** In the form of OTLP's JSON: IDs in hexadecimal, 64-bit figures as text. */
+/** Returns the message in the form of OTLP's JSON: IDs in hexadecimal, 64-bit numbers as text. */
 function readProtobuf(bytes: Uint8Array): unknown {
   return Message.toObject(Message.decode(bytes), { longs: String, arrays: true });
 }

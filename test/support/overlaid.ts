@@ -1,4 +1,4 @@
-/** An object of the product with some of its methods replaced. */
+/** Returns an object of the program with some of its methods replaced. */
 export function overlaid<Target extends object>(target: Target, own: Partial<Target>): Target {
   return new Proxy(target, {
     get(_, name) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dir, '../..');
 
-/** A fenced block of a page. */
+/** A fenced code block of a page. */
 export interface PageBlock {
   /** The first word of its first line, such as `python`. */
   readonly language: string;
@@ -12,7 +12,7 @@ export interface PageBlock {
   readonly text: string;
 }
 
-/** The fenced blocks of a page, in order. @param page from the root of the repository */
+/** Returns the fenced code blocks of a page, in order. @param page the path from the root of the repository */
 export const blocksOf = (page: string): readonly PageBlock[] =>
   [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```(\w+)([^\n]*)\n([\s\S]*?)^```$/gm)].map(
     ([, language = '', words = '', text = '']) => ({ language, words: words.split(' ').filter(Boolean), text }),

@@ -1,10 +1,10 @@
 import { startOwnServer } from './own-server.ts';
 
-/** The service of docs/extend/adapters.md, which exists nowhere: it says all that it hears twice. */
+/** The example service of docs/extend/adapters.md, which is not real: it repeats everything that it receives twice. */
 export interface ParrotService {
-  /** What a reader of the page sets for it. */
+  /** The environment that a reader of the page sets. */
   readonly env: { readonly PARROT_BASE_URL: string; readonly PARROT_API_KEY: string };
-  /** Bodies that it was asked with. */
+  /** The bodies of the requests that it received. */
   readonly asked: unknown[];
   stop(): void;
 }

@@ -24,11 +24,11 @@ export const used = (
   usage: { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens },
 });
 
-/** The parts but for output that is only counted. */
+/** Returns the parts without output that is only counted. */
 export const shownOf = (parts: readonly StreamPart[]): readonly StreamPart[] =>
   parts.filter(({ type }) => type !== 'unread');
 
-/** A whole call of a tool. */
+/** A complete tool call. */
 export const toolCall = (index: number, id: string, name: string, args: string, extra?: object): StreamPart => ({
   type: 'tool-call',
   choice: 0,
@@ -39,7 +39,7 @@ export const toolCall = (index: number, id: string, name: string, args: string, 
   ...(extra && { extra: { ...extra } }),
 });
 
-/** State of the model's, in details. */
+/** A part with the model's internal state, as details. */
 export const details = (...entries: readonly object[]): StreamPart => ({
   type: 'state',
   choice: 0,

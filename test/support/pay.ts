@@ -8,12 +8,12 @@ import type { PrivateKeyAccount } from 'viem/accounts';
 
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** The stock client, which pays whatever `signQuote` would sign. Spend controls know only the assets of real chains. */
+/** The standard x402 client, which pays everything that `signQuote` would sign. Its spend controls know only the assets of real chains. */
 function clientOf(account: PrivateKeyAccount): x402Client {
   return new x402Client().register('eip155:*', new ExactEvmScheme(account)).setSpendControls({ allowedAssets: true });
 }
 
-/** `fetch` that pays by itself when it is asked to, as `@x402/fetch` does. */
+/** A `fetch` that pays automatically when the server requests a payment, as `@x402/fetch` does. */
 export function payingFetch(account: PrivateKeyAccount, options: { readonly fetch?: Fetch } = {}): Fetch {
   const inner = (options.fetch ?? fetch) as typeof fetch;
   return wrapFetchWithPayment(inner, clientOf(account));
@@ -29,15 +29,15 @@ export interface Authorized {
 }
 
 export interface SignOptions {
-  /** Which of the offers; the first if left out. */
+  /** The index of the offer; the first by default. */
   readonly which?: number;
   /** Changes the authorization before it is signed. */
   readonly authorization?: Partial<Authorized>;
-  /** Changes the whole payment after it was signed. */
+  /** Changes the payment after it was signed. */
   readonly tamper?: (payload: PaymentPayload) => PaymentPayload;
 }
 
-/** A payment for an offer, signed by hand: also such as no honest client makes. */
+/** Signs a payment for an offer by hand. It can also make payments that no honest client makes. */
 export async function signPayment(
   account: PrivateKeyAccount,
   required: PaymentRequired,
@@ -68,7 +68,7 @@ export async function signPayment(
   });
 }
 
-/** The same as the value of `PAYMENT-SIGNATURE`. */
+/** Returns a signed payment as the value of `PAYMENT-SIGNATURE`. */
 export async function signQuote(
   account: PrivateKeyAccount,
   required: PaymentRequired,
@@ -77,7 +77,7 @@ export async function signQuote(
   return paymentHeader(await signPayment(account, required, options));
 }
 
-/** A payment as a header's value. */
+/** Returns a payment as the value of a header. */
 export function paymentHeader(payload: PaymentPayload): string {
   const headers = new x402HTTPClient(new x402Client()).encodePaymentSignatureHeader(payload);
   const [value] = Object.values(headers);

@@ -1,4 +1,4 @@
-/** Addresses of the test's upstreams, by the provider's name; with its adapter where that is not OpenAI's. */
+/** Addresses of a test's upstreams by provider name, with the adapter if it is not OpenAI's. */
 export type Upstreams = Readonly<Record<string, string | { readonly url: string; readonly adapter: string }>>;
 
 export interface ModelOptions {
@@ -6,14 +6,14 @@ export interface ModelOptions {
   readonly price?: { readonly input: number; readonly output: number };
   readonly quality?: number;
   readonly more?: string;
-  /** The begin of the first provider's name of it; its ID follows. */
+  /** The start of the first provider's name for the model; the model's ID follows. */
   readonly upstream?: string;
   readonly capabilities?: readonly string[];
 }
 
 /**
- * A small policy in which every figure is round: 1 Credit is 0.001 USD, so a price of 1 is 1 millicredit a token.
- * Nothing is retried unless a `gateway` section in `more` says so.
+ * A small policy with round figures: 1 Credit is 0.001 USD, so a price of 1 is 1 millicredit per token. It does not retry unless a
+ * `gateway` section in `more` sets retries.
  */
 export function testPolicy(upstreams: Upstreams, models: Readonly<Record<string, ModelOptions>>, more = ''): string {
   const providers = Object.entries(upstreams).map(([name, upstream]) => {
@@ -37,7 +37,7 @@ ${Object.entries(models)
 ${more}${/^gateway:/m.test(more) ? '' : '\ngateway: { retries_max: 0 }\n'}`;
 }
 
-/** The same policy where no answer below 100 tokens is useful: a request for as many fits whole or not at all. */
+/** The same policy, except that an answer below 100 tokens is not useful: a request for 100 tokens fits completely or not at all. */
 export const allOrNothing = (policy: string): string =>
   policy.replaceAll('min_useful_output: 64', 'min_useful_output: 100');
 
@@ -61,11 +61,11 @@ function modelYaml(
 ${more}`;
 }
 
-/** What the fake upstreams of `testPolicy` expect as a key. */
+/** The key that the fake upstreams of `testPolicy` expect. */
 export const UPSTREAM_KEY = 'upstream-secret-for-tests';
 export const UPSTREAM_ENV = { TEST_UPSTREAM_KEY: UPSTREAM_KEY };
 
-/** A policy of one simulated model, `toy`, which needs no upstream. */
+/** A policy with one simulated model, `toy`, which needs no upstream. */
 export const TOY = `version: 2
 providers: { sim: { adapter: simulated } }
 models:

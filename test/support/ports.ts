@@ -1,6 +1,6 @@
 /**
- * A port on which nobody listens. The system never gives it to a socket that asks for port 0: such ports begin at
- * 32,768. So another test cannot get it before its user does, nor while nobody shall answer there.
+ * Returns a port on which no process listens. The system gives sockets with port 0 only ports from 32,768, so it never gives this port to
+ * another test, neither before its user listens nor while the port is meant to stay closed.
  */
 export function freePort(): number {
   for (;;) {
@@ -9,7 +9,7 @@ export function freePort(): number {
       void Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true);
       return port;
     } catch {
-      // Somebody listens there.
+      // Another process listens on this port.
     }
   }
 }

@@ -1,6 +1,9 @@
 import { startPostgres } from './postgres.ts';
 
-/** `npm run postgres`: a PostgreSQL on this machine, to try a store with. Ctrl-C stops it and deletes its data, also while it starts. */
+/**
+ * `npm run postgres`: starts a PostgreSQL server on this machine for experiments. Ctrl-C stops it and deletes its data, even while it
+ * starts.
+ */
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()));
@@ -14,7 +17,7 @@ try {
   }
   await stopped;
 } catch (cause) {
-  // A Ctrl-C reaches the programs of PostgreSQL, too. Signals are handled when the loop turns.
+  // Ctrl-C also reaches the PostgreSQL processes. This turn of the event loop lets this process handle the signal.
   await new Promise(setImmediate);
   if (!stop.signal.aborted) throw cause;
 }

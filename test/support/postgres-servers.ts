@@ -2,26 +2,29 @@ import { type PostgresOptions, type PostgresServer, startPostgres } from './post
 import { laidDatabase } from './shared-postgres.ts';
 import { makeTestKey, type Signalbox, type StartOptions, startSignalbox } from './signalbox.ts';
 
-/** Servers at one PostgreSQL, which end with the scope. */
+/** Servers that share one PostgreSQL database. They stop at the end of the scope. */
 export interface PostgresServers extends AsyncDisposable {
   readonly database: PostgresServer;
-  /** Of the database that they share. */
+  /** The URL of the shared database. */
   readonly url: string;
   readonly servers: readonly Signalbox[];
-  /** Starts one more. */
+  /** Starts another server. */
   start(options?: StartOptions): Promise<Signalbox>;
-  /** Ends and forgets one. */
+  /** Stops and forgets a server. */
   stop(server: Signalbox): Promise<void>;
 }
 
-/** An empty database on a server of its own, which ends with the scope. */
+/** Makes an empty database on a separate PostgreSQL server, which stops at the end of the scope. */
 async function ownDatabase(options: PostgresOptions) {
   const server = await startPostgres(options);
   await server.create('servers');
   return { server, url: server.urlOf('servers'), [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
-/** Starts so many servers with a new database. @param own whether the database's server is theirs alone, to be killed, and how it is */
+/**
+ * Starts this many servers with a new database. @param own the options of a separate PostgreSQL server that the test can kill; absent: the
+ * shared server
+ */
 export async function startServers(
   count: number,
   options: StartOptions = {},

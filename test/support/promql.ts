@@ -1,22 +1,22 @@
 import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@prometheus-io/lezer-promql';
 
-/** What is known of a metric that a query may name. */
+/** What the check knows about a metric. */
 export interface Metric {
   readonly type: 'counter' | 'gauge' | 'histogram';
-  /** Its own labels, with those of the target; `le` comes by itself. */
+  /** Its own labels and the labels of the target; `le` is added automatically. */
   readonly labels: readonly string[];
-  /** Of labels whose values come from a fixed list. */
+  /** The possible values of labels that have a fixed list of values. */
   readonly values?: Readonly<Record<string, readonly string[]>>;
 }
 
 export type Metrics = ReadonlyMap<string, Metric>;
 
-/** What a query comes to, as far as it can be told without data. */
+/** The result of checking a query without data. */
 export interface Judgement {
-  /** In words, with the place; none for a query that can come to something. */
+  /** The faults as text with their location; empty for a query that can return a result. */
   readonly faults: readonly string[];
-  /** Of each series that comes of it. */
+  /** The labels of each resulting series. */
   readonly labels: readonly string[];
 }
 
@@ -25,7 +25,7 @@ type Kind = 'scalar' | 'gauge' | 'counter' | 'bucket' | 'bucket rate';
 interface Value {
   readonly kind: Kind;
   readonly labels: ReadonlySet<string>;
-  /** Those of them that a matcher leaves one value. */
+  /** The labels for which a matcher allows only one value. */
   readonly pinned: ReadonlySet<string>;
   readonly isRange?: boolean;
 }
@@ -35,12 +35,12 @@ const SCALAR: Value = { kind: 'scalar', labels: NONE, pinned: NONE };
 
 const OF_COUNTERS = new Set(['rate', 'irate', 'increase', 'resets']);
 const OF_GAUGES = new Set(['deriv', 'predict_linear', 'delta', 'idelta', 'double_exponential_smoothing']);
-/** What may look at a counter as it stands, for it does not take its height for a figure. */
+/** Functions that may take a raw counter, because they do not use its value as a figure. */
 const OF_ANY = new Set(['absent', 'absent_over_time', 'present_over_time', 'count_over_time', 'timestamp', 'changes']);
 const WITHOUT_ARGUMENTS_OF_SERIES = new Set(['time', 'pi', 'scalar', 'minute', 'hour', 'day_of_week', 'month', 'year']);
 const SUFFIXES = ['_bucket', '_sum', '_count'] as const;
 
-/** Tells what is wrong with a query: its syntax, names that are not exported, and functions that do not fit. */
+/** Finds mistakes in a query: wrong syntax, names that no metric has, and functions that do not fit. */
 export function judge(query: string, metrics: Metrics): Judgement {
   const tree = parser.parse(query);
   const faults: string[] = [];
@@ -68,7 +68,7 @@ class Judging {
     this.#metrics = metrics;
   }
 
-  /** A value that is shown or reckoned with: no counter as it stands, for a restart sets it back. */
+  /** A value to show or to calculate with. It must not be a raw counter, because a restart resets counters. */
   flat(node: SyntaxNode): Value {
     const value = this.#value(node);
     if (value.kind === 'counter' || value.kind === 'bucket') {
@@ -126,7 +126,7 @@ class Judging {
     return { kind: found.kind, labels: found.labels, pinned };
   }
 
-  /** What is matched against a fixed list must be on it; a variable of the dashboard may be anything. */
+  /** A value that is matched against a fixed list must be on the list; a variable of the dashboard may have any value. */
   #matches(node: SyntaxNode, operator: string, text: string, known: readonly string[]): void {
     if (text.includes('$') || text === '') return;
     const isRegex = operator.includes('~');
@@ -212,7 +212,7 @@ class Judging {
   }
 
   #binary(node: SyntaxNode): Value {
-    // A counter that was not there before: its height is its increase.
+    // For a counter that did not exist before, the value is the increase.
     const isNew = node.getChild('Unless') !== null && this.#text(node.lastChild).startsWith('present_over_time(');
     const left = isNew ? this.#value(first(node)) : this.flat(first(node));
     const right = this.flat(node.lastChild ?? node);
@@ -238,7 +238,7 @@ class Judging {
     return this.#matched(node, left, right, { keys: keysOf(left), included: this.#names(included), clause });
   }
 
-  /** A side that is not the many must have one series for what is matched on, or the query fails as it runs. */
+  /** The “one” side of a match must have one series for each combination of the matched labels, or the query fails at run time. */
   #matched(
     node: SyntaxNode,
     left: Value,
@@ -284,7 +284,7 @@ function argumentsOf(node: SyntaxNode): SyntaxNode[] {
   return body ? all(body) : [];
 }
 
-/** All children with a name, or all at all; those of a list are found further down, where the grammar nests them. */
+/** Returns all children, or those with a name. The grammar nests the items of a list, so the function also searches deeper. */
 function all(node: SyntaxNode, name?: string): SyntaxNode[] {
   const found: SyntaxNode[] = [];
   for (let child = node.firstChild; child; child = child.nextSibling) {

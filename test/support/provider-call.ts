@@ -13,13 +13,13 @@ import { wireAdapter } from './wire-request.ts';
 
 export { joinParts } from '../../src/tools/conformance/parts.ts';
 
-/** The network of calls that name no other. */
+/** The network for calls that state no other. */
 const network = new UpstreamNetwork();
 export const { alarms: ALARMS } = network;
 
 export const DEADLINES: Deadlines = { connectMs: 5_000, firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 };
 
-/** A call with everything filled in but what a test is about. */
+/** A call with defaults for everything that the test does not set. */
 export function providerCall(
   request: Partial<ChatRequest> = {},
   rest: Partial<Omit<ProviderCall, 'request' | 'model'>> & { readonly model?: Partial<ModelTraits> } = {},
@@ -43,7 +43,7 @@ export function providerCall(
   };
 }
 
-/** The adapter for OpenAI's dialect, with default settings but those given. */
+/** The adapter for OpenAI's dialect with default settings, except for the given ones. */
 export const openaiAdapter = (settings: Partial<DialectSettings> = {}) =>
   wireAdapter(openaiCompatible.prepare({ ...PLAIN, ...settings }));
 
@@ -54,20 +54,20 @@ export interface CallOptions {
   readonly apiKey?: string;
   readonly adapter?: WireAdapter;
   readonly allowPrivate?: boolean;
-  /** Where it looks names up; a common one if left out. */
+  /** The network that resolves names; a shared one by default. */
   readonly network?: UpstreamNetwork;
-  /** The environment, for its proxies. */
+  /** The environment that names proxies. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A target at an OpenAI-speaking address. */
+/** A target at an address that speaks OpenAI's dialect. */
 export function targetOf(baseUrl: string | null, options: CallOptions = {}): UpstreamTarget {
   const { adapter = openaiAdapter(), apiKey = 'sk-test', allowPrivate = false, env = {} } = options;
   const way = baseUrl === null ? null : { provider: 'fake', baseUrl, allowPrivate };
   return { adapter, apiKey, dial: way && (options.network ?? network).dial(way, (name) => env[name]) };
 }
 
-/** Opens a call to an OpenAI-speaking address. */
+/** Opens a call to an address that speaks OpenAI's dialect. */
 export function openTo(baseUrl: string | null, options: CallOptions = {}): UpstreamCall {
   return openCall(targetOf(baseUrl, options), options.call ?? providerCall(), {
     deadlines: { ...DEADLINES, ...options.deadlines },
@@ -76,18 +76,18 @@ export function openTo(baseUrl: string | null, options: CallOptions = {}): Upstr
   });
 }
 
-/** The next batch of an answer, waited for; null after its end. */
+/** Waits for the next batch of an answer; null after its end. */
 export const nextBatch = (answer: { read(): NextParts }): Promise<readonly StreamPart[] | null> =>
   arrived(() => answer.read());
 
-/** All the parts of a call. */
+/** Returns all parts of a call. */
 export async function partsOf(call: UpstreamCall): Promise<StreamPart[]> {
   const parts: StreamPart[] = [];
   for (let batch = await nextBatch(call); batch; batch = await nextBatch(call)) parts.push(...batch);
   return parts;
 }
 
-/** The failure that ended a call; undefined for a clean end. */
+/** Returns the failure that ended a call; undefined for a clean end. */
 export function failureIn(parts: readonly StreamPart[]) {
   const last = parts.at(-1);
   return last?.type === 'failure' ? last.failure : undefined;

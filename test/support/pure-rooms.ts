@@ -1,5 +1,5 @@
-/** Folders that any web-standard runtime can load, and that give the same answer to the same question. */
+/** Folders that any runtime with web standards can load, and whose functions return the same result for the same input. */
 export const PURE = ['src/core/', 'src/contract/', 'src/policy/', 'src/routing/', 'src/dialects/', 'plugins/'];
 
-/** The part of a pure folder that reads files and has a clock. */
+/** The part of a pure folder that reads files and uses a clock. */
 export const NOT_PURE = 'src/policy/runtime/';

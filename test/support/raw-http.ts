@@ -1,15 +1,15 @@
-/** A TCP connection that a test writes bytes to, well-formed or not. */
+/** A TCP connection to which a test writes bytes, well-formed or not. */
 export interface RawConnection {
-  /** Writes all of it, however slowly the other side reads; stops when the connection is closed. */
+  /** Writes all bytes, even if the other side reads slowly; stops when the connection is closed. */
   write(data: string | Uint8Array): Promise<void>;
-  /** Closes the writing half: the other side sees an end. */
+  /** Closes the writing half: the other side sees the end of the stream. */
   finish(): void;
   close(): void;
-  /** All that has come so far. */
+  /** Everything received so far. */
   readonly received: string;
-  /** Resolves with all that came, once the other side has closed. */
+  /** Resolves with everything received, once the other side has closed. */
   readonly closed: Promise<string>;
-  /** Resolves with the first whole response: its head and as many bytes as its content-length says. */
+  /** Resolves with the first complete response: its head and as many bytes as its content-length states. */
   response(): Promise<RawResponse>;
 }
 
@@ -19,7 +19,7 @@ export interface RawResponse {
   readonly body: string;
 }
 
-/** Connects to the host and port of a URL. @param allowHalfOpen keeps this side open where the other one has ended */
+/** Connects to the host and port of a URL. @param allowHalfOpen keeps this side open after the other side has ended */
 export async function connect(url: string, allowHalfOpen = false): Promise<RawConnection> {
   const { hostname, port } = new URL(url);
   const closed = Promise.withResolvers<string>();

@@ -1,13 +1,13 @@
 import { connect, type Socket } from 'node:net';
 import { waitFor } from './answers.ts';
 
-/** How a body ends: `clean` with the terminating chunk of HTTP/1.1, `broken` where the connection closes without it. */
+/** How a body ends: `clean` with the last chunk of HTTP/1.1, `broken` if the connection closes without this chunk. */
 type StreamEnd = 'clean' | 'broken';
 
-/** A streamed answer as it comes over TCP, by a connection of its own. */
+/** A streamed answer as its bytes arrive over a TCP connection of its own. */
 export class RawStream {
   readonly socket: Socket;
-  /** The status line and headers; '' before they are whole. */
+  /** The status line and headers; '' until they are complete. */
   head = '';
   /** The body so far, without the framing of HTTP. */
   body = '';
@@ -21,7 +21,7 @@ export class RawStream {
 
   /**
    * Posts a JSON body.
-   * @param headers lines beside those that every request has
+   * @param headers lines in addition to those that every request has
    */
   constructor(url: string, body: object, headers: readonly string[]) {
     const { hostname, port, pathname } = new URL(url);
@@ -35,7 +35,7 @@ export class RawStream {
     this.socket.on('close', () => this.#end('broken'));
   }
 
-  /** Resolves with its end. */
+  /** Resolves with the way in which the body ended. */
   ended(): Promise<StreamEnd> {
     return waitFor(() => this.end);
   }
@@ -85,11 +85,11 @@ export class RawStream {
   }
 }
 
-/** The code of the error event that ends a chat stream; null where another event is the last. */
+/** Returns the code of the error event that ends a chat stream; null if the last event is not an error. */
 export function errorCodeIn({ body }: Pick<RawStream, 'body'>): string | null {
   const last = body.trimEnd().split('\n\n').at(-1) ?? '';
   return /^data: \{"error":.*"code":"(\w+)"/.exec(last)?.[1] ?? null;
 }
 
-/** Whether a chat stream ended as a whole answer does. */
+/** Whether a chat stream ended like a complete answer. */
 export const isWhole = ({ body }: Pick<RawStream, 'body'>): boolean => body.endsWith('data: [DONE]\n\n');

@@ -8,16 +8,16 @@ const UPGRADE = [
   'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==',
 ];
 
-/** A WebSocket whose frames a test writes itself, whole or not. */
+/** A WebSocket whose frames the test writes itself, complete or not. */
 export interface RawWebSocket {
-  /** Of the answer to the upgrade: 101 where it is open. */
+  /** The status of the answer to the upgrade: 101 if the socket is open. */
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
   readonly connection: RawConnection;
 }
 
-/** Asks for a WebSocket of Responses. @param allowHalfOpen keeps this side open where the server has ended its own */
+/** Requests a WebSocket for Responses. @param allowHalfOpen keeps this side open after the server has ended its own */
 export async function upgrade(
   { url }: Pick<Signalbox, 'url'>,
   key: string,
@@ -34,7 +34,9 @@ export function upgradeHead(key: string): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** A masked text frame with a payload of so many bytes, of which all that are given follow. @param isLast of its message */
+/**
+ * A masked text frame that announces a payload of `bytes`, followed by the given payload. @param isLast whether the frame ends its message
+ */
 export function textFrame(payload: string, bytes = Buffer.byteLength(payload), isLast = true): Buffer {
   const head = Buffer.alloc(bytes < 126 ? 6 : bytes < 65_536 ? 8 : 14);
   head[0] = isLast ? 0x81 : 0x01;
@@ -46,6 +48,6 @@ export function textFrame(payload: string, bytes = Buffer.byteLength(payload), i
     head[1] = 0x80 | 127;
     head.writeBigUInt64BE(BigInt(bytes), 2);
   }
-  // The mask is zero: the payload stays as it is.
+  // The mask is zero, so the payload is unchanged.
   return Buffer.concat([head, Buffer.from(payload)]);
 }

@@ -29,7 +29,7 @@ export interface ContextFacts extends Partial<Pick<RequestContext, NotedFact>> {
   readonly onEnd?: (context: RequestContext) => void;
 }
 
-/** A caller of which only the ID matters. */
+/** A caller for tests in which only its ID matters. */
 export const callerNamed = (keyId: string): Caller => holderCaller(keyId);
 
 /** A context with these facts. */

@@ -2,17 +2,17 @@ import type { Json } from '../../plugins/providers/json.ts';
 import { waitFor } from './answers.ts';
 import type { Signalbox } from './signalbox.ts';
 
-/** A client of Responses by WebSocket, which gathers what comes. */
+/** A WebSocket client of Responses that collects all events. */
 export interface ResponsesSocket {
   readonly events: readonly Json[];
   readonly socket: WebSocket;
-  /** The code that the connection was closed with; null while it is open. */
+  /** The code with which the connection was closed; null while it is open. */
   readonly closed: number | null;
-  /** Why it was closed. */
+  /** The reason with which the connection was closed. */
   readonly reason: string;
-  /** Sends a request. @returns its events, up to its end */
+  /** Sends a request. @returns its events up to the end */
   ask(members: object): Promise<readonly Json[]>;
-  /** Announces a conversation, or more of one. @returns its last event */
+  /** Announces a conversation, or more messages of one. @returns the last event */
   warmUp(input: string, previous?: unknown): Promise<Json>;
 }
 

@@ -4,15 +4,15 @@ import { createApp } from '../../src/http/app.ts';
 import type { AppOptions } from '../../src/http/app-options.ts';
 import { type RouteRule, RouteTable, routeRules } from '../../src/http/route-table.ts';
 
-/** The shipped app, never asked: only its routes matter. */
+/** The shipped app, which receives no requests: tests read only its routes. */
 export const APP = createApp({ gateway: {}, surfaces: SURFACES } as unknown as AppOptions);
 
-/** The table by which requests are admitted. */
+/** The table with which the server admits requests. */
 export const ROUTE_TABLE = new RouteTable(routeRules(APP.routes));
 
 /** Every route of the shipped app with its access. */
 export const ROUTES = ROUTE_TABLE.rules;
 
-/** Whether a route is closed to the keys of applications. */
+/** Whether keys of applications cannot use a route. */
 export const isForOperators = ({ access }: Pick<RouteRule, 'access'>): boolean =>
   isAction(access) && !mayTake('caller', access);

@@ -9,8 +9,8 @@ import { serveHere } from './serve-here.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Runs a command to its end as the program does, in the process of the test, with this environment instead of the process's
- * own. What a process alone shows (its signals, pipes, folder and end) needs `runCommand` of `signalbox.ts`.
+ * Runs a command to its end inside the test process, as the program would, with this environment in place of the process's own. For effects
+ * that only a process has (signals, pipes, working folder, exit), use `runCommand` of `signalbox.ts`.
  * @param input the standard input.
  */
 export async function runHere(
@@ -49,7 +49,7 @@ export async function runHere(
   return { code, out, err };
 }
 
-/** For a server that cannot start; one that can is started by `startSignalbox`. */
+/** Runs a server that cannot start; to start a server, use `startSignalbox`. */
 async function startInVain(args: readonly string[], env: Environment, warn: (text: string) => void): Promise<number> {
   const server = await serveHere(args, env, []).catch((error: Error) => error);
   if (server instanceof Error) {

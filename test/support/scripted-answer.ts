@@ -7,22 +7,22 @@ import { RECEIPT } from './caller-message.ts';
 
 export interface Script {
   readonly batches?: readonly (readonly StreamPart[])[];
-  /** Resolves when the first content is there; absent for at once. */
+  /** Resolves when the first content is available; absent: at once. */
   readonly opened?: Promise<void>;
-  /** Whether nothing comes after the batches, not even an end. */
+  /** Whether nothing follows the batches, not even an end. */
   readonly isQuiet?: boolean;
-  /** The end in place of a good one; without batches it comes before the first content. */
+  /** The error at the end; without batches it comes before the first content. */
   readonly error?: SignalboxError;
 }
 
-/** An answer that is written down beforehand: neither a model nor money stands behind it. */
+/** An answer with a fixed script, without a model or money. */
 export class ScriptedAnswer implements AnswerSource {
   readonly decision = 1;
   readonly created = 1_790_000_000;
   readonly model = 'm';
   receipt: Receipt | null = null;
   error: SignalboxError | null = null;
-  /** The reason of the first `abandon` before the end; null for none. */
+  /** The reason of the first `abandon` before the end; null if there was none. */
   abandoned: SignalboxError | 'caller-gone' | null = null;
   readonly #script: Script;
   #read = 0;

@@ -13,20 +13,20 @@ import { defaultPolicies } from '../../src/server/shipped-policies.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** The address in the log line of a server that listens. */
+/** Returns the address in the log line of a server that listens. */
 export const addressIn = (line: string): string | undefined =>
   /"message":"listening","address":"([^"]+)"/.exec(line)?.[1];
 
-/** The parts of its process that a test gives a server; the others are the usual ones. */
+/** The parts of its process that a test can replace; the others are the usual ones. */
 export interface HereOptions
   extends Partial<Pick<Host, 'version' | 'now' | 'clock' | 'timers' | 'openStore' | 'stalledS'>> {
   readonly surfaces?: readonly Surface[] | undefined;
 }
 
 /**
- * Serves in the process of the test.
- * @param lines get the lines of its log
- * @throws Error when it does not start, with the text that the command prints
+ * Runs a server inside the test process.
+ * @param lines receives the lines of its log
+ * @throws Error if it does not start, with the text that the command prints
  */
 export async function serveHere(
   args: readonly string[],
@@ -62,7 +62,7 @@ export async function serveHere(
     openSink: () => sinkTo(lines, listens),
     ...(openStore && { openStore }),
     ...(stalledS !== undefined && { stalledS }),
-    // Errors that nobody caught are the test runner's.
+    // Uncaught errors belong to the test runner.
     on: (event, listener) => void events.on(event, listener),
     exit: resolve,
   };
@@ -70,7 +70,7 @@ export async function serveHere(
   await serve(command.options, host, surfaces).catch((error: Error) => {
     throw new Error(`the server ended: ${[...printed, complaint(error.message)].join('')}`);
   });
-  // Elysia stops its server there. The listener would keep everything of the server in memory until this process ends.
+  // Elysia stops its server in this listener. The listener would keep the whole server in memory until this process ends.
   for (const listener of process.listeners('beforeExit')) {
     if (!before.has(listener)) process.off('beforeExit', listener);
   }
@@ -85,7 +85,7 @@ export async function serveHere(
     signal,
     async stop() {
       if (!isSignalled) signal('SIGTERM');
-      // Its patience with requests under way is over.
+      // The server then no longer waits for requests in progress.
       skippedMs = HOUR_MS;
       await exited;
     },

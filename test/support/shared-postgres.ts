@@ -4,16 +4,16 @@ import { MIGRATION_BOUNDS, migrate } from '../../src/store/postgres/migrate.ts';
 import { SCHEMA } from '../../src/store/postgres/schema/versions.ts';
 import { type PostgresServer, startPostgres } from './postgres.ts';
 
-/** A database on a server of the tests, which goes away with the scope. */
+/** A database on a test server. It is dropped at the end of the scope. */
 export interface TestDatabase extends AsyncDisposable {
   readonly url: string;
   readonly server: PostgresServer;
   readonly name: string;
-  /** Runs a statement in it, as the superuser. */
+  /** Runs a statement in it as the superuser. */
   run(text: string): Promise<Record<string, unknown>[]>;
 }
 
-/** Makes all tables in an empty database. */
+/** Creates all tables in an empty database. */
 export async function layTables(url: string): Promise<void> {
   const connection = await Connection.open(addressOf(url), MIGRATION_BOUNDS);
   await migrate(connection, SCHEMA, 'test');

@@ -10,10 +10,13 @@ import { runHere } from './run-here.ts';
 import { addressIn, serveHere } from './serve-here.ts';
 
 export const MAIN = join(import.meta.dir, '../../src/main.ts');
-/** What processes run: the built program within `npm run test:system`, since a start from the sources takes a second of CPU, most of it to read them. */
+/**
+ * The program that processes run. `npm run test:system` builds it first, because a start from the sources takes a second of CPU, mostly to
+ * read them.
+ */
 export const PROGRAM = process.env.SIGNALBOX_TEST_PROGRAM ?? MAIN;
 const BIN = join(import.meta.dir, '../../node_modules/.bin');
-/** Texts name the command as they do from the sources. */
+/** Replaces the path of the program, so that texts name the command as they do when it runs from the sources. */
 const named = (text: string): string => (PROGRAM === MAIN ? text : text.replaceAll(PROGRAM, './signalbox'));
 
 /** A strong key, made for a test. */
@@ -22,34 +25,37 @@ export function makeTestKey(id = 'test00000001'): string {
   return `sb_live_${id}_${secret}`;
 }
 
-/** The key of all servers of this process that are given none: each further key would be one more secret to look for in every log line. */
+/**
+ * The key of all servers of this process without a key of their own. Each further key would be one more secret to search for in every log
+ * line.
+ */
 const OWN_KEY = makeTestKey();
 
 export interface StartOptions {
   /** Policy files by name; absent: the shipped policy. */
   readonly policy?: Readonly<Record<string, string>> | string;
-  /** Kept between starts when given; else a new folder that `stop` removes. */
+  /** A data folder that is kept between starts; by default a new folder that `stop` removes. */
   readonly data?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
   /**
-   * Starts a process of its own, which costs a second of CPU, in place of a server in the process of the test: for tests
-   * of its end, its memory and its settings.
+   * Starts a separate process, which costs a second of CPU, in place of a server inside the test process. Use it for tests of its exit, its
+   * memory and its settings.
    */
   readonly isProcess?: boolean;
-  /** The dialects that callers may speak, in place of the shipped ones; not of a process. */
+  /** The dialects that callers may use, in place of the shipped ones; not for a process. */
   readonly surfaces?: readonly Surface[];
-  /** Its version; not of a process. */
+  /** Its version; not for a process. */
   readonly version?: string;
-  /** Its clock, ms since 1970; not of a process. */
+  /** Its clock, ms since 1970; not for a process. */
   readonly now?: () => number;
-  /** Its clock that never goes back, ms; not of a process. */
+  /** Its monotonic clock, ms; not for a process. */
   readonly clock?: () => number;
-  /** Its timers; not of a process. */
+  /** Its timers; not for a process. */
   readonly timers?: Timers;
-  /** Seconds after which a client that reads nothing is disconnected; not of a process. */
+  /** After this time, the server disconnects a client that reads nothing, seconds; not for a process. */
   readonly stalledS?: number;
-  /** Opens its store, in place of the database in the data folder; not of a process. */
+  /** Opens its store, in place of the database in the data folder; not for a process. */
   readonly openStore?: () => Promise<OpenStore>;
 }
 
@@ -57,23 +63,23 @@ export interface Signalbox {
   readonly url: string;
   readonly key: string;
   readonly data: string;
-  /** Of a process alone. */
+  /** Only a process has it. */
   readonly pid: number;
-  /** All that it has printed, line by line. */
+  /** All lines that the server has printed. */
   readonly lines: string[];
-  /** What it has written to its standard error, once it has ended; of a process alone. */
+  /** Its standard error, once the process has ended; only a process has it. */
   readonly errors: Promise<string>;
-  /** A request with the key and a JSON body. */
+  /** Sends a request with the key and a JSON body. */
   post(path: string, body: unknown, init?: RequestInit): Promise<Response>;
   get(path: string, init?: RequestInit): Promise<Response>;
-  /** Runs a command on the same data, in the process of the test. */
+  /** Runs a command on the same data, inside the test process. */
   run(...args: string[]): Promise<{ code: number; out: string; err: string }>;
-  /** Makes a key with these flags, which is in force when this resolves. */
+  /** Creates a key with these flags. The key is valid when the promise resolves. */
   makeKey(...flags: string[]): Promise<string>;
-  /** `SIGKILL` of a process alone. */
+  /** Sends a signal; `SIGKILL` only to a process. */
   signal(name: Signal): void;
   readonly exited: Promise<number>;
-  /** Ends it and removes its folders. */
+  /** Stops the server and removes its folders. */
   stop(): Promise<void>;
 }
 
@@ -83,8 +89,9 @@ export const withKey = (key: string) => ({ headers: { authorization: `Bearer ${k
 type Signal = 'SIGHUP' | 'SIGINT' | 'SIGTERM' | 'SIGKILL';
 
 /**
- * Most processes of a test end within seconds: the engine's compiler then costs more than it saves, and a start two thirds more.
- * What runs ten times as often as usual is still compiled. Not in `npm run test:deep`, which measures the program as it is.
+ * Most test processes end within seconds. The engine's optimizing compiler then costs more than it saves, and makes a start two thirds
+ * longer. Code that runs ten times as often as usual is still compiled. `npm run test:deep` does not use these settings, because it
+ * measures the program as it ships.
  */
 const SHORT_LIVED: Readonly<Record<string, string>> = isDeep
   ? {}
@@ -96,10 +103,10 @@ const SHORT_LIVED: Readonly<Record<string, string>> = isDeep
       BUN_JSC_thresholdForOptimizeSoon: '10000',
     };
 
-/** Nothing of the developer's own keys or settings reaches a test. */
+/** The developer's own keys and settings must not reach a test. */
 export function cleanEnvironment(extra: Readonly<Record<string, string>>): Record<string, string> {
   const { PATH = '', HOME = '', TMPDIR = '' } = process.env;
-  // The program names its interpreter, and the flags for it, in its first line.
+  // The first line of the program names its interpreter and flags, so `PATH` must contain the interpreter.
   return { PATH: `${BIN}:${PATH}`, HOME, ...(TMPDIR && { TMPDIR }), ...SHORT_LIVED, ...extra };
 }
 
@@ -107,12 +114,12 @@ export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'signalbox-test-'));
 }
 
-/** Runs a command of the program to its end, as a process: for its start, its end and its streams. Else `runHere`. */
+/** Runs a command of the program to its end as a process, for tests of its start, exit and streams. Other tests use `runHere`. */
 export function runCommand(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   return runToEnd([PROGRAM, ...args], env);
 }
 
-/** Runs any command to its end, with nothing of the developer's own environment. */
+/** Runs any command to its end, without the developer's environment. */
 export async function runToEnd(command: readonly string[], env: Readonly<Record<string, string>>, cwd?: string) {
   const child = Bun.spawn([...command], {
     cwd,
@@ -138,8 +145,8 @@ export function writePolicy(policy: Readonly<Record<string, string>> | string): 
 const streams = new Set<Response>();
 
 /**
- * Holds on to a stream that nobody reads: its connection would be closed when the garbage collector comes upon it,
- * which the server takes for a caller who leaves.
+ * Keeps a reference to a stream that no test reads. Otherwise the garbage collector closes its connection, which the server takes for a
+ * client that disconnects.
  */
 async function kept(answer: Promise<Response>): Promise<Response> {
   const response = await answer;
@@ -153,7 +160,7 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
   if (options.isProcess) return startProcess(start);
   const { SIGNALBOX_STORE: store } = process.env;
   const isElsewhere = store !== undefined && options.data === undefined && options.openStore === undefined;
-  // Loaded where it is asked for: it starts servers, too.
+  // This module is loaded only when needed, because it starts servers as well.
   return isElsewhere ? (await import('./elsewhere.ts')).startElsewhere(store, options) : startHere(start, options);
 }
 
@@ -199,7 +206,7 @@ function startOf(options: StartOptions) {
     key,
     args: ['serve', '--port', '0', '--data', data, ...folder, ...(options.args ?? [])],
     env: { SIGNALBOX_API_KEY: key, ...options.env },
-    /** Removes the folders that were made for it. */
+    /** Removes the folders that were created for the server. */
     clear() {
       if (!options.data) rmSync(data, { recursive: true, force: true });
       if (policies) rmSync(policies, { recursive: true, force: true });
@@ -234,7 +241,8 @@ function callerOf(
     async makeKey(...flags) {
       const { code, out, err } = await runHere(['keys', 'create', ...flags, '--data', data], place);
       if (code !== 0) throw new Error(err);
-      // The command waits five seconds for the server, and then warns. To list its keys a server reads them.
+      // The command waits five seconds for the server and then warns. A server reads its keys before it lists them, so this request makes
+      // the key known.
       if (err !== '') await fetch(`${url}/admin/keys`, { headers });
       return out.split('\n')[0] ?? '';
     },
@@ -245,7 +253,7 @@ function callerOf(
   };
 }
 
-/** Starts the program with just these arguments and this environment, and waits until it listens. */
+/** Starts the program with exactly these arguments and this environment, and waits until it listens. */
 export async function launch(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string) {
   const child = Bun.spawn([PROGRAM, ...args], {
     env: cleanEnvironment(env),
@@ -261,7 +269,7 @@ export async function launch(args: readonly string[], env: Readonly<Record<strin
   return { child, lines, errors, url };
 }
 
-/** Collects lines; resolves with the address once a line tells it. */
+/** Collects lines; resolves with the address once a line contains it. */
 function readLines(stream: ReadableStream<Uint8Array>, lines: string[]): Promise<string> {
   return new Promise((resolve) => {
     void (async () => {

@@ -6,13 +6,13 @@ interface PendingTimer {
   at: number;
 }
 
-/** A process whose clocks and timers are in the test's hands. While it is stopped, its clock goes on and nothing runs. */
+/** A process whose clocks and timers the test controls. While it is stopped, its clock advances but no timer runs. */
 export class SimulatedHost {
   readonly timers: Timers = {
     after: (ms, run) => this.#set(ms, null, run),
     every: (ms, run) => this.#set(ms, ms, run),
   };
-  /** How far the system's clock is ahead of the true time, ms. */
+  /** How far the system clock is ahead of the true time, ms. */
   skewMs: number;
   isStopped = false;
   readonly #pending = new Set<PendingTimer>();
@@ -29,7 +29,7 @@ export class SimulatedHost {
   readonly clock = (): number => this.#time() - this.#startedAt;
   readonly now = (): number => this.#time() + this.skewMs;
 
-  /** Runs what is due, once each: a process that was stopped does not make up for the ticks that it missed. */
+  /** Runs each timer that is due once: a process that was stopped does not catch up on missed ticks. */
   run(): void {
     if (this.isStopped) return;
     const now = this.clock();

@@ -1,6 +1,6 @@
 import { CloneType, type TSchema } from '@sinclair/typebox';
 
-/** Calls `visit` on a schema and on all within it. */
+/** Calls `visit` on a schema and all schemas inside it. */
 export function walk(schema: TSchema, visit: (schema: TSchema, path: string) => void, path = ''): void {
   visit(schema, path);
   const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
@@ -9,7 +9,7 @@ export function walk(schema: TSchema, visit: (schema: TSchema, path: string) => 
   for (const inner of schema.anyOf ?? []) walk(inner, visit, path);
 }
 
-/** A schema that refuses what it does not name. */
+/** Returns a schema that refuses members that it does not name. */
 export function strict(schema: TSchema): TSchema {
   const copy = CloneType(schema);
   walk(copy, (inner) => {

@@ -4,25 +4,28 @@ import { type Signalbox, type StartOptions, startSignalbox } from './signalbox.t
 
 export interface ThreeModels {
   readonly box: Signalbox;
-  /** Serves `best`. */
+  /** The upstream of `best`. */
   readonly first: FakeUpstream;
-  /** Serves `plain`. */
+  /** The upstream of `plain`. */
   readonly second: FakeUpstream;
-  /** Serves `hasty`, which is given up after a moment. */
+  /** The upstream of `hasty`, which has a very short timeout. */
   readonly third: FakeUpstream;
-  /** Another server with the same models, which has seen nothing of its upstreams: it ends with the others. */
+  /** Starts another server with the same models and no knowledge of its upstreams. It stops with the others. */
   afresh(): Promise<Signalbox>;
   readonly makeKey: Signalbox['makeKey'];
   stop(): Promise<void>;
 }
 
-/** Tests ask with a new key until the server knows it. One kind of key is good for a single request. Funds that others hold are not long waited for. */
+/**
+ * Tests send requests with a new key until the server knows the key, so failed authentication is not limited. One kind of key can send a
+ * single request a minute. The wait for funds held by other requests is short.
+ */
 const LIMITS = `gateway: { failed_auth_per_minute: 1000000, retries_max: 0 }
 ledger: { contention_wait_ms: 200 }
 rate_limits: [{ name: once, each: key, match: key.labels.pace == "once", requests_per_minute: 1 }]
 `;
 
-/** A server with three models, each on an upstream of its own. */
+/** Starts a server with three models, each on its own upstream. */
 export async function startThreeModels(options: Pick<StartOptions, 'isProcess'> = {}): Promise<ThreeModels> {
   const [first, second, third] = [1, 2, 3].map(() => startFakeUpstream({ key: UPSTREAM_KEY })) as [
     FakeUpstream,

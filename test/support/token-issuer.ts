@@ -2,35 +2,35 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { startOwnServer } from './own-server.ts';
 
 export interface SignOptions {
-  /** Members of the header beside `alg` and `kid`. */
+  /** Members of the header in addition to `alg` and `kid`. */
   readonly header?: Readonly<Record<string, string>>;
   /** The name of the key; by default the first one. */
   readonly kid?: string;
 }
 
-/** An issuer of tokens on this machine: its discovery document, its keys, and what it signs. */
+/** A token issuer on this machine: its discovery document, its keys, and the tokens that it signs. */
 export interface TestIssuer {
   readonly url: string;
-  /** Requests so far, by path. */
+  /** The number of requests so far, by path. */
   readonly requests: Map<string, number>;
   /** Answers in place of the issuer's own, by path; null for its own. */
   readonly answers: Map<string, () => Response | Promise<Response>>;
   readonly keys: object[];
-  /** The public and the private key of a name. */
+  /** The public and private key for each name. */
   readonly pairs: ReadonlyMap<string, CryptoKeyPair>;
-  /** Signs claims over those of a good token for ten minutes. A claim that is undefined is left out. */
+  /** Signs these claims, added to those of a valid token for ten minutes. An undefined claim is removed. */
   sign(claims?: JWTPayload, options?: SignOptions): Promise<string>;
-  /** Makes a key and publishes it. */
+  /** Creates a key and publishes it. */
   addKey(kid: string, algorithm?: string): Promise<void>;
   stop(): Promise<void>;
 }
 
 export const AUDIENCE = 'https://gateway.example';
-/** Where the keys of the issuer stand. */
+/** The path of the issuer's keys. */
 export const KEYS_PATH = '/keys';
 export const DISCOVERY_PATH = '/.well-known/openid-configuration';
 
-/** Starts an issuer whose first key, `one`, is of the kind that the algorithm needs. */
+/** Starts an issuer whose first key, `one`, fits the algorithm. */
 export async function startIssuer(algorithm = 'ES256'): Promise<TestIssuer> {
   const keys: object[] = [];
   const pairs = new Map<string, CryptoKeyPair>();

@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../src/core/api/chat-request.ts';
 
-/** A call of the tool `look`, as a caller sends it back. */
+/** A call of the tool `look`, as a client sends it back. */
 export const made = (id: string, name = 'look', args = '{}') => ({
   id,
   type: 'function' as const,

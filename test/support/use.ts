@@ -6,14 +6,14 @@ import { type Signalbox, type StartOptions, startSignalbox } from './signalbox.t
 
 /** Servers for all tests of a file, or of a `describe` that calls these at its top; they stop after the last test. */
 
-/** Starts a provider at once. It asks for `UPSTREAM_KEY` unless the options say otherwise. */
+/** Starts a provider at once. It expects `UPSTREAM_KEY` unless the options set another key. */
 export function useUpstream(options: FakeOptions = {}): FakeUpstream {
   const upstream = startFakeUpstream({ key: UPSTREAM_KEY, ...options });
   afterAll(() => upstream.stop());
   return upstream;
 }
 
-/** Starts a gateway before the first test, with the keys of the providers of `useUpstream` in its environment. */
+/** Starts a gateway before the first test, with the keys of all `useUpstream` providers in its environment. */
 export const useSignalbox = (options: StartOptions | (() => StartOptions) = {}): Signalbox =>
   useStarted(() => {
     const { env, ...more } = typeof options === 'function' ? options() : options;
@@ -24,7 +24,7 @@ export const useSignalbox = (options: StartOptions | (() => StartOptions) = {}):
 export const useLivePolicy = (files: () => Readonly<Record<string, string>>, options: LiveOptions = {}): LivePolicy =>
   useStarted(() => startLivePolicy(files(), options));
 
-/** Returns the server that `start` makes before the first test; its properties can be read from then on. */
+/** Returns the server that `start` creates before the first test; its properties can be read from that moment. */
 export function useStarted<T extends { stop(): Promise<unknown> }>(start: () => Promise<T>): T {
   let started: T | undefined;
   beforeAll(async () => {

@@ -1,8 +1,8 @@
-/** A browser without a screen: cookies by origin, and redirects one by one. */
+/** A browser without a screen: it stores cookies for each origin and follows redirects one by one. */
 export class Visitor {
   readonly cookies = new Map<string, Map<string, string>>();
 
-  /** @param origin of the page that sends it; none where it was typed */
+  /** @param origin the origin of the page that sends the request; absent if the user typed the address */
   async go(url: string, init: RequestInit & { readonly origin?: string } = {}): Promise<Response> {
     const { origin, ...rest } = init;
     const jar = this.#jarOf(url);
@@ -20,7 +20,10 @@ export class Visitor {
     return response;
   }
 
-  /** Follows redirects until `isEnd` holds, or a page comes. @returns the last address and its answer; of an address that `isEnd` holds for, none */
+  /**
+   * Follows redirects until `isEnd` accepts an address, or a page arrives. @returns the last address and its answer; no answer for an
+   * address that `isEnd` accepts
+   */
   async follow(
     url: string,
     isEnd: (url: string) => boolean = () => false,
@@ -35,7 +38,7 @@ export class Visitor {
     }
   }
 
-  /** Signs in at the login page of the provider, where a redirect leads to it. @returns as `follow` */
+  /** Signs in on the login page of the provider if a redirect leads to it. @returns the same as `follow` */
   async signIn(url: string, sub: string, isEnd?: (url: string) => boolean) {
     const shown = await this.follow(url, isEnd);
     if (!shown.response || !shown.url.includes('/interaction/')) return shown;
@@ -46,7 +49,7 @@ export class Visitor {
     return this.follow(new URL(next, shown.url).href, isEnd);
   }
 
-  /** The value of a cookie at an origin. */
+  /** Returns the value of a cookie at an origin. */
   cookie(url: string, name: string): string | undefined {
     return this.#jarOf(url).get(name);
   }

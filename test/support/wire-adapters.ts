@@ -3,12 +3,12 @@ import type { PreparedProvider, ProviderPlugin, WireAdapter } from '../../src/co
 import { typicalAdapter } from '../../src/tools/conformance/provider-subject.ts';
 import { DIALECTS, type DialectName } from './dialects/index.ts';
 
-/** A shipped adapter that calls a service, with the dialect by which tests have a double of the service. */
+/** A shipped adapter that calls a service, with the dialect of the fake that tests use for the service. */
 export interface ShippedAdapter {
   readonly plugin: ProviderPlugin;
   readonly name: string;
   readonly dialect: DialectName;
-  /** With its default settings, or else with those of its first preset. */
+  /** The adapter with its default settings, or with the settings of its first preset. */
   readonly adapter: WireAdapter & PreparedProvider;
 }
 

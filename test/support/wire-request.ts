@@ -2,7 +2,7 @@ import type { StreamPart } from '../../src/contract/parts.ts';
 import type { Frame, HttpCall, PreparedProvider, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
 import { frameParser } from '../../src/providers/frames.ts';
 
-/** What an adapter makes of a call, with its body read. Throws where it refuses the call. */
+/** Returns the request that an adapter makes from a call, with its body read. Throws if the adapter refuses the call. */
 export function wireRequest(adapter: WireAdapter, call: ProviderCall) {
   const made: HttpCall | object = adapter.request(call);
   if (!('body' in made)) throw new Error(`refused: ${JSON.stringify(made)}`);
@@ -10,19 +10,19 @@ export function wireRequest(adapter: WireAdapter, call: ProviderCall) {
   return { ...made, body };
 }
 
-/** A prepared adapter that speaks over the network. */
+/** Returns a prepared adapter that uses the network. */
 export function wireAdapter(prepared: PreparedProvider): WireAdapter & Pick<PreparedProvider, 'lacks'> {
   if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
   return prepared;
 }
 
-/** The frames of a stream's text. */
+/** Returns the frames in the text of a stream. */
 export function framesOf(text: string): readonly Frame[] {
   const parser = frameParser('sse');
   return [...parser.push(text), ...parser.end()];
 }
 
-/** The parts of a stream's text. */
+/** Returns the parts in the text of a stream. */
 export function streamed(adapter: WireAdapter, text: string): StreamPart[] {
   const reader = adapter.stream();
   return framesOf(text).flatMap((frame) => reader.read(frame));

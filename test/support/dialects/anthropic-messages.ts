@@ -4,9 +4,9 @@ import { forgeryOf, type Message, messagesOf } from './anthropic-thinking.ts';
 import type { Claude } from './claude.ts';
 
 /**
- * The rules for `messages` and `system`. Sources of the words: the params of messages.d.ts; the pages
- * tool-use/handle-tool-calls (order of results), build-with-claude/extended-thinking (thinking before tool use) and
- * api/errors of platform.claude.com/docs; the errors quoted in issues of anthropics/claude-code.
+ * The rules for `messages` and `system`. Sources of the error texts: the parameter types of messages.d.ts; the pages
+ * tool-use/handle-tool-calls (order of results), build-with-claude/extended-thinking (thinking before tool use) and api/errors of
+ * platform.claude.com/docs; the errors quoted in issues of anthropics/claude-code.
  */
 export function checkMessages(body: Json, claude: Claude): void {
   const { system, messages } = body;
@@ -38,7 +38,9 @@ export function checkMessages(body: Json, claude: Claude): void {
   checkThinkingBlocks(body, merged);
 }
 
-/** The placement rules of build-with-claude/mid-conversation-system-messages, by pydantic/pydantic-ai#6765. */
+/**
+ * Checks where a system message may be placed. Sources: build-with-claude/mid-conversation-system-messages and pydantic/pydantic-ai#6765.
+ */
 function checkSystemMessage(messages: readonly unknown[], at: number, claude: Claude): void {
   if (!claude.takesSystemMessages) refuse(`messages.${at}: role 'system' is not supported on this model`);
   if (Object(messages[at - 1]).role !== 'user') {
@@ -50,7 +52,7 @@ function checkSystemMessage(messages: readonly unknown[], at: number, claude: Cl
   }
 }
 
-/** What each type of block may have, and in whose messages it may stand. */
+/** The members that each type of block may have, and the roles of the messages that may contain it. */
 const BLOCKS: Readonly<Record<string, { readonly known: string; readonly roles: string }>> = {
   text: { known: 'type text cache_control citations', roles: 'user assistant system' },
   image: { known: 'type source cache_control transformations', roles: 'user' },
@@ -127,7 +129,7 @@ function checkCacheMarks(body: Json): void {
   let marks = 0;
   JSON.stringify(body, (name, value) => {
     if (name === 'cache_control' && isObject(value)) marks++;
-    // What a schema or an input says is not looked into.
+    // The search for marks skips the contents of schemas and inputs.
     return name === 'input' || name === 'input_schema' || name === 'schema' ? undefined : value;
   });
   if (marks > 4) refuse(`A maximum of 4 blocks with cache_control may be provided. Found ${marks}.`);
@@ -144,7 +146,7 @@ function checkEnd(messages: readonly Message[], claude: Claude): void {
   }
 }
 
-/** Every call is answered in the very next message, whose results come first and only answer those calls. */
+/** The message after a tool call must answer every call. Its results come first and answer only these calls. */
 function checkToolUse(messages: readonly Message[]): void {
   const seen = new Set<unknown>();
   for (const [at, { role, blocks }] of messages.entries()) {
@@ -186,7 +188,7 @@ function checkThinkingBlocks(body: Json, messages: readonly Message[]): void {
     for (const [index, block] of blocks.entries()) {
       const forgery = block.type === 'thinking' ? forgeryOf(body, at, block) : null;
       if (forgery !== null) refuse(`messages.${at}.content.${index}: ${forgery}`);
-      // The fake redacts nothing, so nothing redacted is its own.
+      // This fake never redacts, so it has not issued any redacted block.
       if (block.type === 'redacted_thinking') {
         refuse(`messages.${at}.content.${index}: Invalid \`data\` in \`redacted_thinking\` block`);
       }
@@ -195,7 +197,7 @@ function checkThinkingBlocks(body: Json, messages: readonly Message[]): void {
       refuse(`messages.${at}: The final block in an assistant message cannot be \`thinking\`.`);
     }
   }
-  // Amid a turn of tools, its answer so far has to begin with what the model thought.
+  // While a turn with tools is in progress, the last assistant message must begin with a thinking block.
   const last = messages.at(-2);
   const isAmid = messages.at(-1)?.blocks[0]?.type === 'tool_result';
   const first = String(last?.blocks[0]?.type);

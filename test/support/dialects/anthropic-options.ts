@@ -2,12 +2,12 @@ import { isObject, type Json, listOf } from '../../../plugins/providers/json.ts'
 import type { Claude } from './claude.ts';
 import { Refusal } from './dialect.ts';
 
-/** Refuses as Anthropic does, which names the place by indexes: `messages.1.content.0.text`. */
+/** Refuses a request as Anthropic does, which names the location by indexes: `messages.1.content.0.text`. */
 export function refuse(message: string): never {
   throw new Refusal(message, { status: 400, body: { message } });
 }
 
-/** The members of an object; those that the API does not know are refused. */
+/** Returns the members of an object; refuses members that the API does not know. */
 export function membersOf(value: unknown, path: string, known: string): Json {
   if (!isObject(value)) refuse(`${path}: Input should be an object`);
   const names = known.split(' ');
@@ -16,11 +16,11 @@ export function membersOf(value: unknown, path: string, known: string): Json {
   return value;
 }
 
-/** `MessageCreateParamsBase`, and what only models of old take and the types of the SDK no longer name. */
+/** The members of `MessageCreateParamsBase`, and those that only older models accept and that the SDK's types no longer name. */
 const KNOWN =
   'model max_tokens messages system stream stop_sequences tools tool_choice thinking output_config metadata service_tier speed cache_control container diagnostics inference_geo temperature top_p top_k';
 
-/** Everything but the messages. */
+/** Checks all members of a request except its messages. */
 export function checkOptions(body: Json, claude: Claude): void {
   membersOf(body, '', KNOWN);
   const { model, max_tokens: max, stream, stop_sequences: stops, metadata, service_tier: tier } = body;
@@ -49,7 +49,7 @@ export function checkOptions(body: Json, claude: Claude): void {
 
 const TOOL =
   'name input_schema description type strict cache_control allowed_callers defer_loading eager_input_streaming input_examples';
-/** `WebSearchTool20250305`. */
+/** Members of the SDK's type `WebSearchTool20250305`. */
 const SEARCH = 'type name max_uses allowed_domains blocked_domains user_location cache_control';
 const COMBINED = ['oneOf', 'allOf', 'anyOf'];
 
@@ -136,7 +136,7 @@ function checkThinking({ thinking, tool_choice, max_tokens, output_config }: Jso
   }
 }
 
-/** Source: the section on sampling of build-with-claude/thinking. */
+/** Source of these rules: the section on sampling in build-with-claude/thinking. */
 function checkSampling({ temperature, top_p, top_k, thinking }: Json, claude: Claude): void {
   if (temperature !== undefined && !(Number(temperature) >= 0 && Number(temperature) <= 1)) {
     refuse('temperature: range: 0..1');
@@ -160,7 +160,7 @@ function checkSampling({ temperature, top_p, top_k, thinking }: Json, claude: Cl
   if (top_k !== undefined) refuse('`top_k` must be unset when thinking is enabled.');
 }
 
-/** Keywords that a schema which binds the answer may not have (the list is `sanitizeJsonSchema`'s of @ai-sdk/anthropic). */
+/** JSON Schema keywords that a strict schema must not have. Source: `sanitizeJsonSchema` of @ai-sdk/anthropic. */
 const UNBOUND =
   'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern minItems maxItems uniqueItems minProperties maxProperties not oneOf';
 

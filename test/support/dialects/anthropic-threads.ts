@@ -2,19 +2,19 @@ import { isObject, type Json, listOf, textOf } from '../../../plugins/providers/
 import { Refusal, type WireRequest } from './dialect.ts';
 
 /**
- * Threads as `message-threads-2026-08-12` has them. Sources: `BetaThreadCreateParams`, `BetaThreadContinueParams` and the error
- * classes of threads in resources/messages/messages.d.ts, their statuses in core/error-classes.mjs, and the fields that
- * lib/internal/threads/ThreadState.mjs leaves out of a turn that goes on.
+ * Threads as the beta `message-threads-2026-08-12` defines them. Sources: `BetaThreadCreateParams`, `BetaThreadContinueParams` and the
+ * error classes of threads in resources/messages/messages.d.ts, their statuses in core/error-classes.mjs, and the fields that
+ * lib/internal/threads/ThreadState.mjs omits from a turn that continues a thread.
  */
 interface Kept {
-  /** The request that was answered, whole, with the answer. */
+  /** The complete answered request, with the answer appended. */
   readonly body: Json;
   isContinued: boolean;
 }
 
 const kept = new Map<string, Kept>();
 
-/** Fields that stand where the thread was begun. */
+/** Fields that only the request that creates a thread may set. */
 const OF_CREATION = ['system', 'tools'] as const;
 
 function refuse(status: number, code: string, message: string): never {
@@ -24,7 +24,7 @@ function refuse(status: number, code: string, message: string): never {
 const continuedBy = ({ body: { thread } }: WireRequest): string | null =>
   isObject(thread) && thread.type === 'continue' ? textOf(thread.previous_message_id) : null;
 
-/** @throws Refusal of a thread that cannot go on */
+/** @throws Refusal if the thread cannot be continued */
 export function checkThread(request: WireRequest): void {
   const id = continuedBy(request);
   if (id === null) return;
@@ -38,7 +38,7 @@ export function checkThread(request: WireRequest): void {
   if (changed !== undefined) refuse(400, 'thread_fingerprint_mismatch', `${changed}: differs from that of the thread`);
 }
 
-/** The request with the history that is kept here. */
+/** Returns the request with the history that this fake stored for its thread. */
 export function wholeRequest(request: WireRequest): WireRequest {
   const { body: before } = kept.get(continuedBy(request) ?? '') ?? {};
   if (!before) return request;
@@ -48,7 +48,7 @@ export function wholeRequest(request: WireRequest): WireRequest {
   return { ...request, body: whole, text: JSON.stringify(whole) };
 }
 
-/** Keeps the history up to an answer, where the request asks for that. */
+/** Stores the history up to an answer if the request asks for a thread. */
 export function keepThread(request: WireRequest, id: string, content: readonly Json[]): void {
   if (!isObject(request.body.thread)) return;
   const before = kept.get(continuedBy(request) ?? '');
@@ -60,5 +60,5 @@ export function keepThread(request: WireRequest, id: string, content: readonly J
   });
 }
 
-/** Forgets all threads, as a service does after a while. */
+/** Forgets all threads, as a service does after some time. */
 export const forgetThreads = (): void => kept.clear();

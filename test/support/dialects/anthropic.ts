@@ -23,7 +23,9 @@ import {
   type WireRequest,
 } from './dialect.ts';
 
-/** Anthropic's Messages. Forms: resources/messages/messages.d.ts and resources/shared.d.ts of @anthropic-ai/sdk 1.12.0. */
+/**
+ * The dialect of Anthropic's Messages API. Types: resources/messages/messages.d.ts and resources/shared.d.ts of @anthropic-ai/sdk 1.12.0.
+ */
 export const anthropic: Dialect = {
   basePath: '/v1',
   refusal,
@@ -37,7 +39,7 @@ export const anthropic: Dialect = {
   headers: {
     'request-id': 'req_fake',
     'anthropic-organization-id': 'org_fake',
-    // The names are those of platform.claude.com/docs/en/api/rate-limits.
+    // Header names as in platform.claude.com/docs/en/api/rate-limits.
     ...rateLimits('requests', 1000),
     ...rateLimits('tokens', 96_000),
     ...rateLimits('input-tokens', 80_000),
@@ -59,7 +61,7 @@ function rateLimits(what: string, limit: number): Record<string, string> {
   };
 }
 
-/** The types of errors by their status, as platform.claude.com/docs/en/api/errors lists them. */
+/** The error type for each status, as listed in platform.claude.com/docs/en/api/errors. */
 const ERROR_TYPES: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
   401: 'authentication_error',
@@ -102,7 +104,7 @@ const FAILURES: Readonly<Record<FailureKind, Failure>> = {
 
 function refusal(request: WireRequest, key: string | undefined): Failure | null {
   const { method, path, headers, text } = request;
-  // The documents name the first, the SDK sends the second (`apiKeyAuth` in its client.mjs).
+  // Anthropic's documentation uses `x-api-key`; the SDK can also send `authorization` (`apiKeyAuth` in its client.mjs).
   const given = headers.get('x-api-key') ?? headers.get('authorization')?.replace(/^Bearer /, '');
   if (given === undefined) return failed(401, 'x-api-key header is required', NEVER);
   if (key !== undefined && given !== key) return FAILURES.auth;
@@ -116,17 +118,17 @@ function refusal(request: WireRequest, key: string | undefined): Failure | null 
     const known = withoutBetas(body, headers.get('anthropic-beta') ?? '');
     if (path === COUNT_PATH) membersOf(known, '', COUNTED);
     checkOptions(path === COUNT_PATH ? { ...known, max_tokens: claude.outputMax } : known, claude);
-    // A turn without messages goes on from the answer that was left unfinished.
+    // A turn without messages continues an answer that was left unfinished.
     if (request.body.thread == null || listOf(request.body.messages).length > 0) checkMessages(body, claude);
   });
   return refused && { ...refused, body: errorBody(refused.status, refused.body as Json), headers: NEVER };
 }
 
 const COUNT_PATH = '/v1/messages/count_tokens';
-/** `MessageCountTokensParams`. */
+/** The members of `MessageCountTokensParams`. */
 const COUNTED = 'model messages system tools tool_choice thinking output_config cache_control speed';
 
-/** Fields of betas, by the beginning of the beta's name. Without its header a field is unknown. */
+/** Fields that need a beta header, with the beginning of the beta's name. Without the header, the API does not know the field. */
 const BETAS = [
   ['context_management', 'context-management-'],
   ['thread', 'message-threads-'],
@@ -180,9 +182,9 @@ function addressOf({ type, url, media_type, data }: Json): string {
 let count = 0;
 
 interface Block {
-  /** As the answer in one piece has it. */
+  /** The block as a complete answer contains it. */
   readonly whole: Json;
-  /** As it begins in a stream, and what is added to it. */
+  /** The block as a stream opens it, followed by the deltas added to it. */
   readonly start: Json;
   readonly deltas: readonly Json[];
 }
@@ -214,7 +216,7 @@ function blocksOf({ body }: WireRequest, { reasoning, text, calls }: Script): re
     blocks.push({
       whole: { ...call, input: parseJson(args) ?? {} },
       start: { ...call, input: {} },
-      // The first piece of an input is empty (the example on build-with-claude/streaming).
+      // The first piece of a tool input is empty (see the example on build-with-claude/streaming).
       deltas: ['', ...pieces(args)].map((partial_json) => ({ type: 'input_json_delta', partial_json })),
     });
   }
@@ -239,7 +241,7 @@ function stopOf({ body }: WireRequest, { finish }: Script, { refusal: explanatio
   };
 }
 
-/** `input_tokens` are those neither read from the cache nor written to it; `output_tokens` have the thinking in them. */
+/** `input_tokens` excludes tokens read from the cache or written to it; `output_tokens` includes thinking. */
 function usageOf({ prompt, cached, written, completion, reasoning }: Tokens) {
   return {
     input_tokens: prompt - cached - written,
@@ -285,7 +287,7 @@ function reply(request: WireRequest, behaviour: Behaviour): object {
   };
 }
 
-/** The order of build-with-claude/streaming: counts so far at the start, the whole ones at the end, a ping between. */
+/** The order of build-with-claude/streaming: the token counts so far at the start, the final counts at the end, and a ping in between. */
 function events(request: WireRequest, behaviour: Behaviour): readonly string[] {
   const full = wholeRequest(request);
   const script = scriptOf(full, behaviour);

@@ -1,25 +1,25 @@
-/** What a model of Anthropic's takes and refuses. */
+/** What an Anthropic model accepts and refuses. */
 export interface Claude {
-  /** Output tokens at most. */
+  /** The largest output, tokens. */
   readonly outputMax: number;
-  /** The values of `thinking.type` that it takes. */
+  /** The values of `thinking.type` that the model accepts. */
   readonly thinking: readonly string[];
-  /** It thinks unless told otherwise. */
+  /** Whether the model thinks unless the request disables thinking. */
   readonly thinksByDefault: boolean;
-  /** Its thinking comes without its text unless `display` asks for it. */
+  /** Whether the model hides the text of its thinking unless the request sets `display`. */
   readonly hidesThinking: boolean;
-  /** `disabled` goes only with effort up to `high`. */
+  /** Whether `disabled` is accepted only with an effort up to `high`. */
   readonly stillUpToHigh: boolean;
-  /** Other values than the defaults of temperature, top_p and top_k are refused. */
+  /** Whether the model refuses values of temperature, top_p and top_k other than the defaults. */
   readonly refusesSampling: boolean;
-  /** `tool_choice` of `any` and `tool` is refused, whether it thinks or not. */
+  /** Whether the model refuses `any` and `tool` for `tool_choice`, with or without thinking. */
   readonly refusesForcedTools: boolean;
-  /** A last message of the assistant's is refused. */
+  /** Whether the model refuses a conversation whose last message is from the assistant. */
   readonly refusesPrefill: boolean;
-  /** Messages of role `system` amid the others. */
+  /** Whether the model accepts messages of role `system` between other messages. */
   readonly takesSystemMessages: boolean;
   readonly efforts: readonly string[];
-  /** A thinking block is worth something only behind the very words that it came behind. */
+  /** Whether a thinking block is valid only after exactly the messages that it was issued after. */
   readonly bindsThinking: boolean;
 }
 
@@ -33,7 +33,7 @@ const NAME = /claude-(opus|sonnet|haiku|fable|mythos)-(\d+)(?:-(\d)(?!\d))?/;
  */
 export function claudeOf(model: string): Claude {
   const [, family = 'sonnet', major, minor = '0'] = NAME.exec(model) ?? [];
-  // A name that is not Anthropic's is taken for the model with the widest choice.
+  // A name that is not Anthropic's gets the rules of the model that accepts the most.
   const version = major === undefined ? 4.6 : Number(`${major}.${minor}`);
   const isLarge = family === 'fable' || family === 'mythos';
   const thinksAlways = isLarge || (version >= 5.5 && family !== 'haiku');

@@ -2,27 +2,27 @@ import type { Json } from '../../../plugins/providers/json.ts';
 import type { Behaviour } from '../fake-upstream.ts';
 import { finishOf, pieces, textOf } from '../openai-wire.ts';
 
-/** A provider's API: what it takes, what it refuses and what it says. */
+/** A provider's API: the requests that it accepts, the ones that it refuses, and its answers. */
 export interface Dialect {
-  /** What a base URL ends in. */
+  /** The path at the end of a base URL. */
   readonly basePath: string;
-  /** What the real API would refuse; null for what it serves. `key`: the only one that is right. */
+  /** Returns the error of the real API for a request; null for a request that the API serves. `key` is the only valid key. */
   refusal(request: WireRequest, key: string | undefined): Failure | null;
   asksForStream(request: WireRequest): boolean;
   asked(request: WireRequest): Asked;
-  /** An answer in one piece. */
+  /** Returns an answer in one piece. */
   reply(request: WireRequest, behaviour: Behaviour): object;
-  /** An answer as a stream: each event as it goes over the wire, without the end mark. */
+  /** Returns an answer as a stream: each event as the API writes it, without the end mark. */
   events(request: WireRequest, behaviour: Behaviour): readonly string[];
-  /** What follows the last event. */
+  /** The end mark after the last event. */
   readonly end: string;
-  /** The same for one request, where its path decides. */
+  /** Returns the end mark for one request, if it depends on the path. */
   endOf?(request: WireRequest): string;
-  /** The API's own words for a failure. */
+  /** Returns the API's error for a kind of failure. */
   failure(kind: FailureKind): Failure;
-  /** The body of an error of this status, with `fields` over the usual ones. */
+  /** Returns an error body for this status; `fields` override the usual ones. */
   errorBody(status: number, fields: Json): object;
-  /** Headers of every answer. */
+  /** Headers that every answer has. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -32,7 +32,7 @@ export interface WireRequest {
   readonly query: URLSearchParams;
   readonly headers: Headers;
   readonly text: string;
-  /** Empty if the text is no JSON object. */
+  /** Empty if the text is not a JSON object. */
   readonly body: Json;
 }
 
@@ -53,34 +53,34 @@ export interface Failure {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What was asked, in the same words for every dialect: a conversation looks alike whichever way it came. */
+/** The content of a request in a form that does not depend on its dialect. */
 export interface Asked {
   readonly model: string;
   readonly stream: boolean;
-  /** Of all instructions, wherever they stand. */
+  /** The text of all instructions, wherever the request states them. */
   readonly system: string;
-  /** Neighbours of the same role are one turn; results of tools belong to the user. */
+  /** The conversation. Adjacent messages of one role are one turn; tool results belong to the user. */
   readonly turns: readonly Turn[];
-  /** Names of the tools on offer. */
+  /** The names of the offered tools. */
   readonly tools: readonly string[];
-  /** `auto`, `none`, `required`, or the names of the tools that may be called. */
+  /** `auto`, `none`, `required`, or the names of the tools that the model may call. */
   readonly toolChoice: string | readonly string[];
-  /** Tokens; null for no cap. */
+  /** The output limit, tokens; null for no limit. */
   readonly maxTokens: number | null;
-  /** The JSON Schema that the answer has to fit; null for none. */
+  /** The JSON Schema that the answer must satisfy; null for none. */
   readonly schema: unknown;
 }
 
 export interface Turn {
   readonly role: 'user' | 'assistant';
   readonly text: string;
-  /** Addresses, `data:` for what came along. */
+  /** The URLs of media; a `data:` URL for media in the request itself. */
   readonly media: readonly string[];
   readonly calls: readonly { readonly name: string; readonly input: unknown }[];
   readonly results: readonly { readonly name: string; readonly text: string }[];
 }
 
-/** A turn of which the members named are not empty. */
+/** Returns a turn in which all members except the given ones are empty. */
 export function turn(role: Turn['role'], members: Partial<Turn>): Turn {
   return { role, text: '', media: [], calls: [], results: [], ...members };
 }
@@ -103,23 +103,23 @@ export function mergedTurns(turns: readonly Turn[]): readonly Turn[] {
   return merged;
 }
 
-/** Texts below each other, without the empty ones. */
+/** Joins texts as lines and drops the empty ones. */
 export const lines = (...texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n');
 
 export const dataUrl = (type: unknown, data: unknown): string => `data:${String(type)};base64,${String(data)}`;
 
-/** What a behaviour makes the model say, in pieces, and what it reports. */
+/** The pieces that the model writes for a behaviour, and the usage that it reports. */
 export interface Script {
   readonly reasoning: readonly string[];
   readonly text: readonly string[];
   readonly calls: readonly { readonly id?: string; readonly name: string; readonly arguments: string }[];
-  /** In OpenAI's words, or the dialect's own. */
+  /** The finish reason in OpenAI's terms, or in the terms of the dialect. */
   readonly finish: string;
-  /** Null: none is reported. */
+  /** Null if the answer reports no usage. */
   readonly tokens: Tokens | null;
 }
 
-/** OpenAI's counts: the prompt's include those cached and written to the cache, the completion's the reasoning. */
+/** OpenAI's counts: `prompt` includes cached tokens and tokens written to the cache, `completion` includes reasoning. */
 export interface Tokens {
   readonly prompt: number;
   readonly cached: number;
@@ -153,7 +153,7 @@ export function scriptOf({ text: body }: WireRequest, behaviour: Behaviour): Scr
 const count = (value: unknown, otherwise: number): number => (typeof value === 'number' ? value : otherwise);
 const detailsOf = (value: unknown): Json => Object(value);
 
-/** Thrown by a rule that a request breaks. */
+/** A rule throws it if a request breaks the rule. */
 export class Refusal extends Error {
   readonly failure: Failure;
 
@@ -163,7 +163,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The failure that a check throws; null if it throws none. */
+/** Returns the failure that a check throws; null if the check throws nothing. */
 export function refusalBy(check: () => void): Failure | null {
   try {
     check();

@@ -20,7 +20,7 @@ export function checkContents({ contents, systemInstruction }: Json, generation:
     checkParts(parts, `contents[${at}]`);
     const last = merged.at(-1);
     const own = listOf(parts).filter(isObject);
-    // A client may give an answer back in as many contents as it came in chunks.
+    // A client may return an answer in as many contents as the answer had chunks.
     if (last !== undefined && last.role === role) {
       merged[merged.length - 1] = { role, parts: [...last.parts, ...own] };
     } else merged.push({ role, parts: own });
@@ -33,13 +33,13 @@ export function checkContents({ contents, systemInstruction }: Json, generation:
     }
   }
   checkCalls(merged, generation);
-  // Gemini 4 goes on from nobody's words but the user's.
+  // Gemini 4 accepts only a conversation that ends with the user.
   if (generation >= 4 && merged.at(-1)?.role === 'model') {
     refuse('Please ensure that multiturn requests end with a user role or a function response.');
   }
 }
 
-/** One of these is what a part is. */
+/** A part has exactly one of these members. */
 const DATA =
   'text inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall toolResponse';
 
@@ -99,9 +99,9 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 const MEDIA =
   /^(?:image\/(?:png|jpeg|webp|heic|heif)|audio\/(?:wav|mp3|mpeg|aiff|aac|ogg|flac|m4a|mp4|webm|opus|pcm)|video\/[\w.+-]+|application\/pdf|text\/[\w.+-]+)$/;
 
-/** Every turn of calls is followed at once by as many answers, of the same names; and it bears its signature. */
+/** A turn with calls must be followed by a turn with as many results of the same names, and must have its signature. */
 function checkCalls(contents: readonly Content[], generation: number): void {
-  // Only since the user last spoke are signatures asked for.
+  // The API requires signatures only since the user's latest message.
   const spoken = contents.findLastIndex(
     ({ role, parts }) => role !== 'model' && of(parts, 'functionResponse').length === 0,
   );

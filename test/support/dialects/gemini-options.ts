@@ -2,17 +2,17 @@ import { isObject, type Json, listOf, textOf } from '../../../plugins/providers/
 import { Refusal } from './dialect.ts';
 import { unknownNames } from './gemini-shape.ts';
 
-/** Refuses as Google does. */
+/** Refuses a request as Google does. */
 export function refuse(message: string, fields: Json = {}): never {
   throw new Refusal(message, { status: 400, body: { message, ...fields } });
 }
 
-/** Google names a rule's place by the message's name: `* GenerateContentRequest.contents: …`. */
+/** Refuses a request with the location in Google's form: `* GenerateContentRequest.contents: …`. */
 export function refuseAt(path: string, what: string): never {
   return refuse(`* GenerateContentRequest.${path}: ${what}\n`);
 }
 
-/** The parser comes first: it knows every name, or refuses. */
+/** Google's parser runs first and refuses every unknown name. */
 export function checkNames(body: Json): void {
   const violations = unknownNames(body).map(({ name, at }) => {
     const description = `Invalid JSON payload received. Unknown name "${name}"${at === '' ? '' : ` at '${at}'`}: Cannot find field.`;
@@ -25,8 +25,8 @@ export function checkNames(body: Json): void {
 }
 
 /**
- * Everything but the contents. Sources: the descriptions in dist/genai.d.ts of @google/genai 2.32.0; the pages
- * gemini-3, thinking and whats-new of ai.google.dev/gemini-api/docs (by generation); errors quoted in public issues.
+ * Checks all members of a request except its contents. Sources: the descriptions in dist/genai.d.ts of @google/genai 2.32.0; the pages
+ * gemini-3, thinking and whats-new of ai.google.dev/gemini-api/docs (rules of each generation); errors quoted in public issues.
  */
 export function checkConfig({ generationConfig, tools, toolConfig }: Json, generation: number): void {
   const config = Object(generationConfig);
@@ -73,7 +73,7 @@ function checkSampling(config: Json, generation: number): void {
     refuseAt('generation_config.candidate_count', 'must be in the range [1, 8].');
   }
   if (Number(count) > 1 && generation >= 3) refuse('Multiple candidates is not enabled for this model');
-  // Refused by Gemini 2.5 (as @ai-sdk/google has it) and by Gemini 4.
+  // Gemini 2.5 (according to @ai-sdk/google) and Gemini 4 refuse penalties.
   const isPenalized = config.presencePenalty !== undefined || config.frequencyPenalty !== undefined;
   if (isPenalized && (generation === 2.5 || generation >= 4)) refuse('Penalty is not enabled for this model');
 }
@@ -103,7 +103,7 @@ function checkThinking(value: unknown, generation: number): void {
   }
 }
 
-/** Also the names of the functions. */
+/** Checks the tools. Returns the names of the functions. */
 function checkTools(tools: unknown): readonly string[] {
   const names = listOf(tools).flatMap((tool, at) =>
     listOf(Object(tool).functionDeclarations).map((declaration, index) => {
@@ -148,7 +148,7 @@ function checkToolConfig(toolConfig: unknown, names: readonly string[]): void {
 
 const TYPES = ['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'NULL'];
 
-/** Google's own form of a schema, which knows less than JSON Schema. */
+/** Checks Google's own schema format, which has fewer keywords than JSON Schema. */
 function checkSchema(value: unknown, path: string): void {
   if (!isObject(value)) refuse(`Invalid value at '${path}'`);
   const { anyOf, items, properties, required } = value;

@@ -1,13 +1,13 @@
 import { isObject } from '../../../plugins/providers/json.ts';
 
 /**
- * The members of a message of Google's: names of another message's shape, or of a value that is not looked into.
- * A list or map of messages has the shape of its items.
+ * The members of one of Google's message types. A member has the shape of another message, or is a value that is not checked. A list or map
+ * of messages has the shape of its items.
  */
 interface Shape {
   readonly [name: string]: Shape | Of | null;
 }
-/** A map by any name, or the shape that is being described. */
+/** A map with any names, or the shape that is being described. */
 type Of = { readonly each: Shape | 'itself' } | 'itself';
 
 const values = (names: string): Record<string, null> =>
@@ -41,7 +41,9 @@ const SCHEMA: Shape = {
   properties: { each: 'itself' },
 };
 
-/** `generateContentParametersToMldev` and what it calls in @google/genai 2.32.0: what the SDK sends to the Gemini API. */
+/**
+ * What the SDK sends to the Gemini API. Source: `generateContentParametersToMldev` and the functions that it calls in @google/genai 2.32.0.
+ */
 const REQUEST: Shape = {
   ...values('cachedContent serviceTier labels continuationToken store'),
   contents: CONTENT,
@@ -70,7 +72,7 @@ const REQUEST: Shape = {
   },
 };
 
-/** A name that Google's parser does not know, and the place of its owner; none if it knows them all. */
+/** A name that Google's parser does not know, and the location of its parent. Absent if the parser knows all names. */
 export interface Unknown {
   readonly name: string;
   readonly at: string;
@@ -90,7 +92,7 @@ function unknownIn(value: unknown, shape: Shape, at: string): readonly Unknown[]
     if (inner === null) return [];
     if (inner === 'itself') return unknownIn(member, shape, path);
     if (!('each' in inner)) return unknownIn(member, inner, path);
-    // A map's entries are counted in messages of errors: `properties[0].value`.
+    // Google's errors number the entries of a map: `properties[0].value`.
     return Object.values(Object(member)).flatMap((item, index) => unknownIn(item, shape, `${path}[${index}].value`));
   });
 }

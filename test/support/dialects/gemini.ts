@@ -20,7 +20,10 @@ import { checkContents } from './gemini-contents.ts';
 import { checkConfig, checkNames, refuse } from './gemini-options.ts';
 import { generationOf, signatureOf } from './gemini-thoughts.ts';
 
-/** Google's generateContent. Forms: dist/genai.d.ts of @google/genai 2.32.0, and what its `…FromMldev` functions read. */
+/**
+ * The dialect of Google's generateContent. Types: dist/genai.d.ts of @google/genai 2.32.0, and the fields that its `…FromMldev` functions
+ * read.
+ */
 export const gemini: Dialect = {
   basePath: '/v1beta',
   refusal,
@@ -31,16 +34,16 @@ export const gemini: Dialect = {
   end: '',
   failure: (kind) => FAILURES[kind],
   errorBody,
-  // Google names neither a request nor what is left of a quota.
+  // Google's headers state neither a request ID nor the rest of a quota.
   headers: { 'server-timing': 'gfet4t7; dur=1', vary: 'Origin, X-Origin, Referer' },
 };
 
-/** An event of a stream: Google ends its lines with a carriage return too. */
+/** An event of a stream. Google ends each line with a carriage return and a line feed. */
 function event(fields: object): string {
   return `data: ${JSON.stringify(fields)}\r\n\r\n`;
 }
 
-/** The canonical codes of google.rpc.Code by the status that they are sent with. */
+/** The google.rpc.Code name that Google sends with each status. */
 const CODES: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
@@ -64,7 +67,7 @@ function failed(status: number, message: string, ...details: readonly Json[]): F
   return { status, body: errorBody(status, details.length > 0 ? { message, details } : { message }) };
 }
 
-/** The texts and details as the issues of google-gemini/gemini-cli quote them, and ai.google.dev/gemini-api/docs/troubleshooting. */
+/** Texts and details as quoted in issues of google-gemini/gemini-cli and in ai.google.dev/gemini-api/docs/troubleshooting. */
 const FAILURES: Readonly<Record<FailureKind, Failure>> = {
   auth: failed(400, 'API key not valid. Please pass a valid API key.', {
     '@type': `${TYPE}ErrorInfo`,
@@ -117,14 +120,14 @@ function refusal(request: WireRequest, key: string | undefined): Failure | null 
   if (key !== undefined && given !== key) return FAILURES.auth;
   const [, , verb] = PATH.exec(path) ?? [];
   if (method !== 'POST' || verb === undefined) return failed(404, `Requested entity was not found: ${path}`);
-  // Without `alt=sse` a stream is one JSON array, which nobody here reads.
+  // Without `alt=sse` Google streams one JSON array. No adapter reads this form.
   if (verb === 'streamGenerateContent' && query.get('alt') !== 'sse') return failed(400, 'This fake streams only SSE.');
   if (!isObject(parseJson(text))) return failed(400, 'Invalid JSON payload received. Expected a value.');
   const generation = generationOf(modelOf(request));
   const refused = refusalBy(() => {
     const { model, ...counted } = Object(body.generateContentRequest);
     const asked = verb === 'countTokens' ? counted : body;
-    // The request within a count names its model again.
+    // The request inside a token count states its model again.
     if (verb === 'countTokens' && model !== `models/${modelOf(request)}`) refuse('model is not specified');
     checkNames(asked);
     checkConfig(asked, generation);
@@ -173,7 +176,7 @@ function callOf({ functionCall }: Json): Turn['calls'][number] {
   return { name: textOf(name), input: args };
 }
 
-/** A response is an object; one that only wraps a text is that text. */
+/** A tool response is an object. A response that only wraps a text is read as that text. */
 function resultOf({ functionResponse }: Json): Turn['results'][number] {
   const { name, response } = Object(functionResponse);
   const [only, ...others] = Object.values(Object(response));
@@ -183,7 +186,7 @@ function resultOf({ functionResponse }: Json): Turn['results'][number] {
 
 let count = 0;
 
-/** The parts of an answer, in pieces. A call is never split; a signature marks the first call, else it comes last. */
+/** Returns the parts of an answer, in pieces. A call is never split. The signature is on the first call, or else on the last part. */
 function partsOf(request: WireRequest, { reasoning, text, calls }: Script): readonly Json[] {
   const generation = generationOf(modelOf(request));
   const { includeThoughts } = Object(Object(request.body.generationConfig).thinkingConfig);
@@ -191,7 +194,7 @@ function partsOf(request: WireRequest, { reasoning, text, calls }: Script): read
   const thoughts = includeThoughts === true ? reasoning.map((piece) => ({ text: piece, thought: true })) : [];
   const said = text.map((piece) => ({ text: piece }));
   const called = calls.map(({ id = `fake${++count}`, name, arguments: args }, at) => {
-    // Models before Gemini 3 give their calls no id.
+    // Models before Gemini 3 send calls without an ID.
     const functionCall = { ...(generation >= 3 ? { id } : {}), name, args: parseJson(args) ?? {} };
     return { functionCall, ...(isSigned && at === 0 ? { thoughtSignature: signatureOf(functionCall) } : {}) };
   });
@@ -206,7 +209,7 @@ const FINISH_REASONS: Readonly<Record<string, string>> = {
   content_filter: 'SAFETY',
 };
 
-/** `promptTokenCount` has the cached ones in it; `candidatesTokenCount` is without thoughts. */
+/** `promptTokenCount` includes cached tokens; `candidatesTokenCount` excludes thoughts. */
 function usageOf({ prompt, cached, completion, reasoning }: Tokens) {
   return {
     promptTokenCount: prompt,
@@ -244,7 +247,7 @@ function reply(request: WireRequest, behaviour: Behaviour): object {
   return chunkOf(request, candidates, script.tokens, `resp_fake${++count}`);
 }
 
-/** Pieces of text as one part each of thoughts and words, the signature behind the words on them. */
+/** Merges the pieces into one part of thoughts and one part of text; the text part has the signature that follows it. */
 function wholeParts(pieces: readonly Json[]): readonly Json[] {
   const whole: Json[] = [];
   for (const piece of pieces) {
@@ -265,7 +268,7 @@ function events(request: WireRequest, behaviour: Behaviour): readonly string[] {
   return pieces.map((part, at) => {
     const isLast = at === pieces.length - 1;
     const members = { content: { role: 'model', parts: [part] }, ...(isLast && finishOf(script, behaviour)) };
-    // Every chunk tells the counts so far; the last one has them whole.
+    // Every chunk reports the counts so far; only the last chunk has the final counts.
     const soFar = tokens && { ...tokens, completion: Math.min(tokens.completion, at + 1), reasoning: 0 };
     return event(chunkOf(request, candidatesOf(request, members), isLast ? tokens : soFar, responseId));
   });

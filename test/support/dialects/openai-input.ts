@@ -1,11 +1,11 @@
 import { isObject, type Json, listOf, parseJson, textOf } from '../../../plugins/providers/json.ts';
 import { checkEffort, checkSampling, membersOf, refuse, textAt } from './openai-rules.ts';
 
-/** `ResponseCreateParamsBase` of openai 7.55.0, and `client_metadata`, which codex 0.169.0 sends. */
+/** The members of `ResponseCreateParamsBase` of openai 7.55.0, and `client_metadata`, which codex 0.169.0 sends. */
 const KNOWN =
   'client_metadata access_programs background context_management conversation image include input instructions max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options temperature text tool_choice tools top_logprobs top_p truncation user';
 
-/** Refuses what the Responses API would. */
+/** Refuses every request that the Responses API refuses. */
 export function checkResponses(body: Json): void {
   membersOf(body, '', KNOWN);
   const { model, max_output_tokens: max, reasoning, store, include } = body;
@@ -36,7 +36,7 @@ export const itemsOf = ({ input }: Json): readonly Json[] =>
 
 const TOOL = 'type name description parameters strict allowed_callers async defer_loading output_schema';
 
-/** Members of tools of other types than functions. */
+/** The members of tools that are not functions. */
 const OTHER_TOOLS: Readonly<Record<string, string>> = {
   custom: 'type name description format allowed_callers async defer_loading',
   namespace: 'type name description tools',
@@ -54,7 +54,7 @@ function checkTools({ tools, tool_choice: choice }: Json): void {
     if (!isObject(parameters) || parameters.type !== 'object') {
       refuse(`Invalid schema for function: schema must be a JSON Schema of 'type: "object"'.`, `${path}.parameters`);
     }
-    // Left out it is true there, and the schema then has to be of the strict kind.
+    // In Responses, `strict` is true by default, and the schema must then be strict.
     if (strict !== false && parameters.additionalProperties !== false) {
       refuse(
         "Invalid schema for function: 'additionalProperties' is required to be supplied and to be false.",
@@ -105,7 +105,7 @@ function checkText({ format, verbosity }: Json): void {
   }
 }
 
-/** Members of each kind of item. */
+/** The members of each kind of item. */
 const ITEMS: Readonly<Record<string, string>> = {
   message: 'type role content status phase id',
   function_call: 'type call_id name arguments id status async caller namespace',
@@ -126,7 +126,7 @@ function checkInput(items: readonly Json[], isStored: boolean): void {
     const known = ITEMS[type];
     if (known === undefined) refuse(`Invalid value: '${type}'.`, path, 'invalid_value');
     membersOf(item, path, known);
-    // decolua/9router#393, openclaw/openclaw#137489.
+    // Sources of the limit: decolua/9router#393, openclaw/openclaw#137489.
     if (textOf(item.call_id).length > 64) {
       refuse(
         `Invalid '${path}.call_id': string too long. Expected a string with maximum length 64, but got a string with length ${textOf(item.call_id).length} instead.`,
@@ -188,7 +188,10 @@ function checkContent(content: unknown, path: string, kinds: Readonly<Record<str
   }
 }
 
-/** A reasoning item, whole or nothing: what it has in it and before what it stands shows in its content. */
+/**
+ * Makes the encrypted content of a reasoning item from its own content and the item after it. The fake later accepts the item only if both
+ * are unchanged.
+ */
 export function encryptedOf(id: string, summary: readonly unknown[], next: Json | undefined): string {
   const words = { id, summary: digest(summary), next: digest(wordsOf(next)) };
   return Buffer.from(JSON.stringify({ ...words, seal: digest(words) })).toString('base64');
@@ -213,7 +216,7 @@ function checkReasoning(item: Json, rest: readonly Json[], path: string, isStore
   }
 }
 
-/** What tells one item from another, whichever way it was given. */
+/** Returns what identifies an item, whatever form it was sent in. */
 function wordsOf(item: Json | undefined): unknown {
   if (item === undefined || item.type === 'function_call') return [item?.call_id, item?.name, item?.arguments];
   if (item.type === 'custom_tool_call') return [item.call_id, item.name, item.input];

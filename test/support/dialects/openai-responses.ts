@@ -14,17 +14,17 @@ import {
 } from './dialect.ts';
 import { encryptedOf, itemsOf } from './openai-input.ts';
 
-/** OpenAI's Responses. Forms: resources/responses/responses.d.ts of openai 7.55.0. */
+/** The dialect of OpenAI's Responses. Types: resources/responses/responses.d.ts of openai 7.55.0. */
 
 let count = 0;
 
-/** `Response`, as the API sends it. */
+/** Returns a `Response` as the API sends it. */
 export function responseOf(request: WireRequest, behaviour: Behaviour): object {
   const script = scriptFor(request, behaviour);
   return ended(request, script, outputOf(request, script, behaviour));
 }
 
-/** The events of the same as a stream. A paragraph of reasoning is an item of its own. */
+/** Returns the events of a streamed response. Each paragraph of reasoning is an item of its own. */
 export function eventsOf(request: WireRequest, behaviour: Behaviour): readonly string[] {
   const script = scriptFor(request, behaviour);
   const output = outputOf(request, script, behaviour);
@@ -39,7 +39,7 @@ export function eventsOf(request: WireRequest, behaviour: Behaviour): readonly s
   return events.map((event, at) => told({ ...event, sequence_number: at }));
 }
 
-/** OpenAI's models end a refusal as they end any answer. */
+/** OpenAI's models finish a refusal with the same reason as any answer. */
 function scriptFor(request: WireRequest, behaviour: Behaviour): Script {
   const script = scriptOf(request, behaviour);
   return behaviour.refusal === undefined ? script : { ...script, finish: behaviour.finish ?? 'stop' };
@@ -50,7 +50,7 @@ export function told(fields: { readonly type: string; readonly [name: string]: u
   return `event: ${fields.type}\ndata: ${JSON.stringify(fields)}\n\n`;
 }
 
-/** Why an answer ended before its time, in the API's words. */
+/** The API's names for the reasons why an answer is incomplete. */
 const INCOMPLETE: ReadonlyMap<string, string> = new Map([
   ['length', 'max_output_tokens'],
   ['content_filter', 'content_filter'],
@@ -114,7 +114,7 @@ function outputOf({ body }: WireRequest, script: Script, { reasoning, refusal }:
   const others: readonly Json[] = calls.length > 0 ? calls : [message];
   const thoughts = reasoning ? reasoning.split('\n\n') : [];
   return others.flatMap((item, at) => {
-    // One before each, and before the last all that are left.
+    // One paragraph of reasoning comes before each item; all that are left come before the last item.
     const here = thoughts.slice(at, at === others.length - 1 ? undefined : at + 1);
     return [...here.map((thought, nth) => reasoningItem(body, thought, at + nth, item)), item];
   });
@@ -149,7 +149,7 @@ function eventsOfItem(item: Json, output_index: number, said: readonly string[])
   ];
 }
 
-/** What an item has not yet when it begins. */
+/** Returns an item without the members that are still empty when the item begins. */
 function emptied({ type }: Json): Json {
   if (type === 'function_call') return { arguments: '' };
   if (type === 'custom_tool_call') return { input: '' };

@@ -2,13 +2,13 @@ import { isObject, type Json, listOf } from '../../../plugins/providers/json.ts'
 import { errorBody } from '../openai-wire.ts';
 import { Refusal } from './dialect.ts';
 
-/** Refuses as OpenAI does: with the place of what is wrong, and often a code. */
+/** Refuses a request as OpenAI does: with the location of the mistake and often a code. */
 export function refuse(message: string, param: string | null = null, code: string | null = null): never {
   const { error } = errorBody(message, 'invalid_request_error', code);
   throw new Refusal(message, { status: 400, body: { error: { ...error, param } } });
 }
 
-/** The members of an object; those that the API does not know are refused. */
+/** Returns the members of an object; refuses members that the API does not know. */
 export function membersOf(value: unknown, path: string, known: string): Json {
   if (!isObject(value)) refuse(`Invalid type for '${path}': expected an object.`, path, 'invalid_type');
   const extra = Object.keys(value).find((name) => !known.split(' ').includes(name));
@@ -26,8 +26,8 @@ export function textAt(owner: Json, name: string, path: string): string {
 }
 
 /**
- * What models take, as reported: openai/openai-openapi#541, BerriAI/litellm#34569 and BerriAI/litellm-docs#1173,
- * enricoros/big-AGI#1159. Null for those that no rule is known of.
+ * The reasoning efforts that models accept, as reported in openai/openai-openapi#541, BerriAI/litellm#34569, BerriAI/litellm-docs#1173 and
+ * enricoros/big-AGI#1159. Null for models without a known rule.
  */
 function effortsOf(model: string): readonly string[] | null {
   if (/^gpt-6-astra/.test(model)) return ['low', 'medium', 'high', 'xhigh', 'max'];
@@ -46,7 +46,7 @@ export function checkEffort(model: string, effort: unknown, param: string, isCha
   );
 }
 
-/** Chat completions let none of these reason beside tools, asked or unasked. */
+/** In chat completions, none of these models can reason in a request with tools, whether or not the request sets an effort. */
 export function checkChat(body: Json): void {
   const { reasoning_effort: effort } = body;
   const model = String(body.model);
@@ -58,7 +58,7 @@ export function checkChat(body: Json): void {
   );
 }
 
-/** Temperatures and the like are for models that do not reason. */
+/** Only models that do not reason accept temperature and similar parameters. */
 export function checkSampling(body: Json): void {
   const model = String(body.model);
   for (const name of ['temperature', 'top_p']) {

@@ -17,7 +17,7 @@ import { checkResponses } from './openai-input.ts';
 import { asked as askedOfResponses, eventsOf, responseOf } from './openai-responses.ts';
 import { checkChat } from './openai-rules.ts';
 
-/** OpenAI's chat completions, and its Responses. */
+/** The dialect of OpenAI's chat completions and Responses. */
 export const openai: Dialect = {
   basePath: '/v1',
   refusal,
@@ -44,7 +44,7 @@ function refused(status: number, message: string, type: string, code: string | n
   return { status, body: errorBody(message, type, code) };
 }
 
-/** The codes and texts of platform.openai.com/docs/guides/error-codes. */
+/** Codes and texts from platform.openai.com/docs/guides/error-codes. */
 const FAILURES: Readonly<Record<FailureKind, Failure>> = {
   auth: refused(401, 'Incorrect API key provided: sk-fake.', 'invalid_request_error', 'invalid_api_key'),
   billing: refused(429, 'You exceeded your current quota.', 'insufficient_quota', 'insufficient_quota'),

@@ -3,14 +3,13 @@ import { isObject, type Json, listOf, parseJson, textOf } from '../../../plugins
 import spec from './schemas.json' with { type: 'json' };
 
 /**
- * Judges answers and events by the published schemas of Open Responses. They stand in `schemas.json`: from
- * openresponses.org, Apache-2.0, without prose. Items and events that they do not know are extensions, which the
- * specification allows: custom tools are one.
+ * Checks answers and events against the published schemas of Open Responses. `schemas.json` has them, from openresponses.org, Apache-2.0,
+ * without descriptions. The specification allows other items and events as extensions; custom tools are an example.
  */
 const ajv = new Ajv({ strict: false, allErrors: true });
 ajv.addSchema({ $id: 'spec', components: { schemas: mended(spec.schemas) } });
 
-/** The copy has lost the object in the schema of a format. */
+/** The copy lacks the object in the schema of a format, so this function adds it. */
 function mended(schemas: typeof spec.schemas): object {
   const format = schemas.JsonSchemaResponseFormat;
   return {
@@ -25,7 +24,7 @@ function mended(schemas: typeof spec.schemas): object {
 
 const compiled = new Map<string, ValidateFunction>();
 
-/** The complaints of a schema about a value; empty for a value that conforms. */
+/** Returns the errors of a value under a schema; empty for a valid value. */
 function complaints(schema: string, value: unknown): readonly string[] {
   let check = compiled.get(schema);
   if (!check) {
@@ -36,7 +35,7 @@ function complaints(schema: string, value: unknown): readonly string[] {
   return (check.errors ?? []).map(({ instancePath, message }) => `${schema}${instancePath}: ${message}`);
 }
 
-/** The schema of each event, by its type. */
+/** The schema of each event, under its type. */
 const EVENTS: ReadonlyMap<string, string> = new Map(
   Object.entries<Json>(spec.schemas).flatMap(([name, schema]) => {
     const { type } = Object(schema.properties) as Json;
@@ -57,7 +56,7 @@ const withKnownItems = (response: unknown): unknown =>
       }
     : response;
 
-/** The members of a schema that must be there and may be null. */
+/** Returns the members of a schema that are required and may be null. */
 export function demandedNulls(schema: 'ResponseResource' | 'Reasoning' | 'FunctionTool' | 'ErrorPayload'): string[] {
   const { required, properties } = spec.schemas[schema];
   const allowed: Json = properties;
@@ -66,7 +65,7 @@ export function demandedNulls(schema: 'ResponseResource' | 'Reasoning' | 'Functi
   );
 }
 
-/** @throws Error with every complaint about a `response` object */
+/** @throws Error with every mistake of a `response` object */
 export function checkResponse(response: unknown): void {
   fail(complaints('ResponseResource', withKnownItems(response)), response);
 }
@@ -75,7 +74,7 @@ function fail(found: readonly string[], value: unknown): void {
   if (found.length > 0) throw new Error(`${found.join('\n')}\nin ${JSON.stringify(value)}`);
 }
 
-/** @throws Error with every complaint about one event */
+/** @throws Error with every mistake of one event */
 function checkEvent(event: Json): void {
   const schema = EVENTS.get(textOf(event.type));
   if (schema === undefined || ('item' in event && !isKnownItem(event.item))) return;
@@ -85,8 +84,8 @@ function checkEvent(event: Json): void {
 const ENDS: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
 /**
- * Checks a whole stream: each event by its schema, its number and its name, and that the stream tells one story. Items come
- * in order, each piece belongs to an open item, the pieces make up the item, and the items make up the last response.
+ * Checks a complete stream: each event against its schema, its number and its name. It also checks that items come in order, each piece
+ * belongs to an open item, the pieces make up the item, and the items make up the final response.
  * @throws Error for the first event that does not fit
  */
 export function checkStream(text: string): readonly Json[] {
@@ -102,7 +101,7 @@ export function checkStream(text: string): readonly Json[] {
   return events;
 }
 
-/** The same for events that came by other means. */
+/** Makes the checks of `checkStream` for events that arrived in another way. */
 export function checkEvents(events: readonly Json[]): void {
   const story = new StreamStory();
   for (const [at, event] of events.entries()) {
@@ -117,7 +116,7 @@ interface OpenItem {
   pieces: string;
 }
 
-/** What a careful client knows of a stream so far. */
+/** What a careful client knows about a stream so far. */
 class StreamStory {
   readonly #open = new Map<number, OpenItem>();
   readonly #done: unknown[] = [];
@@ -157,7 +156,7 @@ class StreamStory {
   }
 }
 
-/** All that the pieces of an item must make up; null for an item of an unknown kind. */
+/** Returns the text that the pieces of an item must make up; null for an item of an unknown kind. */
 function wordsOf(item: unknown): string | null {
   if (!isObject(item)) return null;
   const words = (list: unknown): string =>
@@ -178,7 +177,7 @@ function wordsOf(item: unknown): string | null {
   }
 }
 
-/** A `fetch` for clients that checks every body and every stream of Responses on its way. */
+/** A `fetch` for clients that checks every body and stream of Responses that passes through it. */
 export async function checkedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const response = await fetch(input, init);
   if (!response.ok || !new URL(response.url).pathname.endsWith('/responses')) return response;
@@ -188,15 +187,15 @@ export async function checkedFetch(input: string | URL | Request, init?: Request
   }
   const [seen, passed] = response.body!.tee();
   const text = new Response(seen).text();
-  // A stream that its reader leaves has no end to check.
+  // A stream that its reader abandons has no end to check.
   streams.push(text.catch(() => null));
   return new Response(passed, response);
 }
 
-/** The texts of the streams since the last check; null for one that its reader left. */
+/** The texts of the streams since the last check; null for a stream that its reader abandoned. */
 const streams: Promise<string | null>[] = [];
 
-/** Checks the streams that came through `checkedFetch`. Call it after each test. */
+/** Checks the streams that passed through `checkedFetch`. Call it after each test. */
 export async function checkStreams(): Promise<void> {
   for (const text of await Promise.all(streams.splice(0))) if (text !== null) checkStream(text);
 }
