@@ -3,7 +3,7 @@ import { TIME_LIMIT_MS } from './time-limit.ts';
 
 export interface TestOutcome {
   readonly file: string;
-  /** As the output names it, with the names of its groups. */
+  /** The name in the output, with the names of its groups. */
   readonly test: string;
 }
 
@@ -15,7 +15,7 @@ export interface Failure extends TestOutcome {
 /** The outcome of a run of `bun test`. */
 export interface TestRun {
   readonly code: number;
-  /** As Bun counts them. More tests failed than `failures` has if a process crashed. */
+  /** Bun's own count. If a process crashed, more tests failed than `failures` lists. */
   readonly passed: number;
   readonly failed: number;
   readonly passes: readonly TestOutcome[];
@@ -24,11 +24,11 @@ export interface TestRun {
 
 /** The most lines of one failure that are kept. */
 const LINES_MAX = 60;
-/** Bun prints an error that no test has, such as one while a file loads, under this heading and between two rules. */
+/** Bun prints an error outside any test, such as one while a file loads, under this heading and between two rules. */
 const OUTSIDE = '# Unhandled error between tests';
 const RULE = '-------------------------------';
 
-/** Reads what Bun prints about tests, line by line. */
+/** Reads Bun's test output line by line. */
 class Report {
   readonly passes: TestOutcome[] = [];
   readonly failures: Failure[] = [];
@@ -51,13 +51,13 @@ class Report {
     if (kind === 'fail' || isOutsideEnd)
       this.failures.push({ file: this.#file, test: test ?? OUTSIDE, text: this.#lines.join('\n') });
     if (kind !== undefined || isOutsideEnd) this.#lines = [];
-    // Why a test failed without an error, such as its time limit.
+    // A test that failed without an error, for example at its time limit, has its reason in the next line.
     const last = /^ {2}\^ /.test(line) ? this.failures.pop() : undefined;
     if (last) this.failures.push({ ...last, text: `${last.text}\n${line}` });
   }
 }
 
-/** Runs `bun test` with these arguments, and passes its output on. @param started gets the process */
+/** Runs `bun test` with these arguments and forwards its output. @param started receives the process */
 export async function bunTests(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,

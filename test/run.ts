@@ -5,20 +5,20 @@ import { bunTests, type Failure, type TestOutcome, type TestRun } from './bun-te
 import { readFlaky } from './flaky.ts';
 
 /**
- * `npm test [-- files]` and `npm run test:system [-- files]`: the tests of a target, with its types and style checked at the same time.
- * Files with a failure run once more, alone: a test that passes then depends on how busy the machine is, which fails the run as
- * well unless `test/flaky.json` names it. Ends with 1 when anything failed.
+ * `npm test [-- files]` and `npm run test:system [-- files]` run the tests of a target, and check its types and style at the same time. The
+ * runner repeats files with a failure once, alone. A test that passes then depends on how busy the machine is; it fails the run unless
+ * `test/flaky.json` names it. The exit code is 1 if anything failed.
  */
 const cwd = join(import.meta.dir, '..');
 
 interface Target {
   /** The npm script that checks types and style. */
   readonly check: string;
-  /** What `bun test` leaves out, whatever files are asked for. */
+  /** Flags that exclude files from `bun test`, whatever files you name. */
   readonly flags: readonly string[];
-  /** What it runs unless files are asked for; empty for all. */
+  /** The files to run unless you name files; empty for all. */
   readonly files: readonly string[];
-  /** Whether tests start enough processes that the program is built for them first. */
+  /** Whether the tests start many processes, so that building the program first saves time. */
   readonly startsProcesses: boolean;
 }
 const SYSTEM = 'test/system';
@@ -31,10 +31,13 @@ const isSystem = process.argv[2] === 'system';
 const target = TARGETS[isSystem ? 'system' : 'test'];
 const asked = process.argv.slice(isSystem ? 3 : 2);
 
-/** Bytes of a file system in memory that the tests' data folders fit into many times. */
+/** The free memory, bytes, that an in-memory file system must have for the tests' data folders, with a wide margin. */
 const ROOM = 4 * 1_024 ** 3;
 
-/** A folder for the data of tests, in memory where there is room: each commit waits for a disk, and each start of a server six times. */
+/**
+ * Creates a folder for the data of tests, in memory if there is room: on a disk, each commit waits for the disk, and each start of a server
+ * waits six times.
+ */
 function dataFolder(): string {
   return mkdtempSync(
     join(process.env.TMPDIR === undefined && hasRoom('/dev/shm') ? '/dev/shm' : tmpdir(), 'signalbox-tests-'),
@@ -46,12 +49,12 @@ function hasRoom(path: string): boolean {
     const { bavail, bsize } = statfsSync(path);
     return bavail * bsize >= ROOM;
   } catch {
-    // This system has no such folder.
+    // This system has no `/dev/shm`.
     return false;
   }
 }
 
-/** The processes of this run: they end before the folder of their data is removed. */
+/** The processes of this run, which must end before the folder of their data is removed. */
 const children = new Set<Bun.Subprocess>();
 const folder = dataFolder();
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -65,7 +68,7 @@ for (const [signal, code] of [
     process.exit(code);
   });
 
-/** Starts the checks. The compiler is done before its garbage is worth a collection, unless memory is short. */
+/** Starts the checks. The compiler ends before a garbage collection would pay off, so collection is off unless memory is short. */
 function startChecks(): { readonly code: Promise<number>; readonly output: Promise<string> } {
   const env = { ...process.env, GOGC: 'off', GOMEMLIMIT: '2GiB' };
   const command = ['npm', 'run', '--silent', target.check];
@@ -76,9 +79,9 @@ function startChecks(): { readonly code: Promise<number>; readonly output: Promi
   return { code: exited, output: output.then((texts) => texts.join('')) };
 }
 
-/** Builds the program that processes of tests run, as `support/signalbox.ts` says. */
+/** Builds the program that test processes run (`support/signalbox.ts`). */
 async function builtProgram(): Promise<{ readonly SIGNALBOX_TEST_PROGRAM: string }> {
-  // In a folder of its own, so that no path of the tests begins with its name.
+  // A separate folder, so that no path of the tests begins with the path of the program.
   const outfile = join(folder, 'program/signalbox');
   const build = Bun.spawn([process.execPath, 'deploy/build.ts', '--outfile', outfile], { cwd, stdout: 'ignore' });
   children.add(build);
@@ -87,25 +90,25 @@ async function builtProgram(): Promise<{ readonly SIGNALBOX_TEST_PROGRAM: string
 }
 
 /**
- * The highest tier of the engine's compiler costs more than it saves in tests of this length: without it they take a seventh less
- * CPU. The heap does not grow in advance either, which a second thread does.
+ * For short tests, the engine's highest compiler tier costs more than it saves: without it, tests take a seventh less CPU. The second
+ * setting stops a thread that grows the heap in advance.
  */
 const ENGINE = { BUN_JSC_useFTLJIT: '0', BUN_JSC_useWarmUpMarkedBlocks: '0' };
-/** The time of each file in the last run, so that the slowest start first and no worker ends long after the others. */
+/** The times of each file in the last run. The slowest files start first, so that all workers end at about the same time. */
 const TIMINGS = ['--timings=node_modules/.cache/test-timings.json', '--update-timings'];
 mkdirSync(join(cwd, 'node_modules/.cache'), { recursive: true });
-/** With more failing files than these, something else than a busy machine is the cause. */
+/** If more files than this fail, a busy machine is not the cause. */
 const AGAIN_MAX = 5;
 
 async function run(args: readonly string[]): Promise<TestRun> {
-  // In CI Bun refuses `test.only`.
+  // With `CI`, Bun refuses `test.only`.
   const env = { ...process.env, ...ENGINE, ...program, TMPDIR: folder, CI: '1' };
   return bunTests(args, env, (child) => children.add(child));
 }
 
 const isSame = (one: TestOutcome) => (other: TestOutcome) => one.file === other.file && one.test === other.test;
 
-/** The tests that failed in the first run and pass alone, and failures of the second run alone. */
+/** Runs failed files again, alone. Returns the tests that pass now, and failures that only this second run has. */
 async function runAgain({ failures, failed }: TestRun) {
   const files = [...new Set(failures.map(({ file }) => file))];
   // If a process crashed, some tests did not run.
@@ -127,7 +130,7 @@ const tell = (heading: string, failures: readonly Failure[]): void => {
 const known = readFlaky();
 const checks = startChecks();
 const program = target.startsProcesses && asked.length === 0 ? await builtProgram() : {};
-// Most of a file's time would go into loading the same modules again, so the files of a worker share them.
+// Loading the same modules again would take most of a file's time, so the files of a worker share them.
 const files = asked.length > 0 ? asked : target.files;
 const first = await run(['--parallel=4', '--no-isolate', ...TIMINGS, ...target.flags, ...files]);
 const checked = await checks.code;

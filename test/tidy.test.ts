@@ -4,10 +4,10 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { PURE } from './support/pure-rooms.ts';
 import { temporaryFolder } from './support/signalbox.ts';
 
-/** The rules of imports between the modules of `src`. What a file may not do alone is in `biome.json`. */
+/** The rules for imports between the modules of `src`. `biome.json` has the rules for single files. */
 const ROOT = join(import.meta.dir, '..');
 
-/** Modules that only `main.ts` brings together. */
+/** Modules that only `main.ts` may combine. */
 const APART = [
   ['server', 'admin/cli'],
   ['server', 'tools'],
@@ -15,8 +15,8 @@ const APART = [
 ] as const;
 
 /**
- * Each folder of `src` in the order of imports; a folder of a module that is not named counts as the module. A folder may import itself
- * and every folder of an earlier layer, but for those that are APART.
+ * The folders of `src` in the order of imports. A folder that is not named counts as its module. A folder may import itself and all folders
+ * of earlier layers, except for the pairs in APART.
  */
 const LAYERS: readonly (readonly string[])[] = [
   ['core'],
@@ -34,26 +34,26 @@ const LAYERS: readonly (readonly string[])[] = [
   ['admin'],
   ['admin/cli', 'http'],
   ['server', 'tools'],
-  // In a browser; of the others it has only types (test/console/rules.test.ts).
+  // The console runs in a browser and imports only types of other modules (test/console/rules.test.ts).
   ['console'],
 ];
 
-/** The files beside the modules: they start the program, and no module knows them. */
+/** The files outside all modules. They start the program, and no module imports them. */
 const PROGRAM = ['src/commands.ts', 'src/main.ts'];
 
 const FOLDERS = LAYERS.flat().sort((a, b) => b.length - a.length);
-/** The folder of LAYERS that a file is in; empty for none. */
+/** The folder of LAYERS that contains a file; empty if there is none. */
 const folderOf = (path: string): string => FOLDERS.find((one) => path.startsWith(`src/${one}/`)) ?? '';
 const layerOf = (path: string): number => LAYERS.findIndex((layer) => layer.includes(folderOf(path)));
 const moduleOf = (path: string): string => path.split('/')[1] ?? '';
 
-/** An import of one file by another, both by their paths from the root; or of a package, by its name. */
+/** An import of one file by another, as paths from the root; or of a package, by its name. */
 interface Import {
   readonly from: string;
   readonly to: string;
 }
 
-/** Files that may not be imported from others. */
+/** A rule against imports from some files to others. */
 interface Rule {
   readonly name: string;
   readonly from: (path: string) => boolean;
@@ -74,38 +74,38 @@ const RULES: readonly Rule[] = [
         (folderOf(path) !== folderOf(from) && layerOf(path) >= layerOf(from))),
   },
   {
-    name: 'before the dialects only the policy, whose cases are requests, knows the form of requests',
+    name: 'of the modules before the dialects, only the policy knows the form of requests, because its cases are requests',
     from: (path) =>
       path.startsWith('src/') && layerOf(path) < layerOf('src/dialects/') && !/^src\/(?:policy|core\/api)\//.test(path),
     to: (path) => path.startsWith('src/core/api/'),
   },
   {
-    name: 'the gateway does not know payments, and of http only the folder x402 does',
+    name: 'the gateway does not import payments, and in http only the folder x402 does',
     from: (path) => /^src\/(?:gateway|http)\/(?!x402\/)/.test(path),
     to: (path) => path.startsWith('src/payments/'),
   },
   {
-    name: 'only the store knows its implementations',
+    name: 'only the store imports its implementations',
     from: (path) => !path.startsWith('src/store/'),
     to: isOfStore,
   },
   {
-    name: 'the interfaces of the store know no implementation',
+    name: 'the interfaces of the store import no implementation',
     from: (path) => /^src\/store\/[^/]+$/.test(path) && path !== 'src/store/open.ts',
     to: isOfStore,
   },
   {
-    name: 'only what starts a store opens one',
+    name: 'only code that starts a store opens one',
     from: (path) => layerOf(path) < layerOf('src/admin/use-cases/') && !PROGRAM.includes(path),
     to: (path) => path === 'src/store/open.ts',
   },
   {
-    name: 'no dialect imports from the folder of another; they share `core/api/`',
+    name: 'no dialect imports from the folder of another dialect; they share `core/api/`',
     from: (path) => /^src\/dialects\/(?!openai-chat\/)[^/]+\//.test(path),
     to: (path, from) => /^src\/dialects\/[^/]+\//.test(path) && path.split('/')[2] !== from.split('/')[2],
   },
   {
-    name: 'plugins import each other and `signalbox/plugin`, nothing else',
+    name: 'plugins import only each other and `signalbox/plugin`',
     from: (path) => path.startsWith('plugins/'),
     to: (path) => path !== 'src/contract/plugin.ts' && !path.startsWith('plugins/'),
   },
@@ -203,11 +203,11 @@ describe('imports', () => {
     return [...importsOf.keys()].filter((one) => reached(one).has(one));
   };
 
-  test('make no circle of files', () => {
+  test('imports form no cycle of files', () => {
     expect(inCircles((path) => path)).toEqual([]);
   });
 
-  test('make no circle of modules', () => {
+  test('imports form no cycle of modules', () => {
     expect(inCircles((path) => (path.startsWith('src/') && !PROGRAM.includes(path) ? moduleOf(path) : path))).toEqual(
       [],
     );
@@ -227,14 +227,14 @@ test('each exported value is imported by another file', () => {
       ),
     ),
   );
-  // An import of a whole file uses all of its exports.
+  // An import of a whole file uses all its exports.
   const whole = new Set(
     all.flatMap(({ path, text }) =>
       [...text.matchAll(WHOLE)].map(([, from, target = '']) => fileAt(path, from ?? target)),
     ),
   );
   const idle = sources
-    // Each view of the console takes what it needs from a set of parts.
+    // The parts of the console are a set from which each view takes what it needs.
     .filter(({ path }) => path !== 'src/main.ts' && !whole.has(path) && moduleOf(path) !== 'console')
     .flatMap(({ path, text }) => [...text.matchAll(VALUE)].map(([, name]) => `${path} ${name}`))
     .filter((one) => !used.has(one));
@@ -245,7 +245,7 @@ describe('Biome', () => {
   const folder = temporaryFolder();
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** Which of these files, each by its path from the root, Biome reports. */
+  /** Returns which of these files (paths from the root) Biome reports. */
   function reported(files: Readonly<Record<string, string>>): readonly string[] {
     for (const path of ['biome.json', 'test/support/pure.grit']) {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -264,7 +264,7 @@ describe('Biome', () => {
     return [...new Set(found)].sort();
   }
 
-  test('refuses a clock, chance, the environment, the network and timers in every pure room, databases outside the store, and skipped tests', () => {
+  test('Biome refuses the clock, randomness, the environment, the network and timers in every pure folder, databases outside the store, and skipped tests', () => {
     const impure = [
       ...['Date.now()', 'new Date()', 'Math.random()', 'import.meta.dir', 'performance.now()', 'crypto.subtle'],
       ...['process.env', 'Bun.env', 'globalThis.name', "fetch('/')", 'setTimeout(String, 1)', 'queueMicrotask(String)'],

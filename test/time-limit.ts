@@ -1,7 +1,7 @@
 /**
- * The most time that a test may take, ms: ten times the time of the slowest.
- * `bun test` has no setting for it in `bunfig.toml`, so that the commands pass it, and `preload.ts` sets it for files run by hand.
+ * The time limit of a test, ms: ten times the time of the slowest test. `bunfig.toml` has no setting for it, so the npm commands pass it to
+ * `bun test`, and `preload.ts` sets it for files that you run by hand.
  */
 export const TIME_LIMIT_MS = 300_000;
-/** The same in a section of `npm run test:deep`, ms. */
+/** The time limit of a test in `npm run test:deep`, ms. */
 export const DEEP_TIME_LIMIT_MS = 3_600_000;

@@ -22,8 +22,8 @@ async function ownDatabase(options: PostgresOptions) {
 }
 
 /**
- * Starts this many servers with a new database. @param own the options of a separate PostgreSQL server that the test can kill; absent: the
- * shared server
+ * Starts this many servers with a new database. @param own true or options for a separate PostgreSQL server, which the test can kill; false for
+ * the shared server
  */
 export async function startServers(
   count: number,

@@ -10,7 +10,7 @@ import { deeply } from '../../deep/deeply.ts';
 import { runHere } from '../../support/run-here.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 
-/** A generated folder is as its server would have left it. */
+/** A generated folder has the same content as one that a server has written. */
 const folders: string[] = [];
 const SIZE = { decisions: 1_500, keys: 12, teams: 4, now: Date.now() };
 let [folder, answers]: [string, ConsoleAnswers] = ['', null!];
@@ -33,7 +33,7 @@ async function run(...command: string[]): Promise<string> {
   return out;
 }
 
-/** Every bucket with the name of its series. */
+/** Returns every bucket with the name of its series. */
 function buckets(): readonly unknown[] {
   using db = new Database(storeUrlOf(folder), { readonly: true });
   return db
@@ -47,11 +47,11 @@ function buckets(): readonly unknown[] {
     .map((row) => JSON.stringify(row));
 }
 
-test('its books pass the audit, and all prices are those of its tokens', async () => {
+test('the books of a generated folder pass the audit, and each price follows from its tokens', async () => {
   expect(await run('ledger', 'audit')).toContain('nothing wrong');
 });
 
-test('counting its traffic again changes no bucket', async () => {
+test('counting the generated traffic again changes no bucket', async () => {
   const before = buckets();
   expect(before.length).toBeGreaterThan(SIZE.decisions);
   await run('traffic', 'rebuild');
@@ -64,7 +64,7 @@ deeply('the same seed gives the same installation, but for IDs that a server dra
   expect(known(again)).toEqual(known(answers));
 });
 
-test('a server serves it: lists, a decision with its reason, traffic and budgets are those that the generator knows', async () => {
+test('a server serves a generated folder, and its lists, decisions, traffic and budgets show the figures of the generator', async () => {
   const box = await startSignalbox({ data: folder, args: ['--policies', policiesIn(folder)] });
   try {
     const { decision, team, budget } = answers;
@@ -88,7 +88,7 @@ test('a server serves it: lists, a decision with its reason, traffic and budgets
   }
 });
 
-test('over whole days and months, of any zone, the Credits of traffic are those of the books by every dimension of both', async () => {
+test('for whole days and months in any time zone, traffic and ledger report equal Credits for every dimension that both have', async () => {
   const box = await serveFolder(folder);
   const day = (ago: number) => new Date(SIZE.now - ago * 86_400_000).toISOString().slice(0, 10);
   try {
@@ -130,7 +130,7 @@ interface UsageLines {
   readonly groups: readonly { readonly group: Readonly<Record<string, string>>; readonly credits: number }[];
 }
 
-test('the answers stand beside the folder', () => {
+test('the generator writes its answers to a file next to the folder', () => {
   expect(JSON.parse(readFileSync(join(folder, 'answers.json'), 'utf8'))).toEqual(answers);
 });
 

@@ -13,7 +13,7 @@ import { trialsOf } from '../../../bench/routing/trials.ts';
 const folder = mkdtempSync(join(tmpdir(), 'bench-routing-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Two kinds of prompts: `large` is good at both, `small` at additions alone. */
+/** Lines of two kinds of prompts: `large` answers both kinds well, `small` only additions. */
 function lines(count: number, source: string): string {
   const chance = chanceOf(count);
   return Array.from({ length: count }, (_, at) => {
@@ -39,7 +39,7 @@ writeFileSync(
 const data = readData(folder);
 
 describe('data', () => {
-  test('a faulty line is reported by file, line and field', () => {
+  test('the benchmark reports a faulty line with its file, line and field', () => {
     const told = (line: string) => () => rowOf(line, 'x.jsonl:7');
     expect(told('{')).toThrow(/^x\.jsonl:7: no JSON/);
     expect(told('{"id": "a", "source": "s", "prompt": "p"}')).toThrow(/^x\.jsonl:7: labels: /);
@@ -47,7 +47,7 @@ describe('data', () => {
     expect(() => readData(join(folder, 'nowhere'))).toThrow('there is no folder');
   });
 
-  test('a source without a pool of its own gets all its models that have a price, by cost', () => {
+  test('a source without its own pool gets all its models that have a price, by cost', () => {
     const [pool] = poolsOf(data);
     expect(pool?.models).toEqual(['small', 'large']);
     expect(pool?.train).toBeNull();
@@ -58,7 +58,7 @@ describe('trials', () => {
   const [pool] = poolsOf(data);
   const trials = trialsOf(pool!, data.parts.train, 2, 5);
 
-  test('teach with rows that are not measured on, the same of the same seed', () => {
+  test('trials learn from rows that they do not measure, and choose the same rows for the same seed', () => {
     for (const { teach, test: measured } of trials) {
       const taught = new Set(teach.rows.map(({ id }) => id));
       expect(measured.rows.some(({ id }) => taught.has(id))).toBe(false);
@@ -69,7 +69,7 @@ describe('trials', () => {
   });
 });
 
-test('a whole run: every router is measured, reported and drawn', () => {
+test('a complete run measures, reports and draws every router', () => {
   const task = { folder, pool: 'letters-and-sums', splits: 1, resamples: 20, seed: 1 };
   const report = runPool(task, () => {});
   const routers = new Set(report.entries.map(({ router }) => router));

@@ -7,7 +7,9 @@ import { layStore } from '../../support/empty-store.ts';
 import { runHere } from '../../support/run-here.ts';
 import { freshDatabase, type TestDatabase } from '../../support/shared-postgres.ts';
 
-/** Every table that both kinds of databases have alike, with rows of any values, goes to PostgreSQL and back; and a copy that fails. */
+/**
+ * These tests copy every table that both databases have, filled with arbitrary rows, to PostgreSQL and back. Other tests let a copy fail.
+ */
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-test-'));
 const [file, returned] = [join(folder, 'signalbox.db'), join(folder, 'returned.db')];
 let database: TestDatabase;
@@ -23,7 +25,10 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-/** Tables of the books and of servers that run, which the two have each in its own way: `database-copy.test.ts` compares what commands tell of them. */
+/**
+ * Tables of the books and of running servers, which differ between the databases. `database-copy.test.ts` compares the output of commands
+ * for them.
+ */
 const APART: ReadonlySet<string> = new Set([
   ...['accounts', 'adjustments', 'balances', 'budgets', 'checkpoint', 'funds', 'journal', 'spend', 'tariffs'],
   ...['decisions', 'fence', 'instance_reports', 'instances', 'migrations', 'record_indexing', 'traffic_counting'],
@@ -51,10 +56,13 @@ const tablesIn = (db: Database): Table[] =>
     .filter(({ name }) => !APART.has(name))
     .map((table) => ({ ...table, columns: db.query<Column, []>(`PRAGMA table_info(${table.name})`).all() }));
 
-/** Columns that may be null in rows of version 0.1 alone, or where another is not. */
+/** Columns that are null only in rows of version 0.1, or only together with another column. */
 const NEEDED: ReadonlySet<string> = new Set(['seq', 'user']);
 
-/** Adds a row of values that its table permits: the first has null wherever it may be, the second has it nowhere but where it must. */
+/**
+ * Adds a row with values that its table permits. The first row has null in every column that may be null; the second has null only in
+ * columns that must be null.
+ */
 function fill(db: Database, { name, sql, columns }: Table, row: number): void {
   const isOne = sql.includes('CHECK (id = 1)');
   if (isOne && (row > 0 || db.query(`SELECT 1 FROM ${name}`).get())) return;
@@ -80,7 +88,7 @@ function fill(db: Database, { name, sql, columns }: Table, row: number): void {
   }
 }
 
-/** All rows of all those tables. */
+/** Returns all rows of these tables. */
 function contentOf(path: string): Record<string, unknown[]> {
   const db = new Database(path, { readonly: true });
   const found = tablesIn(db).map(({ name, columns }) => {
@@ -93,7 +101,7 @@ function contentOf(path: string): Record<string, unknown[]> {
 
 const copy = (...ends: string[]) => runHere(['db', 'copy', ...ends, '--data', folder]);
 
-test('every table has the same rows in PostgreSQL and back', async () => {
+test('a copy to PostgreSQL and back preserves the rows of every table', async () => {
   const before = contentOf(file);
   for (const [name, rows] of Object.entries(before)) expect([name, rows.length]).not.toEqual([name, 0]);
   expect(await copy(file, url)).toMatchObject({ code: 0, err: '' });
@@ -101,7 +109,7 @@ test('every table has the same rows in PostgreSQL and back', async () => {
   expect(contentOf(returned)).toEqual(before);
 });
 
-test('a copy to PostgreSQL that fails on the way leaves no row, and succeeds once its cause is gone', async () => {
+test('a failed copy to PostgreSQL leaves no row, and succeeds after its cause is removed', async () => {
   const broken = join(folder, 'broken.db');
   await Bun.write(broken, Bun.file(file));
   const change = (sql: string) => {
@@ -109,7 +117,7 @@ test('a copy to PostgreSQL that fails on the way leaves no row, and succeeds onc
     db.run(sql);
     db.close();
   };
-  // Behind most tables, in the order of their names: SQLite keeps a character that PostgreSQL refuses.
+  // The copy has copied most tables before it reaches `users`: it goes by name. SQLite accepts this character and PostgreSQL refuses it.
   change("UPDATE users SET name = 'a' || char(0)");
   await using again = await freshDatabase();
   const failed = await copy(broken, again.url);
@@ -121,7 +129,7 @@ test('a copy to PostgreSQL that fails on the way leaves no row, and succeeds onc
   expect(await again.run('SELECT DISTINCT name FROM users')).toEqual([{ name: 'a' }]);
 });
 
-test('a copy to SQLite that fails on the way leaves no file, and succeeds once its cause is gone', async () => {
+test('a failed copy to SQLite leaves no file, and succeeds after its cause is removed', async () => {
   const target = join(folder, 'third.db');
   await database.run('ALTER TABLE teams DROP CONSTRAINT teams_origin_check');
   await database.run("UPDATE teams SET origin = 'elsewhere'");

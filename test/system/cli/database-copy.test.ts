@@ -10,7 +10,7 @@ import { runHere } from '../../support/run-here.ts';
 import { freshDatabase, type TestDatabase } from '../../support/shared-postgres.ts';
 import { makeTestKey, startSignalbox } from '../../support/signalbox.ts';
 
-/** A database with what real requests leave, as it is while one is under way, goes to PostgreSQL and back. */
+/** These tests copy a database of real requests, one of them in progress, to PostgreSQL and back. */
 const folder = (): string => mkdtempSync(join(tmpdir(), 'signalbox-test-'));
 const [data, onPostgres, back] = [folder(), folder(), folder()];
 const file = join(data, 'signalbox.db');
@@ -59,7 +59,7 @@ afterAll(async () => {
   await gate.stop();
 });
 
-/** All that commands tell of a database. */
+/** Returns the output of all commands that report on a database. */
 async function told(at: string, env: Readonly<Record<string, string>> = {}) {
   const run = async (...args: string[]) => {
     const { code, out, err } = await runHere([...args, '--data', at], env);
@@ -67,7 +67,7 @@ async function told(at: string, env: Readonly<Record<string, string>> = {}) {
     return out;
   };
   return {
-    // Without the moment of the report.
+    // Remove the time of the report, which differs.
     usage: (await run('ledger', 'usage', '--json')).replace(/"counted_until": *"[^"]*"/, ''),
     export: await run('ledger', 'export'),
     keys: await run('keys', 'list', '--json'),
@@ -80,7 +80,7 @@ async function told(at: string, env: Readonly<Record<string, string>> = {}) {
 const copy = (...args: string[]) => runHere(['db', 'copy', ...args, '--data', data]);
 const agreed = { code: 0, out: expect.stringContaining('The audits of the copy and of the original agree'), err: '' };
 
-test('a database goes to PostgreSQL and back with all that commands tell, and open holds', async () => {
+test('after a copy to PostgreSQL and back, commands report the same data and the same open holds', async () => {
   const before = await told(data);
   expect(before.export).toContain('correct');
   expect(await copy(file, url)).toEqual(agreed);
@@ -89,13 +89,13 @@ test('a database goes to PostgreSQL and back with all that commands tell, and op
   expect(await told(back)).toEqual(before);
 });
 
-test('only an empty database is copied to, and pg_dump copies PostgreSQL to itself', async () => {
+test('a copy needs an empty database, and the command refers to pg_dump for a copy from PostgreSQL to PostgreSQL', async () => {
   expect(await copy(file, url)).toMatchObject({ code: 1, err: expect.stringContaining('already has rows') });
   expect(await copy(url, returned)).toMatchObject({ code: 1, err: expect.stringContaining('exists already') });
   expect(await copy(url, url)).toMatchObject({ code: 1, err: expect.stringContaining('pg_dump') });
 });
 
-test('servers go on with the copies, whose budgets they count', async () => {
+test('servers continue on the copies and count the same budgets', async () => {
   for (const [at, env] of [
     [onPostgres, { DATABASE_URL: url }],
     [back, {}],
@@ -109,7 +109,7 @@ test('servers go on with the copies, whose budgets they count', async () => {
         { headers: { authorization: `Bearer ${key}` } },
       );
       expect(answer.status).toBe(200);
-      // Two requests, of which one was given back, and this one. Where servers share a database, others end the hold later.
+      // Two requests, of which one was refunded, and this request. If servers share a database, others end the open hold later.
       const spent = at === back ? 2 * 442 + 1 : 2 * 442;
       await waitFor(async () => {
         const { out } = await server.run('ledger', 'status', '--offline', '--json', '--name', 'team');

@@ -8,7 +8,7 @@ import { tempFolder } from '../../store/support.ts';
 import { runHere } from '../../support/run-here.ts';
 import { freshDatabase } from '../../support/shared-postgres.ts';
 
-test('db migrate makes the tables of a database, and db status tells how far they are', async () => {
+test('db migrate creates the tables of a database, and db status reports their versions', async () => {
   using folder = tempFolder();
   const run = (...args: string[]) => runHere(['db', ...args, '--data', folder.path]);
   expect(await run('status')).toEqual({
@@ -39,7 +39,7 @@ test('db migrate makes the tables of a database, and db status tells how far the
   });
 });
 
-test('commands name a database whose tables are missing or of a later program, without its password', async () => {
+test('commands name a database with missing or newer tables, without its password', async () => {
   await using database = await freshDatabase();
   const { url } = database;
   const place = url.replace(/\/\/[^@]*@/, '//');
@@ -70,7 +70,7 @@ test('commands name a database whose tables are missing or of a later program, w
     );
 });
 
-test('db commands name the database that they cannot use, and what would be right', async () => {
+test('db commands name a database that they cannot use, and say what to do', async () => {
   await using database = await freshDatabase();
   const { server, name, url } = database;
   await server.run(`CREATE ROLE ${name}_weak LOGIN`);

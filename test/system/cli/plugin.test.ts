@@ -22,7 +22,7 @@ function write(path: string, text: string): string {
   return at(path);
 }
 
-/** A strategy as somebody might write it, with this for its score. */
+/** A strategy as a plugin author might write it, with `score` as its score. */
 const strategy = (score: string, more = '') => `import { defineStrategy, Type } from 'signalbox/plugin';
 ${more}
 export const own = defineStrategy({
@@ -75,7 +75,7 @@ describe('signalbox plugin new', () => {
     await expect(failed).rejects.toBeInstanceOf(UsageError);
   });
 
-  test('says how a policy names it: by the path from the policy that it lies in, or else by its whole path', async () => {
+  test('plugin new prints how a policy names the plugin: by a relative path inside the policy folder, else by its full path', async () => {
     write('policy/main.yaml', 'version: 1\nselectors: {}\n');
     write('other/compose.yaml', 'version: 3\nservices: {}\n');
     const said = async (name: string, dir: string) => {
@@ -98,7 +98,7 @@ describe('signalbox plugin new', () => {
     ]);
   });
 
-  test('writes nothing over, not even into a folder that is empty', async () => {
+  test('plugin new never overwrites a file and refuses even an empty folder', async () => {
     write('full/there/notes.txt', 'mine');
     mkdirSync(at('full/empty'));
     write('full/file', 'mine');
@@ -111,7 +111,7 @@ describe('signalbox plugin new', () => {
 });
 
 describe('signalbox plugin test', () => {
-  test('ends with 2 for a broken law, with the smallest case in words and the seed that finds it again', async () => {
+  test('plugin test ends with 2 for a broken law, and prints the smallest failing case and its seed', async () => {
     const file = write('dear.ts', strategy('out[i] = quality[i] + cost[i];'));
     const args = ['plugin', 'test', file, '--seed', '7', '--runs', '60'];
     const { code, out, err } = await runCommand(args);
@@ -124,7 +124,7 @@ describe('signalbox plugin test', () => {
     expect(out).toContain(`./signalbox plugin test ${file} --seed 7 --runs 60`);
   });
 
-  test('tells all of it as JSON, the same for the same seed; and that a name is taken', async () => {
+  test('plugin test prints the same JSON for the same seed, and reports a name that is taken', async () => {
     const file = write(
       'late.ts',
       strategy('out[i] = Date.now() > 0 ? quality[i] : 0;', "console.log('I am here');").replace("'own'", "'auto'"),
@@ -143,7 +143,7 @@ describe('signalbox plugin test', () => {
     ]);
   });
 
-  test('takes a package that is installed, with the files that it imports, wherever its tsconfig.json thinks that Signalbox is', async () => {
+  test('plugin test accepts an installed package with the files that it imports, wherever its tsconfig.json looks for Signalbox', async () => {
     write(
       'home/node_modules/@acme/fair/package.json',
       '{ "name": "@acme/fair", "type": "module", "exports": "./main.ts" }',
@@ -161,7 +161,7 @@ describe('signalbox plugin test', () => {
     expect(out).toMatch(/@acme\/fair: all 13 laws hold; seed \d+, 5 cases for each law/);
   });
 
-  test('finds a module of the runtime in the code, though no case comes to it, and lets types of one be', async () => {
+  test('plugin test finds a runtime module in code that no case reaches, and accepts an import of its types', async () => {
     write('reads/inner.ts', "import { readFileSync } from 'node:fs';\nexport const read = readFileSync;");
     const file = write(
       'reads/index.ts',
@@ -174,7 +174,7 @@ describe('signalbox plugin test', () => {
     expect([code, /✗ imports: .+\n {6}(.+)/.exec(text)?.[1]]).toEqual([2, 'inner.ts imports `node:fs`']);
   });
 
-  test('finds other ways to the runtime, and those of packages that it imports', async () => {
+  test('plugin test finds indirect imports of runtime modules, and those of imported packages', async () => {
     write('ways/node_modules/slow/package.json', '{ "name": "slow", "main": "main.js" }');
     write('ways/node_modules/slow/main.js', "exports.read = () => require('node:fs');");
     const file = write(
@@ -217,7 +217,7 @@ export const read = <b />;`;
     ]);
   });
 
-  test('says in a sentence why a file cannot be loaded', async () => {
+  test('plugin test says in one sentence why it cannot load a file', async () => {
     const cases: readonly (readonly [string, string, RegExp])[] = [
       ['broken.ts', 'export const a = {\n', /broken\.ts cannot be loaded: .+\(line \d\)\.$/],
       ['empty.ts', 'export const a = 1;\n', /exports no plugin: it needs an export made by `defineStrategy`/],
@@ -237,16 +237,16 @@ export const read = <b />;`;
     await expect(run('test')).rejects.toThrow('needs one file');
   });
 
-  test('ends a plugin that does not come to an end, and tells in which law', async () => {
+  test('plugin test stops a plugin that never returns, and names the law', async () => {
     const trial = { folder, seed: 1, runs: 5, samples: {} };
     const endless = { ...trial, specifier: write('endless.ts', strategy('while (cost[i] > 0);')) };
-    // Loading must fit into the time on a busy machine, too.
+    // On a busy machine, loading must fit into this time, too.
     const [report] = await tried(endless, 3_000);
     expect(report?.laws.at(-1)).toMatchObject({ outcome: 'broken', fault: 'the plugin did not end within 3 s' });
     expect(report?.laws.at(-1)?.law).not.toBe('loading');
   });
 
-  test('reads the answers that are recorded beside a provider, and refuses an expectation that is none', () => {
+  test('plugin test replays the answers that are recorded next to a provider, and refuses an invalid expectation', () => {
     write('heard/samples/a.stream', 'data: 1\n\n');
     write('heard/samples/a.expect.json', '{ "text": "1" }');
     write('heard/samples/other/b.reply', '{}');

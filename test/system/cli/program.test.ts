@@ -11,10 +11,10 @@ afterAll(async () => {
   rmSync(wrong, { recursive: true });
 });
 
-/** A command, and the code that it ends with. */
+/** A command line, and its exit code. */
 type Line = readonly [code: number, line: string];
 
-// Most tests run commands in their own process, so these hold both ways together.
+// Most tests run commands inside the test process. These tests compare that way with a real process.
 const few: readonly Line[] = [
   [0, 'keys list --json'],
   [2, `policy check ${wrong}`],

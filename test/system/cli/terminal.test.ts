@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { runHere } from '../../support/run-here.ts';
 import { runCommand, writePolicy } from '../../support/signalbox.ts';
 
-/** Escapes that would turn what follows red and set the window's title, as YAML writes them. */
+/** Escape sequences, written for YAML, that would turn the following text red and set the title of the window. */
 const HOSTILE = '\\e[31m\\e]0;owned\\a\\u202e';
 const POLICY = `version: 1
 providers: { sim: { adapter: simulated } }
@@ -26,7 +26,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-test('no text of a policy or a configuration can command the reader’s terminal', async () => {
+test('no text of a policy or a configuration can control the reader’s terminal', async () => {
   const [right = '', wrong = '', config = ''] = folders;
   const told = await Promise.all([
     runHere(['policy', 'test', right, '--case', 'nothing of that name']),

@@ -3,8 +3,8 @@ import type { Json } from '../../../plugins/providers/json.ts';
 import { startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
 
 /**
- * The second request of a loop of tools, by the forms that programs sent when they were tried by hand against this server:
- * Continue 1.5.47, Cline 3.0.65 and n8n 2.41.1, which asks chat completions or Responses.
+ * The second request of a tool loop, in the forms that agents sent when we ran them against this server: Continue 1.5.47, Cline 3.0.65, and
+ * n8n 2.41.1, which uses chat completions or Responses.
  */
 const CALL = { id: 'call_a1', type: 'function', function: { name: 'read', arguments: '{"files":[{"path":"a.txt"}]}' } };
 const parameters = {
@@ -69,7 +69,7 @@ const FORMS: readonly { name: string; path: string; body: Json }[] = [
 describe.each(UPSTREAM_DIALECTS)('on an upstream of %s', (dialect) => {
   const bench = startBench(dialect);
 
-  test.each(FORMS)('a loop of tools goes on: $name', async ({ path, body }) => {
+  test.each(FORMS)('a tool loop continues in the form of $name', async ({ path, body }) => {
     bench.upstream.next({ text: ['It says Hello.'] });
     const answer = await bench.box.post(path, { model: 'best', ...body });
     const text = await answer.text();

@@ -4,7 +4,7 @@ import { APICallError, generateText, isStepCount, streamText, tool } from 'ai';
 import { z } from 'zod';
 import { asksForWeather, startBench } from '../../support/dialect-bench.ts';
 
-/** The AI SDK's client of Messages, with a model that speaks them and one that does not. */
+/** The AI SDK's client of Anthropic Messages, with a model that speaks Messages and one that does not. */
 describe.each(['anthropic', 'openai'] as const)('%s', (dialect) => {
   const bench = startBench(dialect);
   let provider: ReturnType<typeof createAnthropic>;
@@ -21,7 +21,7 @@ describe.each(['anthropic', 'openai'] as const)('%s', (dialect) => {
     execute: async ({ city }) => `20 °C (${city})`,
   });
 
-  test('whole and streamed, it gives the same text, end and usage', async () => {
+  test('an answer has the same text, finish reason and usage in JSON and as a stream', async () => {
     bench.upstream.behave({ text: ['Hel', 'lo'], usage });
     const streamed = streamText(call());
     expect((await Array.fromAsync(streamed.textStream)).join('')).toBe('Hello');
@@ -31,7 +31,7 @@ describe.each(['anthropic', 'openai'] as const)('%s', (dialect) => {
     }
   });
 
-  test('a loop of tools ends well, whole and streamed', async () => {
+  test('a tool loop completes, in JSON and as a stream', async () => {
     bench.upstream.behave(asksForWeather);
     const loop = { ...call(), tools: { weather }, stopWhen: isStepCount(3) };
     const { text, steps } = await generateText(loop);
@@ -47,7 +47,7 @@ describe.each(['anthropic', 'openai'] as const)('%s', (dialect) => {
     expect(parts.filter((part) => part.type === 'finish' && part.finishReason === 'stop')).toEqual([]);
   });
 
-  test('a refusal keeps its status and its words', async () => {
+  test('a refused request raises an error with its status and message', async () => {
     const refused: unknown = await generateText({ ...call(), model: provider('none') }).catch(
       (error: unknown) => error,
     );

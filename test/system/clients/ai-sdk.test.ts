@@ -20,7 +20,7 @@ import { waitFor } from '../../support/answers.ts';
 import { asksForWeather, platformOf, startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
 import { inTime } from '../../support/in-time.ts';
 
-/** The SDK's own way to read what a provider adds to its answers. */
+/** The SDK's own way to read members that a provider adds to its answers. */
 const metadataExtractor: MetadataExtractor = {
   extractMetadata: async ({ parsedBody }) => metadataOf(platformOf(parsedBody as object)),
   createStreamExtractor: () => {
@@ -42,7 +42,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   let provider: ReturnType<typeof createOpenAICompatible>;
 
   beforeAll(() => {
-    // `generateObject` would tell of its replacement.
+    // Without this setting, `generateObject` warns that it is deprecated.
     globalThis.AI_SDK_LOG_WARNINGS = false;
     provider = createOpenAICompatible({
       name: 'signalbox',
@@ -61,7 +61,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   const City = z.object({ name: z.string(), people: z.number() });
 
   describe('generateText', () => {
-    test('gives text, finish reason and usage', async () => {
+    test('generateText returns text, finish reason and usage', async () => {
       bench.upstream.next({ text: 'Hello!', usage: USAGE });
       const result = await generateText({ model: provider('auto'), prompt });
       expect(result.text).toBe('Hello!');
@@ -71,7 +71,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(result.warnings ?? []).toEqual([]);
     });
 
-    test('sends our fields and can read the platform', async () => {
+    test('generateText sends our fields and can read `platform`', async () => {
       const call = {
         model: provider('auto'),
         prompt,
@@ -84,7 +84,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(streamed.providerMetadata?.signalbox).toMatchObject(expected);
     });
 
-    test('shows the reasoning of a model apart from its text', async () => {
+    test('generateText returns the reasoning of a model separately from its text', async () => {
       bench.upstream.next({ reasoning: 'Let me think.', text: 'Yes.' });
       const { finalStep, text } = await generateText({ model: provider('auto'), prompt });
       expect(text).toBe('Yes.');
@@ -93,7 +93,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   });
 
   describe('streamText', () => {
-    test('streams text and ends with finish reason and usage', async () => {
+    test('streamText streams text and ends with finish reason and usage', async () => {
       bench.upstream.next({ text: ['Hel', 'lo'], usage: USAGE });
       const result = streamText({ model: provider('auto'), prompt });
       expect((await Array.fromAsync(result.textStream)).join('')).toBe('Hello');
@@ -102,14 +102,14 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect((await result.finalStep).response.modelId).toBe('best');
     });
 
-    describe('of a stream that breaks', () => {
+    describe('a broken stream', () => {
       const streamed = (errors: unknown[] = []) => {
         bench.upstream.next({ text: ['one ', 'two ', 'three'], cutAfter: bench.eventsWith(2) });
         const onError = ({ error }: { readonly error: unknown }) => void errors.push(error);
         return streamText({ model: provider('best'), prompt, maxRetries: 0, onError });
       };
 
-      test('shows the text and the error, and then throws', async () => {
+      test('streamText returns the text so far and the error, and then throws', async () => {
         const errors: unknown[] = [];
         const parts: TextStreamPart<ToolSet>[] = [];
         const read = async () => {
@@ -121,14 +121,14 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
         expect(errors.map(String).join()).toContain('broke off before its end');
       });
 
-      test('never resolves with the part as the text', async () => {
+      test('streamText never returns the partial text as a complete answer', async () => {
         const errors: unknown[] = [];
         const text = streamed(errors).text.then(String, (error: unknown) => APICallError.isInstance(error));
         expect(await text).toBe(true);
         expect(errors.map(String).join()).toContain('broke off before its end');
       });
 
-      test('shows the error to a browser, in a message stream that ends', async () => {
+      test('a message stream for browsers contains the error and ends', async () => {
         const onError = (error: unknown) => String(error);
         const execute = ({ writer }: { readonly writer: UIMessageStreamWriter }) =>
           writer.merge(streamed().toUIMessageStream({ onError }));
@@ -140,7 +140,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       });
     });
 
-    test('that is aborted is aborted upstream', async () => {
+    test('aborting streamText aborts the call of the provider', async () => {
       bench.upstream.next({ text: ['a ', 'b ', 'c '], hang: bench.eventsWith(2) });
       const before = bench.upstream.aborted;
       const controller = new AbortController();
@@ -166,7 +166,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
         },
       });
 
-    test('are called and answered over several steps', async () => {
+    test('the SDK calls tools and sends their results over several steps', async () => {
       bench.upstream.behave(asksForWeather);
       const asked: string[] = [];
       const result = await generateText({
@@ -180,7 +180,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(result.text).toContain('20 °C in Bern.');
     });
 
-    test('are called and answered over several streamed steps', async () => {
+    test('the SDK calls tools and sends their results over several streamed steps', async () => {
       bench.upstream.behave(asksForWeather);
       const asked: string[] = [];
       const result = streamText({
@@ -196,7 +196,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   });
 
   describe('structured outputs', () => {
-    test('come from generateText with an output', async () => {
+    test('generateText with an output returns an object', async () => {
       bench.upstream.next({ text: ANSWER });
       const result = await generateText({ model: provider('auto'), prompt, output: Output.object({ schema: City }) });
       expect(result.output).toEqual({ name: 'Bern', people: 134_000 });
@@ -206,7 +206,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       });
     });
 
-    test('come from streamText with an output', async () => {
+    test('streamText with an output returns an object', async () => {
       bench.upstream.next({ text: ANSWER });
       const result = streamText({ model: provider('auto'), prompt, output: Output.object({ schema: City }) });
       const partial = await Array.fromAsync(result.partialOutputStream);
@@ -214,7 +214,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(await result.output).toEqual({ name: 'Bern', people: 134_000 });
     });
 
-    test('come from the older generateObject', async () => {
+    test('the older generateObject returns an object', async () => {
       bench.upstream.next({ text: ANSWER });
       const { object } = await generateObject({ model: provider('auto'), prompt, schema: City });
       expect(object).toEqual({ name: 'Bern', people: 134_000 });
@@ -231,7 +231,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       throw new Error('it did not fail');
     }
 
-    test('are APICallErrors with status, message and our body', async () => {
+    test('errors are APICallErrors with status, message and our body', async () => {
       const error = await failure('no-such-model');
       if (!APICallError.isInstance(error)) throw error;
       expect(error).toMatchObject({ statusCode: 404, isRetryable: false });
@@ -239,8 +239,8 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(error.data).toMatchObject({ error: { code: 'model_not_found', param: 'model' } });
     });
 
-    test('of an upstream that is down may be retried, and a retry that works is unseen', async () => {
-      // Left alone, the client waits two seconds before its first retry.
+    test('the SDK retries after an error of a failed upstream, and a successful retry hides the error', async () => {
+      // By itself, the client waits two seconds before its first retry.
       await inTime(1_900, async () => {
         const before = bench.upstream.requests.length;
         bench.upstream.next(
@@ -254,7 +254,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       });
     });
 
-    test('that stay are a RetryError with the last of them', async () => {
+    test('persistent errors become a RetryError with the last error', async () => {
       bench.upstream.behave({ status: 429, headers: { 'retry-after-ms': '10' } });
       const error = await failure('best', 1);
       if (!RetryError.isInstance(error)) throw error;

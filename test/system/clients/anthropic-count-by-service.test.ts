@@ -5,7 +5,7 @@ import { startBench } from '../../support/dialect-bench.ts';
 import { testPolicy } from '../../support/policies.ts';
 import { useSignalbox, useUpstream } from '../../support/use.ts';
 
-/** Counts by the service behind the model, through the official SDK. */
+/** Token counts that Signalbox requests from the model's own service, through the official SDK. */
 const messages = [{ role: 'user' as const, content: 'Say hello.' }];
 const body = { model: 'best', messages };
 
@@ -18,7 +18,7 @@ describe.each(['anthropic', 'gemini'] as const)('a count for a model of %s', (di
   beforeEach(() => bench.upstream.behave({}));
   const isCount = ({ path }: { readonly path: string }) => /count_?tokens$/i.test(path);
 
-  test('is made by its service of the whole prompt, and costs nothing', async () => {
+  test('the service counts the complete prompt, and the count costs nothing', async () => {
     const spent = async () => {
       const usage = (await (await bench.box.get('/v1/usage')).json()) as Record<string, unknown>;
       return { ...usage, counted_until: null };
@@ -33,7 +33,7 @@ describe.each(['anthropic', 'gemini'] as const)('a count for a model of %s', (di
     expect(await spent()).toEqual(before);
   });
 
-  test('is an estimate where a selector is to choose the model: none is asked', async () => {
+  test('a count for a selector is an estimate: Signalbox calls no service', async () => {
     const before = bench.upstream.requests.length;
     expect(await client.messages.countTokens({ ...body, model: 'auto' })).toMatchObject({
       basis: 'estimated',
@@ -41,17 +41,17 @@ describe.each(['anthropic', 'gemini'] as const)('a count for a model of %s', (di
     expect(bench.upstream.requests.length).toBe(before);
   });
 
-  test('that the service refuses is an estimate, and the next one is asked again', async () => {
+  test('if the service refuses a count, Signalbox returns an estimate, and calls the service again for the next count', async () => {
     bench.upstream.next({ fail: 'context' });
     expect(await client.messages.countTokens(body)).toMatchObject({ basis: 'estimated' } as never);
     expect(await client.messages.countTokens(body)).toMatchObject({ basis: 'provider' } as never);
   });
 
-  test.each(['0', '-3', '1.5'])('of %s tokens is no count', async (tokens) => {
+  test.each(['0', '-3', '1.5'])('a reported count of %s tokens is ignored', async (tokens) => {
     const before = bench.upstream.requests.length;
     const name = dialect === 'gemini' ? 'totalTokens' : 'input_tokens';
     bench.upstream.behave({ raw: [`{"${name}": ${tokens}}`] });
-    // Each is of a model that was not asked before: an endpoint that does not count is left alone for a while.
+    // Each case uses a model without earlier counts, because Signalbox avoids an endpoint that failed to count for a while.
     const model = { '0': 'best', '-3': 'vendor/plain', '1.5': 'hasty' }[tokens]!;
     expect(await client.messages.countTokens({ ...body, model })).toMatchObject({ basis: 'estimated' } as never);
     expect(bench.upstream.requests.length).toBe(before + 1);
@@ -64,14 +64,14 @@ describe('a count by Anthropic', () => {
     policy: testPolicy({ one: { url: upstream.url, adapter: 'anthropic' } }, { best: { endpoints: ['one'] } }),
   }));
 
-  test('is not refused for the constraints of an answer, which the service does not get', async () => {
+  test('Signalbox does not check constraints of an answer, which the counting service does not receive', async () => {
     const constraints = { min_output_tokens: 5_000, max_latency_ms: 1 };
     const answer = await box.post('/v1/messages/count_tokens', { ...body, constraints });
     expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ basis: 'provider' })]);
     expect(upstream.requests.at(-1)!.body).not.toHaveProperty('constraints');
   });
 
-  test('gets the prompt as it was sent, with its headers, without what is ours', async () => {
+  test('Anthropic receives the prompt and its headers unchanged, without Signalbox’s own fields', async () => {
     const mark = { cache_control: { type: 'ephemeral' } };
     const sent = {
       model: 'best',
@@ -89,7 +89,7 @@ describe('a count by Anthropic', () => {
     expect(got.headers.get('x-claude-code-session-id')).toBeNull();
   });
 
-  test('that fails is an estimate, leaves the endpoint healthy, and asks no more for a while', async () => {
+  test('after a failed count Signalbox returns an estimate, keeps the endpoint healthy, and requests no count for a while', async () => {
     const counts = () => upstream.requests.filter(({ path }) => path.endsWith('count_tokens')).length;
     const before = counts();
     const asked = async () => {
@@ -97,7 +97,7 @@ describe('a count by Anthropic', () => {
       expect([answer.status, await answer.json()]).toMatchObject([200, { basis: 'estimated' }]);
       return counts() - before;
     };
-    // These say something of a prompt.
+    // These errors concern the prompt, not the endpoint.
     for (const fail of ['not_found', 'rejected', 'context'] as const) upstream.next({ fail });
     expect([await asked(), await asked(), await asked()]).toEqual([1, 2, 3]);
     upstream.behave(({ path }) => (path.endsWith('count_tokens') ? { fail: 'server' } : {}));
@@ -106,7 +106,7 @@ describe('a count by Anthropic', () => {
   });
 });
 
-describe('a count of a prompt that may leave for one place only', () => {
+describe('a count of a prompt that the policy allows to only one provider', () => {
   const far = useUpstream({ dialect: 'anthropic' });
   const near = useUpstream({ dialect: 'anthropic' });
   const box = useSignalbox(() => ({
@@ -121,7 +121,7 @@ describe('a count of a prompt that may leave for one place only', () => {
     ),
   }));
 
-  test('goes there, by the policy’s rules', async () => {
+  test('Signalbox requests the count from the allowed provider', async () => {
     const count = (more: object) => box.post('/v1/messages/count_tokens', { ...body, ...more });
     expect(await (await count({ metadata: { secret: 'yes' } })).json()).toMatchObject({ basis: 'provider' });
     expect([far.requests.length, near.requests.length]).toEqual([0, 1]);
@@ -129,7 +129,7 @@ describe('a count of a prompt that may leave for one place only', () => {
     expect([far.requests.length, near.requests.length]).toEqual([1, 1]);
   });
 
-  test('goes to the next endpoint where one is down', async () => {
+  test('Signalbox requests the count from the next endpoint if one is down', async () => {
     far.next({ fail: 'server' });
     const answer = await box.post('/v1/messages/count_tokens', body);
     expect(await answer.json()).toMatchObject({ basis: 'provider' });
@@ -149,14 +149,14 @@ budgets: [{ name: all, each: key, limit_credits: 1000, window: total }]
 `,
     ),
   }));
-  /** Without the moment of the report. */
+  /** Remove the time of the report, which differs. */
   const usage = async () => {
     const { counted_until: _, ...sums } = (await (await box.get('/v1/usage')).json()) as Record<string, unknown>;
     return sums;
   };
   const decisions = async () => ((await (await box.get('/admin/decisions')).json()) as { data: unknown[] }).data;
 
-  test('holds no money and no stream of its key, and leaves no decision and no charge', async () => {
+  test('while a count waits for its service, it holds no money, takes no stream of its key, and leaves no decision and no charge', async () => {
     const before = { usage: await usage(), decisions: await decisions() };
     expect(before).toMatchObject({ usage: { funds: [{ open_reservations: 0 }] }, decisions: [] });
     upstream.next({ hang: 'headers' });
@@ -169,11 +169,11 @@ budgets: [{ name: all, each: key, limit_credits: 1000, window: total }]
     expect([stream.status, (await stream.text()).includes('message_stop')]).toEqual([200, true]);
     leaving.abort();
     expect(await count).toBeNull();
-    // The stream's is the only one.
+    // The only decision is the one of the stream.
     expect(await waitFor(async () => [await decisions()].find(({ length }) => length > 0))).toHaveLength(1);
   });
 
-  test('is of the prompt that a model would get: without the tools that the policy drops', async () => {
+  test('the service counts the prompt that a model would get, without tools that the policy drops', async () => {
     const tools = [
       { type: 'web_search_20250305', name: 'web_search' },
       { name: 'look', input_schema: { type: 'object' } },

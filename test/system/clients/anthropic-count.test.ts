@@ -4,7 +4,7 @@ import { waitFor } from '../../support/answers.ts';
 import { testPolicy } from '../../support/policies.ts';
 import { useSignalbox, useUpstream } from '../../support/use.ts';
 
-/** Counts through the official SDK: by the model's own tokenizer where it is shipped, else an estimate that says so. */
+/** Token counts through the official SDK: with the model's own tokenizer if it is shipped, else an estimate, which the answer marks. */
 const upstream = useUpstream();
 const box = useSignalbox(() => ({
   policy: testPolicy(
@@ -21,13 +21,13 @@ const body = { model: 'best', messages: [{ role: 'user' as const, content: words
 const tools = [{ name: 'look', description: 'Looks at things.', input_schema: { type: 'object' as const } }];
 
 describe('a count', () => {
-  test('is exact for a model with a shipped tokenizer, and an estimate for the others', async () => {
-    // The first count may come before the tokenizer is loaded.
+  test('a count is exact for a model with a shipped tokenizer, and an estimate for other models', async () => {
+    // The first count may arrive before the tokenizer is loaded.
     const counted = await waitFor(async () => {
       const found = await clientOf().messages.countTokens(body);
       return 'basis' in found && found.basis === 'counted' ? found : null;
     });
-    // Ten tokens a sentence by this tokenizer, and what surrounds a message.
+    // With this tokenizer a sentence has ten tokens; a message adds its own.
     expect(counted).toEqual({ input_tokens: expect.any(Number), basis: 'counted' } as never);
     expect(counted.input_tokens).toBeGreaterThanOrEqual(1_000);
     expect(counted.input_tokens).toBeLessThan(1_030);
@@ -39,7 +39,7 @@ describe('a count', () => {
     }
   });
 
-  test('grows with the system prompt, the tools and what they answer, and asks no model', async () => {
+  test('a count grows with the system prompt, the tools and their results, and calls no model', async () => {
     const before = upstream.requests.length;
     const count = async (more: object) => (await clientOf().messages.countTokens({ ...body, ...more })).input_tokens;
     const least = await count({});
@@ -52,7 +52,7 @@ describe('a count', () => {
     expect(upstream.requests.length).toBe(before);
   });
 
-  test('fails in Anthropic’s shape', async () => {
+  test('a count fails with an error in Anthropic’s format', async () => {
     const failed: unknown = await clientOf()
       .messages.countTokens({ ...body, model: 'none' })
       .catch((error: unknown) => error);

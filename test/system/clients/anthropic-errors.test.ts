@@ -6,7 +6,7 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.t
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 
-/** Errors as the official SDK sees them: its class, the type, our code and the field at fault. */
+/** Errors as the official SDK shows them: class, type, our code and the wrong field. */
 const upstream = useUpstream({ key: UPSTREAM_KEY });
 let box: Signalbox;
 let client: Anthropic;
@@ -32,7 +32,7 @@ const file = { type: 'file', file_id: 'file_1' };
 const saying = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
 const text = { type: 'text', text: 'Hi.' };
 
-describe('an error names the field at fault', () => {
+describe('an error names the wrong field', () => {
   test.each<[string, object, string, string]>([
     ['no cap', { max_tokens: undefined }, 'max_tokens', 'missing_field'],
     ['a wrong role', { messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].role', 'invalid_value'],
@@ -65,7 +65,7 @@ describe('an error names the field at fault', () => {
   });
 });
 
-test('a wrong key, an unknown model and a spent budget have the classes that clients act on', async () => {
+test('a wrong key, an unknown model and a spent budget raise the classes that clients handle', async () => {
   const stranger = new Anthropic({ apiKey: 'sk-wrong', baseURL: box.url, maxRetries: 0 });
   expect(await failureOf({}, stranger)).toMatchObject({ status: 401, type: 'authentication_error' });
   expect(await failureOf({ model: 'none' })).toMatchObject({ status: 404, type: 'not_found_error' });
@@ -75,13 +75,13 @@ test('a wrong key, an unknown model and a spent budget have the classes that cli
   expect(spent.headers?.get('x-should-retry')).toBe('false');
 });
 
-test('a prompt that is too long is called so, as clients look for', async () => {
+test('a prompt that is too long gets the error text that clients search for', async () => {
   const failed = await failureOf({ messages: [{ role: 'user', content: 'word '.repeat(60_000) }] });
   expect([failed.status, failed.errorCode]).toEqual([400, 'context_length_exceeded']);
   expect(failed.apiMessage).toStartWith('prompt is too long: ');
 });
 
-test('a failing model is retried by the client, and an error after the first words ends the stream', async () => {
+test('the client retries a failing model, and an error after the first words ends the stream', async () => {
   upstream.next({ fail: 'server' }, { text: 'Hello!' });
   const patient = new Anthropic({ apiKey: box.key, baseURL: box.url, maxRetries: 2 });
   expect((await patient.messages.create(body)).content).toMatchObject([{ type: 'text', text: 'Hello!' }]);
@@ -91,7 +91,7 @@ test('a failing model is retried by the client, and an error after the first wor
   expect(broken).toMatchObject({ type: 'api_error' });
 });
 
-test('every error has a type of Anthropic’s that fits its status', () => {
+test('every error has the Anthropic type of its status', () => {
   const types = new Map(ERROR_CODES.map((code) => [code, errorType(code)]));
   for (const [code, type] of types) {
     const { status, type: ours } = ERRORS[code];
@@ -103,7 +103,7 @@ test('every error has a type of Anthropic’s that fits its status', () => {
   }
 });
 
-/** What changes the bill by no price of the catalog: only where money is set aside it has to be refused. */
+/** Features that Anthropic bills without a price in the catalog. Signalbox must refuse them only if it holds money for the request. */
 const BILLED: readonly (readonly [string, object, string])[] = [
   ['a fast mode', { speed: 'fast' }, 'speed'],
   ['a tier', { service_tier: 'flex' }, 'service_tier'],
@@ -119,7 +119,7 @@ const BILLED: readonly (readonly [string, object, string])[] = [
   ],
 ];
 
-test.each(BILLED)('%s is refused by name where a fund applies, and only there', async (_, request, param) => {
+test.each(BILLED)('Signalbox refuses %s by name if a fund applies, and only then', async (_, request, param) => {
   const failed = await failureOf({ ...request, budget_limit: 100 });
   expect([failed.status, failed.errorCode, failed.details]).toEqual([
     400,
@@ -129,7 +129,7 @@ test.each(BILLED)('%s is refused by name where a fund applies, and only there', 
   expect(await client.messages.create({ ...body, ...request })).toMatchObject({ type: 'message' });
 });
 
-test('a cache of an hour is refused where a fund applies and it has no price', async () => {
+test('Signalbox refuses a cache of one hour without a price if a fund applies', async () => {
   const marked = saying(text, { ...text, cache_control: { type: 'ephemeral', ttl: '1h' } });
   expect((await failureOf({ ...marked, budget_limit: 100 })).errorCode).toBe('unsupported_parameter');
   expect(await client.messages.create({ ...body, ...(marked as object) })).toMatchObject({ type: 'message' });
@@ -144,7 +144,7 @@ test.each([{ container: 'c' }, { mcp_servers: [{ type: 'url' }] }])(
   },
 );
 
-test('a tool that only Anthropic runs is refused by name where no model is a service of its dialect', async () => {
+test('Signalbox refuses by name a tool that only Anthropic runs if no Anthropic model is available', async () => {
   const failed = await failureOf({ tools: [{ type: 'web_search_20250305', name: 'w' }] });
   expect([failed.status, failed.errorCode, failed.details]).toEqual([
     400,

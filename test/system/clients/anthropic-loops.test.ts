@@ -5,8 +5,8 @@ import { startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
 import { QUESTION, TURNS_THANKED, thinker } from './weather-loop.ts';
 
 /**
- * Loops of tools with a model that thinks: its thoughts go to the client in Anthropic's blocks, come back with the history, and
- * reach the model as its own service wants them.
+ * Tool loops with a model that thinks. The client receives thoughts as Anthropic blocks and sends them back with the history; the model
+ * receives them in the form that its service expects.
  */
 describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   const bench = startBench(dialect);
@@ -31,7 +31,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
     streamed: (body) => client.messages.stream(body).finalMessage(),
   };
 
-  test.each(Object.keys(WAYS))('a loop of tools comes through with its thoughts, %s', async (way) => {
+  test.each(Object.keys(WAYS))('a tool loop completes and keeps the thoughts, %s', async (way) => {
     const messages: MessageParam[] = [{ role: 'user', content: QUESTION }];
     const thoughts: string[] = [];
     for (let step = 0; step < 3; step++) {
@@ -45,7 +45,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
                 type: 'tool_result' as const,
                 tool_use_id: block.id,
                 content: `20 °C in ${(block.input as { city: string }).city}`,
-                // Clients move their mark to the last message.
+                // Clients move their cache mark to the last message.
                 cache_control: { type: 'ephemeral' as const },
               },
             ]

@@ -4,7 +4,7 @@ import type { MessageParam } from '@anthropic-ai/sdk/resources';
 import { platformOf, startBench } from '../../support/dialect-bench.ts';
 import { foldedMessage } from '../../support/message-events.ts';
 
-/** A request in Anthropic's dialect for a model of Anthropic's goes out as it came, and so does its answer. */
+/** Signalbox passes requests in Anthropic's dialect to Anthropic models unchanged, and returns the answers unchanged. */
 const bench = startBench('anthropic');
 let client: Anthropic;
 beforeAll(() => {
@@ -16,7 +16,7 @@ const text = (words: string) => ({ type: 'text' as const, text: words });
 const mark = { cache_control: { type: 'ephemeral' as const } };
 const body = { model: 'best', max_tokens: 2_000, messages: [{ role: 'user' as const, content: 'Say hello.' }] };
 
-/** Everything that a translation would change: order, marks, types of blocks, unknown members. */
+/** A request with everything that a translation would change: order, marks, types of blocks, unknown members. */
 const RICH = {
   ...body,
   system: [text('First.'), { ...text('Second.'), ...mark }],
@@ -49,17 +49,17 @@ const RICH = {
 };
 
 describe('a request', () => {
-  test('reaches the model as it was sent, but for the model, the cap and what is ours', async () => {
+  test('a request reaches the model unchanged, except for the model name, the output cap and Signalbox’s own fields', async () => {
     const ours = { budget_limit: 100, constraints: { max_latency_ms: 100_000 }, route_strategy: { cost_weight: 1 } };
     const sent = { ...RICH, ...ours, metadata: { ...RICH.metadata, team: 'red' } };
     const answer = await bench.box.post('/v1/messages?beta=true', sent);
     expect([answer.status, await answer.clone().text()]).toEqual([200, expect.any(String)]);
     const { text: got } = bench.upstream.requests.at(-1)!;
-    // As text: the order of members counts for caches and signatures.
+    // Compare the text, because caches and signatures depend on the order of members.
     expect(got).toBe(JSON.stringify({ ...RICH, model: 'claude-haiku-5-5' }));
   });
 
-  test('takes its headers along, and nothing else of its caller', async () => {
+  test('Signalbox forwards Anthropic’s headers and no other header of the caller', async () => {
     await bench.box.post('/v1/messages', body, {
       headers: {
         'anthropic-version': '2026-10-21',
@@ -77,7 +77,7 @@ describe('a request', () => {
     ]);
   });
 
-  test('for no answer has its prompt cached, and is charged for that', async () => {
+  test('a request without an answer stores its prompt in the cache and is charged for it', async () => {
     const usage = {
       input_tokens: 12,
       cache_creation_input_tokens: 3_000,
@@ -100,17 +100,17 @@ describe('a request', () => {
     expect(bench.upstream.requests.at(-1)!.body).toMatchObject({ max_tokens: 0 });
   });
 
-  test('drops nothing, and says so', async () => {
+  test('the answer reports that no field was dropped', async () => {
     const message = await client.messages.create({ ...body, thinking: { type: 'adaptive' } });
     expect(platformOf(message)!.dropped).toEqual([]);
   });
 });
 
-describe('what Anthropic bills beside tokens', () => {
+describe('a feature that Anthropic bills in addition to tokens', () => {
   const hour = { type: 'ephemeral', ttl: '1h' };
   const search = { type: 'web_search_20250305', name: 'web_search' };
 
-  test('passes where no fund applies, with the policy’s limit on the uses of a tool', async () => {
+  test('a billed feature passes if no fund applies, with the policy’s limit on the uses of a tool', async () => {
     const sent = { ...body, tools: [search], system: [{ ...text('Be brief.'), cache_control: hour }] };
     expect((await bench.box.post('/v1/messages', sent)).status).toBe(200);
     const got = bench.upstream.requests.at(-1)!.body as Record<string, unknown>;
@@ -133,7 +133,7 @@ describe('what Anthropic bills beside tokens', () => {
 });
 
 describe('an answer', () => {
-  test('comes out as its service sent it, with the price beside it', async () => {
+  test('an answer has the service’s own members, and `platform` with the price', async () => {
     bench.upstream.next({ text: 'Hello!', usage: { prompt_tokens: 20, completion_tokens: 3 } });
     const message = await client.messages.create(body);
     expect(message.id).toMatch(/^msg_fake/);
@@ -144,7 +144,7 @@ describe('an answer', () => {
     expect(platformOf(message)).toMatchObject({ routed_model: 'best', credits_consumed: 0.032 });
   });
 
-  test('as a stream is the same events, with the price at the end', async () => {
+  test('a streamed answer has the service’s own events, with the price at the end', async () => {
     const said = { reasoning: 'Hm.', text: ['Hel', 'lo!'], toolCalls: undefined };
     bench.upstream.next(said, said);
     const request = { ...body, thinking: { type: 'adaptive', display: 'summarized' } };
@@ -160,14 +160,14 @@ describe('an answer', () => {
     expect(streamed.platform).toMatchObject({ routed_model: 'best' });
   });
 
-  test('that breaks off has no end', async () => {
+  test('a broken stream has no end event', async () => {
     bench.upstream.next({ text: ['one ', 'two ', 'three '], cutAfter: 4 });
     const text = await (await bench.box.post('/v1/messages', { ...body, stream: true })).text();
     expect(text).toContain('event: error\n');
     expect(text).not.toMatch(/message_delta|message_stop/);
   });
 
-  test('is repeated as it was by an Idempotency-Key', async () => {
+  test('a repeated Idempotency-Key returns the same answer', async () => {
     for (const stream of [false, true]) {
       bench.upstream.next({ reasoning: 'Hm.', text: 'Once.' });
       const headers = { 'idempotency-key': `again-${stream}` };
@@ -179,7 +179,7 @@ describe('an answer', () => {
 });
 
 describe('a refusal by the service', () => {
-  test.each([400, 413, 422])('of the request comes out unchanged: %d', async (status) => {
+  test.each([400, 413, 422])('a refused request gets the service’s own error: %d', async (status) => {
     const error = { message: 'messages.1.content.0: Invalid `signature` in `thinking` block', extra: { a: 1 } };
     bench.upstream.next({ status, error });
     const answer = await bench.box.post('/v1/messages', body);
@@ -191,7 +191,7 @@ describe('a refusal by the service', () => {
 });
 
 describe('a conversation', () => {
-  test('gives signed thoughts back bit for bit, whole and streamed', async () => {
+  test('signed thoughts return bit for bit, in JSON and as a stream', async () => {
     bench.upstream.behave({ reasoning: 'Hm, héhé.', text: 'Hello!' });
     const thinking = { type: 'adaptive' as const, display: 'summarized' as const };
     const messages: MessageParam[] = [...body.messages];
@@ -204,7 +204,7 @@ describe('a conversation', () => {
     expect(bench.upstream.requests.at(-1)!.text.split('"type":"thinking"')).toHaveLength(4);
   });
 
-  test('that another service’s model began loses its thoughts, and nothing else', async () => {
+  test('a conversation that another service’s model began loses only its thoughts', async () => {
     const state = `signalbox-state-1.${btoa('{"extra":{"a":1}}')}`;
     const messages = [
       { role: 'user', content: 'Hi.' },
@@ -218,7 +218,7 @@ describe('a conversation', () => {
   });
 });
 
-test('what a selector’s choice does not take is fitted, and named; who names the model gets its refusal', async () => {
+test('a selector drops fields that its choice does not support and names them; a request that names the model gets the service’s refusal', async () => {
   const request = { ...body, thinking: { type: 'adaptive' }, output_config: { effort: 'high' } };
   const refused = await bench.box.post('/v1/messages', { ...request, model: 'vendor/plain' });
   expect(await refused.json()).toMatchObject({
@@ -230,11 +230,14 @@ test('what a selector’s choice does not take is fitted, and named; who names t
   });
 });
 
-// The last tests: the endpoint is shut afterwards.
-test.each(['server', 'auth'] as const)('a failure of the endpoint is told in our words: %s', async (fail) => {
-  bench.upstream.next({ fail });
-  const answer = await bench.box.post('/v1/messages', body);
-  const { error, request_id } = (await answer.json()) as { error: { message: string }; request_id: string };
-  expect([answer.status, request_id]).toEqual([502, expect.stringMatching(/^req_[0-9a-z]{11}$/)]);
-  expect(error.message).not.toContain('x-api-key');
-});
+// These tests are last, because they open the circuit breaker of the endpoint.
+test.each(['server', 'auth'] as const)(
+  'Signalbox reports a failure of the endpoint with its own error: %s',
+  async (fail) => {
+    bench.upstream.next({ fail });
+    const answer = await bench.box.post('/v1/messages', body);
+    const { error, request_id } = (await answer.json()) as { error: { message: string }; request_id: string };
+    expect([answer.status, request_id]).toEqual([502, expect.stringMatching(/^req_[0-9a-z]{11}$/)]);
+    expect(error.message).not.toContain('x-api-key');
+  },
+);

@@ -12,7 +12,10 @@ import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { makeTestKey, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 
-/** Histories that Anthropic keeps: the unmodified SDK sends the new turns alone, and they go where the history is. */
+/**
+ * Conversations that Anthropic stores: the unmodified SDK sends only new turns, and Signalbox sends them to the endpoint that stores the
+ * history.
+ */
 const one = useUpstream({ dialect: 'anthropic' });
 const other = useUpstream({ dialect: 'anthropic' });
 const foreign = useUpstream();
@@ -69,7 +72,7 @@ const asked = { type: 'create' };
 const goneOn = { type: 'continue', previous_message_id: expect.stringMatching(/^msg_fake/) };
 const WITH_BETA = { 'anthropic-beta': 'message-threads-2026-08-12' };
 
-/** The first turn of a thread. */
+/** Sends the first turn of a thread. */
 async function begun(model: string, key = live.box.key, more: object = {}): Promise<string> {
   one.next({ text: 'Hello!' });
   const request = { ...body, ...more, model, thread: { type: 'create' } };
@@ -93,23 +96,32 @@ const codeOf = async (answer: Response) => {
 };
 
 describe('the tool runner of the SDK', () => {
-  test.each(['best', 'auto'])('sends each turn once, whole and streamed, with the model %s', async (model) => {
-    for (const stream of [false, true]) {
-      one.requests.length = 0;
-      const runner = client.beta.messages.toolRunner({ ...body, model, tools: [weather], system: 'Be brief.', stream });
-      const last = await runner.runUntilDone();
-      expect(last.content.at(-1)).toMatchObject({ type: 'text', text: 'It is 20 °C (Bern) in Bern.' });
-      expect(bodiesAt(one)).toEqual([
-        { thread: asked, messages: 1, tools: true },
-        { thread: goneOn, messages: 1, tools: false },
-      ]);
-      // The service had the whole conversation.
-      expect(one.requests.at(-1)!.asked.turns.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
-      expect(other.requests).toEqual([]);
-    }
-  });
+  test.each(['best', 'auto'])(
+    'the SDK sends each turn once, in JSON and as a stream, with the model %s',
+    async (model) => {
+      for (const stream of [false, true]) {
+        one.requests.length = 0;
+        const runner = client.beta.messages.toolRunner({
+          ...body,
+          model,
+          tools: [weather],
+          system: 'Be brief.',
+          stream,
+        });
+        const last = await runner.runUntilDone();
+        expect(last.content.at(-1)).toMatchObject({ type: 'text', text: 'It is 20 °C (Bern) in Bern.' });
+        expect(bodiesAt(one)).toEqual([
+          { thread: asked, messages: 1, tools: true },
+          { thread: goneOn, messages: 1, tools: false },
+        ]);
+        // The service received the whole conversation.
+        expect(one.requests.at(-1)!.asked.turns.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+        expect(other.requests).toEqual([]);
+      }
+    },
+  );
 
-  test('starts over with the whole conversation where the service has lost its history', async () => {
+  test('the SDK sends the whole conversation again if the service has lost the history', async () => {
     one.behave((request) => {
       const said = asksForWeather(request);
       if (said.toolCalls) queueMicrotask(() => setTimeout(forgetThreads, 20));
@@ -129,7 +141,7 @@ describe('the tool runner of the SDK', () => {
     ]);
   });
 
-  test('goes on without a thread where the choice is another service’s model, or a budget cannot hold the model’s window', async () => {
+  test('Signalbox does not use a thread if it chooses another service’s model, or if a budget cannot hold the model’s context window', async () => {
     const cheapest = { ...body, model: 'auto', route_strategy: { cost_weight: 1, quality_weight: 0 } };
     const byOther = await client.beta.messages.toolRunner({ ...cheapest, tools: [weather] });
     expect(byOther.content.at(-1)).toMatchObject({ text: 'It is 20 °C (Bern) in Bern.' });
@@ -144,8 +156,8 @@ describe('the tool runner of the SDK', () => {
   });
 });
 
-describe('a turn that goes on', () => {
-  test('is decided, kept and decided again with the place of its history', async () => {
+describe('a continued turn', () => {
+  test('a continued turn is decided, recorded and decided again with the endpoint of its history', async () => {
     const id = await begun('best');
     one.next({ text: 'Again!' });
     const answer = await goOn(id, { model: 'auto' });
@@ -164,7 +176,7 @@ describe('a turn that goes on', () => {
     });
   });
 
-  test('stays with the model of its thread, whatever a selector would choose now', async () => {
+  test('a continued turn stays with the model of its thread, even if a selector would now choose another', async () => {
     const id = await begun('best');
     one.next({ text: 'Again!' });
     const answer = await goOn(id, { model: 'auto-cheap' });
@@ -178,31 +190,31 @@ describe('a turn that goes on', () => {
     expect(recommended).toMatchObject({ recommended_model: 'best' });
   });
 
-  test('goes to no other endpoint when its own fails', async () => {
+  test('a continued turn never moves to another endpoint when its own fails', async () => {
     const id = await begun('best');
     one.next({ fail: 'overloaded' });
     expect((await goOn(id)).status).toBe(502);
     expect(other.requests).toEqual([]);
   });
 
-  test('may have no message, to go on from an unfinished answer', async () => {
+  test('a continued turn may have no message and then completes an unfinished answer', async () => {
     const id = await begun('best');
     one.next({ text: 'More.' });
     expect((await goOn(id, { messages: [] })).status).toBe(200);
     expect((await live.box.post('/v1/messages', { ...body, model: 'best', messages: [] })).status).toBe(400);
   });
 
-  test('of an answer that nobody knows, or that another key got, is told to start over', async () => {
+  test('a continued turn of an unknown answer, or of another key’s answer, gets an error that makes the client start over', async () => {
     const unknown = [404, 'not_found_error', 'thread_not_found'];
     expect(await codeOf(await goOn('msg_none'))).toEqual(unknown);
     const id = await begun('best');
     const key = await live.box.makeKey('--name', 'stranger');
     expect(await codeOf(await goOn(id, {}, key))).toEqual(unknown);
-    // A model that the same service does not serve.
+    // The same service does not serve this model.
     expect(await codeOf(await goOn(id, { model: 'cheap' }))).toEqual(unknown);
   });
 
-  test('gets the service’s own words where the service refuses to go on', async () => {
+  test('a continued turn gets the service’s own error if the service refuses it', async () => {
     const id = await begun('best');
     one.next({ text: 'Once.' });
     expect((await goOn(id)).status).toBe(200);
@@ -214,11 +226,11 @@ describe('a turn that goes on', () => {
     expect((await goOn(await begun('best'))).status).toBe(200);
   });
 
-  test('is held as if the history filled the model’s window, and charged what was read', async () => {
+  test('Signalbox holds a continued turn as if the history filled the model’s window, and charges the tokens that were read', async () => {
     const key = await live.box.makeKey('--name', 'large', '--label', 'kind=large');
     const id = await begun('best', key);
     const quoted = (await goOn(id, {}, key, '/v1/route')).json();
-    // 32,768 tokens of input, and 100 of output.
+    // 32,768 tokens of input and 100 tokens of output.
     expect(await quoted).toMatchObject({ first_hold_credits: 32.768 + 0.4 });
     one.next({ text: 'Hm.', usage: { prompt_tokens: 900, completion_tokens: 10 } });
     const answer = await goOn(id, {}, key);
@@ -241,7 +253,7 @@ describe('a turn that goes on', () => {
   });
 });
 
-test('a thread goes on after a restart, and is gone with its key', async () => {
+test('a thread continues after a restart, and ends with its key', async () => {
   const data = temporaryFolder();
   const env = { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: makeTestKey() };
   const start = () => startSignalbox({ policy: policyWith(['one', 'other']), env, data });
@@ -266,7 +278,7 @@ test('a thread goes on after a restart, and is gone with its key', async () => {
   }
 });
 
-test('a thread is written with the settlement of its answer, or neither is', async () => {
+test('Signalbox stores a thread in the same transaction as the settlement of its answer', async () => {
   using file = new Database(join(live.box.data, 'signalbox.db'));
   const counted = () => ({
     settled: file.query("SELECT count(*) FROM journal WHERE kind = 'settle'").values().flat()[0],
@@ -278,15 +290,15 @@ test('a thread is written with the settlement of its answer, or neither is', asy
   expect([Number(after.settled) - Number(before.settled), Number(after.threads) - Number(before.threads)]).toEqual([
     1, 1,
   ]);
-  // A table that refuses the row takes the whole commit with it.
+  // A table that refuses the row makes the whole commit fail.
   file.run("CREATE TRIGGER refused BEFORE INSERT ON threads BEGIN SELECT RAISE(ABORT, 'refused'); END");
   await begun('best');
   file.run('DROP TRIGGER refused');
   expect(counted()).toEqual(after);
 });
 
-// The last test: it takes a provider away.
-test('a thread whose service has left the policy is told to start over', async () => {
+// This test is last, because it removes a provider.
+test('a continued turn starts over if the policy no longer has the service of its thread', async () => {
   const id = await begun('best');
   const { revision } = await live.status();
   live.replace('policy.yaml', policyWith(['other']));

@@ -4,7 +4,7 @@ import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import { z } from 'zod';
 import { asksForWeather, platformOf, startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
 
-/** The official SDK, unmodified, whatever dialect the model behind the server speaks. */
+/** The official, unmodified SDK, with upstream models of every dialect. */
 describe.each(UPSTREAM_DIALECTS)('the Anthropic SDK, with a model of %s', (dialect) => {
   const bench = startBench(dialect);
   let client: Anthropic;
@@ -16,7 +16,7 @@ describe.each(UPSTREAM_DIALECTS)('the Anthropic SDK, with a model of %s', (diale
   const messages = [{ role: 'user' as const, content: 'Say hello.' }];
   const body = { model: 'best', max_tokens: 1_000, messages };
 
-  test('gets a message with its usage and its price', async () => {
+  test('the SDK receives a message with its usage and price', async () => {
     bench.upstream.next({
       text: 'Hello!',
       usage: { prompt_tokens: 20, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 8 } },
@@ -37,7 +37,7 @@ describe.each(UPSTREAM_DIALECTS)('the Anthropic SDK, with a model of %s', (diale
     expect(asked).toMatchObject({ system: 'Be brief.', turns: [{ role: 'user', text: 'Say hello.' }], stream: false });
   });
 
-  test('puts a stream together to the same message', async () => {
+  test('the SDK assembles a stream to the same message', async () => {
     const said = { reasoning: 'Hm, well.', text: 'Hello, you!', usage: { prompt_tokens: 20, completion_tokens: 9 } };
     bench.upstream.next(said, said);
     const request = { ...body, thinking: { type: 'adaptive' as const, display: 'summarized' as const } };
@@ -55,7 +55,7 @@ describe.each(UPSTREAM_DIALECTS)('the Anthropic SDK, with a model of %s', (diale
     expect(final).toMatchObject({ stop_reason: 'end_turn', usage: { input_tokens: 20, output_tokens: 9 } });
   });
 
-  test('tells the tokens of hidden reasoning, whole and streamed', async () => {
+  test('the answer reports the tokens of hidden reasoning, in JSON and as a stream', async () => {
     const said = {
       text: 'Hello!',
       usage: { prompt_tokens: 20, completion_tokens: 9, completion_tokens_details: { reasoning_tokens: 4 } },
@@ -66,7 +66,7 @@ describe.each(UPSTREAM_DIALECTS)('the Anthropic SDK, with a model of %s', (diale
     expect((await client.messages.stream(body).finalMessage()).usage).toMatchObject(told);
   });
 
-  test('runs tools to the end, whole and streamed, though it begins with a thread', async () => {
+  test('the SDK’s tool runner completes in JSON and as a stream, even if it begins with a thread', async () => {
     bench.upstream.behave(asksForWeather);
     const weather = betaZodTool({
       name: 'weather',

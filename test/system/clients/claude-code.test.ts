@@ -6,8 +6,8 @@ import { type FoldedMessage, foldedMessage } from '../../support/message-events.
 import { useSignalbox } from '../../support/use.ts';
 
 /**
- * Anthropic's published gateway protocol for Claude Code, point by point. The program itself is not run here: requests are made
- * as it makes them, and its answers are held to the rules that it enforces.
+ * Each point of the gateway protocol that Anthropic publishes for Claude Code. The test does not run the program: it sends requests as the
+ * program does, and checks answers with the rules that the program enforces.
  */
 const SESSION = '6f1c2b1e-0000-4000-8000-000000000001';
 const HEADERS = {
@@ -31,7 +31,7 @@ const TOOLS = [
 
 const textBlock = (text: string) => ({ type: 'text', text });
 
-/** A request as the program makes it: it moves its cache mark to the last message. */
+/** A request in the program's form: it moves its cache mark to the last message. */
 function requestOf(messages: readonly Json[], more: object = {}): object {
   const marked = messages.map((message, at) => {
     const content = listOf(message.content);
@@ -56,7 +56,7 @@ function requestOf(messages: readonly Json[], more: object = {}): object {
 
 const userSays = (text: string): Json => ({ role: 'user', content: [textBlock(text)] });
 
-/** Thinks, reads two files, one after the other, and answers. */
+/** A model that thinks, reads two files one after the other, and answers. */
 function reader({ asked }: RecordedRequest): Behaviour {
   const results = asked.turns.flatMap((turn) => turn.results);
   const path = ['a.ts', 'b.ts'][results.length];
@@ -79,7 +79,7 @@ describe.each(['anthropic', 'gemini'] as const)('on an upstream of %s', (dialect
     return foldedMessage(text);
   }
 
-  test('a loop of tools with thoughts over several turns goes on to its end, by the rules of streams', async () => {
+  test('a tool loop with thoughts over several turns completes and follows the rules of streams', async () => {
     bench.upstream.behave(reader);
     const messages = [userSays('Compare a.ts and b.ts.')];
     const reasons: unknown[] = [];
@@ -108,13 +108,13 @@ describe.each(['anthropic', 'gemini'] as const)('on an upstream of %s', (dialect
       ['assistant', []],
       ['user', []],
     ]);
-    // Each thought came back to the model that had it; of another service, those beside calls.
+    // Each thought returned to the model that wrote it. For another service this holds for thoughts attached to calls.
     const thoughts = dialect === 'gemini' ? text.split('"thoughtSignature"') : text.split('"type":"thinking"');
     expect(thoughts.length - 1).toBe(dialect === 'gemini' ? 2 : 3);
     expect(text).not.toMatch(/signalbox-state|skip_thought_signature/);
   });
 
-  test('a field of a beta travels with its header, and fields and betas that nobody knows are no error', async () => {
+  test('Signalbox forwards a beta field with its header, and accepts unknown fields and betas', async () => {
     const { platform } = await answerTo([userSays('Hi.')], {
       context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
     });
@@ -131,13 +131,13 @@ describe.each(['anthropic', 'gemini'] as const)('on an upstream of %s', (dialect
     expect(headers.get('x-claude-code-session-id')).toBeNull();
   });
 
-  test('the system prompt keeps its blocks in order, the first one first', async () => {
+  test('the system prompt keeps the order of its blocks', async () => {
     await answerTo([userSays('Hi.')]);
     const { asked } = bench.upstream.requests.at(-1)!;
     expect(asked.system).toBe(SYSTEM.map(({ text }) => text).join('\n'));
   });
 
-  test('the words go out as they come', async () => {
+  test('the client receives words as soon as the model writes them', async () => {
     bench.upstream.next({ text: ['first ', 'second '], hang: dialect === 'anthropic' ? 4 : 1 });
     const response = await send(requestOf([userSays('Hi.')]));
     const stream = response.body!.getReader();
@@ -147,14 +147,14 @@ describe.each(['anthropic', 'gemini'] as const)('on an upstream of %s', (dialect
     await stream.cancel();
   });
 
-  test('a stream that breaks off ends with an error event', async () => {
+  test('a broken stream ends with an error event', async () => {
     bench.upstream.next({ text: ['one ', 'two ', 'three '], cutAfter: dialect === 'anthropic' ? 4 : 1 });
     const text = await (await send(requestOf([userSays('Hi.')]))).text();
     expect(text).toMatch(/event: error\ndata: \{"type":"error",.*\n\n$/);
     expect(text).not.toMatch(/message_delta|message_stop/);
   });
 
-  test('a prompt that is too long is said so in the words that the program looks for', async () => {
+  test('a prompt that is too long gets the error text that the program searches for', async () => {
     bench.upstream.next({ fail: 'context' });
     const response = await send(requestOf([userSays('Hi.')]));
     const { error } = (await response.json()) as { error: { type: string; message: string } };
@@ -162,7 +162,7 @@ describe.each(['anthropic', 'gemini'] as const)('on an upstream of %s', (dialect
     expect(error.message).toStartWith('prompt is too long');
   });
 
-  test('the key comes in either header, and a wrong one is an authentication error', async () => {
+  test('Signalbox accepts the key in either header, and reports a wrong key as an authentication error', async () => {
     const url = `${bench.box.url}/v1/messages`;
     const body = JSON.stringify({ ...requestOf([userSays('Hi.')]), stream: false });
     const ask = (headers: Record<string, string>) =>
@@ -173,7 +173,7 @@ describe.each(['anthropic', 'gemini'] as const)('on an upstream of %s', (dialect
     expect([wrong.status, await wrong.json()]).toMatchObject([401, { error: { type: 'authentication_error' } }]);
   });
 
-  test('a count of tokens is answered', async () => {
+  test('Signalbox answers a count of tokens', async () => {
     const { max_tokens: _, stream: __, ...body } = requestOf([userSays('Hi.')]) as Json;
     const response = await bench.box.post('/v1/messages/count_tokens?beta=true', body, { headers: HEADERS });
     const count: unknown = await response.json();
@@ -198,11 +198,11 @@ describe.each(['anthropic', 'gemini'] as const)('on an upstream of %s', (dialect
 describe('before its first request', () => {
   const box = useSignalbox();
 
-  test('the probe of the address is answered without a key', async () => {
+  test('the probe of the address needs no key', async () => {
     expect((await fetch(box.url, { method: 'HEAD' })).status).toBe(200);
   });
 
-  test('discovery finds models whose names the program shows', async () => {
+  test('discovery lists models under names that the program accepts', async () => {
     const response = await fetch(`${box.url}/v1/models?limit=1000`, {
       headers: { 'x-api-key': box.key },
       redirect: 'error',
@@ -213,7 +213,7 @@ describe('before its first request', () => {
     for (const { display_name } of shown) expect(display_name).not.toBe('');
   });
 
-  test('and the discovered name answers', async () => {
+  test('Signalbox serves the discovered name', async () => {
     const answer = await box.post('/v1/messages', requestOf([userSays('Hi.')], { model: 'claude-auto', tools: [] }));
     expect(foldedMessage(await answer.text()).message).toMatchObject({ stop_reason: 'end_turn' });
   });

@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import type { ChatCompletionCreateParamsStreaming } from 'openai/resources';
 import { asksForWeather, platformOf, startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
 
-/** Bodies of Responses at the path of chat completions, as Cursor sends them for some models. */
+/** Cursor sends Responses bodies to the path of chat completions for some models. */
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 const BODY = {
   model: 'auto',
@@ -27,7 +27,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   const create = (more: object) =>
     client.chat.completions.create({ ...BODY, ...more } as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming);
 
-  test('are answered as chat completions, with tools and their results', async () => {
+  test('Signalbox answers such bodies as chat completions, with tools and their results', async () => {
     bench.upstream.behave(asksForWeather);
     const { choices, object } = await create({});
     expect([object, choices[0]!.finish_reason]).toEqual(['chat.completion', 'tool_calls']);
@@ -43,7 +43,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
     expect(bench.upstream.requests.at(-1)!.asked.system).toBe('Be brief.');
   });
 
-  test('are streamed as chunks, with usage when asked for', async () => {
+  test('Signalbox streams answers of such bodies as chunks, with usage on request', async () => {
     bench.upstream.behave({ text: ['Hel', 'lo'] });
     const body = { ...BODY, stream: true, stream_options: { include_usage: true } };
     const stream = await client.chat.completions.create(body as unknown as ChatCompletionCreateParamsStreaming);

@@ -34,19 +34,19 @@ describe.each(WIRES.map(([adapter]) => adapter))('%s', (adapter) => {
   const client = () => new OpenAI({ apiKey: box.key, baseURL: `${box.url}/v1`, maxRetries: 0 });
   const near = (vector: readonly number[]) => vector.map((number) => expect.closeTo(number, 6));
 
-  test('the openai client embeds, by base64 that it asks for itself', async () => {
+  test('the openai client receives embeddings in base64, which it requests by default', async () => {
     const { data, usage } = await client().embeddings.create({ model, input: texts });
     expect(data.map(({ embedding }) => embedding)).toEqual(texts.map((text) => near(vectorFor(text, 8))));
     expect(data.map(({ index }) => index)).toEqual([0, 1, 2]);
     expect(usage.total_tokens).toBeGreaterThan(0);
   });
 
-  test('the openai client embeds with floats and fewer dimensions', async () => {
+  test('the openai client receives embeddings as floats with fewer dimensions', async () => {
     const { data } = await client().embeddings.create({ model, input: 'one', dimensions: 4, encoding_format: 'float' });
     expect(data[0]?.embedding).toEqual(vectorFor('one', 4));
   });
 
-  test('the openai client reads errors', async () => {
+  test('the openai client raises errors', async () => {
     const wrong = client().embeddings.create({ model, input: 'one', dimensions: 64 });
     expect(await wrong.catch((error: unknown) => error)).toMatchObject({
       status: 400,
@@ -79,7 +79,7 @@ describe.each(WIRES.map(([adapter]) => adapter))('%s', (adapter) => {
 describe('the simulated model', () => {
   const offline = useSignalbox({});
 
-  test('puts texts with shared words near each other', async () => {
+  test('the simulated model gives similar vectors to texts with shared words', async () => {
     const client = new OpenAI({ apiKey: offline.key, baseURL: `${offline.url}/v1` });
     const input = ['the signal is red', 'the red signal', 'bake a cake'];
     const { data } = await client.embeddings.create({ model: 'sim-embed', input });

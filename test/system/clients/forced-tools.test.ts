@@ -9,7 +9,9 @@ import { z } from 'zod';
 import { testPolicy } from '../../support/policies.ts';
 import { useSignalbox, useUpstream } from '../../support/use.ts';
 
-/** Clients that force one tool to get an object, on a Claude that refuses a forced tool and answers in a schema. */
+/**
+ * Clients that force one tool to receive an object. The Claude model refuses a forced tool, so Signalbox requests an answer in a schema.
+ */
 const MODEL = 'claude-opus-5-5';
 const CITY = { name: 'Bern', people: 134_000 };
 const PIECES = ['{"name":"Bern",', '"people":134000}'];
@@ -43,14 +45,14 @@ describe('LangChain', () => {
     });
     const model = chat.withStructuredOutput(City, { name: 'city', method: 'functionCalling' });
     expect(await model.invoke('Which city?')).toEqual(CITY);
-    // Over Responses, LangChain reads no stream of a call.
+    // With Responses, LangChain cannot read a streamed call.
     if (useResponsesApi) return;
     const pieces = await Array.fromAsync(await model.stream('Which city?'));
     expect(pieces.at(-1)).toEqual(CITY);
   });
 });
 
-test('LangChain over Messages parses the call of `withStructuredOutput`', async () => {
+test('LangChain with Messages parses the call of `withStructuredOutput`', async () => {
   const claude = new ChatAnthropic({ model: 'auto', apiKey: box.key, anthropicApiUrl: box.url, maxRetries: 0 });
   const model = claude.withStructuredOutput(City, { name: 'city', method: 'functionCalling' });
   expect(await model.invoke('Which city?')).toEqual(CITY);
@@ -70,7 +72,7 @@ describe('the AI SDK', () => {
     return {
       'OpenAI’s chat': createOpenAICompatible({ name: 'signalbox', ...base })(MODEL),
       Responses: createOpenAI(base).responses(MODEL),
-      // By the name of a Claude that refuses it, this client asks for no forced call.
+      // With the name of a Claude model that refuses forced calls, this client does not force a call.
       Messages: createAnthropic(base)('auto'),
     };
   };

@@ -19,7 +19,7 @@ import {
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 
-/** Each client with a fresh `Idempotency-Key` per call, as its page shows it, on a connection that breaks. */
+/** Each client with a new `Idempotency-Key` for each call, set up as on its page, over a connection that breaks. */
 let upstream: FakeUpstream;
 let box: Signalbox;
 
@@ -34,7 +34,7 @@ afterAll(async () => {
   await upstream.stop();
 });
 
-/** Sends each first request under a key and hangs up once the provider has it. */
+/** Sends each first request with a key, and closes the connection once the provider has the request. */
 function breaking(): typeof fetch {
   const broken = new Set<string | null>();
   const send = async (url: Parameters<typeof fetch>[0], init: RequestInit = {}) => {
@@ -52,7 +52,7 @@ function breaking(): typeof fetch {
   return Object.assign(send, { preconnect: () => {} });
 }
 
-/** A key for all calls of the client; its repeats of a call carry the same. */
+/** One key for each call of the client; retries of a call send the same key. */
 class KeyedOpenAI extends OpenAI {
   protected override idempotencyHeader = 'Idempotency-Key';
 }
@@ -63,7 +63,7 @@ const fresh = () => ({ 'Idempotency-Key': crypto.randomUUID() });
 const baseURL = () => `${box.url}/v1`;
 const keyedClient = () => new KeyedOpenAI({ apiKey: box.key, baseURL: baseURL(), fetch: breaking() });
 
-/** Adds a hash of the body to the key of a call: each step of a call with tools is a request of its own. */
+/** Adds a hash of the body to the key of a call, because each step of a tool loop is a separate request. */
 const perStep =
   (send: typeof fetch) =>
   (url: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> => {
@@ -112,7 +112,7 @@ test.each(Object.keys(CLIENTS))(
   },
 );
 
-/** A loop of two model calls, which a fixed key would refuse at the second one. */
+/** A loop of two model calls. With a fixed key, Signalbox would refuse the second call. */
 const LOOPS: Readonly<Record<string, () => Promise<unknown>>> = {
   'the Agents SDK': async () => {
     const weather = agentTool({

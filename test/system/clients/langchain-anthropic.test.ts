@@ -3,7 +3,7 @@ import { ChatAnthropic } from '@langchain/anthropic';
 import { platformOf, startBench } from '../../support/dialect-bench.ts';
 import { COUNTED, gathered, testLoops, USAGE } from './langchain-loops.ts';
 
-/** LangChain's client of Messages, with a model that speaks them and one that does not. */
+/** LangChain's client of Anthropic Messages, with a model that speaks Messages and one that does not. */
 describe.each(['anthropic', 'gemini'] as const)('%s', (dialect) => {
   const bench = startBench(dialect);
   afterEach(() => bench.upstream.behave({}));
@@ -17,7 +17,7 @@ describe.each(['anthropic', 'gemini'] as const)('%s', (dialect) => {
       maxRetries: 0,
     });
 
-  test('invoke gives the text, its usage and its price', async () => {
+  test('invoke returns the text, its usage and its price', async () => {
     bench.upstream.next({ text: 'Hello!', usage: USAGE });
     const message = await chat().invoke('Say hello.');
     expect(message.text).toBe('Hello!');
@@ -26,11 +26,12 @@ describe.each(['anthropic', 'gemini'] as const)('%s', (dialect) => {
     expect(platformOf(message.response_metadata)).toMatchObject({ routed_model: 'best', credits_consumed: 0.09 });
   });
 
-  test('stream gives the text in pieces, and the usage as LangChain adds it up', async () => {
+  test('stream returns the text in pieces, and the usage as LangChain sums it', async () => {
     bench.upstream.next({ text: ['Hel', 'lo'], usage: USAGE });
     const message = await gathered(await chat().stream('Say hello.'));
     expect(message.text).toBe('Hello');
-    // It takes the input from the first event, where only Anthropic has counted it, and adds the output of first and last.
+    // LangChain takes the input from the first event, which only Anthropic fills with a count, and adds the output of the first and last
+    // event.
     const { input_tokens: input = 0, output_tokens: output } = message.usage_metadata ?? {};
     if (dialect === 'anthropic') expect([input, output]).toEqual([10, 21]);
     else {

@@ -5,23 +5,23 @@ import { tool } from '@langchain/core/tools';
 import { z } from 'zod';
 import { asksForWeather, type startBench } from '../../support/dialect-bench.ts';
 
-/** The pieces of a stream put together as LangChain does it. */
+/** Joins the pieces of a stream as LangChain does. */
 export const gathered = async (stream: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk> =>
   (await Array.fromAsync(stream)).reduce((all, piece) => all.concat(piece));
 
-/** The usage that an upstream reports, and as LangChain tells it. */
+/** The usage that an upstream reports, and the same usage as LangChain shows it. */
 export const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
 export const COUNTED = { input_tokens: 10, output_tokens: 20, total_tokens: 30 };
 
-/** What each of LangChain's clients does with a stream that breaks and with tools. @param chat makes a client for a model */
+/** Tests each of LangChain's clients with a broken stream and with tools. @param chat makes a client for a model */
 export function testLoops(bench: ReturnType<typeof startBench>, chat: (model?: string) => BaseChatModel): void {
-  test('a stream that breaks raises', async () => {
+  test('a broken stream raises an error', async () => {
     bench.upstream.next({ text: ['one ', 'two ', 'three'], cutAfter: bench.eventsWith(2) });
     const broken = (async () => gathered(await chat('best').stream('Count.')))();
     await expect(broken).rejects.toThrow('broke off before its end');
   });
 
-  test('bound tools are called, whole and streamed, and their results answered', async () => {
+  test('LangChain calls bound tools and sends their results, in JSON and as a stream', async () => {
     bench.upstream.behave(asksForWeather);
     const weather = tool(async ({ city }) => `20 °C, ${city}`, {
       name: 'weather',

@@ -3,7 +3,7 @@ import { ChatOpenAI } from '@langchain/openai';
 import { startBench } from '../../support/dialect-bench.ts';
 import { COUNTED, gathered, testLoops, USAGE } from './langchain-loops.ts';
 
-/** LangChain's client of OpenAI where it asks Responses: by its setting, or because a model is called so. */
+/** LangChain's OpenAI client with the Responses API, which it uses by setting or because of the name of the model. */
 describe.each(['openai-responses', 'anthropic'] as const)('%s', (dialect) => {
   const bench = startBench(dialect);
   afterEach(() => bench.upstream.behave({}));
@@ -17,7 +17,7 @@ describe.each(['openai-responses', 'anthropic'] as const)('%s', (dialect) => {
       maxRetries: 0,
     });
 
-  test('invoke and stream give the same text and usage', async () => {
+  test('invoke and stream return the same text and usage', async () => {
     bench.upstream.behave({ text: ['Hel', 'lo'], usage: USAGE });
     for (const message of [await chat().invoke('Say hello.'), await gathered(await chat().stream('Say hello.'))]) {
       expect(message.text).toBe('Hello');
@@ -28,7 +28,7 @@ describe.each(['openai-responses', 'anthropic'] as const)('%s', (dialect) => {
 
   testLoops(bench, chat);
 
-  test('a name with “codex” is asked by Responses, and its refusal keeps status and code', async () => {
+  test('a name with “codex” makes LangChain use Responses, and a refused request keeps its status and code', async () => {
     const asked: string[] = [];
     const model = new ChatOpenAI({
       model: 'no-such-codex',

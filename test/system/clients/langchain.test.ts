@@ -19,7 +19,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
 
   const City = z.object({ name: z.string(), people: z.number() });
 
-  test('invoke gives a message with its usage, model and finish reason', async () => {
+  test('invoke returns a message with its usage, model and finish reason', async () => {
     bench.upstream.next({ text: 'Hello!', usage: USAGE });
     const message = await chat().invoke('Say hello.');
     expect(message.text).toBe('Hello!');
@@ -27,13 +27,13 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
     expect(message.response_metadata).toMatchObject({ model_name: 'best', finish_reason: 'stop' });
   });
 
-  test('our fields are sent through modelKwargs', async () => {
+  test('modelKwargs sends our fields', async () => {
     const strategy = { modelKwargs: { route_strategy: { cost_weight: 1, quality_weight: 0 } } };
     const message = await chat('auto', strategy).invoke('Say hello.');
     expect(message.response_metadata).toMatchObject({ model_name: 'vendor/plain' });
   });
 
-  test('stream gives the text in pieces, and the usage once', async () => {
+  test('stream returns the text in pieces, and the usage once', async () => {
     bench.upstream.next({ text: ['Hel', 'lo'], usage: USAGE });
     const pieces = await Array.fromAsync(await chat().stream('Say hello.'));
     expect(pieces.length).toBeGreaterThan(2);
@@ -46,13 +46,13 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   testLoops(bench, chat);
 
   describe('withStructuredOutput', () => {
-    test('parses an answer in a JSON schema', async () => {
+    test('withStructuredOutput parses an answer in a JSON schema', async () => {
       bench.upstream.next({ text: '{"name":"Bern","people":134000}' });
       const model = chat().withStructuredOutput(City, { method: 'jsonSchema' });
       expect(await model.invoke('Which city?')).toEqual({ name: 'Bern', people: 134_000 });
     });
 
-    test('parses the arguments of a forced tool', async () => {
+    test('withStructuredOutput parses the arguments of a forced tool', async () => {
       bench.upstream.next({ toolCalls: [{ name: 'city', arguments: '{"name":"Bern","people":134000}' }] });
       const model = chat().withStructuredOutput(City, { name: 'city', method: 'functionCalling' });
       expect(await model.invoke('Which city?')).toEqual({ name: 'Bern', people: 134_000 });

@@ -5,7 +5,7 @@ import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 
-/** The six kinds of acceptance test that Open Responses publishes, each by its schemas, in JSON and as a stream. */
+/** The six kinds of acceptance tests that Open Responses publishes, each checked against its schemas, in JSON and as a stream. */
 const upstream = useUpstream();
 let box: Signalbox;
 beforeAll(async () => {
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => box.stop());
 
-/** The answer by both ways, which must be equal but for names, times and costs. */
+/** Requests the answer in JSON and as a stream. Both must be equal except for IDs, times and costs. */
 async function answers(body: object): Promise<readonly Json[]> {
   const json = await box.post('/v1/responses', { model: 'best', ...body });
   const whole = (await json.json()) as Json;

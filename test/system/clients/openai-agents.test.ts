@@ -4,7 +4,7 @@ import OpenAI from 'openai';
 import { z } from 'zod';
 import { asksForWeather, startBench } from '../../support/dialect-bench.ts';
 
-/** The Agents SDK in both dialects that it speaks: a loop of tools with a model of its own dialect, and with another. */
+/** A tool loop of the Agents SDK in both dialects that it speaks, with a model of the same dialect and with another model. */
 describe.each(['openai-responses', 'openai', 'anthropic'] as const)('%s', (dialect) => {
   const bench = startBench(dialect);
   afterEach(() => bench.upstream.behave({}));
@@ -23,14 +23,14 @@ describe.each(['openai-responses', 'openai', 'anthropic'] as const)('%s', (diale
     const runner = (useResponses: boolean) =>
       new Runner({
         modelProvider: new OpenAIProvider({ openAIClient, useResponses }),
-        // Traces would go to OpenAI.
+        // The SDK would send traces to OpenAI.
         tracingDisabled: true,
       });
     runners = { responses: runner(true), chat: runner(false) };
   });
 
   for (const way of ['responses', 'chat'] as const) {
-    test(`a loop of tools ends well by ${way}`, async () => {
+    test(`a tool loop completes with ${way}`, async () => {
       bench.upstream.behave(asksForWeather);
       const before = asked.length;
       const { finalOutput, rawResponses } = await runners[way].run(agent, 'How is the weather?');
@@ -42,7 +42,7 @@ describe.each(['openai-responses', 'openai', 'anthropic'] as const)('%s', (diale
       expect(sent.turns.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
     });
 
-    test(`a streamed loop ends well by ${way}`, async () => {
+    test(`a streamed tool loop completes with ${way}`, async () => {
       bench.upstream.behave(asksForWeather);
       const run = await runners[way].run(agent, 'How is the weather?', { stream: true });
       const text = (await Array.fromAsync(run.toTextStream())).join('');
@@ -50,7 +50,7 @@ describe.each(['openai-responses', 'openai', 'anthropic'] as const)('%s', (diale
       expect([text, run.finalOutput]).toEqual(Array(2).fill('It is 20 °C (Bern) in Bern.'));
     });
 
-    test(`a stream that breaks ends the run by ${way}`, async () => {
+    test(`a broken stream ends the run with ${way}`, async () => {
       bench.upstream.next({ text: ['one ', 'two ', 'three'], cutAfter: bench.eventsWith(2) });
       const broken = (async () => {
         const run = await runners[way].run(agent, 'Count.', { stream: true });

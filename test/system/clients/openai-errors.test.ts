@@ -20,7 +20,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
     const create = (body: object, from = client) =>
       rejection(from.chat.completions.create({ model: 'auto', messages, ...body, stream: false }));
 
-    test('a wrong key is an AuthenticationError', async () => {
+    test('a wrong key raises an AuthenticationError', async () => {
       const stranger = new OpenAI({ apiKey: 'sb_live_wrong', baseURL: bench.baseURL });
       const error = await create({}, stranger);
       expect(error).toBeInstanceOf(OpenAI.AuthenticationError);
@@ -28,11 +28,11 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(error.requestID).toStartWith('req_');
     });
 
-    test('a key without the scope is a PermissionDeniedError', async () => {
+    test('a key without the scope raises a PermissionDeniedError', async () => {
       const { out } = await bench.box.run('keys', 'create', '--scope', 'route');
       const key = out.split('\n')[0]!;
       const reader = new OpenAI({ apiKey: key, baseURL: bench.baseURL });
-      // The server reads keys anew every so often.
+      // The server reads keys at intervals.
       await waitFor(
         async () => (await fetch(`${bench.baseURL}/models`, { headers: { authorization: `Bearer ${key}` } })).ok,
         5_000,
@@ -42,48 +42,48 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(error).toMatchObject({ status: 403, code: 'insufficient_permissions', type: 'permission_error' });
     });
 
-    test('an unknown model is a NotFoundError', async () => {
+    test('an unknown model raises a NotFoundError', async () => {
       const error = await create({ model: 'no-such-model' });
       expect(error).toBeInstanceOf(OpenAI.NotFoundError);
       expect(error).toMatchObject({ code: 'model_not_found', param: 'model' });
     });
 
-    test('a wrong field is a BadRequestError that names it', async () => {
+    test('a wrong field raises a BadRequestError that names the field', async () => {
       const error = await create({ temperature: 3 });
       expect(error).toBeInstanceOf(OpenAI.BadRequestError);
       expect(error).toMatchObject({ code: 'out_of_range', param: 'temperature', type: 'invalid_request_error' });
     });
 
-    test('a budget_limit that is too low tells the least in its details', async () => {
+    test('a budget_limit that is too low raises an error whose details have the minimum', async () => {
       const error = await create({ budget_limit: 0.000_001 });
       expect(error).toBeInstanceOf(OpenAI.BadRequestError);
       expect(error).toMatchObject({ code: 'budget_limit_too_low', param: 'budget_limit' });
       expect(error.error).toMatchObject({ details: { least_credits: expect.any(Number) } });
     });
 
-    test('what the upstream refuses is a BadRequestError', async () => {
+    test('a request that the upstream refuses raises a BadRequestError', async () => {
       bench.upstream.next({ status: 400, error: { message: 'Bad picture.', type: 'invalid_request_error' } });
       const error = await create({ model: 'best' });
       expect(error).toBeInstanceOf(OpenAI.BadRequestError);
       expect(error.code).toBe('upstream_rejected_request');
     });
 
-    test('constraints that leave no model are an UnprocessableEntityError', async () => {
+    test('constraints that leave no model raise an UnprocessableEntityError', async () => {
       const error = await create({ constraints: { required_languages: ['klingon'] } });
       expect(error).toBeInstanceOf(OpenAI.UnprocessableEntityError);
       expect(error).toMatchObject({ code: 'no_eligible_model' });
     });
 
-    test('an upstream that asks to slow down is a RateLimitError', async () => {
+    test('a rate limit of the upstream raises a RateLimitError', async () => {
       bench.upstream.next({ status: 429, headers: { 'retry-after-ms': '1' } });
       const error = await create({ model: 'best' });
       expect(error).toBeInstanceOf(OpenAI.RateLimitError);
       expect(error).toMatchObject({ code: 'upstream_rate_limited', type: 'rate_limit_error' });
-      // Until then the gateway answers for it.
+      // Before this time, the gateway itself answers with the rate limit.
       await Bun.sleep(10);
     });
 
-    test('an upstream that fails is an InternalServerError, before a stream begins too', async () => {
+    test('a failing upstream raises an InternalServerError, also before a stream begins', async () => {
       for (const stream of [false, true]) {
         bench.upstream.next({ status: 500 });
         const error = await rejection(client.chat.completions.create({ model: 'best', messages, stream }));
@@ -96,7 +96,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   describe('retries', () => {
     const patient = () => new OpenAI({ apiKey: bench.box.key, baseURL: bench.baseURL, maxRetries: 2 });
 
-    /** Runs a call and counts what it made of requests upstream. */
+    /** Runs a call and counts the upstream requests that it causes. */
     async function counted<T>(call: () => PromiseLike<T>): Promise<{ result: T; requests: number; ms: number }> {
       const before = bench.upstream.requests.length;
       const since = performance.now();
@@ -104,8 +104,8 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       return { result, requests: bench.upstream.requests.length - before, ms: performance.now() - since };
     }
 
-    test('wait on 429 as long as we say, and then succeed', async () => {
-      // Left alone, the client waits half a second at most before its first retry.
+    test('the client waits on 429 as long as the header says, and then succeeds', async () => {
+      // By itself, the client waits at most half a second before its first retry.
       await inTime(1_900, async () => {
         bench.upstream.next({ status: 429, headers: { 'retry-after': '1' } }, { text: 'Now.' });
         const { result, requests, ms } = await counted(() =>
@@ -117,15 +117,15 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       });
     });
 
-    test('go on after a 5xx that cost nothing', async () => {
+    test('the client retries a 5xx that cost nothing', async () => {
       bench.upstream.next({ status: 500 }, { text: 'Back again.' });
       const { result, requests } = await counted(() => patient().chat.completions.create({ model: 'best', messages }));
       expect(result.choices[0]?.message.content).toBe('Back again.');
       expect(requests).toBe(2);
     });
 
-    test('stop at once where we forbid them, although the status is 5xx', async () => {
-      // The deadline cuts the upstream off at work: what it made is billed, so nobody should repeat it blindly.
+    test('the client does not retry a 5xx for which our header forbids it', async () => {
+      // The deadline stops a working upstream, which bills its output. Clients should therefore not repeat the request blindly.
       bench.upstream.behave({ headersAfterMs: 1_000 });
       const { result: error, requests } = await counted(() =>
         rejection(patient().chat.completions.create({ model: 'hasty', messages })),
@@ -136,7 +136,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(requests).toBe(1);
     });
 
-    test('never repeat a request that is wrong', async () => {
+    test('the client never repeats an invalid request', async () => {
       const body = { model: 'auto', messages, constraints: { max_latency_ms: 1 } };
       const { result: error, requests } = await counted(() => rejection(patient().chat.completions.create(body)));
       expect(error.status).toBe(422);

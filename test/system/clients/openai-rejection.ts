@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 
-/** What a promise rejects with. */
+/** Returns the error with which a promise rejects. */
 export async function rejection(promise: PromiseLike<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
   try {
     await promise;

@@ -11,8 +11,8 @@ const client = async (claims = {}) =>
   new OpenAI({ baseURL: `${box.url}/v1`, apiKey: await issuer.sign(claims), maxRetries: 0 });
 const messages = [{ role: 'user', content: 'Say hello.' }] as const;
 
-describe('the openai client with a token as its key', () => {
-  test('gets answers, streams and models', async () => {
+describe('the openai client with a workload token as its key', () => {
+  test('the client receives answers, streams and models', async () => {
     const openai = await client();
     const answer = await openai.chat.completions.create({ model: 'toy', messages: [...messages] });
     expect(answer.choices[0]?.message.content).toBeTruthy();
@@ -25,7 +25,7 @@ describe('the openai client with a token as its key', () => {
     expect(output_text).not.toBe('');
   });
 
-  test('streams by its first request already, whose token is checked beside it', async () => {
+  test('the first request may already stream while the server checks its token', async () => {
     const openai = await client({ sub: 'streamer' });
     const stream = await openai.chat.completions.create({ model: 'toy', messages: [...messages], stream: true });
     let chunks = 0;
@@ -33,7 +33,7 @@ describe('the openai client with a token as its key', () => {
     expect(chunks).toBeGreaterThan(1);
   });
 
-  test('gets its AuthenticationError for a token that is refused', async () => {
+  test('the client raises an AuthenticationError for a refused token', async () => {
     const openai = await client({ org: 'other' });
     const asked = openai.chat.completions.create({ model: 'toy', messages: [...messages] });
     expect(await asked.catch((error: unknown) => error)).toBeInstanceOf(OpenAI.AuthenticationError);

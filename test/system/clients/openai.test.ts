@@ -21,12 +21,12 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   });
   afterEach(() => bench.upstream.behave({}));
 
-  /** A test of what not every dialect can say; that those who cannot are not asked is tested with the dialects. */
+  /** A test of a feature that not every dialect has. The tests of dialects check that requests for the feature avoid other dialects. */
   function onlyWith(capability: 'choices' | 'logprobs', name: string, run: () => Promise<void>): void {
     if (dialect !== 'anthropic') test(`${name} (${capability})`, run);
   }
 
-  /** A chunk of a stream with the probability of its text; the last one for none. */
+  /** A stream chunk with the probability of its text; null makes the last chunk. */
   function scored(text: string | null): object {
     if (dialect === 'gemini') {
       const logprobsResult = { chosenCandidates: [{ token: text, logProbability: -0.1 }] };
@@ -43,7 +43,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
 
   describe('a completion', () => {
-    test('has text, finish reason, usage and the nulls that the types promise', async () => {
+    test('a completion has text, finish reason, usage and the nulls that the types promise', async () => {
       bench.upstream.next({ text: 'Hello!', usage: USAGE });
       const {
         data: completion,
@@ -52,7 +52,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       } = await client.chat.completions.create({ model: 'auto', messages }).withResponse();
       expect(response.headers.get('x-signalbox-model')).toBe('best');
       expect(completion.model).toBe('best');
-      // Gemini signs all that it says.
+      // Gemini signs everything that it writes.
       const signed = dialect === 'gemini' && { extra_content: { google: { thought_signature: expect.any(String) } } };
       expect(completion.choices).toEqual([
         {
@@ -66,7 +66,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(request_id).toStartWith('req_');
     });
 
-    test('takes our fields and shows the platform', async () => {
+    test('a completion accepts our fields and has `platform`', async () => {
       const body = {
         model: 'auto',
         messages,
@@ -87,7 +87,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       );
     });
 
-    test('of a model that refuses has the refusal in its place', async () => {
+    test('a completion of a model that refuses has the refusal in its own member', async () => {
       bench.upstream.next({ text: [], refusal: 'I may not.' });
       const { choices } = await client.chat.completions.create({ model: 'auto', messages });
       expect(choices[0]?.message).toMatchObject(
@@ -97,7 +97,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   });
 
   describe('a stream', () => {
-    test('is a sequence of chunks with one finish reason, and usage when asked for', async () => {
+    test('a stream is a sequence of chunks with one finish reason, and usage on request', async () => {
       bench.upstream.next({ text: ['Hel', 'lo'], usage: USAGE });
       const stream = await client.chat.completions.create({
         model: 'auto',
@@ -113,7 +113,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(platformOf(chunks.at(-2))).toMatchObject({ routed_model: 'best', credits_consumed: 0.09 });
     });
 
-    test('through the helper ends in the same completion as JSON', async () => {
+    test('the stream helper returns the same completion as JSON', async () => {
       bench.upstream.behave({ text: 'Hello there!', usage: USAGE });
       const json = await client.chat.completions.create({ model: 'best', messages });
       const stream = client.chat.completions.stream({
@@ -154,7 +154,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       ]);
     });
 
-    test('without any text has an empty message and a finish reason', async () => {
+    test('a stream without text has an empty message and a finish reason', async () => {
       bench.upstream.next({ text: [] });
       const { choices } = await client.chat.completions.stream({ model: 'auto', messages }).finalChatCompletion();
       expect(choices[0]).toMatchObject({ finish_reason: 'stop', message: { role: 'assistant', content: '' } });
@@ -182,20 +182,20 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(choices[0]?.logprobs).toEqual({ content: [token('Hel'), token('lo')], refusal: null });
     });
 
-    test('of a refusal ends with the refusal', async () => {
+    test('a stream of a refusal ends with the refusal', async () => {
       bench.upstream.next({ refusal: 'I may not do that.' });
       const stream = client.chat.completions.stream({ model: 'auto', messages });
       const done: string[] = [];
       stream.on('refusal.done', ({ refusal }) => done.push(refusal));
       const { choices } = await stream.finalChatCompletion();
-      // Gemini tells that it refuses, and not in which words.
+      // Gemini reports a refusal without a text.
       const words = dialect === 'gemini' ? [] : ['I may not do that.'];
       expect(choices[0]?.message.refusal ?? null).toBe(words[0] ?? null);
       expect(done).toEqual(words);
       if (dialect !== 'openai') expect(choices[0]?.finish_reason).toBe('content_filter');
     });
 
-    test('that breaks raises an error that names its code', async () => {
+    test('a broken stream raises an error with its code', async () => {
       bench.upstream.next({ text: ['one ', 'two ', 'three'], cutAfter: bench.eventsWith(2) });
       const seen: string[] = [];
       const error = await rejection(
@@ -209,19 +209,19 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(error).toMatchObject({ code: 'upstream_failed', type: 'upstream_error', message });
     });
 
-    test('that fails when it has sent nothing but heartbeats raises too', async () => {
+    test('a stream that fails after only heartbeats raises an error, too', async () => {
       bench.upstream.next({ headersAfterMs: COMMIT_AFTER_MS + 200, status: 500 });
       const stream = await client.chat.completions.create({ model: 'best', messages, stream: true });
       expect(await rejection(Array.fromAsync(stream))).toMatchObject({ code: 'upstream_failed' });
     });
 
-    test('that breaks raises in the helper too', async () => {
+    test('a broken stream raises an error in the helper, too', async () => {
       bench.upstream.next({ text: ['one ', 'two ', 'three'], cutAfter: bench.eventsWith(2) });
       const stream = client.chat.completions.stream({ model: 'best', messages });
       expect(await rejection(stream.finalContent())).toMatchObject({ code: 'upstream_failed' });
     });
 
-    test('that the caller aborts is aborted upstream', async () => {
+    test('aborting a stream aborts the call of the upstream', async () => {
       bench.upstream.next({ text: ['a ', 'b ', 'c '], hang: bench.eventsWith(2) });
       const before = bench.upstream.aborted;
       const stream = await client.chat.completions.create({ model: 'best', messages, stream: true });
@@ -230,7 +230,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
     });
   });
 
-  test('a completion that the caller aborts is aborted upstream', async () => {
+  test('aborting a completion aborts the call of the upstream', async () => {
     bench.upstream.next({ hang: 'headers' });
     const { aborted, requests } = bench.upstream;
     const before = requests.length;
@@ -248,7 +248,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
     const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
     const tool = { type: 'function' as const, function: { name: 'weather', parameters } };
 
-    test('a call comes with ID, name and arguments, in JSON and through a stream alike', async () => {
+    test('a call has the same ID, name and arguments in JSON and as a stream', async () => {
       bench.upstream.behave(asksForWeather);
       const json = await client.chat.completions.create({ model: 'auto', messages, tools: [tool] });
       const stream = client.chat.completions.stream({ model: 'auto', messages, tools: [tool] });
@@ -266,7 +266,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       }
     });
 
-    test('several calls of one stream keep their arguments apart', async () => {
+    test('several calls in one stream keep their arguments separate', async () => {
       const toolCalls = ['Bern', 'Oslo'].map((city) => ({ name: 'weather', arguments: JSON.stringify({ city }) }));
       bench.upstream.next({ toolCalls });
       const stream = client.chat.completions.stream({ model: 'auto', messages, tools: [tool] });
@@ -281,10 +281,10 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
 
     for (const [finish, args] of [
       ['tool_calls', '{}'],
-      // Gemini's calls come whole or not at all.
+      // Gemini sends a call completely or not at all.
       ['length', dialect === 'gemini' ? '{}' : ''],
     ] as const) {
-      test(`a call without arguments that ends by ${finish} has the arguments "${args}"`, async () => {
+      test(`a call without arguments that ends with ${finish} has the arguments "${args}"`, async () => {
         bench.upstream.behave({ toolCalls: [{ name: 'weather', arguments: '' }], finish });
         const body = { model: 'auto', messages, tools: [tool] };
         const json = await client.chat.completions.create(body);
@@ -296,7 +296,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
     }
 
     for (const stream of [false, true]) {
-      test(`the tool runner runs to the final answer, ${stream ? 'streaming' : 'in JSON'}`, async () => {
+      test(`the tool runner reaches the final answer, ${stream ? 'streaming' : 'in JSON'}`, async () => {
         bench.upstream.behave(asksForWeather);
         const asked: string[] = [];
         const weather = zodFunction({
@@ -322,7 +322,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
     const response_format = zodResponseFormat(City, 'city');
     const answer = '{"name":"Bern","people":134000}';
 
-    test('are parsed from JSON', async () => {
+    test('the client parses structured outputs from JSON', async () => {
       bench.upstream.next({ text: answer });
       const { choices } = await client.chat.completions.parse({ model: 'auto', messages, response_format });
       expect(choices[0]?.message.parsed).toEqual({ name: 'Bern', people: 134_000 });
@@ -332,7 +332,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       });
     });
 
-    test('are parsed from a stream', async () => {
+    test('the client parses structured outputs from a stream', async () => {
       bench.upstream.next({ text: answer });
       const stream = client.chat.completions.stream({ model: 'auto', messages, response_format });
       const { choices } = await stream.finalChatCompletion();
@@ -341,12 +341,12 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   });
 
   describe('models', () => {
-    test('are listed: selectors and models', async () => {
+    test('the client lists selectors and models', async () => {
       const ids = (await Array.fromAsync(client.models.list())).map(({ id }) => id);
       expect(ids).toEqual(expect.arrayContaining(['auto', 'auto-fast', 'auto-cheap', 'best', 'vendor/plain']));
     });
 
-    test('are retrieved by ID, with a slash in it too', async () => {
+    test('the client retrieves models by ID, even with a slash in the ID', async () => {
       for (const id of ['best', 'auto', 'vendor/plain']) {
         expect(await client.models.retrieve(id)).toMatchObject({ id, object: 'model' });
       }

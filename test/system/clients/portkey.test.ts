@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import OpenAI from 'openai';
 import { useSignalbox } from '../../support/use.ts';
 
-/** `docs/clients/portkey.md`: a client that moves from Portkey and keeps its headers. */
+/** These tests follow `docs/clients/portkey.md`: a client moves from Portkey and keeps its headers. */
 const box = useSignalbox();
 
 const CONFIG = JSON.stringify({
@@ -19,14 +19,14 @@ const PORTKEY = {
 };
 const messages = [{ role: 'user' as const, content: 'Hello!' }];
 
-test('a client that keeps sending x-portkey headers gets the answer that it would get without them', async () => {
+test('x-portkey headers do not change the answer', async () => {
   const client = new OpenAI({ baseURL: `${box.url}/v1`, apiKey: box.key, defaultHeaders: PORTKEY });
   const answer = await client.chat.completions.create({ model: 'sim-small', messages });
   expect(answer.model).toBe('sim-small');
   expect(answer.choices[0]?.message.content).not.toBe('');
 });
 
-test('x-portkey-api-key is no key of Signalbox', async () => {
+test('Signalbox does not accept x-portkey-api-key as a key', async () => {
   const answer = await fetch(`${box.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-portkey-api-key': box.key },
@@ -35,7 +35,7 @@ test('x-portkey-api-key is no key of Signalbox', async () => {
   expect(answer.status).toBe(401);
 });
 
-test('a name of Portkey’s catalog leads to the model of that name', async () => {
+test('a name of Portkey’s catalog selects the model of the same name', async () => {
   const client = new OpenAI({ baseURL: `${box.url}/v1`, apiKey: box.key, maxRetries: 0 });
   const asked = client.chat.completions.create({ model: '@openai-prod/sim-small', messages });
   expect(await asked.then(null, String)).toContain('Did you mean `sim-small`?');

@@ -7,7 +7,7 @@ import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstrea
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 
-/** Official SDKs, unmodified, with a timeout that is shorter than the answer takes and a fresh key for the call. */
+/** Official, unmodified SDKs whose timeout is shorter than the answer takes, with a new key for the call. */
 let upstream: FakeUpstream;
 let box: Signalbox;
 
@@ -21,7 +21,10 @@ afterAll(async () => {
   await upstream.stop();
 });
 
-/** Both SDKs pause for about 0.5 s and 1 s before their repeats, so the second one gives up 3.5 s after the call began at the earliest. */
+/**
+ * Both SDKs pause for about 0.5 s and 1 s before their retries, so the second retry times out 3.5 s after the start of the call at the
+ * earliest.
+ */
 const TRIES = { maxRetries: 2, timeout: 800 };
 const ANSWER_MS = 2_900;
 const USAGE = { usage: { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 } };

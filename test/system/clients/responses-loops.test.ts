@@ -10,8 +10,8 @@ import { checkedFetch, checkStreams } from '../../support/open-responses/schemas
 import { PARAMETERS, QUESTION, TURNS_BEFORE, thinker } from './weather-loop.ts';
 
 /**
- * Loops of tools by Responses with a model that thinks: two calls at once, then one more, then an answer. The state of its
- * thoughts travels in reasoning items, and comes back to the model as it was.
+ * Tool loops over Responses with a model that thinks: two calls in one turn, then one more call, then an answer. Reasoning items contain
+ * the state of its thoughts, and return to the model unchanged.
  */
 const TOOLS = [{ type: 'function' as const, name: 'weather', parameters: PARAMETERS, strict: false }];
 
@@ -21,14 +21,14 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
   const bench = startBench(dialect);
   let client: OpenAI;
   beforeAll(() => {
-    // It tells of thoughts without state, which some models have.
+    // The SDK would warn about thoughts without state, which some models have.
     globalThis.AI_SDK_LOG_WARNINGS = false;
     client = new OpenAI({ apiKey: bench.box.key, baseURL: bench.baseURL, maxRetries: 0, fetch: checkedFetch });
   });
   beforeEach(() => bench.upstream.behave(thinker));
   afterEach(checkStreams);
 
-  /** The upstream got the whole conversation, and with it each thought that it had signed. */
+  /** Checks that the upstream received the whole conversation, with each thought that it had signed. */
   function expectWhole(keepsState: boolean): void {
     const { asked, text } = bench.upstream.requests.at(-1)!;
     expect(asked.turns as unknown[]).toEqual(TURNS_BEFORE);
@@ -36,7 +36,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
     if (dialect === 'gemini') expect(text.includes('skip_thought_signature_validator')).toBe(!keepsState);
   }
 
-  test.each(['JSON', 'a stream'])('the official client gives items back as they came, by %s', async (way) => {
+  test.each(['JSON', 'a stream'])('the official client sends items back unchanged, by %s', async (way) => {
     const input: ResponseInputItem[] = [{ role: 'user', content: QUESTION }];
     const body = () => ({ model: 'best', input, tools: TOOLS, store: false, reasoning: { effort: 'low' as const } });
     let text = '';
@@ -70,7 +70,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
   };
   const common = { prompt: QUESTION, tools: { weather }, stopWhen: isStepCount(4), maxRetries: 0, providerOptions };
 
-  test('the AI SDK with its provider of OpenAI comes through, and keeps the state', async () => {
+  test('the AI SDK with its OpenAI provider completes the loop and keeps the state', async () => {
     const openai = createOpenAI({ apiKey: bench.box.key, baseURL: bench.baseURL, fetch: checked });
     const { text, steps } = await generateText({ model: openai('best'), ...common });
     expect([text, steps.length]).toEqual(['In Rome.', 3]);
@@ -80,7 +80,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
     expectWhole(true);
   });
 
-  test('the AI SDK with its provider of Open Responses comes through', async () => {
+  test('the AI SDK with its Open Responses provider completes the loop', async () => {
     const url = `${bench.baseURL}/responses`;
     const open = createOpenResponses({ name: 'signalbox', apiKey: bench.box.key, url, fetch: checked });
     const { text, steps } = await generateText({ model: open('best'), ...common });

@@ -7,7 +7,7 @@ import { checkResponse, checkStream } from '../../support/open-responses/schemas
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 
-/** Requests of Responses to OpenAI's own service: sent on as they came, answered as the service answers. */
+/** Signalbox passes Responses requests to OpenAI's own service unchanged, and returns its answers. */
 let upstream: FakeUpstream;
 let box: Signalbox;
 
@@ -113,7 +113,7 @@ const request = fc.record(
 );
 
 describe('a request', () => {
-  test('reaches the service as it came, but for what routing, money and the missing store need', async () => {
+  test('a request reaches the service unchanged, except for changes that routing, money and the missing store need', async () => {
     const law = fc.asyncProperty(request, fc.boolean(), async (body, stream) => {
       const response = await post({ ...body, stream, budget_limit: 50, constraints: { max_cost_credits: 50 } });
       expect([response.status, response.status === 200 ? '' : await response.text()]).toEqual([200, '']);
@@ -126,7 +126,7 @@ describe('a request', () => {
         streamed: stream ? true : undefined,
       });
       expect(max_output_tokens).toBe(1_024);
-      // The texts of both, so that nothing of the order is lost.
+      // Compare the texts, to include the order.
       for (const [field, value] of Object.entries(body))
         expect(JSON.stringify(rest[field])).toBe(JSON.stringify(value));
       expect(Object.keys(rest).sort()).toEqual(Object.keys(body).sort());
@@ -134,7 +134,7 @@ describe('a request', () => {
     await fc.assert(law, { numRuns: 60 });
   });
 
-  test('to a model that does not reason has no `reasoning` and no encrypted content, and says so', async () => {
+  test('a request to a model that does not reason loses `reasoning` and encrypted content, and the answer says so', async () => {
     const answer = (await (
       await post({ model: 'plain', input: 'Hi', reasoning: { effort: 'low' }, temperature: 0.5 })
     ).json()) as Json;
@@ -142,7 +142,7 @@ describe('a request', () => {
     expect(Object(answer.platform).dropped).toEqual(['reasoning']);
   });
 
-  test('whose tools only the service knows finds no other model', async () => {
+  test('a request with tools that only OpenAI has finds no other model', async () => {
     const body = { model: 'other', input: 'Hi', tools: [{ type: 'local_shell' }] };
     const refused = await post(body);
     expect(refused.status).toBe(400);
@@ -153,7 +153,7 @@ describe('a request', () => {
     expect((await post({ ...body, model: 'auto' })).headers.get('x-signalbox-model')).not.toBe('other');
   });
 
-  test('that lets the service bill what has no price is refused where a fund applies', async () => {
+  test('Signalbox refuses a request with a billed feature without a price if a fund applies', async () => {
     for (const [field, body] of [
       ['tools[0]', { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }],
       ['tools[0]', { tools: [{ type: 'nobody_knows_yet' }] }],
@@ -169,13 +169,13 @@ describe('a request', () => {
     }
   });
 
-  test('for another model drops what only the service knows, and says so', async () => {
+  test('a request to another model drops fields that only OpenAI knows, and the answer names them', async () => {
     const body = { model: 'other', input: 'Hi', service_tier: 'priority', truncation: 'auto', nope: 1 };
     const answer = (await (await post(body)).json()) as Json;
     expect([...Object(answer.platform).dropped].sort()).toEqual(['nope', 'service_tier', 'truncation']);
   });
 
-  test('that the service refuses gets its own words and status', async () => {
+  test('a request that the service refuses gets the service’s error and status', async () => {
     const error = {
       message: "Unknown parameter: 'nope'.",
       type: 'invalid_request_error',
@@ -191,7 +191,7 @@ describe('a request', () => {
     expect([large.status, Object((await large.json()) as Json).error.message]).toEqual([413, 'Too large.']);
   });
 
-  test('that fails at the service for another reason gets our words', async () => {
+  test('a request that fails at the service for another reason gets our error', async () => {
     for (const [fail, status, code] of [
       ['server', 502, 'upstream_failed'],
       ['auth', 502, 'upstream_failed'],
@@ -261,7 +261,7 @@ const eventsIn = (text: string): Json[] =>
     .flatMap((frame) => (frame.includes('data: ') ? [JSON.parse(frame.slice(frame.indexOf('data: ') + 6))] : []));
 
 describe('an answer', () => {
-  test('comes event for event as the service sent it, with `platform` in the last, however its bytes are split', async () => {
+  test('a stream has the service’s own events, with `platform` in the last one, however its bytes are split', async () => {
     const bytes = new TextEncoder().encode(EVENTS.map(told).join(''));
     const splits = fc.array(fc.nat(bytes.length), { maxLength: 12 });
     const law = fc.asyncProperty(splits, async (cuts) => {
@@ -285,14 +285,14 @@ describe('an answer', () => {
     expect(Object(body.usage).input_tokens_details).toEqual(expected);
   });
 
-  test('in JSON is the service’s own body with `platform`', async () => {
+  test('a JSON answer is the service’s own body with `platform`', async () => {
     upstream.next({ raw: [JSON.stringify(END)], form: 'json' });
     const { platform, ...body } = (await (await post({ input: 'Hi' })).json()) as Json;
     expect(JSON.stringify(body)).toBe(JSON.stringify(END));
     expect(platform).toMatchObject({ routed_model: 'thinker', credits_consumed: 0.013 });
   });
 
-  test('asked again by its Idempotency-Key is the same text', async () => {
+  test('a repeated Idempotency-Key returns the same text', async () => {
     for (const stream of [true, false]) {
       const key = { 'idempotency-key': crypto.randomUUID() };
       const first = await (await post({ input: 'Hi', stream }, key)).text();
@@ -301,7 +301,7 @@ describe('an answer', () => {
     }
   });
 
-  test('of a custom tool comes as it is, and is a call in chat completions', async () => {
+  test('an answer with a custom tool is unchanged, and is a call in chat completions', async () => {
     const custom = [{ type: 'custom', name: 'patch' }];
     upstream.behave({ toolCalls: [{ name: 'patch', arguments: '{"input":"a \\"b\\"\\n"}', id: 'call_1' }] });
     const events = checkStream(await (await post({ input: 'Hi', tools: custom, stream: true })).text());
@@ -319,7 +319,7 @@ describe('an answer', () => {
     }
   });
 
-  test('that the service breaks off ends as failed, with the items that were whole', async () => {
+  test('an answer that the service breaks off ends as failed, with its complete items', async () => {
     upstream.next({ raw: [EVENTS.slice(0, 6).map(told).join('')], form: 'sse' });
     const events = eventsIn(await (await post({ input: 'Hi', stream: true })).text());
     expect(events.map(({ type }) => type)).not.toContain('response.completed');
@@ -330,7 +330,7 @@ describe('an answer', () => {
     });
   });
 
-  test('conforms to the schemas', async () => {
+  test('an answer conforms to the schemas', async () => {
     upstream.behave({ text: 'Hello', reasoning: 'Hm.' });
     const asked = { input: 'Hi', reasoning: { summary: 'auto' } };
     checkResponse(await (await post(asked)).json());

@@ -16,11 +16,11 @@ import { checkedFetch, checkStreams } from '../../support/open-responses/schemas
 import { rejection } from './openai-rejection.ts';
 
 /**
- * The official OpenAI client asks by Responses, whatever the upstream speaks. Every body and every event that it gets is
- * checked by the schemas of Open Responses.
+ * The official OpenAI client uses Responses with upstreams of every dialect. These tests check every body and event against the schemas of
+ * Open Responses.
  */
 describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
-  /** OpenAI's own service answers such requests itself. */
+  /** OpenAI's own service answers these requests itself. */
   const isPassed = dialect === 'openai-responses';
   const bench = startBench(dialect);
   let client: OpenAI;
@@ -38,7 +38,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
   const USED = { input_tokens: 10, output_tokens: 20, total_tokens: 30 };
 
   describe('a response', () => {
-    test('has text, status, usage, the platform and the headers', async () => {
+    test('a response has text, status, usage, `platform` and headers', async () => {
       bench.upstream.next({ text: 'Hello!', usage: USAGE });
       const { data: answer, response, request_id } = await client.responses.create(ask).withResponse();
       expect(response.headers.get('x-signalbox-model')).toBe('best');
@@ -49,7 +49,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
       expect(request_id).toStartWith('req_');
     });
 
-    test('takes our fields, and repeats the settings of the request', async () => {
+    test('a response accepts our fields, and repeats the settings of the request', async () => {
       const own = { route_strategy: { cost_weight: 1, quality_weight: 0 }, budget_limit: 10 };
       const asked = { ...ask, ...own, instructions: 'Be brief.', max_output_tokens: 500, metadata: { team: 'a' } };
       const answer = await client.responses.create(asked);
@@ -60,7 +60,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
       for (const name of Object.keys(own)) expect(text).not.toContain(name);
     });
 
-    test('that runs into its cap is incomplete, in JSON and in a stream', async () => {
+    test('a response that reaches its cap is incomplete, in JSON and as a stream', async () => {
       bench.upstream.behave({ text: 'Hel', finish: 'length' });
       const json = await client.responses.create(ask);
       const stream = await client.responses.stream(ask).finalResponse();
@@ -70,7 +70,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
       }
     });
 
-    test('of a model that refuses has the refusal as a part', async () => {
+    test('a response of a model that refuses has the refusal as a part', async () => {
       bench.upstream.next({ text: [], refusal: 'I may not.' });
       const { output, status } = await client.responses.create(ask);
       const [message] = output;
@@ -79,7 +79,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
       else expect(content).toMatchObject([{ type: 'refusal', refusal: 'I may not.' }]);
     });
 
-    test('shows reasoning as an item of its own', async () => {
+    test('a response has reasoning as a separate item', async () => {
       bench.upstream.behave({ reasoning: 'Let me think.', text: 'Yes.' });
       const asked = { ...ask, model: 'best', reasoning: { effort: 'low' as const, summary: 'auto' as const } };
       const json = await client.responses.create(asked);
@@ -93,7 +93,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
   });
 
   describe('a stream', () => {
-    test('is the ordered events of the API, and ends with the whole response', async () => {
+    test('a stream has the API’s events in order, and ends with the complete response', async () => {
       bench.upstream.next({ text: ['Hel', 'lo'], usage: USAGE });
       const events = await Array.fromAsync(await client.responses.create({ ...ask, stream: true }));
       const types = events.map(({ type }) => type).filter((type) => type !== 'response.output_text.delta');
@@ -113,7 +113,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
       expect(platformOf(last.response)).toMatchObject({ routed_model: 'best', credits_consumed: 0.09 });
     });
 
-    test('through the helper ends in the same response as JSON', async () => {
+    test('the stream helper returns the same response as JSON', async () => {
       bench.upstream.behave({ text: 'Hello there!', usage: USAGE });
       const json = await client.responses.create({ ...ask, model: 'best' });
       const stream = client.responses.stream({ ...ask, model: 'best' });
@@ -126,7 +126,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
       expect(plain(final)).toEqual(plain(json));
     });
 
-    test('that breaks raises an error, and is not ended as completed', async () => {
+    test('a broken stream raises an error, and does not end as completed', async () => {
       bench.upstream.next({ text: ['one ', 'two ', 'three'], cutAfter: bench.eventsWith(2) });
       const seen: string[] = [];
       const error = await rejection(
@@ -141,14 +141,14 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
       expect(seen).not.toContain('response.completed');
     });
 
-    test('past its commit fails with an event', async () => {
+    test('a stream that has sent its status fails with an event', async () => {
       bench.upstream.next({ headersAfterMs: 2 * COMMIT_AFTER_MS, status: 500 });
       const stream = await client.responses.create({ ...ask, model: 'best', stream: true });
       const error = await rejection(Array.fromAsync(stream));
       expect(error).toMatchObject({ code: 'upstream_failed', type: 'upstream_error' });
     });
 
-    test('that its reader leaves is aborted upstream', async () => {
+    test('Signalbox aborts the upstream call when the reader of a stream disconnects', async () => {
       bench.upstream.next({ text: ['a ', 'b ', 'c '], hang: bench.eventsWith(2) });
       const before = bench.upstream.aborted;
       const stream = await client.responses.create({ ...ask, model: 'best', stream: true });
@@ -161,7 +161,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
     const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
     const weather = { type: 'function' as const, name: 'weather', parameters, strict: false };
 
-    test.each(['JSON', 'a stream'])('are called, and their output is read, by %s', async (way) => {
+    test.each(['JSON', 'a stream'])('the client calls tools and sends their output, by %s', async (way) => {
       bench.upstream.behave(asksForWeather);
       const answer = (input: ResponseInputItem[]): Promise<Response> => {
         const body = { ...ask, input, tools: [weather] };
@@ -175,7 +175,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
       expect((await answer(input)).output_text).toBe('It is 20 °C in Bern.');
     });
 
-    test('of the type `custom` are called with plain text, and their output is read', async () => {
+    test('tools of type `custom` are called with plain text, and their output reaches the model', async () => {
       const patch = { type: 'custom' as const, name: 'patch', description: 'Edits files.' };
       bench.upstream.behave(({ asked }: RecordedRequest): Behaviour => {
         const [result] = asked.turns.at(-1)?.results ?? [];
@@ -201,30 +201,38 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
       expect(calls).toEqual([{ name: 'patch', input: { input: '*** "Begin"\n+1' } }]);
     });
 
-    test.skipIf(isPassed)('of a namespace are called by it, and names that two share stay apart', async () => {
-      const list = { type: 'function' as const, name: 'list', parameters, strict: false };
-      const tools = ['crm', 'shop'].map((name) => ({
-        type: 'namespace' as const,
-        name,
-        description: name,
-        tools: [list, { ...list, name: `only_${name}` }],
-      }));
-      bench.upstream.next({
-        toolCalls: [
-          { name: 'shop__list', arguments: '{}' },
-          { name: 'only_crm', arguments: '{}' },
-        ],
-      });
-      const { output } = await client.responses.create({ ...ask, tools });
-      const calls = output.filter((item) => item.type === 'function_call');
-      expect(calls.map(({ name, namespace }) => [namespace, name])).toEqual([
-        ['shop', 'list'],
-        ['crm', 'only_crm'],
-      ]);
-      expect(bench.upstream.requests.at(-1)!.asked.tools).toEqual(['crm__list', 'only_crm', 'shop__list', 'only_shop']);
-    });
+    test.skipIf(isPassed)(
+      'tools of a namespace are called with it, and equal names in two namespaces stay separate',
+      async () => {
+        const list = { type: 'function' as const, name: 'list', parameters, strict: false };
+        const tools = ['crm', 'shop'].map((name) => ({
+          type: 'namespace' as const,
+          name,
+          description: name,
+          tools: [list, { ...list, name: `only_${name}` }],
+        }));
+        bench.upstream.next({
+          toolCalls: [
+            { name: 'shop__list', arguments: '{}' },
+            { name: 'only_crm', arguments: '{}' },
+          ],
+        });
+        const { output } = await client.responses.create({ ...ask, tools });
+        const calls = output.filter((item) => item.type === 'function_call');
+        expect(calls.map(({ name, namespace }) => [namespace, name])).toEqual([
+          ['shop', 'list'],
+          ['crm', 'only_crm'],
+        ]);
+        expect(bench.upstream.requests.at(-1)!.asked.tools).toEqual([
+          'crm__list',
+          'only_crm',
+          'shop__list',
+          'only_shop',
+        ]);
+      },
+    );
 
-    test('are parsed by the helper', async () => {
+    test('the helper parses tool calls', async () => {
       bench.upstream.next({ toolCalls: [{ name: 'weather', arguments: '{"city":"Bern"}' }] });
       const tools = [zodResponsesFunction({ name: 'weather', parameters: z.object({ city: z.string() }) })];
       const { output } = await client.responses.parse({ ...ask, tools });
@@ -232,7 +240,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
     });
   });
 
-  test('an answer by a schema is parsed', async () => {
+  test('the helper parses an answer in a schema', async () => {
     bench.upstream.next({ text: '{"name":"Bern","people":134000}' });
     const City = z.object({ name: z.string(), people: z.number() });
     const answer = await client.responses.parse({ ...ask, text: { format: zodTextFormat(City, 'city') } });
@@ -271,7 +279,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
       expect(bench.upstream.requests.length).toBe(length);
     });
 
-    test('for a stored item says which setting to change', async () => {
+    test('an error about a stored item names the setting to change', async () => {
       const input = [{ type: 'item_reference' as const, id: 'msg_1' }];
       const error = await rejection(client.responses.create({ ...ask, input }));
       expect(error).toMatchObject({ status: 400, code: 'unsupported_parameter', param: 'input[0]' });
@@ -280,10 +288,10 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
   });
 });
 
-/** An item to be sent back. The helper for streams adds a member that OpenAI's own service refuses. */
+/** Prepares an item to be sent back. The stream helper adds a member that OpenAI's own service refuses. */
 const sendable = (item: object) => ({ ...item, parsed_arguments: undefined }) as unknown as ResponseInputItem;
 
-/** What JSON and a stream of the same answer have in common: not their names, times and IDs. */
+/** The part that JSON and a stream of the same answer share: no IDs and times. */
 function plain({ output, usage, status, ...answer }: Response): object {
   const { credits_consumed } = platformOf(answer)!;
   const items = output.map((item) => ({

@@ -9,8 +9,8 @@ import { startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
 import { PARAMETERS, QUESTION, TURNS_ANSWERED, TURNS_THANKED, thinker } from './weather-loop.ts';
 
 /**
- * Loops of tools with a model that thinks: two calls at once, then one more, then an answer, and on it goes. Whatever
- * clients keep of the thoughts, nobody is refused; what they keep comes back to the model as it was.
+ * Tool loops with a model that thinks: two calls in one turn, then one more call, then an answer, and a further turn. Clients may keep or
+ * drop the thoughts; Signalbox accepts both, and the model receives kept thoughts unchanged.
  */
 const TOOLS = [{ type: 'function' as const, function: { name: 'weather', parameters: PARAMETERS } }];
 const SYSTEM = 'Be brief.';
@@ -18,7 +18,7 @@ const SYSTEM = 'Be brief.';
 type Fields = Readonly<Record<string, unknown>>;
 type Message = ChatCompletionMessage & Fields;
 
-/** What a careful client makes of a stream: it keeps members that it does not know. */
+/** Assembles a stream as a careful client does, which keeps unknown members. */
 function putTogether(chunks: readonly ChatCompletionChunk[]): Message {
   const message: Record<string, unknown> = { role: 'assistant', content: '' };
   const details: unknown[] = [];
@@ -39,7 +39,7 @@ function putTogether(chunks: readonly ChatCompletionChunk[]): Message {
   return message as unknown as Message;
 }
 
-/** What a client keeps that knows only what OpenAI's own API has. */
+/** The members that a client keeps that knows only OpenAI's own API. */
 function bare({ role, content, refusal, tool_calls }: Message): ChatCompletionMessageParam {
   const calls = tool_calls?.map(({ id, type, ...call }) => ({ id, type, function: Object(call).function }));
   return { role, content, refusal, ...(calls && { tool_calls: calls }) } as ChatCompletionMessageParam;
@@ -57,7 +57,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
     return { model, messages, tools: TOOLS, reasoning_effort: 'low' as const, max_tokens: 3_000 };
   };
 
-  /** Ways to get an answer, and what the client gives back of it. */
+  /** Ways to request an answer, and the message that the client sends back. */
   const WAYS: Record<string, (body: ReturnType<typeof bodyOf>) => Promise<ChatCompletionMessageParam>> = {
     'a client that gives answers back as they came': async (body) =>
       (await client.chat.completions.create(body)).choices[0]!.message,
@@ -70,7 +70,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   };
 
   for (const [way, ask] of Object.entries(WAYS)) {
-    test.each(['best', 'vendor/plain'])(`${way} comes through, at %s`, async (model) => {
+    test.each(['best', 'vendor/plain'])(`${way} completes the loop, at %s`, async (model) => {
       const messages: ChatCompletionMessageParam[] = [
         { role: 'system', content: SYSTEM },
         { role: 'user', content: QUESTION },
@@ -120,7 +120,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect((await Array.fromAsync(streamed.textStream)).join('')).toBe('In Rome.');
       const { asked, text: sent } = bench.upstream.requests.at(-1)!;
       expect(asked.turns as unknown[]).toEqual(TURNS_ANSWERED.slice(0, -1));
-      // It keeps what calls bear, and not the thoughts of Claude, which then goes on without them.
+      // The client keeps the signatures of calls but drops Claude's thoughts, and Claude continues without them.
       expect(sent).not.toContain('skip_thought_signature_validator');
       expect(sent).not.toContain('"type":"thinking"');
     });

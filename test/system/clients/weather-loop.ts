@@ -1,13 +1,13 @@
 import type { Behaviour, RecordedRequest } from '../../support/fake-upstream.ts';
 
-/** The loop of tools that clients of every dialect go through with a model that thinks: two calls at once, one more, an answer. */
+/** The tool loop for clients of every dialect, with a model that thinks: two calls in one turn, one more call, an answer. */
 export const QUESTION = 'Where is it warmest?';
 export const PARAMETERS = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 
 const callsOf = (...cities: string[]) =>
   cities.map((city) => ({ name: 'weather', arguments: JSON.stringify({ city }) }));
 
-/** Thinks, and asks for two cities, then for a third. */
+/** A model that thinks, and calls the tool for two cities, then for a third. */
 export function thinker({ asked }: RecordedRequest): Behaviour {
   const results = asked.turns.reduce((count, turn) => count + turn.results.length, 0);
   if (asked.turns.at(-1)?.text === 'Thanks!') return { reasoning: 'Kind.', text: 'You are welcome.' };
@@ -21,7 +21,7 @@ const said = { text: '', media: [], calls: [], results: [] };
 const called = (...cities: string[]) => cities.map((city) => ({ name: 'weather', input: { city } }));
 const told = (...cities: string[]) => cities.map((city) => ({ name: 'weather', text: `20 °C in ${city}` }));
 
-/** The conversation before its answer, as the upstream reads it. */
+/** The conversation before the answer, as the upstream reads it. */
 export const TURNS_BEFORE = [
   { ...said, role: 'user', text: QUESTION },
   { ...said, role: 'assistant', calls: called('Bern', 'Oslo') },
@@ -30,8 +30,8 @@ export const TURNS_BEFORE = [
   { ...said, role: 'user', results: told('Rome') },
 ];
 
-/** The same with its answer. */
+/** The same conversation with the answer. */
 export const TURNS_ANSWERED = [...TURNS_BEFORE, { ...said, role: 'assistant', text: 'In Rome.' }];
 
-/** The same with the next message. */
+/** The same conversation with the next message. */
 export const TURNS_THANKED = [...TURNS_ANSWERED, { ...said, role: 'user', text: 'Thanks!' }];

@@ -10,7 +10,7 @@ import { platformOf } from '../../support/dialect-bench.ts';
 import { MICROCREDITS_PER_UNIT, payingFetch, startPaid, stockClient, usePaid } from '../support/paying.ts';
 import { rejection } from './openai-rejection.ts';
 
-/** The clients that agents pay with, unmodified. Their settings are the defaults, but for the asset of the test's chain. */
+/** The unmodified clients with which agents pay. Their settings are the defaults, except for the asset of the test chain. */
 let payer: PrivateKeyAccount;
 
 const paid = usePaid();
@@ -33,7 +33,7 @@ describe('@x402/fetch', () => {
     body: JSON.stringify(asked),
   });
 
-  test('pays for one body and for a stream', async () => {
+  test('@x402/fetch pays for a JSON answer and for a stream', async () => {
     const pay = wrapFetchWithPayment(fetch, stockClient(payer, paid.chain.token));
     paid.upstream.behave({ text: 'Hello!' });
     const response = await pay(`${paid.box.url}/v1/chat/completions`, post(body));
@@ -50,14 +50,14 @@ describe('@x402/fetch', () => {
     expect(chunks.at(-1)?.platform.payment?.source).toBe('x402');
   });
 
-  test('refuses to pay in an unknown asset', async () => {
+  test('@x402/fetch refuses to pay in an unknown asset', async () => {
     const client = new x402Client().register('eip155:84532', new ExactEvmScheme(payer));
     const pay = wrapFetchWithPayment(fetch, client);
     await expect(pay(`${paid.box.url}/v1/chat/completions`, post(body))).rejects.toThrow();
     expect(await spent()).toBe(0n);
   });
 
-  test('pays whatever is quoted by default, for it is never more than a dollar', async () => {
+  test('@x402/fetch pays every default quote, because no quote exceeds one dollar', async () => {
     const { chain, upstream } = paid;
     const models = { best: { endpoints: ['fake'], price: { input: 10, output: 40 } } };
     const asked = { ...body, max_tokens: 8_192 };
@@ -86,7 +86,7 @@ describe('@x402/fetch', () => {
 });
 
 describe('the OpenAI SDK with a fetch that pays', () => {
-  /** A wallet sends no key: its header would be refused. */
+  /** A wallet has no key, and Signalbox would refuse the header of an invalid key. */
   const clientOf = (account: PrivateKeyAccount) =>
     new OpenAI({
       apiKey: 'none',
@@ -95,7 +95,7 @@ describe('the OpenAI SDK with a fetch that pays', () => {
       defaultHeaders: { authorization: null },
     });
 
-  test('gives a completion, with what was paid', async () => {
+  test('the SDK receives a completion and the amount that was paid', async () => {
     paid.upstream.behave({ text: 'Hello!' });
     const { data, response } = await clientOf(payer).chat.completions.create(body).withResponse();
     expect(data.choices[0]?.message.content).toBe('Hello!');
@@ -116,7 +116,7 @@ describe('the OpenAI SDK with a fetch that pays', () => {
     expect(payment).toMatchObject({ source: 'x402', state: 'captured' });
   });
 
-  test('signs no second payment by itself when the provider fails', async () => {
+  test('the SDK does not sign a second payment when the provider fails', async () => {
     paid.upstream.behave({ status: 500, error: 'down' });
     const calls = paid.upstream.requests.length;
     const before = Object.values(paid.payments()).reduce((sum, count) => sum + count, 0);
@@ -159,7 +159,7 @@ describe('the AI SDK with a fetch that pays', () => {
   });
 });
 
-test('after all of this the books hold together', async () => {
+test('after these tests the books are consistent', async () => {
   const { findings, open, deposits, received } = await paid.books();
   expect(findings).toEqual([]);
   expect(open).toBe(0);

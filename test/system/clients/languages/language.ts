@@ -3,40 +3,40 @@ import type { PackageVersions, Projects } from './versions.ts';
 /**
  * How a language takes part in `npm run test:deep -- clients`:
  *
- * 1. Add its projects to `versions.json`: packages that are installed together, with the version of each.
+ * 1. Add its projects to `versions.json`. A project is a group of packages that are installed together, with the version of each.
  * 2. Write a `ClientLanguage` in `test/system/clients/languages/<language>/`, and add it to `LANGUAGES` in `languages.ts`.
- * 3. Write one program for each client. A program reads the variables of `ClientEnvironment`, checks what its client does, prints
- *    one line of JSON (`CheckLine`) for each check, and ends with 0, or with another code and a message on standard error.
- * 4. Write the page: each block of the page with the language's `fence` runs, in order, with `SIGNALBOX_KEY` and with the server's
- *    address in place of `http://127.0.0.1:8787`. It must print something, end with 0 and make at least one call. A block whose
+ * 3. Write one program for each client. A program reads the variables of `ClientEnvironment`, checks its client, prints
+ *    one line of JSON (`CheckLine`) for each check, and exits with 0, or with another code and a message on standard error.
+ * 4. Write the page. Each block of the page with the language's `fence` runs, in order, with `SIGNALBOX_KEY` and with the server's
+ *    address in place of `http://127.0.0.1:8787`. The block must print something, exit with 0 and make at least one call. A block whose
  *    first line has the word `skip` (` ```python skip `) does not run.
  */
 export interface ClientLanguage {
   /** The key of its projects in `versions.json`, and its name in the summary. */
   readonly name: 'Python' | 'Go' | 'Java' | 'Rust';
-  /** Programs that it needs on the PATH. Without one of them the language is skipped. */
+  /** Programs that must be on the PATH. The test skips the language if one of them is missing. */
   readonly tools: readonly string[];
-  /** The page of its snippets, from the root of the repository. */
+  /** The page with its snippets, from the root of the repository. */
   readonly page: string;
   /** The language of the page's blocks that run, such as `python`. */
   readonly fence: string;
-  /** The clients, in the order of the summary. Each gets a test and keys of its own. */
+  /** The clients, in the order of the summary. Each has its own test and keys. */
   readonly clients: readonly ClientProgram[];
   /**
    * Installs all projects into an empty folder.
    * @throws Error with the output of the command that failed
    */
   install(folder: string, projects: Projects): Promise<void>;
-  /** The command that runs the checks of a client. */
+  /** Returns the command that runs the checks of a client. */
   command(folder: string, client: ClientProgram): ClientCommand;
   /** Saves a block of the page in the folder, compiles it if needed, and returns the command that runs it. */
   snippet(folder: string, text: string, at: number): Promise<ClientCommand>;
-  /** The newest versions of one project's packages that can be installed together. */
+  /** Returns the newest versions of one project's packages that can be installed together. */
   newest(packages: readonly string[], folder: string): Promise<PackageVersions>;
 }
 
 export interface ClientProgram {
-  /** A package of `versions.json`: the summary shows its version. */
+  /** A package of `versions.json`; the summary shows its version. */
   readonly name: string;
   /** The project that has the package. */
   readonly project: string;
@@ -48,27 +48,27 @@ export interface ClientCommand {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What each program finds in its environment. Addresses have no `/v1` at their end. */
+/** The environment of each program. Addresses do not end with `/v1`. */
 export interface ClientEnvironment {
-  /** A server with the shipped policy, whose simulated models answer: `auto`, `auto-cheap`, `sim-large`, `sim-embed` and others. */
+  /** A server with the shipped policy and simulated models: `auto`, `auto-cheap`, `sim-large`, `sim-embed` and others. */
   readonly SIGNALBOX_URL: string;
-  /** For calls whose usage the program reports: the sum must equal `GET /v1/usage`. */
+  /** The key for calls whose usage the program reports. The sum must equal `GET /v1/usage`. */
   readonly SIGNALBOX_KEY: string;
-  /** For calls at the same server whose usage the client does not show. */
+  /** The key for calls on the same server whose usage the client does not show. */
   readonly UNCOUNTED_KEY: string;
-  /** A key at the same server whose budget is too small for any call: each is refused with 402. */
+  /** A key on the same server whose budget is too small for any call: Signalbox refuses each call with 402. */
   readonly EMPTY_KEY: string;
-  /** A server whose models fail in the way that their name says: see `FAULTS` in `stage.ts`. */
+  /** A server whose models fail as their names say: see `FAULTS` in `stage.ts`. */
   readonly FAULTY_URL: string;
   readonly FAULTY_KEY: string;
-  /** A server whose only model, `claude-opus-5-5`, refuses a forced tool call and answers in a JSON schema. */
+  /** A server with one model, `claude-opus-5-5`, which refuses a forced tool call and answers in a JSON schema. */
   readonly CLAUDE_URL: string;
   readonly CLAUDE_KEY: string;
 }
 
-/** A line that a program prints on standard output for a check that held. Other lines are ignored. */
+/** A line of standard output that reports a successful check. The test ignores other lines. */
 export interface CheckLine {
-  /** Such as `chat` or `stream with usage`. */
+  /** For example `chat` or `stream with usage`. */
   readonly check: string;
   /** The usage of each call that the check made with `SIGNALBOX_KEY`. */
   readonly usage?: readonly SeenUsage[];
@@ -80,6 +80,6 @@ export interface SeenUsage {
   readonly input: number;
   /** Tokens. */
   readonly output: number;
-  /** `platform.credits_consumed`, where the client shows it. Credits are compared if each call of the program has them. */
+  /** `platform.credits_consumed`, if the client shows it. The test compares Credits only if every call of the program has them. */
   readonly credits?: number;
 }

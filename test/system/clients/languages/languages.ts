@@ -7,6 +7,6 @@ import { rust } from './rust/rust.ts';
 /** In the order of the summary. */
 export const LANGUAGES: readonly ClientLanguage[] = [python, go, java, rust];
 
-/** The programs that a language needs and this machine lacks. */
+/** Returns the programs that a language needs and this machine lacks. */
 export const missingTools = ({ tools }: ClientLanguage): readonly string[] =>
   tools.filter((tool) => Bun.which(tool) === null);

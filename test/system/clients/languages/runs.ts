@@ -2,7 +2,7 @@ import { cleanEnvironment } from '../../../support/signalbox.ts';
 import type { CheckLine, ClientCommand, SeenUsage } from './language.ts';
 import type { KeyUsage } from './stage.ts';
 
-/** What a program printed, and how it ended. */
+/** The output of a program and its exit code. */
 export interface ProgramRun {
   readonly code: number;
   readonly out: string;
@@ -10,7 +10,7 @@ export interface ProgramRun {
 }
 
 /**
- * Runs the program of a client at a low priority, with nothing of the developer's own environment, and ends it after its time.
+ * Runs the program of a client at low priority, without the developer's environment, and stops it after its timeout.
  * @param more the variables of `ClientEnvironment`
  * @param timeoutMs from its start
  */
@@ -42,8 +42,8 @@ async function run(
 }
 
 /**
- * Runs a command that must end with 0, such as an installation, with the developer's environment, which may name a proxy, certificates
- * or a mirror of a registry.
+ * Runs a command that must exit with 0, such as an installation. It gets the developer's environment, which may name a proxy, certificates
+ * or a registry mirror.
  * @returns its standard output
  * @throws Error with the end of its output
  */
@@ -53,17 +53,14 @@ export async function runWell(command: ClientCommand, timeoutMs = 900_000): Prom
   return out;
 }
 
-/** The checks that a program reported. */
+/** Returns the checks that a program reported. */
 export const checksIn = (out: string): readonly CheckLine[] =>
   out
     .split('\n')
     .filter((line) => line.startsWith('{"check"'))
     .map((line) => JSON.parse(line) as CheckLine);
 
-/**
- * The sum of all usage that a program reported, in the form of `GET /v1/usage`.
- * @returns null Credits where a call has none
- */
+/** Returns the sum of all usage that a program reported, in the form of `GET /v1/usage`. Credits are null if a call has none. */
 export function sumOfUsage(
   checks: readonly CheckLine[],
 ): Omit<KeyUsage, 'credits'> & { readonly credits: number | null } {

@@ -1,7 +1,7 @@
 /**
- * The program of a page's block: the page's first block up to the blank line after its client, then the block. The first block is
- * a program by itself.
- * @param end what closes the program after the block, such as a brace
+ * Builds the program for a block of a page: the first block of the page up to the blank line after its client, then the block. The first
+ * block is a complete program.
+ * @param end the text that closes the program after the block, such as a brace
  */
 export function programWith(first: string, block: string, end: string): string {
   const client = first.search(/\bclient\b.*=/);

@@ -4,19 +4,19 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../../support/policie
 import { type Signalbox, startSignalbox } from '../../../support/signalbox.ts';
 import type { ClientEnvironment } from './language.ts';
 
-/** The models of the faulty server, with what the provider does to each call. */
+/** The models of the faulty server, each with the behaviour of its provider. */
 export const FAULTS = {
-  /** Answers. */
+  /** The provider answers. */
   healthy: { text: 'Hello from the provider.' },
-  /** 429 of the provider. */
+  /** The provider answers with 429. */
   'rate-limited': { fail: 'rate_limited' },
-  /** 500 of the provider. */
+  /** The provider answers with 500. */
   broken: { fail: 'server' },
-  /** The provider says that the prompt is too long. */
+  /** The provider reports that the prompt is too long. */
   'too-long': { fail: 'context' },
   /** The connection breaks after the third event of a stream. */
   cut: { text: ['One ', 'two ', 'three ', 'four.'], cutAfter: 3 },
-  /** Answers after two seconds. */
+  /** The provider answers after two seconds. */
   slow: { text: 'Hello, late.', headersAfterMs: 2_000 },
 } as const satisfies Readonly<Record<string, Behaviour>>;
 
@@ -25,9 +25,9 @@ export interface ClientStage {
   readonly shipped: Signalbox;
   readonly faulty: Signalbox;
   readonly claude: Signalbox;
-  /** New keys of one client, and the addresses. */
+  /** Makes new keys for one client. @returns the keys and the addresses */
   environmentOf(client: string): Promise<ClientEnvironment>;
-  /** The figures of `GET /v1/usage` for a key of the shipped policy's server. */
+  /** Returns `GET /v1/usage` for a key of the server with the shipped policy. */
   usageOf(key: string): Promise<KeyUsage>;
   stop(): Promise<void>;
 }
@@ -50,7 +50,7 @@ interface UsageAnswer {
 
 const isFault = (model: string): model is keyof typeof FAULTS => Object.hasOwn(FAULTS, model);
 
-/** Starts a server with the shipped policy, a server over a provider that fails, and a server over a Claude. */
+/** Starts a server with the shipped policy, a server with a failing provider, and a server with a Claude model. */
 export async function startClientStage(): Promise<ClientStage> {
   const upstream = startFakeUpstream({
     key: UPSTREAM_KEY,

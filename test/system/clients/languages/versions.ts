@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Versions by package, as its registry names it. */
+/** Versions by package name in the registry. */
 export type PackageVersions = Readonly<Record<string, string>>;
-/** Packages that are installed together, by the project's name. */
+/** Packages that are installed together, by project name. */
 export type Projects = Readonly<Record<string, PackageVersions>>;
 
-/** The clients that `npm run test:deep -- clients` runs: `npm run clients:update` writes the newest versions. */
+/** The clients that `npm run test:deep -- clients` runs. `npm run clients:update` writes the newest versions. */
 export interface ClientVersions {
-  /** When the versions were chosen, in ISO 8601: a dependency that was published later is not installed. */
+  /** The date of the versions, ISO 8601. Dependencies that were published later are not installed. */
   readonly asOf: string;
   readonly languages: Readonly<Record<string, Projects>>;
 }

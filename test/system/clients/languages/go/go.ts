@@ -4,10 +4,10 @@ import type { ClientCommand, ClientLanguage } from '../language.ts';
 import { runWell } from '../runs.ts';
 import { programWith } from '../snippets.ts';
 
-/** All clients are in one Go module. */
+/** One Go module has all clients. */
 const PROJECT = 'clients';
 
-/** The packages of the clients' programs, by the module that the summary names. */
+/** The packages of the clients' programs, under the module name that the summary shows. */
 const PROGRAMS: Readonly<Record<string, string>> = {
   'github.com/openai/openai-go/v3': 'openai',
   'github.com/anthropics/anthropic-sdk-go/v2': 'anthropic',
@@ -15,7 +15,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   'github.com/tmc/langchaingo': 'langchaingo',
 };
 
-/** What `goimports` would add to the page's blocks. */
+/** The imports that `goimports` would add to the blocks of the page. */
 const IMPORTS: readonly string[] = [
   'context',
   'crypto/rand',
@@ -30,7 +30,7 @@ const IMPORTS: readonly string[] = [
   'github.com/anthropics/anthropic-sdk-go/v2',
 ];
 
-/** The name by which a file uses a package. */
+/** Returns the name under which a file uses a package. */
 const nameOf = (path: string): string =>
   path
     .match(/(\w+)-go(\/v\d+)?$|(\w+)-sdk-go(\/v\d+)?$/)
@@ -44,7 +44,7 @@ const goIn = (folder: string, ...command: readonly string[]): ClientCommand => (
     GOPATH: join(folder, 'path'),
     GOMODCACHE: join(folder, 'path/modules'),
     GOCACHE: join(folder, 'path/cache'),
-    // Without the first flag the folder cannot be deleted. With the second one, go.mod need not list all indirect modules.
+    // Without the first flag, the folder cannot be deleted. With the second flag, go.mod need not list all indirect modules.
     GOFLAGS: '-modcacherw -mod=mod',
   },
 });

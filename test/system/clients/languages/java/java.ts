@@ -5,23 +5,23 @@ import { runWell } from '../runs.ts';
 import { programWith } from '../snippets.ts';
 import type { PackageVersions } from '../versions.ts';
 
-/** The client that the summary names, with the project that installs it. Its program is named after it. */
+/** Each client with the project that installs it. The summary shows its name, and its program has the same name. */
 const CLIENTS = [
   { name: 'com.openai:openai-java', project: 'common' },
   { name: 'com.anthropic:anthropic-java', project: 'common' },
   { name: 'dev.langchain4j:langchain4j-open-ai', project: 'common' },
-  // It needs an older version of openai-java, and a newer one of jackson-annotations, which Spring Boot's BOM would choose.
+  // This project needs an older openai-java, and a newer jackson-annotations than Spring Boot's BOM selects.
   { name: 'org.springframework.ai:spring-ai-openai', project: 'spring' },
 ] as const;
 const PROJECTS = new Set(CLIENTS.map(({ project }) => project));
 
-/** Plugins of Maven. Newer versions need a newer Maven than Debian's 3.8. */
+/** Maven plugins. Newer versions need a newer Maven than 3.8, which Debian has. */
 const DEPENDENCIES = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1';
 const RELEASES = 'org.codehaus.mojo:versions-maven-plugin:2.18.0';
-/** Versions that `newest` leaves out. */
+/** Versions that `newest` ignores. */
 const UNRELEASED = '(?i).*[-.](alpha|beta|m|rc|snapshot)[-.]?[0-9]*.*';
 
-/** `com.openai:openai-java` is `OpenaiJava`. */
+/** The program of `com.openai:openai-java` is `OpenaiJava`. */
 const programOf = (client: string): string =>
   (client.split(':').at(-1) as string)
     .split('-')
@@ -102,7 +102,7 @@ export const java: ClientLanguage = {
   },
 };
 
-/** Imports and types of a block stand outside the method that its statements are in. */
+/** The imports and types of a block go outside the method that contains its statements. */
 function asClass(first: string, block: string): string {
   const parts = block.split(/\n\n+/);
   const isImport = (part: string) => part.startsWith('import ');

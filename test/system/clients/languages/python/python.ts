@@ -4,7 +4,7 @@ import type { ClientLanguage } from '../language.ts';
 import { runWell } from '../runs.ts';
 import { type Projects, readVersions } from '../versions.ts';
 
-/** The package that the summary names, with the project that installs it. Its program is named after it. */
+/** Each client with the project that installs it. The summary shows its name, and its program has the same name. */
 const CLIENTS = [
   { name: 'openai', project: 'common' },
   { name: 'anthropic', project: 'common' },
@@ -28,18 +28,18 @@ const CLIENTS = [
 
 const uvIn = (folder: string) => join(folder, 'uv/bin/uv');
 export const pythonOf = (folder: string, project: string) => join(folder, project, 'bin/python');
-/** A package's name without its extras: `smolagents[openai]` is `smolagents`. */
+/** Returns a package name without extras: `smolagents` for `smolagents[openai]`. */
 const nameOf = (client: string) => client.replace(/\[.*/, '');
 const programOf = (client: string) => join(import.meta.dir, `${nameOf(client).replaceAll('-', '_')}_checks.py`);
 
-/** uv installs quickly, and leaves out packages that are newer than a given time, so that dependencies are pinned, too. */
+/** Installs uv, which is fast and can ignore packages published after a given time. This pins indirect dependencies, too. */
 async function installUv(folder: string, version?: string): Promise<void> {
   await runWell({ command: ['python3', '-m', 'venv', join(folder, 'uv')] });
   const uv = version === undefined ? 'uv' : `uv==${version}`;
   await runWell({ command: [pythonOf(folder, 'uv'), '-m', 'pip', 'install', '--quiet', uv] });
 }
 
-/** Installs some projects of `versions.json`, each into a virtual environment of its own. */
+/** Installs projects of `versions.json`, each into its own virtual environment. */
 export async function installPython(folder: string, projects: Projects, names: Iterable<string>): Promise<void> {
   await installUv(folder, projects.uv?.uv);
   for (const name of names) {
@@ -72,7 +72,7 @@ export const python: ClientLanguage = {
   async snippet(folder, text, at) {
     const fileAt = (block: number) => join(folder, `block-${block}.py`);
     const file = fileAt(at);
-    // The other blocks of the page use the client of the first one.
+    // All later blocks of the page use the client of the first block.
     writeFileSync(file, at === 0 ? text : readFileSync(fileAt(0), 'utf8') + text);
     return { command: [pythonOf(folder, 'common'), file], cwd: folder };
   },

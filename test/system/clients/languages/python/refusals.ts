@@ -1,18 +1,18 @@
 import type { Finding } from './report.ts';
 
-/** A failure that schemathesis reports and that is right. */
+/** A failure that schemathesis reports although the server is right. */
 interface KnownFinding {
-  /** The check of schemathesis; `positive_data_acceptance` (a request that the document allows was refused) if left out. */
+  /** The check of schemathesis; by default `positive_data_acceptance` (the server refused a request that the document allows). */
   readonly check?: string;
-  /** The code of the error; any if left out. */
+  /** The error code; any code by default. */
   readonly code?: RegExp;
-  /** The field that the error names; any if left out. */
+  /** The field that the error names; any field by default. */
   readonly field?: RegExp;
   readonly operation?: RegExp;
   readonly why: string;
 }
 
-/** What the document cannot state, or does not state yet. */
+/** Rules that the OpenAPI document cannot state, or does not state yet. */
 const KNOWN: readonly KnownFinding[] = [
   {
     check: 'ignored_auth',
@@ -80,5 +80,5 @@ const isOf = (known: KnownFinding, { check, operation, code, field }: Finding): 
   (known.code?.test(code) ?? true) &&
   (known.field?.test(field) ?? true);
 
-/** False for a failure that fails the section `fuzz`. */
+/** Returns whether a failure is known; other failures fail the section `fuzz`. */
 export const isKnown = (finding: Finding): boolean => KNOWN.some((known) => isOf(known, finding));

@@ -34,7 +34,7 @@ interface ErrorAnswer {
     readonly code?: string;
     readonly param?: string | null;
     readonly message?: string;
-    /** In the dialect of Anthropic. */
+    /** Errors in Anthropic's format have this member. */
     readonly details?: { readonly error_code?: string; readonly param?: string | null };
   };
 }
@@ -63,7 +63,7 @@ function findingOf(check: string, operation: string, { request, response }: Inte
   };
 }
 
-/** Reads a report of schemathesis in its form `ndjson`: an event in each line, tens of megabytes. */
+/** Reads a schemathesis report in the format `ndjson`: one event in each line, tens of megabytes. */
 export async function readReport(file: string) {
   const findings: Finding[] = [];
   const operations = new Set<string>();

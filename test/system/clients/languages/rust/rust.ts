@@ -5,11 +5,11 @@ import { runWell } from '../runs.ts';
 import { programWith } from '../snippets.ts';
 import type { PackageVersions } from '../versions.ts';
 
-/** All clients are in one package. A client's program is named after its crate. */
+/** One package has all clients. The program of a client has the name of its crate. */
 const PROJECT = 'clients';
 const CLIENTS = ['async-openai', 'rig-core'];
 
-/** Features that the programs and the page need. All features would double the time of the build. */
+/** The features that the programs and the page need. All features would double the build time. */
 const FEATURES: Readonly<Record<string, readonly string[]>> = {
   'async-openai': ['chat-completion', 'embedding', 'model', 'responses', 'byot'],
   'rig-core': ['reqwest'],
@@ -18,7 +18,7 @@ const FEATURES: Readonly<Record<string, readonly string[]>> = {
   uuid: ['v4'],
 };
 
-/** The exact versions of all dependencies, which `newest` writes. */
+/** The exact versions of all dependencies. `newest` writes this file. */
 const LOCK = join(import.meta.dir, 'Cargo.lock');
 
 const manifest = (packages: PackageVersions): string => `[package]
