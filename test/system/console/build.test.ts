@@ -5,15 +5,15 @@ import { buildConsole } from '../../../deploy/console.ts';
 import type { ConsoleManifest } from '../../../src/http/console/built.ts';
 import { runToEnd, temporaryFolder } from '../../support/signalbox.ts';
 
-/** What `deploy/console.ts` makes, and when it is made again. */
+/** Tests of the build by `deploy/console.ts`, and of when it runs again. */
 const ROOT = join(import.meta.dir, '../../..');
-/** Of the script that comes before an editor opens, gzipped. */
+/** The limit for the script that loads before an editor opens, bytes after gzip. */
 const SCRIPT_BYTES_MAX = 120_000;
 
 const home = temporaryFolder();
 afterAll(() => rmSync(home, { recursive: true }));
 
-/** A clone that has what the build of the console needs. Tests share them, in their order. */
+/** Makes a clone with everything that the console's build needs. The tests share clones and run in order. */
 function cloneAt(name: string): string {
   const clone = join(home, name);
   if (existsSync(clone)) return clone;
@@ -27,7 +27,7 @@ const build = (clone: string) => runToEnd([join(clone, 'deploy/console.sh')], {}
 const manifestOf = (clone: string): ConsoleManifest =>
   JSON.parse(readFileSync(join(clone, 'dist/console/manifest.json'), 'utf8'));
 
-/** The scripts that a script loads without being asked, itself included. */
+/** Returns a script and all scripts that it loads automatically. */
 function loaded(folder: string, script: string, known = new Set<string>()): Set<string> {
   known.add(script);
   const text = readFileSync(join(folder, script), 'utf8');
@@ -37,7 +37,7 @@ function loaded(folder: string, script: string, known = new Set<string>()): Set<
   return known;
 }
 
-test('every file that the list names is there, with the hash, the size and the type that it states', async () => {
+test('every file in the list of console files exists, with the stated hash, size and type', async () => {
   const folder = join(home, 'whole');
   const { script, style, icon, plainStyle, assets } = await buildConsole(folder);
   const names = assets.map(({ name }) => name);
@@ -51,7 +51,7 @@ test('every file that the list names is there, with the hash, the size and the t
   }
 });
 
-test('the script before an editor has at most 120 kB, gzipped', async () => {
+test('the script that loads before an editor opens has at most 120 kB after gzip', async () => {
   const folder = join(home, 'whole');
   const { script } = await buildConsole(folder);
   const sizes = [...loaded(folder, script)].map((name) => Bun.gzipSync(readFileSync(join(folder, name))).length);
@@ -60,24 +60,24 @@ test('the script before an editor has at most 120 kB, gzipped', async () => {
   expect(total).toBeLessThan(SCRIPT_BYTES_MAX);
 });
 
-test('two clones in different folders make the same bytes', async () => {
+test('two clones in different folders build the same bytes', async () => {
   const clones = ['one', 'two/deeper'].map(cloneAt);
   for (const clone of clones) expect(await build(clone)).toEqual({ code: 0, out: '', err: '' });
   const [one, two] = clones.map(manifestOf);
   expect(one).toEqual(two!);
 });
 
-test('it is built again when a source was changed, added or removed since, and not otherwise', async () => {
+test('the console is built again if a source was changed, added or removed, and only then', async () => {
   const clone = cloneAt('one');
   const manifest = join(clone, 'dist/console/manifest.json');
   await build(clone);
-  /** The time of the build that is there after another look; the past for one that was there before. */
+  /** Whether the install script builds again. The time of an earlier build is set to the past. */
   const isBuiltAnew = async (): Promise<boolean> => {
     writeFileSync(join(clone, 'dist/console/mark'), '');
     expect((await build(clone)).code).toBe(0);
     return !existsSync(join(clone, 'dist/console/mark'));
   };
-  /** Everything is a minute old. */
+  /** Make every file a minute old. */
   const age = (path: string) => utimesSync(join(clone, path), new Date(), new Date());
   expect(await isBuiltAnew()).toBe(false);
   age('src/console/main.tsx');
@@ -92,7 +92,7 @@ test('it is built again when a source was changed, added or removed since, and n
   expect(await isBuiltAnew()).toBe(true);
 });
 
-test('sources that do not compile fail the build, and leave the one that is there', async () => {
+test('sources that do not compile fail the build and keep the earlier build', async () => {
   const clone = cloneAt('two/deeper');
   await build(clone);
   const before = manifestOf(clone);

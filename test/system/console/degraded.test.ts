@@ -3,7 +3,7 @@ import { UPSTREAM_ENV } from '../../support/policies.ts';
 import { useUpstream } from '../../support/use.ts';
 import { axeFinds, CONSOLE_POLICY, type ConsoleStage, openConsole, openStage } from './stage.ts';
 
-/** Providers that fail some of their attempts, while their breakers stay closed. */
+/** Providers that fail some of their attempts while their circuit breakers stay closed. */
 const south = useUpstream();
 const east = useUpstream();
 
@@ -51,21 +51,21 @@ const degradedShown = async (path: string) => {
   return { page, count: await page.getByText('Degraded', { exact: true }).count() };
 };
 
-test('a provider that fails fewer than 20 attempts is not degraded', async () => {
+test('a provider with fewer than 20 attempts is not shown as degraded', async () => {
   south.behave(({ asked }) => (JSON.stringify(asked).includes('Say 3.') ? { fail: 'server' } : {}));
   await send('claude-mirror-4', 12);
   expect(await failedAttempts('south')).toBe(1);
   expect((await degradedShown('/fleet?range=1h')).count).toBe(0);
 });
 
-test('requests that a provider refuses for what they say are no failed attempts', async () => {
+test('requests that a provider refuses because of their content are not failed attempts', async () => {
   let at = 0;
   east.behave(() => (at++ % 3 === 0 ? { status: 400, error: { message: 'Bad request.' } } : {}));
   await send('eastern', 24);
   expect(await failedAttempts('east')).toBe(0);
 });
 
-test('a provider with at least 10 % failed attempts of 20 is degraded in Fleet and Overview, and no other', async () => {
+test('Fleet and Overview show a provider as degraded if at least 10 % of at least 20 attempts failed', async () => {
   await send('claude-mirror-4', 12);
   await send('claude-mirror-4', 6);
   expect(await failedAttempts('south')).toBe(3);
@@ -75,7 +75,7 @@ test('a provider with at least 10 % failed attempts of 20 is degraded in Fleet a
   expect(await group.getByRole('heading').textContent()).toContain('Degraded 3 of 30 attempts failed');
   await fleet.page.getByText('south is degraded: 3 of 30 attempts failed.').waitFor();
   expect(await axeFinds(fleet.page)).toEqual([]);
-  // By model, the row of the provider says so.
+  // Grouped by model, the row of the provider shows that it is degraded.
   const byModel = await degradedShown('/fleet?range=1h&group=model');
   await byModel.page.getByRole('row', { name: /south Degraded/ }).waitFor();
   expect(byModel.count).toBe(1);
@@ -85,7 +85,7 @@ test('a provider with at least 10 % failed attempts of 20 is degraded in Fleet a
   await overview.page.getByRole('link', { name: 'Provider south is degraded: 3 of 30 attempts failed' }).waitFor();
 });
 
-test('an open breaker is shown in place of the degraded state', async () => {
+test('the page shows an open breaker in place of the degraded state', async () => {
   south.behave({ fail: 'server' });
   await send('claude-mirror-4', 6);
   const { page } = await degradedShown('');

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { TERMS } from '../../../src/console/design/terms.ts';
 import { axeFinds, type ConsoleStage, openConsole, openStage, overflowOf, tabTo } from './stage.ts';
 
-/** Words that are explained where they stand. */
+/** The console explains terms where they appear. */
 let stage: ConsoleStage;
 beforeAll(async () => {
   stage = await openStage(8);
@@ -35,7 +35,7 @@ test.each([
   }
 });
 
-test('the keyboard opens and closes an explanation, and stays where it was', async () => {
+test('the keyboard opens and closes an explanation, and keeps the focus', async () => {
   const { page } = await openConsole(stage);
   await tabTo(page, nameOf('saved'));
   await page.keyboard.press('Enter');
@@ -45,9 +45,9 @@ test('the keyboard opens and closes an explanation, and stays where it was', asy
   expect(await page.locator(':focus').getAttribute('aria-label')).toBe(nameOf('saved'));
 });
 
-test('Escape closes the explanation in a detail before the detail', async () => {
+test('Escape closes an explanation first and the detail around it second', async () => {
   const { page } = await openConsole(stage, { path: '/requests' });
-  // A model that the caller named is compared with no baseline.
+  // If the caller named the model, the page shows no comparison with a baseline.
   await page
     .getByRole('row', { name: / auto / })
     .first()

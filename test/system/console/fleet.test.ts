@@ -14,7 +14,7 @@ import {
   settled,
 } from './stage.ts';
 
-/** The fleet, asked as a person would. */
+/** Tests of the view Fleet, operated as a person would. */
 let stage: ConsoleStage;
 beforeAll(async () => {
   stage = await openStage(24, CONSOLE_POLICY.replaceAll(/limit_credits: \d+/g, 'limit_credits: 1000000'));
@@ -31,7 +31,7 @@ const read = async (path: string) => JSON.parse(await (await stage.box.get(path)
 deeply('which provider is slow today is answered by a sentence, with the figure of the admin API', async () => {
   const { page, faults } = await openConsole(stage, { path: '/fleet?range=24h' });
   const { series } = await read('/admin/traffic?by=provider');
-  // Of a handful of requests nothing is said.
+  // The page makes no statement about an endpoint with a handful of requests.
   const known = series.filter(({ whole }: Line) => whole.requests >= 5 && whole.ttft_ms.p50 !== null);
   const [slowest] = known.toSorted(
     (one: Line, other: Line) => (other.whole.ttft_ms.p50 ?? 0) - (one.whole.ttft_ms.p50 ?? 0),
@@ -44,7 +44,7 @@ deeply('which provider is slow today is answered by a sentence, with the figure 
   expect(faults).toEqual([]);
 });
 
-test('an endpoint opens beside the list with its readings, what the policy declares, and its hours', async () => {
+test('an endpoint opens next to the list with its readings, its settings in the policy, and its hours', async () => {
   const { page, faults } = await openConsole(stage, { path: '/fleet' });
   await page.getByRole('link', { name: 'gpt-6-luna' }).click();
   await settled(page);
@@ -72,7 +72,7 @@ test('an endpoint opens beside the list with its readings, what the policy decla
   expect(faults).toEqual([]);
 });
 
-test('the server, its policy and the last reload are told, and alerts say what to do where none is set', async () => {
+test('Fleet shows the server, its policy and the last reload, and says how to set up alerts if there are none', async () => {
   const { page } = await openConsole(stage, { path: '/fleet', width: 390 });
   const { version, policy_revision } = await read('/admin/status');
   await page.getByText(version, { exact: true }).waitFor();

@@ -6,7 +6,7 @@ import { withKey } from '../../support/signalbox.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { type ConsoleStage, openStage, settled, tabTo } from './stage.ts';
 
-/** Whole tasks by the keyboard alone: from the sign-in to the work and back, without a pointer. */
+/** Complete tasks with the keyboard only: sign in, work, and return, without a pointer. */
 
 let stage: ConsoleStage;
 let page: Page;
@@ -33,7 +33,7 @@ const statusWith = async (key: string): Promise<number> =>
 const panel = () => page.getByRole('complementary');
 const focused = () => page.locator(':focus').textContent({ timeout: 1_000 });
 
-test('somebody signs in, and comes to the keys', async () => {
+test('with the keyboard, a person signs in and reaches the keys', async () => {
   await page.goto(`${stage.box.url}/console`);
   await tabTo(page, 'Key with the scope admin or report');
   await page.keyboard.type(stage.box.key);
@@ -47,7 +47,7 @@ test('somebody signs in, and comes to the keys', async () => {
   }
 });
 
-test('a key is made, found again, suspended, resumed and revoked', async () => {
+test('with the keyboard, a person creates a key, finds it, suspends it, resumes it and revokes it', async () => {
   await enter('Create key');
   await tabTo(page, 'Name');
   await page.keyboard.type('night-job');
@@ -63,7 +63,7 @@ test('a key is made, found again, suspended, resumed and revoked', async () => {
   await tabTo(page, 'Name or ID');
   await page.keyboard.type('night');
   await page.getByRole('table', { name: 'Keys' }).locator('tbody tr').nth(1).waitFor({ state: 'detached' });
-  // The table may be filtered by the first letters alone.
+  // The first letters alone may already filter the table.
   await waitFor(() => new URL(page.url()).searchParams.get('q') === 'night');
   await enter('night-job');
   await panel().getByRole('heading', { name: 'night-job' }).waitFor();
@@ -84,7 +84,7 @@ test('a key is made, found again, suspended, resumed and revoked', async () => {
   await panel().getByText('Revoked', { exact: true }).first().waitFor();
   await page.keyboard.press('Escape');
   await panel().waitFor({ state: 'detached' });
-  // The list and its filter are as they were left, and so is the place in it.
+  // The list, its filter and its scroll position are unchanged.
   expect(new URL(page.url()).searchParams.get('q')).toBe('night');
   await waitFor(async () => (await focused()) === 'night-job');
   expect(faults).toEqual([]);

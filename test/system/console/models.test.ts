@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { axeFinds, CONSOLE_POLICY, type ConsoleStage, openConsole, openStage, overflowOf } from './stage.ts';
 
-/** The models of a policy: who may use them, and the choice of models of a key. */
+/** The models of a policy and who may use them, and the selection of models for a key. */
 const MORE = Array.from(
   { length: 60 },
   (_, at) => `
@@ -13,7 +13,7 @@ const MORE = Array.from(
     max_output: 256
     quality: { default: 0.7, coding: 0.75, basis: measured }`,
 ).join('');
-/** Models of every kind that the list must tell apart. */
+/** Models of every kind that the list must distinguish. */
 const KINDS = `
   fee-model:
     provider: north
@@ -52,7 +52,7 @@ const read = async (path: string) => JSON.parse(await (await stage.box.get(path)
 const make = async (path: string, body: object) => JSON.parse(await (await stage.box.post(path, body)).text());
 
 describe('the tab Models', () => {
-  test('has price, context, quality and who may use each model, as the admin API has them', async () => {
+  test('the list shows price, context, quality and allowed users of each model, as the admin API reports them', async () => {
     const { page, faults } = await openConsole(stage, { path: '/fleet' });
     await page.getByRole('tab', { name: 'Models' }).click();
     expect(new URL(page.url()).searchParams.get('tab')).toBe('models');
@@ -76,7 +76,7 @@ describe('the tab Models', () => {
     });
     const auto = data.find(({ id }: { id: string }) => id === 'auto');
     expect(auto).toMatchObject({ price: null, quality: null, selectors: [] });
-    // The list for clients stays as it was.
+    // The list for clients has no new members.
     expect(Object.keys((await read('/v1/models')).data[0])).not.toContain('price');
     await page.getByLabel('Find a model').fill('mirror');
     expect(await page.getByRole('table', { name: 'Models' }).locator('tbody tr').count()).toBe(1);
@@ -86,7 +86,7 @@ describe('the tab Models', () => {
     expect(faults).toEqual([]);
   });
 
-  test('names the cheapest model that answers in text, and counts wildcards apart', async () => {
+  test('the list names the cheapest model that answers in text, and counts wildcards separately', async () => {
     const { page } = await openConsole(stage, { path: '/fleet?tab=models' });
     await page.getByRole('heading', { name: 'You can use 65 models and 3 wildcards; many-00 has' }).waitFor();
     const cells = (name: RegExp) => page.getByRole('row', { name }).getByRole('cell').allTextContents();
@@ -97,7 +97,7 @@ describe('the tab Models', () => {
     expect((await cells(/^south\/\*/)).slice(1, 6)).toEqual(['south', '–', '–', '–', '–']);
   });
 
-  test('shows the fee for each request, the prices of long prompts, and a quality without a source', async () => {
+  test('the list shows fees for each request, prices of long prompts, and a quality without a source', async () => {
     const { data } = await read('/admin/models');
     const lineOf = (wanted: string) => data.find(({ id }: { id: string }) => id === wanted);
     const rates = { input_usd: '0.075', cached_input_usd: '0.075', output_usd: '4.5' };
@@ -115,14 +115,14 @@ describe('the tab Models', () => {
     expect(factOf('Prompts over 200,000 tokens')).toBe(
       '$0.0750 input, $0.0750 cached input, $4.5000 output per 1M tokens',
     );
-    // The policy states a figure, and no source of it.
+    // The policy states a figure without a source.
     expect(await panel.getByText('70.0 %').count()).toBe(1);
     expect(await panel.getByText('states no figure').count()).toBe(0);
     expect(await axeFinds(page)).toEqual([]);
     expect(faults).toEqual([]);
   });
 
-  test('has only the selectors that can choose an embedding model, and none of a wildcard', async () => {
+  test('the list has only the selectors that can choose an embedding model, and none of a wildcard', async () => {
     const { data } = await read('/admin/models');
     const lineOf = (wanted: string) => data.find(({ id }: { id: string }) => id === wanted);
     expect(lineOf('vectors').selectors).toEqual(['search-vectors']);
@@ -133,7 +133,7 @@ describe('the tab Models', () => {
     });
     expect(lineOf('south/*')).toMatchObject({ pattern: 'south/*', price: null, max_input_tokens: null });
     expect(lineOf('south/own-*').price).toMatchObject({ input_usd: '2', output_usd: '6' });
-    // A client cannot send the name of a wildcard.
+    // A client cannot send the name of a wildcard as `model`.
     const ids = (await read('/v1/models')).data.map(({ id }: { id: string }) => id);
     expect(ids).toContain('vectors');
     expect(ids).not.toContain('north/*');
@@ -143,7 +143,7 @@ describe('the tab Models', () => {
     expect(await options.filter({ hasText: '/*' }).count()).toBe(0);
   });
 
-  test('names the teams and keys whose lists leave a model out, and those whose lists name it', async () => {
+  test('a model names the teams and keys whose lists exclude it, and those whose lists include it', async () => {
     const team = await make('/admin/teams', { name: 'delivery', models: ['gpt-6-luna'] });
     const key = await make('/admin/keys', { name: 'batch', scopes: ['chat'], models: ['mistral-breeze'] });
     await make('/admin/keys', { name: 'open', scopes: ['chat'] });
@@ -167,7 +167,7 @@ describe('the tab Models', () => {
     await page.getByRole('row', { name: 'coding 75.0 %' }).waitFor();
   });
 
-  test('shows a member the models of its own keys alone, and no endpoint', async () => {
+  test('a member sees only the models of their own keys, and no endpoint', async () => {
     const { page, faults } = await openConsole(stage, { role: 'member', path: '/fleet' });
     await page.getByRole('table', { name: 'Models' }).waitFor();
     expect(await page.getByRole('tab').allTextContents()).toEqual(['Models']);
@@ -178,7 +178,7 @@ describe('the tab Models', () => {
     expect(faults).toEqual([]);
   });
 
-  test('shows on a phone what a wide screen shows, and cuts nothing', async () => {
+  test('a phone shows the same content as a wide screen, with nothing cut off', async () => {
     await make('/admin/keys', { name: 'nightly', scopes: ['chat'], models: ['mistral-breeze'] });
     const { page } = await openConsole(stage, { path: '/fleet?tab=models', width: 390 });
     const row = page.locator('tbody tr', { hasText: 'claude-mirror-4' });
@@ -199,7 +199,7 @@ describe('the choice of models and scopes of a key', () => {
   const models = (page: Page) => page.getByRole('group', { name: 'Models' });
   const open = async (path: string) => (await openConsole(stage, { path })).page;
 
-  test('is made by checkboxes, found by a part of the name, and sent as the lists of the API', async () => {
+  test('a person selects models and scopes with checkboxes and a search, and the page sends them as the API’s lists', async () => {
     const page = await open('/people/keys/new');
     await page.getByLabel('Name', { exact: true }).fill('billing');
     await page
@@ -211,10 +211,10 @@ describe('the choice of models and scopes of a key', () => {
     await models(page).getByLabel('Find or add a model').fill('MANY-5');
     expect(await models(page).getByRole('checkbox').count()).toBe(10);
     await models(page).getByLabel('many-57').check();
-    // Enter takes the one that is found, and does not send the form.
+    // Enter selects the found model and does not send the form.
     await models(page).getByLabel('Find or add a model').fill('luna');
     await models(page).getByLabel('Find or add a model').press('Enter');
-    // A model of a wildcard is in no list.
+    // No list contains the models of a wildcard.
     await models(page).getByLabel('Find or add a model').fill('openrouter/*');
     await models(page).getByRole('button', { name: 'Add openrouter/*' }).click();
     await models(page).getByText('3 checked').waitFor();
@@ -230,7 +230,7 @@ describe('the choice of models and scopes of a key', () => {
     await page.getByText('many-57, gpt-6-luna, openrouter/*').first().waitFor();
   });
 
-  test('is changed by checkboxes: what the key has stands first, and none checked is all', async () => {
+  test('a person changes the selection with checkboxes: selected items come first, and no selection means all', async () => {
     const { id } = await make('/admin/keys', { name: 'late', scopes: ['chat'], models: ['many-59', 'gone-model'] });
     const page = await open(`/people/keys/${id}?edit=yes`);
     const first = models(page).getByRole('checkbox');

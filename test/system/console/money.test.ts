@@ -12,7 +12,7 @@ import {
   settled,
 } from './stage.ts';
 
-/** Money, asked as a person would: two days ago one key spent little, and today it spends much on one model. */
+/** Tests of the view Money, operated as a person would. Two days ago one key spent little; today it spends a lot on one model. */
 const DAY_MS = 86_400_000;
 let shift = -1.5 * DAY_MS;
 let stage: ConsoleStage;
@@ -49,7 +49,7 @@ afterAll(() => stage.stop());
 
 const read = async (path: string) => JSON.parse(await (await stage.box.get(path)).text());
 
-test('the key that spends far more than it used to stands first, and its detail says on what', async () => {
+test('the key whose spend grew most is first, and its detail shows the model that it spends on', async () => {
   const { page, faults } = await openConsole(stage, { path: '/money?range=24h' });
   const table = page.getByRole('table', { name: 'Spend by key' });
   const row = table.locator('tbody tr').first();
@@ -80,7 +80,7 @@ test('the key that spends far more than it used to stands first, and its detail 
   expect(faults).toEqual([]);
 });
 
-test('what did team search spend this week, and save', async () => {
+test('a person finds what team search spent and saved this week', async () => {
   const { page } = await openConsole(stage, { path: '/money' });
   await page.getByLabel('Time range').selectOption({ label: 'Last 7 days' });
   await page.getByLabel('By', { exact: true }).selectOption({ label: 'By team' });
@@ -97,7 +97,7 @@ test('what did team search spend this week, and save', async () => {
   expect(sentence).toMatch(/in the last 7 days and saved .* against the baseline\./);
   expect(spent).toBeCloseTo(Number(total.whole.usd), 2);
   expect(saved).toBeCloseTo(Number(total.whole.saved_usd), 2);
-  // Its keys are told by the books: beyond a day they are asked at a click.
+  // The ledger has the team's spend by key. For more than a day, the page requests it only on a click.
   const panel = page.getByRole('complementary');
   await panel.getByText('Charges by key are counted when you click').waitFor();
   await panel.getByRole('button', { name: 'Count by key' }).click();
@@ -135,7 +135,7 @@ deeply('users, labels and months are there at once, from traffic, and agree with
   expect(asked).not.toContain('/admin/usage');
 });
 
-test('charges leave as CSV, by day, and a name that is a formula as text', async () => {
+test('the CSV export has charges by day, and writes a name that is a formula as text', async () => {
   const { page, faults } = await openConsole(stage, { path: '/money?range=7d' });
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -152,7 +152,7 @@ test('charges leave as CSV, by day, and a name that is a formula as text', async
 
 describe('each tab', () => {
   for (const tab of orDeeply(['budgets'], ['months', 'payments'])) {
-    test(`${tab} has nothing for axe and fits a phone`, async () => {
+    test(`${tab} has no finding of axe and fits a phone`, async () => {
       const { page, faults } = await openConsole(stage, { path: `/money?tab=${tab}` });
       expect(await axeFinds(page)).toEqual([]);
       expect(await chartsWithoutTwin(page)).toEqual([]);

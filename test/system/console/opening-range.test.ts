@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { CONSOLE_POLICY, type ConsoleStage, openConsole, openStage, traffic } from './stage.ts';
 
-/** The range that a view shows where its address states none. */
+/** The time range of a view whose URL states none. */
 const DAY_MS = 86_400_000;
 let shift = 0;
 let stage: ConsoleStage;
@@ -17,7 +17,7 @@ async function rangeAt(path: string): Promise<string | null> {
   return new URL(page.url()).searchParams.get('range');
 }
 
-test('Overview and Money open on the shortest range that has all data', async () => {
+test('Overview and Money open with the shortest range that contains all data', async () => {
   expect(await rangeAt('')).toBe('1h');
   await traffic(stage.box, 2);
   expect([await rangeAt(''), await rangeAt('/money')]).toEqual(['1h', '1h']);
@@ -27,7 +27,7 @@ test('Overview and Money open on the shortest range that has all data', async ()
     [40, '90d'],
     [400, '90d'],
   ] as const) {
-    // The clock of the gateway, and so the moment of its first request, lies behind that of the browser.
+    // The clock of the gateway, and therefore its first request, is earlier than the browser's clock.
     shift = -days * DAY_MS;
     const older = await openStage(0, CONSOLE_POLICY, {}, () => Date.now() + shift);
     await traffic(older.box, 2);
@@ -39,7 +39,7 @@ test('Overview and Money open on the shortest range that has all data', async ()
   }
 });
 
-test('a range in the address wins, and links keep it', async () => {
+test('a range in the URL is used, and links keep it', async () => {
   expect(await rangeAt('?range=30d')).toBe('30d');
   const { page } = await openConsole(stage, { path: '/money?range=7d' });
   await page.getByText('Last 7 days, all teams').waitFor();
@@ -49,7 +49,7 @@ test('a range in the address wins, and links keep it', async () => {
   expect(await rangeAt('/money?from=2026-01-01&to=2026-01-05')).toBe(null);
 });
 
-test('other views open on the range that was chosen last, and views without a period state none', async () => {
+test('other views open with the last chosen range, and views without a time range have none in their URL', async () => {
   const { page } = await openConsole(stage, { path: '/fleet?range=24h' });
   await page.getByLabel('Time range').selectOption({ label: 'Last 7 days' });
   expect(await rangeAt('/requests')).toBe('7d');
@@ -59,7 +59,7 @@ test('other views open on the range that was chosen last, and views without a pe
   expect(new URL(people.page.url()).search).toBe('');
 });
 
-test('a view opens where the moment of the first request cannot be read', async () => {
+test('a view opens even if the time of the first request cannot be read', async () => {
   const { page } = await openConsole(stage);
   await page.route('**/admin/traffic*', (route) => route.fulfill({ status: 503, json: { error: { message: 'No.' } } }));
   await openConsole(stage, { path: '/money' });

@@ -3,12 +3,12 @@ import { deeply } from '../../deep/deeply.ts';
 import { withKey } from '../../support/signalbox.ts';
 import { CONSOLE_POLICY, type ConsoleStage, openConsole, openStage, settled, traffic } from './stage.ts';
 
-/** A large limit beside a small one that no request touches. */
+/** A large limit next to a small limit that no request uses. */
 const BUDGETS = `
   - { name: huge, limit_credits: 100000000, window: month }
   - { name: tiny, limit_credits: 0.5, window: day, match: key.labels.x == "y" }`;
 
-/** The overview, asked as a person would. */
+/** Tests of the view Overview, operated as a person would. */
 let stage: ConsoleStage;
 beforeAll(async () => {
   stage = await openStage(16, CONSOLE_POLICY.replace('budgets:', `budgets:${BUDGETS}`));
@@ -19,13 +19,13 @@ interface Totals {
   readonly total: { readonly whole: { readonly requests: number; readonly usd: string } };
 }
 
-/** The sums of the admin API. */
+/** Returns the totals of the admin API. */
 async function totals(): Promise<Totals['total']['whole']> {
   const body: Totals = JSON.parse(await (await stage.box.get('/admin/traffic')).text());
   return body.total.whole;
 }
 
-test('says the spend and the requests that the admin API counts, to the last digit on hover', async () => {
+test('Overview shows the spend and requests that the admin API reports, exact to the last digit on hover', async () => {
   const { page } = await openConsole(stage);
   const { requests, usd } = await totals();
   expect(requests).toBeGreaterThan(8);
@@ -34,7 +34,7 @@ test('says the spend and the requests that the admin API counts, to the last dig
   expect(await values.nth(2).textContent()).toBe(String(requests));
 });
 
-test('renews its figures in place every ten seconds, and nothing else moves', async () => {
+test('Overview updates its figures in place every ten seconds and moves nothing else', async () => {
   const { page } = await openConsole(stage);
   await page.clock.install();
   await page.reload();
@@ -53,7 +53,7 @@ test('renews its figures in place every ten seconds, and nothing else moves', as
   expect(await requests.getAttribute('data-same')).toBe('true');
 });
 
-test('figures that cannot be renewed stay, with the moment until which they were true', async () => {
+test('if an update fails, the old figures stay with the time of their last update', async () => {
   const { page } = await openConsole(stage);
   await page.clock.install();
   await page.reload();
@@ -79,7 +79,7 @@ deeply('the chart’s figure and lines stand in the address, and a link brings t
   expect(await page.locator('.chart-legend').first().textContent()).toContain('gpt-6-luna');
 });
 
-test('arrow keys walk the points of the chart, and each is said', async () => {
+test('arrow keys move along the points of the chart, and a screen reader hears each point', async () => {
   const { page } = await openConsole(stage, { path: '?measure=requests' });
   const plot = page.getByRole('slider', { name: 'Requests over time' });
   await plot.focus();
@@ -103,7 +103,7 @@ deeply('the time range is in the address, stays from view to view, and is rememb
   await page.getByText('Last 7 days, all keys').waitFor();
 });
 
-test('signing out shows the door, and a wrong key says so without being kept', async () => {
+test('signing out shows the sign-in page, which reports a wrong key and does not store it', async () => {
   const { page } = await openConsole(stage, { role: 'member' });
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -117,7 +117,7 @@ test('signing out shows the door, and a wrong key says so without being kept', a
   expect(kept).not.toContain('wrong');
 });
 
-test('a budget of a key or team is called by its name, and leads to it', async () => {
+test('a budget of a key or team has its name and links to it', async () => {
   const [made] = await Promise.all([
     stage.box.post('/admin/keys', { name: 'nightly-batch', budgets: [{ limit_credits: 0.0001, window: 'total' }] }),
     stage.box.post('/admin/teams', { name: 'delivery', budgets: [{ limit_credits: 5, window: 'week' }] }),
@@ -134,14 +134,14 @@ test('a budget of a key or team is called by its name, and leads to it', async (
   expect(page.url()).toContain(`/people/keys/${id}`);
 });
 
-test('a small limit can be read beside a large one, and no cell of a budget is cut', async () => {
+test('a small limit is readable next to a large one, and no cell of a budget is cut off', async () => {
   const { page } = await openConsole(stage);
   const table = page.getByRole('table', { name: 'Budgets' });
   const cells = (name: string) => table.getByRole('row', { name }).getByRole('cell').allTextContents();
   const [, spent, , forecast = ''] = await cells('tiny');
   expect(spent).toBe('$0.0000 of $0.0005');
   expect((await cells('huge'))[1]).toMatch(/^\$[\d,]+\.\d\d of \$100,000\.00$/);
-  // The forecast has the format of its budget's amounts.
+  // The forecast has the same number format as the amounts of its budget.
   expect(forecast).toMatch(/^(\$0\.0000 by the end|No forecast yet)$/);
   const hidden = await table.locator('..').evaluate((around) => around.scrollWidth - around.clientWidth);
   expect(hidden).toBe(0);

@@ -6,7 +6,7 @@ import { buildConsoleHere } from '../../support/console.ts';
 import { usePaid } from '../support/paying.ts';
 import { axeFinds, openConsole, overflowOf, settled, tabTo } from './stage.ts';
 
-/** Payments and wallets, with a chain behind: settled, of unknown end, failed; and Credits that an operator grants by keyboard. */
+/** Payments and wallets with a real chain: settled, unknown and failed payments, and Credits that an operator grants with the keyboard. */
 
 const paid = usePaid({ facilitator: '{ mode: local, private_key_env: TEST_GAS_KEY, confirmation_timeout_ms: 1000 }' });
 const BODY = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
@@ -17,7 +17,7 @@ const short = ({ address }: PrivateKeyAccount) => {
   return `${text.slice(0, 8)}…${text.slice(-6)}`;
 };
 
-/** A payment whose transaction nobody has mined when its time is up. */
+/** Makes a payment whose transaction no block contains before its deadline. */
 async function unmined(): Promise<{ account: PrivateKeyAccount; nonce: `0x${string}` }> {
   const account = await paid.payer();
   const header = await paid.sign(account, (await paid.quote(BODY)).required);
@@ -46,7 +46,7 @@ const fact = (page: Page, name: string) =>
     .locator('+ dd');
 const read = async (path: string) => JSON.parse(await (await paid.box.get(path)).text());
 
-test('payments say what became of the money, and one of unknown end is asked of the chain', async () => {
+test('the page shows the outcome of each payment, and asks the chain about an unknown one', async () => {
   const cancelled = await unmined();
   await paid.chain.dropTransactions();
   const late = await unmined();
@@ -64,10 +64,10 @@ test('payments say what became of the money, and one of unknown end is asked of 
     .waitFor();
   expect(await fact(page, 'Charged').textContent()).toBe('not known yet');
   expect(await axeFinds(page)).toEqual([]);
-  // The gateway asks by itself now and then; that changes nothing here.
+  // The gateway itself checks now and then, which does not affect this test.
   await paid.chain.automine(true);
   await paid.chain.cancel(cancelled.account, cancelled.nonce);
-  // A question that comes before the chain's answer is certain leaves the payment as it is, so it is asked again.
+  // A check before the chain's answer is final leaves the payment unchanged, so the test checks again.
   const isOver = panel(page).getByText(
     'The payment failed, and no money arrived. The wallet cancelled its authorization.',
   );
@@ -96,7 +96,7 @@ test('payments say what became of the money, and one of unknown end is asked of 
   expect(faults).toEqual([]);
 });
 
-test('a balance leads to its wallet, the wallet to its payment and key, and it fits a phone', async () => {
+test('a balance links to its wallet, the wallet to its payment and key, and the page fits a phone', async () => {
   const { page, faults } = await open('/money?tab=budgets', 390);
   await page
     .getByRole('table', { name: 'Budgets and balances' })
@@ -117,7 +117,7 @@ test('a balance leads to its wallet, the wallet to its payment and key, and it f
   expect(faults).toEqual([]);
 });
 
-test('by keyboard alone, a wallet gets Credits once and gives them back, and is blocked and unblocked', async () => {
+test('with the keyboard, an operator grants Credits to a wallet once, removes them, and blocks and unblocks the wallet', async () => {
   const address = agent.address.toLowerCase();
   const { page, faults } = await open('/money?tab=payments');
   const { keyboard } = page;
@@ -174,7 +174,7 @@ test('by keyboard alone, a wallet gets Credits once and gives them back, and is 
   expect(faults).toEqual(['Failed to load resource: the server responded with a status of 400 (Bad Request)']);
 });
 
-test('by keyboard alone, a key becomes prepaid, and what it is granted is its balance', async () => {
+test('with the keyboard, an operator makes a key prepaid, and its grant becomes its balance', async () => {
   const id = (await paid.box.makeKey('--name', 'shop')).split('_')[2]!;
   const { page, faults } = await open('/people/keys');
   await tabTo(page, 'shop');

@@ -7,7 +7,7 @@ import { startIssuer } from '../../support/token-issuer.ts';
 import { useStarted } from '../../support/use.ts';
 import { CONSOLE_POLICY, type ConsoleStage, openConsole, openStage } from './stage.ts';
 
-/** What operators do for keys, teams and workloads, in addition to their terms, and what lists show where there is nothing to list. */
+/** Actions of operators on keys, teams and workloads other than changing terms, and the text of empty lists. */
 
 const issuer = useStarted(() => startIssuer());
 let stage: ConsoleStage;
@@ -34,7 +34,7 @@ async function open(path: string): Promise<Page> {
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true });
 
-test('a key is granted Credits, which an answer that is lost does not grant twice, and gives them back', async () => {
+test('an operator grants Credits to a key once, even if the answer is lost, and removes them again', async () => {
   const { id } = await made('/admin/keys', { name: 'prepaid' });
   const page = await open(`/keys/${id}`);
   await page.locator('.panel').getByText('The first grant makes the key prepaid').waitFor();
@@ -56,7 +56,7 @@ test('a key is granted Credits, which an answer that is lost does not grant twic
   expect((await shown(`/admin/keys/${id}`)).balance?.granted_credits).toBe(2_000);
 });
 
-test('a team that the policy has left is taken over, and then changed here', async () => {
+test('a person takes over a team that the policy no longer declares, and changes it in the console', async () => {
   const { id } = await made('/admin/teams', { name: 'left' });
   const handed = { method: 'PATCH', body: JSON.stringify({ origin: 'policy' }) };
   await (await stage.box.get(`/admin/teams/${id}`, handed)).text();
@@ -68,7 +68,7 @@ test('a team that the policy has left is taken over, and then changed here', asy
   expect((await shown('/admin/teams?origin=api')).data?.map(({ name }) => name)).toEqual(['left']);
 });
 
-test('a workload is blocked with a reason after a question, and is served again by Undo', async () => {
+test('a person blocks a workload with a reason after a confirmation, and Undo unblocks it', async () => {
   const token = await issuer.sign({ sub: 'prod:agent' });
   const ask = async () => (await fetch(`${stage.box.url}/v1/models`, withKey(token))).status;
   expect(await ask()).toBe(200);
@@ -91,7 +91,7 @@ test('a workload is blocked with a reason after a question, and is served again 
   await waitFor(async () => (await ask()) === 200);
 });
 
-test('a list says that nothing matches its filters, which one button clears', async () => {
+test('a list without matches says so, and one button clears its filters', async () => {
   await made('/admin/keys', { name: 'findable' });
   const page = await open('/keys?q=nowhere&state=valid');
   await page.getByText('No key matches').waitFor();
@@ -100,7 +100,7 @@ test('a list says that nothing matches its filters, which one button clears', as
   expect(new URL(page.url()).search).toBe('');
 });
 
-test('a list that cannot be read says so, and is there after another try', async () => {
+test('a list that cannot be read says so, and appears after a retry', async () => {
   const page = await open('/logins');
   await page.route('**/admin/keys?*', (route) =>
     route.fulfill({ status: 503, json: { error: { message: 'The database is away.' } } }),

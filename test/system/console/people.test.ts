@@ -14,13 +14,13 @@ import {
   settled,
 } from './stage.ts';
 
-/** People and keys, as a person of each role would handle them. */
+/** Tests of people and keys, operated by a person of each role. */
 const POLICY = CONSOLE_POLICY.replace(
   '  - name: search',
   '  - name: search\n    budgets: [{ limit_credits: 5000, window: month }]',
 );
 
-/** A whole task of a person takes longer than one step. */
+/** A complete task takes longer than one step. */
 
 let stage: ConsoleStage;
 beforeAll(async () => {
@@ -54,11 +54,11 @@ const statusWith = async (key: string): Promise<number> =>
 
 async function open(path: string, role: ConsoleRole = 'owner', width = 1_280): Promise<Page> {
   const { page } = await openConsole(stage, { path: `/people${path}`, role, width });
-  // A step that fails says which.
+  // With this timeout, the error names the failed step.
   page.setDefaultTimeout(10_000);
   return page;
 }
-/** The name of the element that has the focus. */
+/** Returns the name of the focused element. */
 const focusOf = async (page: Page): Promise<string> =>
   (
     await page
@@ -72,7 +72,7 @@ const link = (page: Page, name: string) => page.getByRole('link', { name, exact:
 const panel = (page: Page) => page.locator('.panel');
 
 describe('a key', () => {
-  test('is made with a secret that works, is shown once, and stays in no address and no storage', async () => {
+  test('a new key works, is shown once, and is in no URL and no browser storage', async () => {
     const page = await open('/keys');
     await link(page, 'Create key').click();
     await page.getByLabel('Name', { exact: true }).fill('billing-app');
@@ -101,7 +101,7 @@ describe('a key', () => {
     expect(await page.content()).not.toContain(secret.slice(-20));
   });
 
-  test('a value that is refused is said at its field, which has the focus, and the rest stays typed', async () => {
+  test('a refused value is reported at its field, which gets the focus, and other input stays', async () => {
     const page = await open('/keys/new');
     await page.getByLabel('Name', { exact: true }).fill('half-made');
     const field = page.getByLabel('Requests a minute');
@@ -114,7 +114,7 @@ describe('a key', () => {
     expect(await listed('/admin/keys?name=half-made')).toEqual([]);
   });
 
-  test('two people change it at once: the second sees what came between, and both changes hold', async () => {
+  test('when two people change a key at once, the second sees the first change, and both changes apply', async () => {
     const { id } = await made('/admin/keys', { name: 'shared', limits: { tokens_per_minute: 1_000 } });
     const page = await open(`/keys/${id}?edit=yes`);
     await page.getByLabel('Requests a minute').fill('60');
@@ -147,7 +147,7 @@ describe('a key', () => {
     await page.keyboard.press('Enter');
     await page.getByText('agent works again.').waitFor();
     await waitFor(async () => (await statusWith(key)) === 200);
-    // The button that had the focus is gone.
+    // The button that had the focus no longer exists.
     expect(await page.locator('body:focus').count()).toBe(0);
   });
 
@@ -229,7 +229,7 @@ describe('a team', () => {
     expect(await panel(page).getByRole('button', { name: 'Remove' }).count()).toBe(0);
   });
 
-  test('is made with terms for itself and its members, changed, and removed after a question', async () => {
+  test('a person creates a team with terms for itself and its members, changes it, and removes it after a confirmation', async () => {
     const page = await open('/teams');
     await link(page, 'Create team').click();
     await page.getByLabel('Name', { exact: true }).fill('ads');
@@ -249,7 +249,7 @@ describe('a team', () => {
   });
 });
 
-test('a person is made, gets a key of its own, is suspended with it and served again, and is removed', async () => {
+test('an operator creates a person with a key, suspends, resumes and removes both', async () => {
   const page = await open('/members/new');
   await page.getByLabel('Name', { exact: true }).fill('Ada');
   await page.getByLabel('Email', { exact: true }).fill('ada@example.com');
@@ -291,7 +291,7 @@ describe('the trail', () => {
     await link(page, 'All entries').click();
     const rows = page.getByRole('table', { name: 'Trail' }).locator('tbody tr');
     await waitFor(async () => (await rows.count()) === 2);
-    // The entry of the change has no name of its own: it stands for the key by its name now, with its ID, once names are read.
+    // The entry of the change stores only the ID of the key. The page shows the current name once it has read the names.
     const change = rows.first().locator('td, th').first();
     await waitFor(async () => (await change.textContent()) === `Changed key second-name ${id}`);
     expect(await rows.first().textContent()).toContain('installed (key)');
@@ -313,7 +313,7 @@ describe('the trail', () => {
 });
 
 describe('roles', () => {
-  test('a member makes a key of its own within its terms, and is offered nothing more', async () => {
+  test('a member creates a key within their own terms, and the form offers nothing more', async () => {
     const page = await open('', 'member');
     expect(await page.getByRole('tab').allTextContents()).toEqual(['Teams', 'Members', 'Keys', 'Logins']);
     await link(page, 'Create key').click();
@@ -354,7 +354,7 @@ describe('roles', () => {
   });
 });
 
-test.each(orDeeply([1_280], [390]))('every part and detail has nothing for axe and fits %p px', async (width) => {
+test.each(orDeeply([1_280], [390]))('every part and detail has no finding of axe and fits %p px', async (width) => {
   const { id } = await made('/admin/keys', { name: 'looked-at', budgets: [{ limit_credits: 5, window: 'day' }] });
   const [team] = await listed('/admin/teams');
   const more = ['/members', '/keys', `/keys/${id}`, '/logins', '/subjects'];

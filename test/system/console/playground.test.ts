@@ -7,7 +7,7 @@ import { startMeteredService } from '../../support/metered-service.ts';
 import { UPSTREAM_ENV } from '../../support/policies.ts';
 import { axeFinds, CONSOLE_POLICY, type ConsoleStage, openConsole, openStage, overflowOf, settled } from './stage.ts';
 
-/** The playground, used as a person would. */
+/** Tests of the playground, operated as a person would. */
 let stage: ConsoleStage;
 
 const model = (quality: number, perSecond: number) => `
@@ -18,7 +18,7 @@ const model = (quality: number, perSecond: number) => `
     latency: { ttft_ms: 20, output_tokens_per_second: ${perSecond}, basis: guessed }
     quality: { default: ${quality}, basis: guessed }`;
 
-/** A service whose answers are held as they grow. */
+/** A service whose answers can be paused as they grow. */
 const metered = startMeteredService('stops', () => ({ tokens: 1_600, atOnce: 40, reports: 'each' }));
 
 /** A service whose answers break off. */
@@ -84,7 +84,7 @@ const decisions = async (): Promise<Listed['data']> => {
   return listed.data;
 };
 
-test('shows the decision at once, and moves it with weights and ceilings, without sending or recording anything', async () => {
+test('the playground shows the decision at once and updates it with weights and ceilings, without sending or recording anything', async () => {
   const { page, faults } = await openConsole(stage, at());
   await heading(page, 'would answer for about $');
   await promptIn(page).fill('Prove that the square root of two is irrational.');
@@ -137,7 +137,7 @@ deeply('asks at most ten times a second while a dial moves, and the last place w
   expect(asked.length).toBeLessThanOrEqual(Math.ceil(seconds * 10) + 1);
 });
 
-test('recognises the dialect of a pasted body, takes over its terms, and marks the field of an error', async () => {
+test('the playground recognizes the dialect of a pasted body, copies its settings, and marks the field of an error', async () => {
   const { page } = await openConsole(stage, at());
   const body = {
     model: 'auto-cheap',
@@ -162,7 +162,7 @@ test('recognises the dialect of a pasted body, takes over its terms, and marks t
   await waitFor(async () => (await page.getByLabel('Cost, Credits').getAttribute('aria-invalid')) === 'true');
 });
 
-test('streams the answer as text, never markup, with hold, receipt and times, and leads to its decision', async () => {
+test('the playground streams the answer as text, never markup, with hold, receipt and times, and links to its decision', async () => {
   const { page, faults } = await openConsole(stage, at('?model=gpt-6-luna'));
   const text = '<img src=x onerror="document.title=1"> <b>bold</b> & more';
   await promptIn(page).fill(text);
@@ -202,7 +202,7 @@ const FORMS = orDeeply(
     ['chat', 'no'],
   ],
 );
-test.each(FORMS)('reads an answer of the dialect %s, streamed: %s', async (dialect, stream) => {
+test.each(FORMS)('the playground reads an answer of the dialect %s, streamed: %s', async (dialect, stream) => {
   const { page } = await openConsole(stage, at(`?dialect=${dialect}&stream=${stream}&model=mistral-breeze`));
   await promptIn(page).fill(`In ${dialect}, please`);
   await send(page);
@@ -224,7 +224,7 @@ deeply('decides and sends embeddings, and counts their vectors', async () => {
   expect(faults).toEqual([]);
 });
 
-test.each(['yes', 'no'])('shows all choices of an answer, streamed: %s', async (stream) => {
+test.each(['yes', 'no'])('the playground shows all choices of an answer, streamed: %s', async (stream) => {
   const { page, faults } = await openConsole(stage, at(`?stream=${stream}`));
   const body = { model: 'many-larks', n: 3, stream: stream === 'yes', messages: [{ role: 'user', content: 'Hi' }] };
   await promptIn(page).fill(JSON.stringify(body));
@@ -274,7 +274,7 @@ deeply('"Stop" ends the request at the provider, and what was written stays', as
   expect(await page.locator('.playground-text').textContent()).toStartWith('This is');
 });
 
-test('an error of the gateway is shown with its code, and the next request can be sent', async () => {
+test('the playground shows a gateway error with its code, and can send the next request', async () => {
   const { page } = await openConsole(stage, at('?budget_credits=0.00001&model=gpt-6-luna'));
   await promptIn(page).fill('Hello');
   await send(page);
@@ -285,7 +285,7 @@ test('an error of the gateway is shown with its code, and the next request can b
   await done(page);
 });
 
-test('a stream that fails shows its part and the error, although its connection breaks', async () => {
+test('a failed stream shows its text so far and the error, even if its connection breaks', async () => {
   const { page } = await openConsole(stage, at('?model=falling-wren'));
   await promptIn(page).fill('Count');
   await send(page);
@@ -294,14 +294,14 @@ test('a stream that fails shows its part and the error, although its connection 
   expect(await page.locator('.playground-text').textContent()).toStartWith('One two');
 });
 
-test('a program’s form of the request has a variable in place of a secret', async () => {
+test('the code example of a request has a variable in place of a secret', async () => {
   const { page } = await openConsole(stage, at());
   await promptIn(page).fill("It's a 'quoted' \\ prompt");
   const panel = page.getByRole('tabpanel');
   const curl = (await panel.textContent())!;
   expect(curl).toContain('$SIGNALBOX_KEY');
   expect(await page.content()).not.toContain(stage.box.key);
-  // The server is in this process: waiting for the command must not stand in its way.
+  // The server runs in this process, so waiting for the command must not block it.
   const run = Bun.spawn(['sh', '-c', curl], {
     env: { ...process.env, SIGNALBOX_KEY: stage.box.key },
     stderr: 'ignore',

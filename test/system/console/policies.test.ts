@@ -8,7 +8,7 @@ import { deeply, orDeeply } from '../../deep/deeply.ts';
 import { waitFor } from '../../support/answers.ts';
 import { axeFinds, type ConsoleStage, openConsole, openStage, overflowOf } from './stage.ts';
 
-/** The policies, edited as a person would: typing, completing, reviewing and writing, also where another person wrote first. */
+/** Tests of editing policies as a person would: typing, completion, review and saving, also after another person saved first. */
 const RULES = `# Rules of the gateway.
 constraints:
   - name: night-is-cheap
@@ -30,7 +30,7 @@ type Files = Static<typeof PolicyFiles>;
 const files = async (): Promise<Files> => JSON.parse(await (await stage.box.get('/admin/policy/files')).text());
 const textOf = async (name: string) => (await files()).files.find((file) => file.name === name)?.text ?? null;
 
-/** Writes a file past the page, as another person; the page may be at work with the same key. */
+/** Writes a file through the API, as another person would, while the page uses the same key. */
 async function writeElsewhere(name: string, text: string): Promise<void> {
   const write = async () =>
     await fetch(`${stage.box.url}/admin/policy/files`, {
@@ -54,7 +54,7 @@ async function writeElsewhere(name: string, text: string): Promise<void> {
 
 const FILE = '/policies/files/rules.yaml';
 
-/** Opens the file's editor with the cursor at its end. */
+/** Opens the editor of the file with the cursor at the end. */
 async function openEditor(options: Parameters<typeof openConsole>[1] = {}) {
   const opened = await openConsole(stage, { path: FILE, ...options });
   await opened.page.locator('.cm-content').click();
@@ -62,7 +62,7 @@ async function openEditor(options: Parameters<typeof openConsole>[1] = {}) {
   return opened;
 }
 
-/** The text in the editor, as it would be written. */
+/** Returns the text of the editor as it would be saved. */
 const shownText = (page: Page) =>
   page
     .locator('.cm-content')
@@ -72,14 +72,14 @@ const isJudged = (page: Page, words: string) => page.locator('.policies-bar', { 
 const putInForce = (page: Page) => page.getByRole('button', { name: 'Apply edit' });
 
 describe('the editor', () => {
-  test('keeps every letter of fast typing, also while the page draws', async () => {
+  test('the editor keeps every letter of fast typing, even while the page draws', async () => {
     const { page } = await openEditor();
     const typed = '# the quick brown fox jumps over the lazy dog, and over it again';
     await page.keyboard.type(typed);
     expect(await shownText(page)).toBe(RULES + typed);
   });
 
-  test('shows the server’s own diagnostics as you type, and each leads to its place', async () => {
+  test('the editor shows the server’s own diagnostics while you type, and each leads to its location', async () => {
     const { page } = await openEditor();
     await page.keyboard.type('budgets:\n- { name: x, windo: day }');
     const found = page.locator('.policies-diagnostics li', { hasText: 'windo' }).first();
@@ -89,7 +89,7 @@ describe('the editor', () => {
     await found.locator('a').click();
     expect(new URL(page.url()).searchParams.get('line')).toBe('11');
     await page.locator('.cm-activeLine', { hasText: 'windo' }).waitFor();
-    // The same way leads there again.
+    // The same link works a second time.
     await page.keyboard.press('Control+Home');
     await page.locator('.cm-activeLine', { hasText: 'Rules' }).waitFor();
     await found.locator('a').click();
@@ -148,7 +148,7 @@ describe('the editor', () => {
 });
 
 for (const [theme, width] of orDeeply<readonly ['light' | 'dark', number]>([['dark', 390]], [['light', 1_280]])) {
-  test(`an edit and its review have nothing for axe, break no rule of the page and fit ${width} px (${theme})`, async () => {
+  test(`an edit and its review have no finding of axe, violate no rule of the page and fit ${width} px (${theme})`, async () => {
     const { page, faults } = await openEditor({ theme, width });
     await page.keyboard.type('language_worth: 0.25\nnowhere: 1');
     await page.locator('.policies-diagnostics li').first().waitFor();
@@ -162,7 +162,7 @@ for (const [theme, width] of orDeeply<readonly ['light' | 'dark', number]>([['da
 }
 
 describe('an edit', () => {
-  test('is put in force where the role may, with its effect shown before, and undone', async () => {
+  test('an authorized person activates an edit after a preview of its effect, and undoes it', async () => {
     const { page } = await openEditor();
     const { revision } = await files();
     await page.keyboard.type('language_worth: 0.25\n');
@@ -181,7 +181,7 @@ describe('an edit', () => {
     await page.locator('.policies-bar', { hasText: 'rules.yaml' }).waitFor();
   });
 
-  test('whose revision was replaced is kept, and is saved over the stored files only by choice', async () => {
+  test('an edit of an outdated revision is kept, and overwrites the stored files only if the person chooses so', async () => {
     const { page } = await openEditor();
     await page.keyboard.press('Control+Home');
     await page.keyboard.press('End');
@@ -227,7 +227,7 @@ describe('an edit', () => {
     await writeElsewhere('rules.yaml', RULES);
   });
 
-  test('that is guarded says who may write it, and leaves as a patch', async () => {
+  test('a guarded edit says who may save it, and can be exported as a patch', async () => {
     const { page } = await openEditor();
     await page.keyboard.type('console: { enabled: true }\n');
     await page.locator('.policies-guarded', { hasText: 'Only an owner may apply this edit' }).waitFor();
@@ -283,8 +283,8 @@ deeply('an error stands before the warnings of other files', async () => {
   await writeElsewhere('aged.yaml', '{}\n');
 });
 
-test('cases have the results and the coverage of the admin API, filtered by the address', async () => {
-  // A page of the test before may still have its policy tested: one runs at a time.
+test('the page shows the cases with the results and coverage of the admin API, filtered by the URL', async () => {
+  // A page of the previous test may still be testing its policy, and only one test runs at a time.
   const body: Static<typeof PolicyTest> = await waitFor(async () => {
     const answer = await stage.box.post('/admin/policy/test', {});
     return answer.ok && JSON.parse(await answer.text());

@@ -9,14 +9,14 @@ import { type Signalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { type ConsoleStage, openConsole, openStage, settled } from './stage.ts';
 
 /**
- * Five questions that somebody who has only read the README answers by the console, asked as a person would: no address but that of the
- * console is known. The answers come from the generator. `CONSOLE_FOLDER=FOLDER` asks them of a folder that was generated before.
+ * Five questions that a person who has only read the README answers with the console, starting at its first page. The right answers come
+ * from the generator of the data. `CONSOLE_FOLDER=FOLDER` uses a folder that was generated earlier.
  */
 const HOUR_MS = 3_600_000;
 const { runs: decisions, proved } = effort('console', 20_000, 10_000_000);
 const given = process.env.CONSOLE_FOLDER;
 
-/** Half an hour is left until figures of whole hours are others. */
+/** The test has half an hour before figures of whole hours change. */
 const LOOKED_AT = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - HOUR_MS / 2;
 const MINUTES_20 = 1_200_000;
 
@@ -29,7 +29,7 @@ async function folderOf(): Promise<{ folder: string; answers: ConsoleAnswers }> 
 
 describe('of a month of traffic', () => {
   let [folder, answers, box]: [string, ConsoleAnswers, Signalbox] = ['', null!, null!];
-  /** Real time since the first look, on the clock of the folder. */
+  /** The clock of the folder, which advances in real time from the first use. */
   let now: () => number;
   beforeAll(
     async () => {
@@ -46,12 +46,12 @@ describe('of a month of traffic', () => {
   afterAll(async () => {
     await box.stop();
     if (!given) rmSync(folder, { recursive: true, force: true });
-    proved('each question is answered by the page as the generator knows it');
+    proved('the page answers each question as the generator does');
   });
 
-  /** What went wrong in the page on the way. */
+  /** Errors of the page during the test. */
   let faults: readonly string[] = [];
-  /** The console as somebody finds it who has just signed in. */
+  /** Opens the console as a person finds it after signing in. */
   async function open() {
     const opened = await openConsole({ box });
     faults = opened.faults;
@@ -104,7 +104,7 @@ describe('of a month of traffic', () => {
       .waitFor();
   });
 
-  test('which key spends far more than it used to, and on what?', async () => {
+  test('which key spends far more than before, and on what?', async () => {
     const { page } = await open();
     const { name, model } = answers.key;
     await page.getByRole('link', { name: 'Money' }).click();
@@ -116,7 +116,7 @@ describe('of a month of traffic', () => {
   });
 });
 
-describe('of an empty installation, the page says what will be here', () => {
+describe('the pages of an empty installation say what they will show', () => {
   let stage: ConsoleStage;
   beforeAll(async () => {
     stage = await openStage(0);

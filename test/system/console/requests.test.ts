@@ -13,7 +13,7 @@ import {
   settled,
 } from './stage.ts';
 
-/** The view Requests, asked as a person would. */
+/** Tests of the view Requests, operated as a person would. */
 let stage: ConsoleStage;
 let decision: string;
 
@@ -24,7 +24,7 @@ preferences:
   - { name: prefer-breeze, when: 'true', prefer: 'model.id == "mistral-breeze"', worth: 0.05 }
 records: { content: { keep: [prompt, answer] } }
 `;
-/** A row of the detail's table of money: its USD and Credits to the last digit, from what the pointer is shown. */
+/** A row of the detail's money table, with exact USD and Credits from its hover text. */
 interface MoneyRow {
   readonly what: string;
   readonly credits: number;
@@ -47,7 +47,7 @@ async function ask(body: object): Promise<string> {
 const rowsOf = (page: Page) => page.getByRole('table', { name: 'Requests' }).locator('tbody tr:not(.table-space)');
 const story = (page: Page) => page.locator('.requests-story').first();
 
-test('a request is opened from the list, and its first sentence says why it went to its model', async () => {
+test('a request opens from the list, and its first sentence says why Signalbox chose its model', async () => {
   const { page, faults } = await openConsole(stage, { path: '/requests?status=completed' });
   await rowsOf(page).first().click();
   await page.getByRole('heading', { name: 'Request', exact: true }).waitFor();
@@ -91,7 +91,7 @@ deeply('its rules lead to the line of the policy that decided it', async () => {
   await page.locator('main').getByText('no-mirror-for-long').first().waitFor();
 });
 
-test('its candidates, attempts and money are those of the admin API, and the money adds up', async () => {
+test('a request shows the candidates, attempts and money of the admin API, and the money adds up', async () => {
   const { page } = await openConsole(stage, { path: `/requests/${decision}` });
   const candidates = page.getByRole('table', { name: 'Candidates', exact: true });
   await candidates.getByText('left out by').waitFor();
@@ -139,7 +139,7 @@ deeply('filters stand in the address, narrow the list, and are cleared at once',
   await page.getByText('No request matches').waitFor();
 });
 
-test('new requests are counted and change nothing until they are asked for', async () => {
+test('the page counts new requests, and shows them only on request', async () => {
   const { page } = await openConsole(stage);
   await page.clock.install();
   await page.goto(`${stage.box.url}/console/requests`);
@@ -191,7 +191,7 @@ deeply('people see what their role may: an auditor no words, a member no request
   await member.page.getByText('This request was not found').waitFor();
 });
 
-test('on a phone each request of the list shows its status and its key, and nothing lies over anything', async () => {
+test('on a phone, each request in the list shows its status and key, and nothing overlaps', async () => {
   const { page, faults } = await openConsole(stage, { path: '/requests', width: 390 });
   const rows = page.getByRole('table', { name: 'Requests' }).locator('tbody tr');
   const { data } = JSON.parse(await (await stage.box.get('/admin/decisions?limit=8')).text());

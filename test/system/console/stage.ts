@@ -5,10 +5,10 @@ import { CLIENT_SECRET, startIssuer, type TestIssuer } from '../../support/issue
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 import { sharedBrowser } from '../support/browser.ts';
 
-/** The roles that the console is looked at with: `owner` signs in by a key, the others by OpenID. */
+/** The roles that tests use in the console. `owner` signs in with a key, the others with OpenID. */
 export type ConsoleRole = 'owner' | 'admin' | 'finance' | 'auditor' | 'lead' | 'member';
 
-/** A gateway with a console, an issuer where people of every role sign in, and some traffic. */
+/** A gateway with a console, an issuer where people of every role can sign in, and some traffic. */
 export interface ConsoleStage {
   readonly box: Signalbox;
   readonly issuer: TestIssuer;
@@ -25,7 +25,7 @@ const model = (provider: string, input: number, quality: number, ttft: number) =
 
 const ROLES = ['admin', 'finance', 'auditor', 'lead', 'member'] as const;
 
-/** Two providers, three models, a budget that is nearly spent and one that is not. */
+/** A policy with two providers, three models, a budget that is nearly spent and one that is not. */
 export const CONSOLE_POLICY = `version: 2
 providers: { north: { adapter: simulated }, south: { adapter: simulated } }
 models:
@@ -53,8 +53,8 @@ ${ROLES.map((role) => `    - { when: '"${role}" in claims.groups', role: ${role}
 
 /**
  * Starts a gateway with the built console.
- * @param requests how many it answers first
- * @param files of the policy, beside `policy.yaml`
+ * @param requests how many requests it answers first
+ * @param files files of the policy in addition to `policy.yaml`
  * @param now its clock, ms since 1970
  * @param env keys of providers
  */
@@ -79,7 +79,7 @@ export async function openStage(
 
 const MODELS = ['gpt-6-luna', 'claude-mirror-4', 'mistral-breeze', 'auto'];
 
-/** Requests of every model, streamed and not, and a few that fail. */
+/** Sends requests to every model, streamed and not, and a few that fail. */
 export async function traffic(box: Pick<Signalbox, 'post'>, count: number): Promise<void> {
   for (let at = 0; at < count; at++) {
     const messages = [{ role: 'user', content: `Write ${at} words about signals. ${'More. '.repeat(at * 4)}` }];
@@ -88,35 +88,35 @@ export async function traffic(box: Pick<Signalbox, 'post'>, count: number): Prom
   }
 }
 
-/** The views, below the console. */
+/** The paths of the views under the console. */
 export const VIEW_PATHS = ['', '/playground', '/requests', '/policies', '/people', '/money', '/fleet'] as const;
 
 interface OpenOptions {
-  /** Below the console, with its query. */
+  /** The path under the console, with its query. */
   readonly path?: string;
   readonly theme?: 'light' | 'dark';
-  /** Of the window, px. */
+  /** The width of the window, px. */
   readonly width?: number;
   readonly role?: ConsoleRole;
 }
 
-/** A page of the console, with what went wrong in it. */
+/** A page of the console, with the errors that occurred in it. */
 export interface OpenedConsole {
   readonly page: Page;
-  /** Messages of the browser that are no mere log, faults of scripts and broken rules of the page's own policy. */
+  /** Browser warnings and errors, script errors and violations of the page's content security policy. */
   readonly faults: readonly string[];
 }
 
-/** One page for each role of a gateway: its cookies are its own. */
+/** One page for each role of a gateway, with its own cookies. */
 const opened = new WeakMap<Signalbox, Map<ConsoleRole, Promise<OpenedConsole & { readonly faults: string[] }>>>();
 
-/** Closes the pages of a gateway that ends: left open, they would ask it again and again. */
+/** Closes the pages of a gateway that stops; open pages would continue to poll it. */
 async function closePages(box: Signalbox): Promise<void> {
   const pages = await Promise.all(opened.get(box)?.values() ?? []);
   await Promise.all(pages.map(({ page }) => page.context().close()));
 }
 
-/** Opens the console as a person of a role, signed in. */
+/** Opens the console for a signed-in person of a role. */
 export async function openConsole(
   { box }: Pick<ConsoleStage, 'box'>,
   { path = '', theme = 'light', width = 1_280, role = 'owner' }: OpenOptions = {},
@@ -134,11 +134,11 @@ export async function openConsole(
   return console;
 }
 
-/** Waits until the view is there and all that it has asked for has come. */
+/** Waits until the view is shown and all its requests are answered. */
 export async function settled(page: Page): Promise<void> {
   await page.locator('main h1').first().waitFor();
   await page.locator('main .skeletons').first().waitFor({ state: 'detached' });
-  // The gateway runs one tool of the policy at a time for a person: the next page would be told to wait.
+  // The gateway runs one policy tool at a time for each person, so the next page would get a refusal.
   await page.getByText('Checking …').first().waitFor({ state: 'detached' });
 }
 
@@ -163,17 +163,17 @@ async function signedIn(box: Signalbox, role: ConsoleRole): Promise<OpenedConsol
   return { page, faults };
 }
 
-/** The findings of axe: rule, and the elements. */
+/** Returns the findings of axe: the rule and the elements. */
 export async function axeFinds(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe.source);
   const found: unknown = await page.evaluate(
-    // What passes is not asked for: to name each of its elements takes longer than all rules.
+    // Passed checks are not requested, because listing their elements takes longer than all rules.
     'axe.run({ resultTypes: ["violations"], selectors: false }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ": " + html.slice(0, 200) + " " + failureSummary)))',
   );
   return Array.isArray(found) ? found.map(String) : [`axe answered ${String(found)}`];
 }
 
-/** Charts without a table of the same figures, or without a sentence above. */
+/** Returns the charts without a table of the same figures, or without a sentence above. */
 export const chartsWithoutTwin = (page: Page): Promise<readonly string[]> =>
   page.locator('.chart').evaluateAll((charts) =>
     charts
@@ -184,11 +184,11 @@ export const chartsWithoutTwin = (page: Page): Promise<readonly string[]> =>
       .map((chart) => chart.outerHTML.slice(0, 200)),
   );
 
-/** How far the page is wider than its window, px. */
+/** Returns how much wider the page is than its window, px. */
 export const overflowOf = (page: Page): Promise<number> =>
   page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth);
 
-/** The names of what Tab reaches, in its order, from the top of the page. */
+/** Returns the names of the elements that Tab reaches, in order, from the top of the page. */
 export async function tabOrder(page: Page, steps: number): Promise<readonly string[]> {
   await page.locator('body').press('Home');
   const names: string[] = [];
@@ -203,7 +203,7 @@ export async function tabOrder(page: Page, steps: number): Promise<readonly stri
   return names;
 }
 
-/** Goes on by Tab until the element of that name has the focus, as somebody without a pointer would. @param steps at most */
+/** Presses Tab until the element with this name has the focus. @param steps the most presses */
 export async function tabTo(page: Page, name: string | RegExp, steps = 80): Promise<void> {
   const passed: string[] = [];
   for (let step = 0; step < steps; step++) {

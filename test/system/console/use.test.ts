@@ -4,7 +4,7 @@ import { orDeeply } from '../../deep/deeply.ts';
 import { waitFor } from '../../support/answers.ts';
 import { type ConsoleStage, openConsole, openStage, overflowOf, settled, VIEW_PATHS } from './stage.ts';
 
-/** How the console is to use: soon there, at rest, by the keyboard, and magnified. */
+/** Tests of usability: fast, stable, usable with the keyboard, and readable when magnified. */
 
 let stage: ConsoleStage;
 beforeAll(async () => {
@@ -14,23 +14,23 @@ afterAll(() => stage.stop());
 
 const PATHS = orDeeply(['/policies/files/policy.yaml', '/money?tab=budgets'], [...VIEW_PATHS, '/people/keys']);
 
-/** Of a view on loopback, ms; the best of a few loads, since machines of tests are busy. */
+/** The time to paint a view from loopback, ms; the best of a few loads, because test machines are busy. */
 const PAINT_MS_MAX = 300;
 const LOADS_MAX = 5;
-/** Below it, a word has become longer within its line. */
+/** Smaller shifts come from a word that became longer within its line. */
 const SHIFT_MIN = 0.001;
 
-/** Sums up how far things move from now on that nobody has moved. */
+/** Sums up layout shifts that no input caused, from now on. */
 const watchShifts = (page: Page) =>
   page.evaluate(`globalThis.moved = 0;
     new PerformanceObserver((list) => { for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) globalThis.moved += value; })
       .observe({ type: 'layout-shift' });`);
 const movedIn = async (page: Page): Promise<number> => Number(await page.evaluate('globalThis.moved'));
 
-/** While a view comes. */
+/** The allowed shift while a view loads. */
 const LOADING_SHIFT_MAX = 0.02;
 
-/** How far things have moved since the load began. */
+/** Returns the layout shift since the load began. */
 const movedSinceLoad = async (page: Page): Promise<number> =>
   Number(
     await page.evaluate(`new Promise((done) => {
@@ -41,8 +41,8 @@ const movedSinceLoad = async (page: Page): Promise<number> =>
     })`),
   );
 
-// Before all others: a clock that is put into the page stays there.
-test.each(PATHS)('%s is painted within 300 ms, and nothing jumps while it comes', async (path) => {
+// This test runs first, because a clock that is installed in the page stays there.
+test.each(PATHS)('%s is painted within 300 ms, and nothing jumps while it loads', async (path) => {
   let best = Number.POSITIVE_INFINITY;
   for (let load = 0; load < LOADS_MAX && best > PAINT_MS_MAX; load++) {
     const { page } = await openConsole(stage, { path });
@@ -82,7 +82,7 @@ test.each([
   await waitFor(async () => !(await figures.allTextContents()).join().includes('could not be read'));
 });
 
-test('the overview does not call all well where it could not look', async () => {
+test('the overview does not report that all is well if it could not read the state', async () => {
   const { page } = await openConsole(stage);
   const pattern = /\/admin\/(endpoints|traffic)/;
   await page.route(pattern, (route) => route.fulfill({ status: 503, json: { error: { message: 'Try again.' } } }));
@@ -94,14 +94,14 @@ test('the overview does not call all well where it could not look', async () => 
 });
 
 describe.each(PATHS)('%s', (path) => {
-  test('stays as it is when its figures renew', async () => {
+  test('a view does not move when its figures update', async () => {
     const { page } = await openConsole(stage, { path });
     await page.clock.install();
     await page.reload();
     await settled(page);
     await page.waitForLoadState('networkidle');
     await watchShifts(page);
-    // Of a price that brings no budget near its end: its notice would move things, rightly.
+    // The request is cheap, so that no budget gets near its end. A notice about a budget would rightly move the page.
     const messages = [{ role: 'user', content: 'More.' }];
     for (const stream of [true, false]) {
       const answer = await stage.box.post('/v1/chat/completions', { model: 'mistral-breeze', messages, stream });
@@ -112,7 +112,7 @@ describe.each(PATHS)('%s', (path) => {
     expect(await movedIn(page)).toBeLessThan(SHIFT_MIN);
   });
 
-  test('shows where the keyboard is at each step, moves nothing by itself, and is whole at 200 % and 400 %', async () => {
+  test('the page shows the focus at each step, moves nothing by itself, and is complete at 200 % and 400 %', async () => {
     const { page } = await openConsole(stage, { path });
     await page.locator('body').press('Home');
     const unseen: string[] = [];

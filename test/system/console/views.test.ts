@@ -14,7 +14,7 @@ import {
   VIEW_PATHS,
 } from './stage.ts';
 
-/** What holds for every view, looked at in a real browser. */
+/** Tests of rules for every view, in a real browser. */
 let stage: ConsoleStage;
 beforeAll(async () => {
   stage = await openStage();
@@ -22,27 +22,27 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 describe.each([...VIEW_PATHS])('the view /console%s', (path) => {
-  // A dark page differs in its colours alone, which one view shows.
+  // The dark theme differs only in colours, so one view is enough.
   for (const theme of path === '/money' || isDeep ? (['light', 'dark'] as const) : (['light'] as const)) {
-    test(`has nothing for axe in the ${theme} theme, breaks no rule of its policy, and each chart has its table`, async () => {
+    test(`the view has no finding of axe in the ${theme} theme, violates no rule of its policy, and has a table for each chart`, async () => {
       const { page, faults } = await openConsole(stage, { path, theme });
       expect(await axeFinds(page)).toEqual([]);
       expect(await chartsWithoutTwin(page)).toEqual([]);
-      // It fits a phone, too; that it is loaded on one is tried in `npm run test:deep`.
+      // The view must also fit a phone after resizing. `npm run test:deep` also loads it at this size.
       await page.setViewportSize({ width: 390, height: 900 });
       expect(await overflowOf(page)).toBe(0);
       expect(faults).toEqual([]);
     });
   }
 
-  test.if(isDeep)('fits a phone: nothing is wider than 390 px', async () => {
+  test.if(isDeep)('the view fits a phone: nothing is wider than 390 px', async () => {
     const { page, faults } = await openConsole(stage, { path, width: 390 });
     expect(await overflowOf(page)).toBe(0);
     expect(await axeFinds(page)).toEqual([]);
     expect(faults).toEqual([]);
   });
 
-  // All views have the one rail.
+  // All views share one navigation bar.
   test.if(path === '' || isDeep)(
     'is reached by the keyboard: first the way past the rail, then its seven words',
     async () => {
@@ -120,7 +120,7 @@ test.each(
   expect(faults.filter((one) => !one.includes('status of 4'))).toEqual([]);
 });
 
-test('a view that fails while it is drawn says so, tries again, and leaves the rest of the console', async () => {
+test('a view that fails while it is drawn says so, retries, and leaves the rest of the console intact', async () => {
   const { page } = await openConsole(stage, { path: '/policies' });
   await page.route('**/admin/decisions?*', (route) => route.fulfill({ json: { data: [null], has_more: false } }));
   await page.getByRole('link', { name: 'Requests' }).first().click();
@@ -134,7 +134,7 @@ test('a view that fails while it is drawn says so, tries again, and leaves the r
   await page.getByRole('table', { name: 'Requests' }).waitFor();
 });
 
-test('older rows come also while the page looks for newer ones', async () => {
+test('older rows load even while the page polls for newer ones', async () => {
   let isRefused = true;
   const held = Promise.withResolvers<void>();
   const polled = Promise.withResolvers<void>();
@@ -144,7 +144,7 @@ test('older rows come also while the page looks for newer ones', async () => {
     if (url.searchParams.has('newer_than')) {
       polled.resolve();
       await held.promise;
-      // The page has given it up already.
+      // The page may have cancelled the request already.
       return route.abort().catch(() => {});
     }
     if (isRefused && url.searchParams.has('after')) return route.fulfill({ status: 503, json: {} });
@@ -155,7 +155,7 @@ test('older rows come also while the page looks for newer ones', async () => {
   await page.getByText('Older requests could not be loaded').waitFor();
   const rows = page.getByRole('table', { name: 'Requests' }).locator('tbody tr');
   const before = await rows.count();
-  // A page that comes into sight after a while polls at once.
+  // A page that becomes visible after some time polls at once.
   await page.evaluate(`{ const now = Date.now; Date.now = () => now() + 60_000 }`);
   await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
   await polled.promise;
@@ -169,7 +169,7 @@ test('older rows come also while the page looks for newer ones', async () => {
 });
 
 describe('roles', () => {
-  test('a lead is offered no figures that the gateway keeps to those who see all teams', async () => {
+  test('a team lead sees no figures that the gateway shows only to people who see all teams', async () => {
     const { page, faults } = await openConsole(stage, { role: 'lead' });
     expect(await page.getByLabel('Lines').locator('option').allTextContents()).toEqual(['All together', 'By model']);
     await openConsole(stage, { role: 'lead', path: '/?by=provider' });

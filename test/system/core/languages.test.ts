@@ -5,18 +5,18 @@ import { linguistEntries, linguistTable } from '../support/linguist-table.ts';
 
 const FILE = join(import.meta.dir, '../../../src/core/linguist.ts');
 
-test('the table is the one that the package gives, and `UPDATE=1` writes it', async () => {
+test('the table is made from the package, and `UPDATE=1` writes it', async () => {
   const table = await linguistTable();
   if (Bun.env.UPDATE) await Bun.write(FILE, table);
   expect(await Bun.file(FILE).text()).toBe(table);
 });
 
-test('every language of the package is known by its name and its aliases', () => {
+test('the table knows every language of the package by its name and aliases', () => {
   const unknown = linguistEntries().flatMap(({ names }) => names.filter((name) => !isKnownLanguage(name)));
   expect(unknown).toEqual([]);
 });
 
-test('a name is of one language: where ours and Linguist’s differ, ours stands', () => {
+test('a name means one language: if our name and Linguist’s differ, ours applies', () => {
   const owners = Map.groupBy(
     linguistEntries().flatMap(({ names }) => names.map((name) => ({ name, language: names[0]! }))),
     ({ name }) => name,
@@ -31,7 +31,7 @@ test('a name is of one language: where ours and Linguist’s differ, ours stands
   expect(moved).toEqual([]);
 });
 
-test('a canonical name is its own, and has no capital', () => {
+test('a canonical name maps to itself and has no capital letter', () => {
   const all = [...knownLanguages()];
   expect(all.length).toBeGreaterThan(600);
   expect(all.filter((name) => canonicalLanguage(name) !== name || name !== name.toLowerCase())).toEqual([]);
@@ -65,12 +65,12 @@ test.each([
   expect(isKnownLanguage(name)).toBe(true);
 });
 
-test('prose, and formats that are not for programs, are no language', () => {
+test('prose and formats that are not for programs are not languages', () => {
   for (const name of ['text', 'markdown', 'klingon', '', '__proto__', 'constructor'])
     expect(isKnownLanguage(name)).toBe(false);
 });
 
-test('data is known, and is no code', () => {
+test('data formats are known but do not count as code', () => {
   for (const name of ['json', 'csv', 'xml', 'toml', 'latex']) {
     expect(isKnownLanguage(name)).toBe(true);
     expect(isCodeLanguage(name)).toBe(false);

@@ -7,7 +7,7 @@ import { makeTestKey, temporaryFolder } from '../../support/signalbox.ts';
 import { startPaid } from '../support/paying.ts';
 
 const body = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
-/** Time to fill the disk, ms. */
+/** Time of the provider to think, in which the test fills the disk, ms. */
 const THINKS_MS = 1_000;
 
 test.skipIf(!mayMount)(

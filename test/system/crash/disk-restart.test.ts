@@ -10,7 +10,7 @@ import { answerOf, quietFor, waitFor } from '../../support/answers.ts';
 import { PROGRAM, runToEnd, type Signalbox } from '../../support/signalbox.ts';
 
 const PATIENCE_MS = 8_000;
-/** Every fourth request fails over, whose second provider cannot be paid for on a full disk. */
+/** Without every fourth request, which would fail over: on a full disk, the second provider cannot be paid. */
 const REQUESTS = [1, 2, 3, 5, 6, 7, 9, 10];
 
 const disks: SmallDisk[] = [];
@@ -26,12 +26,12 @@ function makeDisk(): SmallDisk {
 }
 
 const spoolIn = ({ data }: SmallDisk): string => join(data, 'settlements.spool');
-/** Without the moment of the report. */
+/** Remove the time of the report, which differs. */
 const usageOf = async (box: Signalbox): Promise<string> =>
   (await (await box.get('/v1/usage')).text()).replace(/"counted_until":"[^"]*"/, '');
 const isReady = async (box: Signalbox): Promise<number> => (await fetch(`${box.url}/readyz`)).status;
 
-/** Answers that end on a full disk, each with its price. */
+/** Returns answers that end while the disk is full, each with its price. */
 async function answeredOnFullDisk(disk: SmallDisk, box: Signalbox): Promise<void> {
   const { upstreams } = disk;
   upstreams.pace(60);
@@ -44,9 +44,9 @@ async function answeredOnFullDisk(disk: SmallDisk, box: Signalbox): Promise<void
   expect(sent.map(({ told }) => told)).toEqual(sent.map(({ request }) => upstreams.billed(request)));
 }
 
-describe.skipIf(!mayMount)('prices that were told on a full disk', () => {
+describe.skipIf(!mayMount)('prices that were reported on a full disk', () => {
   for (const end of orDeeply<'SIGTERM' | 'SIGKILL'>(['SIGKILL'], ['SIGTERM'])) {
-    test(`are booked by the next start, once, after ${end}`, async () => {
+    test(`the next start books them once, after ${end}`, async () => {
       const disk = makeDisk();
       const box = await disk.start();
       await answeredOnFullDisk(disk, box);
@@ -59,7 +59,7 @@ describe.skipIf(!mayMount)('prices that were told on a full disk', () => {
         expect(box.lines.filter((line) => line.includes('"settlements_in_spool":8'))).toHaveLength(1);
       }
       byMount.free(box);
-      // Commands that read the folder without a server report what the database lacks.
+      // Commands that read the folder without a server report settlements that the database lacks.
       const command = end === 'SIGTERM' ? ['audit'] : ['backup', join(disk.data, 'copy.db')];
       const reported = await box.run('ledger', ...command);
       expect(reported.code).toBe(0);
@@ -78,7 +78,7 @@ describe.skipIf(!mayMount)('prices that were told on a full disk', () => {
     });
   }
 
-  test('are booked without a restart once there is room, and by no later start', async () => {
+  test('the server books them without a restart once there is room, and no later start books them again', async () => {
     const disk = makeDisk();
     const box = await disk.start();
     await answeredOnFullDisk(disk, box);
@@ -125,7 +125,7 @@ test.skipIf(!mayMount)(
 );
 
 describe.skipIf(!mayMount)('a start', () => {
-  test('refuses a spool that is damaged, or of another database, in one line, and changes nothing of it', async () => {
+  test('a start refuses a damaged spool, or a spool of another database, in one line, and does not change it', async () => {
     const disk = makeDisk();
     const box = await disk.start();
     await answeredOnFullDisk(disk, box);

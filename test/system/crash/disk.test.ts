@@ -11,7 +11,7 @@ import { answerOf, eventsOf, waitFor } from '../../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 
-/** Time for requests to be refused, for streams to end and for what waits to be written, ms. */
+/** The time limit for refusals of requests, ends of streams and pending writes, ms. */
 const PATIENCE_MS = 8_000;
 /** Pause between two chunks of answers that run while the disk is full, ms. */
 const SLOW_MS = 80;
@@ -57,7 +57,7 @@ describe('a full disk', () => {
         const { box, upstreams } = await start(disk);
         upstreams.pace(SLOW_MS);
         const running = ofNumbers(1, 9);
-        // Fails over while the disk is full, and what the second provider could cost cannot be reserved.
+        // These requests fail over while the disk is full, and the cost of the second provider cannot be reserved.
         const stumbling = [newSent(12), newSent(24)];
         const all = [...running, ...stumbling];
         const ended = sendAll(box, all);
@@ -67,9 +67,9 @@ describe('a full disk', () => {
         for (let round = 0; round < 4; round++) await expectRefused(box);
         expect(upstreams.calls).toBe(calls);
         await ended;
-        // One more, when there are settlements to be written before it.
+        // Send one more request while settlements wait to be written.
         await expectRefused(box);
-        // Where not even the spool can be written, the answer comes without a price.
+        // If not even the spool can be written, the answer comes without a price.
         const isTold = disk.takesOwnBlocks;
         expect(running.map(({ status, told }) => [status, told !== null])).toEqual(running.map(() => [200, isTold]));
         expect(stumbling.map(({ status, told }) => [status, told])).toEqual(
@@ -92,7 +92,7 @@ describe('a full disk', () => {
     );
   }
 
-  /** What costs money is refused for now, and the rest is answered. */
+  /** Checks that the server refuses requests that cost money for now, and answers all others. */
   async function expectRefused(box: Signalbox): Promise<void> {
     const messages = [{ role: 'user', content: 'This is request 999.' }];
     for (const stream of [false, true]) {
@@ -106,8 +106,8 @@ describe('a full disk', () => {
   }
 });
 
-describe.skipIf(!DISKS[0]!.possible)('where not even the spool can be written', () => {
-  test('an answer comes whole and without a price, and a stop says that its settlement is nowhere', async () => {
+describe.skipIf(!DISKS[0]!.possible)('on a disk where not even the spool can be written', () => {
+  test('an answer is complete but without a price, and the stop reports that its settlement is not stored', async () => {
     const { disk } = DISKS[0]!;
     const { box, upstreams } = await start(disk);
     upstreams.pace(SLOW_MS);
@@ -150,7 +150,7 @@ describe('a database that another process keeps locked', () => {
     db.run('ROLLBACK');
   `;
 
-  test('makes requests wait or be refused with 503, and nothing else; after it all is as before', async () => {
+  test('requests wait or get 503, nothing else fails, and afterwards all works as before', async () => {
     const { box, upstreams } = await start();
     const file = join(box.data, 'signalbox.db');
     const holder = Bun.spawn([process.execPath, '-e', HOLD, file], { stdout: 'pipe', stderr: 'inherit' });

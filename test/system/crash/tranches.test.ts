@@ -9,16 +9,16 @@ import { makeTestKey, startSignalbox, temporaryFolder } from '../../support/sign
 const { runs, random, proved } = effort('tranches', 2, 200);
 const STREAMS = 6;
 const LIMIT = 6;
-/** Of the hold of a request whose attempts have not failed. */
+/** The operations on the hold of a request whose attempts have not failed. */
 const HELD: ReadonlySet<string> = new Set(['reserve', 'raise']);
 
-/** Reads a stream as far as it comes. Returns what it was charged, in Credits; null where it was not told. */
+/** Reads a stream as far as it comes. Returns its charge in Credits; null if the server reported none. */
 async function told(asked: Promise<Response>): Promise<number | null> {
   let text = '';
   try {
     for await (const piece of (await asked).body!.pipeThrough(new TextDecoderStream())) text += piece;
   } catch {
-    // The server was killed.
+    // The test killed the server.
   }
   const [, credits] = /"credits_consumed":([\d.]+)/.exec(text) ?? [];
   return credits === undefined ? null : Number(credits);
@@ -79,9 +79,9 @@ test(
         rmSync(data, { recursive: true, force: true });
       }
     }
-    // A few kills may all come before a hold grows.
+    // With few kills, all may come before a hold grows.
     if (isDeep) expect(grown).toBeGreaterThan(0);
-    proved('kill -9 while holds grow with their answers: audit clean, nothing told is lost, spent + held ≤ limit');
+    proved('kill -9 while holds grow with their answers: audit clean, no reported charge lost, spent + held ≤ limit');
   },
   runs * 30_000,
 );

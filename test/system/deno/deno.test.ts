@@ -9,7 +9,7 @@ import { runHere } from '../../support/run-here.ts';
 import { temporaryFolder } from '../../support/signalbox.ts';
 import { deno } from '../support/deno.ts';
 
-/** Web standards only: what a room or a plugin of that promise imports, another runtime loads, and asks for nothing. */
+/** Pure modules and plugins use only web standards, so another runtime (Deno) loads them without any permission. */
 const ROOT = join(import.meta.dir, '../../..');
 const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -36,7 +36,7 @@ describe('in Deno, with no permission,', () => {
     `{ "nodeModulesDir": "manual", "imports": { "signalbox/plugin": ${urlOf('src/contract/plugin.ts')} } }`,
   );
 
-  test('every module of the pure rooms and of the shipped plugins loads', async () => {
+  test('Deno loads every module of the pure folders and of the shipped plugins', async () => {
     const all = modules();
     expect(all.length).toBeGreaterThan(250);
     const lines = all.map((path, i) => `import * as m${i} from ${urlOf(path)};`);
@@ -45,7 +45,7 @@ describe('in Deno, with no permission,', () => {
     expect(await deno('run', 'all.ts', folder)).toEqual({ code: 0, out: `${all.length}\n`, err: '' });
   });
 
-  test('and a module that reads a file or the environment as it loads would not', async () => {
+  test('Deno would refuse a module that reads a file or the environment as it loads', async () => {
     write('reads.ts', "import { readFileSync } from 'node:fs';\nreadFileSync('deno.json');\n");
     write('asks.ts', "import { env } from 'node:process';\nconsole.log(env.HOME);\n");
     for (const file of ['reads.ts', 'asks.ts']) {
@@ -55,19 +55,22 @@ describe('in Deno, with no permission,', () => {
     }
   });
 
-  test.each(orDeeply(['provider'], ['strategy']))('a %s that was just made loads and keeps its laws', async (kind) => {
-    expect((await runHere(['plugin', 'new', kind, `my-${kind}`, '--dir', folder])).code).toBe(0);
-    const home = join(folder, `my-${kind}`);
-    const trial = `import * as made from './index.ts';
+  test.each(orDeeply(['provider'], ['strategy']))(
+    'Deno loads a new %s from the template, and it satisfies its laws',
+    async (kind) => {
+      expect((await runHere(['plugin', 'new', kind, `my-${kind}`, '--dir', folder])).code).toBe(0);
+      const home = join(folder, `my-${kind}`);
+      const trial = `import * as made from './index.ts';
 import { examine } from ${urlOf('src/tools/conformance/suite.ts')};
 import { host } from ${urlOf('src/tools/plugin/gateway-parts.ts')};
 const [plugin] = Object.values(made).filter((one) => typeof one === 'object' && 'kind' in one);
 const reports = [...examine(plugin, { host, samples: [] }, { seed: 1, runs: 30 })];
 console.log(JSON.stringify([plugin.name, reports.length > 5, reports.filter(({ outcome }) => outcome === 'broken')]));
 `;
-    write('trial.ts', trial, home);
-    expect(await deno('run', 'trial.ts', home)).toEqual({ code: 0, out: `["my-${kind}",true,[]]\n`, err: '' });
-    // Checking types takes seconds; the provider asks for the most of them.
-    if (isDeep) expect((await deno('check', 'index.ts', home)).code).toBe(0);
-  });
+      write('trial.ts', trial, home);
+      expect(await deno('run', 'trial.ts', home)).toEqual({ code: 0, out: `["my-${kind}",true,[]]\n`, err: '' });
+      // Checking types takes seconds. The provider template uses the most types.
+      if (isDeep) expect((await deno('check', 'index.ts', home)).code).toBe(0);
+    },
+  );
 });

@@ -20,16 +20,16 @@ const alarms = rules.filter(({ alert }) => alert !== undefined);
 const runbooks = readRunbooks();
 const page = Object.values(runbooks).join('\n');
 
-describe('The alarms of deploy/alerts.yaml', () => {
-  test('ask for nothing that is not exported, in functions that fit', () => {
+describe('The alerts of deploy/alerts.yaml', () => {
+  test('query only exported metrics, with functions that fit', () => {
     expect(faultsOfRules(rules, KNOWN)).toEqual([]);
   });
 
-  test('have a heading in the runbook each, and each heading there has its alarm', () => {
+  test('have one heading each in the runbooks, which have no other headings', () => {
     expect(faultsOfRunbooks(rules, runbooks)).toEqual([]);
   });
 
-  test('say how bad it is, for how long it must last, and what it is', () => {
+  test('state their severity, their duration and a description', () => {
     const odd = alarms.filter(
       ({ for: lasts, labels, annotations }) =>
         !/^\d+[mh]$/.test(lasts ?? '') ||
@@ -40,12 +40,12 @@ describe('The alarms of deploy/alerts.yaml', () => {
     expect(odd).toEqual([]);
   });
 
-  test('have names of their own', () => {
+  test('have unique names', () => {
     const names = rules.map(({ record, alert }) => record ?? alert);
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   });
 
-  test('and records are all used, by a rule, the dashboard or the runbook', () => {
+  test('record only series that a rule, the dashboard or the runbook uses', () => {
     const dashboard = readFileSync(join(import.meta.dir, '../../../deploy/grafana/signalbox.json'), 'utf8');
     const idle = rules.filter(
       ({ record }) =>
@@ -57,7 +57,7 @@ describe('The alarms of deploy/alerts.yaml', () => {
     expect(idle.map(({ record }) => record)).toEqual([]);
   });
 
-  test('are each tested by promtool, when they fire and when they do not', () => {
+  test('each have a promtool test with a case that fires and one that does not', () => {
     const file = join(import.meta.dir, '../../../deploy/alerts.test.yaml');
     const { tests } = parse(readFileSync(file, 'utf8')) as {
       tests: { alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[] }[];
@@ -73,12 +73,12 @@ describe('The alarms of deploy/alerts.yaml', () => {
   });
 });
 
-describe('Queries of the pages', () => {
+describe('Queries in the docs', () => {
   const others = ['observe.md', 'metrics.md'].map((name) =>
     readFileSync(join(import.meta.dir, '../../../docs/operate', name), 'utf8'),
   );
 
-  test('ask for nothing that is not exported', () => {
+  test('use only exported metrics', () => {
     const known = withRecorded(rules, KNOWN);
     const queries = [...[page, ...others].join('\n').matchAll(/```promql\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
       block
@@ -90,14 +90,14 @@ describe('Queries of the pages', () => {
     expect(queries.flatMap((query) => judge(query, known).faults)).toEqual([]);
   });
 
-  test('and its links lead to pages that are there', () => {
+  test('come with links to pages that exist', () => {
     const links = [...page.matchAll(/\]\(([\w./-]+\.md)(?:#[\w-]+)?\)/g)].map(([, path = '']) => path);
     const missing = links.filter((path) => !existsSync(join(import.meta.dir, '../../../docs/operate', path)));
     expect(missing).toEqual([]);
   });
 });
 
-describe('The check of alarms', () => {
+describe('The check of alerts', () => {
   const changed = (name: string, change: (rule: Rule) => Rule): readonly Rule[] =>
     rules.map((rule) => (rule.alert === name ? change(rule) : rule));
   const asked = (name: string, from: string, to: string): readonly Rule[] =>
@@ -106,17 +106,17 @@ describe('The check of alarms', () => {
       return { ...rule, expr: rule.expr.replace(from, to) };
     });
 
-  test('sees a metric that is misspelt', () => {
+  test('finds a misspelled metric', () => {
     const faults = faultsOfRules(asked('SignalboxStoreFailing', 'store_failing', 'store_fails'), KNOWN);
     expect(faults.join()).toContain('SignalboxStoreFailing: at “signalbox_store_fails');
   });
 
-  test('sees a record that is misspelt', () => {
+  test('finds a misspelled recorded series', () => {
     const faults = faultsOfRules(asked('SignalboxFirstTokenSlow', 'burn_rate1h', 'burn_rate1hour'), KNOWN);
     expect(faults.join()).toContain('is exported by nobody');
   });
 
-  test('sees a label that is misspelt, in matchers and in sums', () => {
+  test('finds a misspelled label, in matchers and in sums', () => {
     expect(faultsOfRules(asked('SignalboxEndpointMisconfigured', 'state=', 'status='), KNOWN).join()).toContain(
       'has no label status',
     );
@@ -125,13 +125,13 @@ describe('The check of alarms', () => {
     );
   });
 
-  test('sees a value that is never exported', () => {
+  test('finds a label value that is never exported', () => {
     expect(faultsOfRules(asked('SignalboxKeysRefused', 'invalid_api_key', 'bad_key'), KNOWN).join()).toContain(
       'no such value: bad_key',
     );
   });
 
-  test('sees rates of gauges, and counters that are taken for figures', () => {
+  test('finds rates of gauges, and raw counters used as figures', () => {
     const rated = asked(
       'SignalboxBudgetExhausted',
       'signalbox_budget_subjects_exhausted',
@@ -146,7 +146,7 @@ describe('The check of alarms', () => {
     expect(faultsOfRules(bare, KNOWN).join()).toContain('tells nothing without rate');
   });
 
-  test('sees a label in a description that the query has summed away', () => {
+  test('finds a label in a description that the query has summed away', () => {
     const lost = changed('SignalboxRetriesDenied', (rule) => ({
       ...rule,
       annotations: { ...rule.annotations, description: '{{ $labels.upstream }} fails.' },
@@ -156,7 +156,7 @@ describe('The check of alarms', () => {
     ]);
   });
 
-  test('sees an alarm without a heading, a heading without an alarm, and a link that leads elsewhere', () => {
+  test('finds an alert without a heading, a heading without an alert, and a wrong link', () => {
     const without = Object.entries(runbooks).map(([path, text]) => [
       path,
       text.replace('### SignalboxStoreSlow', '### SignalboxStoreFast'),

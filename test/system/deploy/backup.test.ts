@@ -22,7 +22,7 @@ const { atEnd } = useFolders();
 
 const PAGE = join(import.meta.dir, '../../../docs/operate/backup-upgrade.md');
 
-/** The commands of a section of the page, a block each. */
+/** Returns the commands of a section of the page, one block each. */
 function commandsOf(heading: string): string[] {
   const section =
     readFileSync(PAGE, 'utf8')
@@ -31,7 +31,7 @@ function commandsOf(heading: string): string[] {
   return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands = '']) => commands);
 }
 
-/** A machine on which the page's paths stand below `root`, and `signalbox` is this program. */
+/** A machine on which the page's paths are under `root`, and `signalbox` is this program. */
 function machine(root: string, policies: string) {
   for (const folder of ['bin', 'backups', 'etc']) mkdirSync(join(root, folder));
   symlinkSync(PROGRAM, join(root, 'bin/signalbox'));
@@ -95,7 +95,7 @@ describe('the page’s own commands', () => {
 
       const restored = await runToEnd(['sh', '-ec', here(restoring)], env);
       expect(restored).toMatchObject({ code: 0, err: '', out: expect.stringContaining('nothing wrong') });
-      // What was open at that moment is charged in full by the start.
+      // The start charges requests that were open at the time of the backup in full.
       const atCopy = JSON.parse(
         (await runToEnd([PROGRAM, 'ledger', 'audit', '--json', '--data', join(root, 'signalbox-restored')], env)).out,
       ) as Books;
@@ -111,7 +111,7 @@ describe('the page’s own commands', () => {
       const books = await booksOf(second);
       expect(books.held_credits).toBe(0);
       expect(books.charged_credits).toBeCloseTo(atCopy.charged_credits + atCopy.held_credits, 6);
-      // Both go on by themselves: what the first was charged since is not in the second.
+      // Both servers continue separately: the copy lacks later charges of the first server.
       expect(spentOf(books)).not.toEqual(spentOf(await booksOf(box)));
       expect(spentOf(books)).toHaveLength(3);
       for (const key of [box.key, prepaid]) expect((await chat(second, key)).status).toBe(200);

@@ -15,20 +15,20 @@ import { freshDatabase } from '../../support/shared-postgres.ts';
 import { MAIN, makeTestKey, PROGRAM, temporaryFolder } from '../../support/signalbox.ts';
 
 /**
- * The program of `npm run build`, in a folder of its own and with an empty environment: no Bun, no Node and no npm is in
- * reach. Whatever the sources read from beside them has to come out of it.
+ * The program of `npm run build`, in a separate folder with an empty environment, without Bun, Node or npm. Everything that the sources
+ * read from files next to them must be inside the program.
  */
 const KEY = makeTestKey();
 const PROSE = 'The committee met on Tuesday, and nobody could remember why. '.repeat(80);
 const TOKENS = countTokens(PROSE);
-/** Bun alone has 256 requests under way. */
+/** More than the 256 concurrent requests that Bun allows by default. */
 const AT_ONCE = 280;
 
 const home = temporaryFolder();
 const program = join(home, 'bin/signalbox');
 const work = join(home, 'work');
 
-/** Answers once as many wait as shall, or after a while. Whoever asks for a package is noted. */
+/** The upstream answers once this many requests wait, or after a while. It also records requests for packages. */
 let open = 0;
 let most = 0;
 let wanted = 1;
@@ -92,11 +92,11 @@ function writeModule(folder: string, name: string, file: string): void {
   writeFileSync(join(folder, 'reason.ts'), `export const reason = '${name}';\n`);
 }
 
-/** What it is started with, and nothing else. */
+/** The complete environment of the program. */
 const ENV = {
   TEST_UPSTREAM_KEY: 'upstream-secret',
   SIGNALBOX_API_KEY: KEY,
-  // For what would be fetched.
+  // For packages that Bun would download.
   BUN_CONFIG_REGISTRY: `${upstream.url}/registry/`,
 };
 
@@ -129,12 +129,12 @@ async function readLog(stream: ReadableStream<Uint8Array>): Promise<void> {
 
 beforeAll(async () => {
   mkdirSync(work);
-  // What a stranger left in the folder is no setting, and no code to run.
+  // Files of a stranger in the folder must not become settings or code.
   writeFileSync(join(work, '.env'), 'OPENAI_API_KEY=sk-of-a-stranger\n');
   writeFileSync(join(work, 'bunfig.toml'), 'preload = ["./stranger.ts"]\n');
   writeFileSync(join(work, 'stranger.ts'), 'process.exit(7);\n');
   mkdirSync(dirname(program));
-  // `npm run test:system` has built it.
+  // `npm run test:system` has built the program already.
   if (PROGRAM !== MAIN) copyFileSync(PROGRAM, program);
   else {
     const built = Bun.spawnSync([process.execPath, join(MAIN, '../../deploy/build.ts'), '--outfile', program]);
@@ -157,7 +157,7 @@ afterAll(async () => {
 });
 
 describe('the standalone program', () => {
-  test('serves the shipped policy, which it writes where it can be edited, and reads no .env', async () => {
+  test('the program serves the shipped policy, writes it to an editable folder, and ignores .env', async () => {
     const shipped = join(MAIN, '../../policies');
     const written = join(work, '.signalbox/policies');
     expect(readdirSync(written).sort()).toEqual(readdirSync(shipped).sort());
@@ -169,7 +169,7 @@ describe('the standalone program', () => {
   });
 
   test.each(['/docs', '/docs/guide/architecture.md', '/console/keys'])(
-    'shows %s, with all that the page loads',
+    'the program serves %s, with everything that the page loads',
     async (page) => {
       const loads = [...(await (await fetch(url + page)).text()).matchAll(/(?:href|src)="([^"]+)"/g)].map(
         ([, at = '']) => new URL(at, url + page).pathname,
@@ -182,7 +182,7 @@ describe('the standalone program', () => {
     },
   );
 
-  test('takes an edit over, with plugins beside the policy and from a package', async () => {
+  test('the program applies an edit, with plugins in the policy folder and from a package', async () => {
     const policies = join(work, '.signalbox/policies');
     writeModule(join(policies, 'plugins'), 'own', 'own.ts');
     const packed = join(policies, 'node_modules/signalbox-strategy-packed');
@@ -196,19 +196,19 @@ describe('the standalone program', () => {
     }
   });
 
-  test('counts a prompt exactly that only its bound keeps out', async () => {
+  test('the program counts a prompt exactly if only the upper bound is too long', async () => {
     const terms = { budget_limit: 2, max_tokens: 64 };
     await expectError(await ask('uncounted', PROSE, terms), 'budget_limit_too_low', 'budget_limit');
-    // The first count reads the vocabulary, which on a busy machine may take longer than a request waits for it.
+    // The first count loads the vocabulary, which on a busy machine may take longer than a request waits for it.
     await waitFor(async () => (await ask('counted', PROSE, terms)).status === 200);
   });
 
-  test('audits its books at a request', async () => {
+  test('the program audits its books on request', async () => {
     const answer = await fetch(`${url}/admin/ledger/audit`, { method: 'POST', headers });
     expect([answer.status, await answer.json()]).toMatchObject([200, { result: { is_sound: true } }]);
   });
 
-  test(`has ${AT_ONCE} requests under way at once, and takes long headers`, async () => {
+  test(`the program handles ${AT_ONCE} requests at once, and accepts long headers`, async () => {
     const body = JSON.stringify({ model: 'counted', messages: [{ role: 'user', content: 'Hi' }] });
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
     [wanted, most, release] = [AT_ONCE, 0, Promise.withResolvers()];
@@ -222,11 +222,11 @@ describe('the standalone program', () => {
     expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]));
     expect(most).toBe(AT_ONCE);
     const long = await fetch(`${url}/healthz`, { headers: { 'x-long': 'a'.repeat(200 * 1024) } });
-    // Its own answer: Bun's has no body.
+    // The error has Signalbox's own body; Bun's error would have none.
     await expectError(long, 'headers_too_large');
   });
 
-  test.skipIf(process.platform !== 'linux')('runs under the settings of the program’s first line', () => {
+  test.skipIf(process.platform !== 'linux')('the program runs with the settings of the first line of main.ts', () => {
     const [first = ''] = readFileSync(MAIN, 'utf8').split('\n', 1);
     const settings = first.match(/\b[A-Z][A-Za-z_]+=\w+/g) ?? [];
     expect(settings.length).toBeGreaterThan(1);
@@ -234,14 +234,14 @@ describe('the standalone program', () => {
     expect(environment).toEqual(expect.arrayContaining(settings));
   });
 
-  test('says which version it is and, where they are known, of which commit, without the sources', async () => {
+  test('the program prints its version and, if known, its commit, without the sources', async () => {
     const { version } = JSON.parse(readFileSync(join(MAIN, '../../package.json'), 'utf8'));
     const commit = commitOf(join(MAIN, '../..'));
     const { out } = await run('--version');
     expect([version + (commit && `+${commit}`), `${version}+${commit}.dirty`]).toContain(out.trim());
   });
 
-  test('tells a container how it is', async () => {
+  test('the program reports its health to a container', async () => {
     expect(await run('health', '--url', url)).toEqual({
       code: 0,
       out: `${url}/healthz answered with status 200\n`,
@@ -260,7 +260,7 @@ describe('its commands', () => {
     mkdirSync(join(work, 'small'));
     writeFileSync(join(work, 'small/policy.yaml'), small);
     const results = await Promise.all([
-      // Of the data folder's, which the server writes at its first start.
+      // Checks the policy in the data folder, which the server wrote at its first start.
       run('policy', 'check'),
       run('policy', 'test', 'small'),
       run('policy', 'schema'),
@@ -282,7 +282,7 @@ describe('its commands', () => {
       'samples',
       'tsconfig.json',
     ]);
-    // TypeScript refuses a path that is neither whole nor begins with a dot.
+    // TypeScript refuses a relative path that does not begin with a dot.
     expect(readFileSync(join(work, 'parrot/tsconfig.json'), 'utf8')).toContain('"./signalbox/src/contract/plugin.ts"');
     const tried = await run('plugin', 'test', 'parrot', '--runs', '20');
     expect([tried.code, tried.err]).toEqual([0, '']);
@@ -292,7 +292,7 @@ describe('its commands', () => {
     expect(packages).toEqual([]);
   });
 
-  test('make keys, bring a configuration over and prove the books', async () => {
+  test('the program creates keys, imports a configuration and audits the books', async () => {
     writeFileSync(
       join(work, 'litellm.yaml'),
       'model_list:\n  - model_name: gpt\n    litellm_params: { model: openai/gpt-5.6-terra, api_key: os.environ/OPENAI_API_KEY }\n',

@@ -4,14 +4,14 @@ import { addressOf } from '../../../src/store/postgres/address.ts';
 import { faultsOfCompose, textOf, yamlOf } from './manifests.ts';
 
 const text = textOf('deploy/compose/compose.yaml');
-// Its own parts, as the test states them.
+// The parts of the file that the tests check.
 const compose = parse(text, { merge: true });
 const { 'signalbox-1': one, 'signalbox-2': two, proxy, database } = compose.services;
 const { signalbox: alone } = yamlOf('compose.yaml').services;
 const haproxy = textOf('deploy/compose/haproxy.cfg');
 const PASSWORD = '/run/secrets/database-password';
 
-test('deploy/compose/compose.yaml keeps the schema of Compose, which finds a misspelled key', () => {
+test('deploy/compose/compose.yaml follows the Compose schema, which finds a misspelled key', () => {
   expect(faultsOfCompose(text)).toEqual([]);
   for (const [from, to] of [
     ['shm_size', 'shm_sizes'],
@@ -23,7 +23,7 @@ test('deploy/compose/compose.yaml keeps the schema of Compose, which finds a mis
   }
 });
 
-test('Each of its two servers is as that of compose.yaml, but for its address, its database and its own data folder', () => {
+test('each of the two servers equals the server of compose.yaml, except for its address, database and data folder', () => {
   const { ports: _, volumes: __, environment, build: ___, ...rest } = alone;
   for (const [server, folder] of [
     [one, 'data-1'],
@@ -41,7 +41,7 @@ test('Each of its two servers is as that of compose.yaml, but for its address, i
     expect(alone.volumes[1]).toMatchObject(bind);
     expect(secrets).toEqual(['database-password']);
     expect(depends_on).toEqual({ database: { condition: 'service_healthy' } });
-    // The file of the password is in the container alone.
+    // Only the container has the file with the password.
     expect(addressOf(DATABASE_URL.replace(PASSWORD, import.meta.path))).toMatchObject({
       ...{ host: 'database', port: 5_432, authorities: null },
       ...{ database: database.environment.POSTGRES_DB, user: database.environment.POSTGRES_USER },
@@ -50,7 +50,7 @@ test('Each of its two servers is as that of compose.yaml, but for its address, i
   }
 });
 
-test('It holds no secret, publishes the proxy alone, and to this machine', () => {
+test('the Compose file contains no secret, and publishes only the proxy, only on this machine', () => {
   expect(compose.secrets).toEqual({ 'database-password': { file: './secrets/database-password' } });
   expect(database.environment.POSTGRES_PASSWORD_FILE).toBe(PASSWORD);
   expect(textOf('deploy/compose/.gitignore').split('\n')).toContain('secrets/');
@@ -59,7 +59,7 @@ test('It holds no secret, publishes the proxy alone, and to this machine', () =>
   expect(proxy.ports).toEqual(published);
 });
 
-test('Its proxy knows both servers by their health, and outlives them, and the database all', () => {
+test('the proxy checks the health of both servers and stops after them, and the database stops last', () => {
   const servers = [...haproxy.matchAll(/^ {4}server (\S+) (\S+)$/gm)].map(([, name, address]) => `${name} ${address}`);
   expect(servers).toEqual(['signalbox-1 signalbox-1:8787', 'signalbox-2 signalbox-2:8787']);
   expect(haproxy).toContain('http-check send meth GET uri /readyz ');

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { parseCommand } from '../../../src/admin/cli/options.ts';
 import { faultsOfCompose, instructionsOf, textOf, yamlOf } from './manifests.ts';
 
-/** What an operator gives a collector of traces and a reader of the log beyond the drain (docs/operate/deploy.md), ms. */
+/** The time after the drain that an operator gives to a collector of traces and a reader of the log (docs/operate/deploy.md), ms. */
 const FAREWELL_MS = 10_000;
 
 const instructions = instructionsOf(textOf('Dockerfile'));
@@ -17,7 +17,7 @@ const defaults = parseCommand(['serve'], {}, () => 'policies');
 const inImage = parseCommand(['serve'], env, () => 'policies');
 
 describe('The Dockerfile', () => {
-  test('uses instructions that exist, and two stages, of which the last one has neither npm nor sources', () => {
+  test('the Dockerfile uses known instructions and two stages; the last stage has neither npm nor sources', () => {
     const known = ['ARG', 'CMD', 'COPY', 'ENTRYPOINT', 'ENV', 'EXPOSE', 'FROM', 'HEALTHCHECK', 'LABEL', 'RUN'];
     const odd = instructions.filter(
       ({ name }) => ![...known, 'STOPSIGNAL', 'USER', 'VOLUME', 'WORKDIR'].includes(name),
@@ -26,12 +26,12 @@ describe('The Dockerfile', () => {
     expect(restsOf('FROM').map((rest) => /^\S+:[\w.-]+( AS \w+)?$/.test(rest))).toEqual([true, true]);
     const copied = lastStage.filter(({ name }) => name === 'COPY').map(({ rest }) => rest);
     expect(copied.every((rest) => rest.startsWith('--from=build '))).toBe(true);
-    // There is no shell to run anything with.
+    // The image has no shell to run a command with.
     expect(lastStage.some(({ name }) => name === 'RUN')).toBe(false);
     for (const name of ['HEALTHCHECK', 'ENTRYPOINT', 'CMD']) expect(restsOf(name).join()).toMatch(/\[".*"\]$/);
   });
 
-  test('starts a server as the program understands it, which others can reach, as no root', () => {
+  test('the image starts a server that other hosts can reach, with valid arguments, and not as root', () => {
     const [, uid, gid] = /^(\d+):(\d+)$/.exec(restsOf('USER').at(-1) ?? '') ?? [];
     expect(Number(uid)).toBeGreaterThan(0);
     expect(inImage).toMatchObject({ options: { host: '0.0.0.0', port: 8787, data: '/data', log: 'json' } });
@@ -45,7 +45,7 @@ describe('The Dockerfile', () => {
     });
   });
 
-  test('takes in only what the build reads: no key, no data, and of git the commit alone', () => {
+  test('the image contains only what the build reads: no key, no data, and of git only the commit', () => {
     const lines = textOf('.dockerignore')
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));
@@ -61,7 +61,7 @@ describe('The Dockerfile', () => {
 });
 
 describe('compose.yaml', () => {
-  test('keeps the schema of Compose', () => {
+  test('compose.yaml follows the Compose schema', () => {
     expect(faultsOfCompose(compose)).toEqual([]);
   });
 
@@ -75,7 +75,7 @@ describe('compose.yaml', () => {
     expect(faultsOfCompose(compose.replace(from, to)).join('\n')).toContain(fault);
   });
 
-  test('gives the process no right that it does not need, and listens to no outside address', () => {
+  test('compose.yaml gives the process no unneeded right, and listens on no outside address', () => {
     expect(signalbox).toMatchObject({
       read_only: true,
       cap_drop: ['ALL'],
@@ -96,7 +96,7 @@ describe('compose.yaml', () => {
     expect(signalbox.environment.SIGNALBOX_POLICIES).toBe('/policies');
   });
 
-  test('passes on a key for each provider on the internet that the shipped policy names, and holds none', () => {
+  test('compose.yaml forwards a key for each internet provider in the shipped policy, and contains none', () => {
     const { SIGNALBOX_POLICIES: _policies, SIGNALBOX_API_KEY: own, ...keys } = signalbox.environment;
     const named = textOf('policies/providers.yaml').match(/\b[A-Z0-9_]+_API_KEY\b/g) ?? [];
     expect(named.length).toBeGreaterThan(10);
@@ -108,7 +108,7 @@ describe('compose.yaml', () => {
     expect([own, ...Object.values(keys)].every((value) => value === null)).toBe(true);
   });
 
-  test('asks for its health as the image does', () => {
+  test('compose.yaml checks health as the image does', () => {
     const { test: asked, interval, timeout, start_period, retries } = signalbox.healthcheck;
     const command = JSON.stringify(asked.slice(1)).replaceAll(',', ', ');
     expect(restsOf('HEALTHCHECK')).toEqual([
@@ -117,7 +117,7 @@ describe('compose.yaml', () => {
   });
 });
 
-test('Every supervisor waits longer than requests under way have to end', () => {
+test('every supervisor waits longer than the server waits for requests in progress', () => {
   const drainMs = defaults.name === 'serve' ? defaults.options.drainMs : Number.NaN;
   const graces = {
     compose: Number.parseInt(signalbox.stop_grace_period, 10),
@@ -128,7 +128,7 @@ test('Every supervisor waits longer than requests under way have to end', () => 
   expect(Object.values(graces)).toEqual([40, 40, 40]);
 });
 
-test('Every way listens at the port that the program has by itself', () => {
+test('every deployment uses the program’s default port', () => {
   const port = defaults.name === 'serve' ? defaults.options.port : Number.NaN;
   expect(env.PORT).toBe(`${port}`);
   expect(pod.containers[0].ports).toEqual([{ name: 'http', containerPort: port, protocol: 'TCP' }]);

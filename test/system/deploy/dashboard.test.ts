@@ -11,9 +11,9 @@ const FILE = join(import.meta.dir, '../../../deploy/grafana/signalbox.json');
 const BIOME = join(import.meta.dir, '../../../node_modules/.bin/biome');
 const known = withRecorded(rulesOf(readRules()), KNOWN);
 
-/** As it stands in the file: all that JSON does not know is gone. */
+/** The dashboard as the file contains it, without values that JSON does not have. */
 const built = JSON.parse(JSON.stringify(buildDashboard())) as Dashboard;
-/** The builder makes panels alone, no rows that have panels inside. */
+/** The builder makes only panels, no rows that contain panels. */
 const panels = (built.panels ?? []) as Panel[];
 const shown = panels.filter(({ type }) => type !== 'row');
 
@@ -23,11 +23,11 @@ interface Asked {
   readonly legend: string;
 }
 
-/** Variables of the dashboard become values that a query may have there. */
+/** Replaces variables of the dashboard with values that a query may have there. */
 const plain = (expression: string): string =>
   expression.replaceAll('$__rate_interval', '5m').replaceAll('$__range', '1h');
 
-/** A target of our builder, read as what it wrote. */
+/** Reads the query of each target that our builder wrote. */
 const targetsOf = ({ title = '', targets = [] }: Panel): Asked[] =>
   targets.map((target) => {
     const { expr = '', legendFormat = '' } = target as { expr?: string; legendFormat?: string };
@@ -46,7 +46,7 @@ function faultsOf(asked: readonly Asked[]): string[] {
 }
 
 describe('The dashboard', () => {
-  test('deploy/grafana/signalbox.json is what deploy/grafana/build.ts makes', async () => {
+  test('deploy/grafana/build.ts produces deploy/grafana/signalbox.json', async () => {
     if (process.env.UPDATE) {
       await Bun.write(FILE, JSON.stringify(built, null, 2));
       await Bun.spawn([BIOME, 'format', '--write', FILE], { stdout: 'ignore' }).exited;
@@ -54,18 +54,18 @@ describe('The dashboard', () => {
     expect(await Bun.file(FILE).json()).toEqual(built);
   });
 
-  test('is drawn in docs/pictures/dashboard.svg, panel by panel (deploy/grafana/picture.ts draws it)', async () => {
+  test('docs/pictures/dashboard.svg shows every panel (deploy/grafana/picture.ts draws it)', async () => {
     const picture = await Bun.file(join(import.meta.dir, '../../../docs/pictures/dashboard.svg')).text();
     const titles = (await drawnPanels()).map(({ title }) => title);
     expect(titles.length).toBeGreaterThan(15);
     expect(titles.filter((title) => !picture.includes(title))).toEqual([]);
   });
 
-  test('asks for nothing that is not exported, in functions that fit', () => {
+  test('the dashboard queries only exported metrics, with functions that fit', () => {
     expect(faultsOf(shown.flatMap(targetsOf))).toEqual([]);
   });
 
-  test('has variables and notes that ask for what is exported', () => {
+  test('variables and annotations of the dashboard query only exported metrics', () => {
     const queries = (built.templating?.list ?? []).flatMap(({ name, query }) => {
       const found = /^label_values\((.*), (\w+)\)$/.exec(typeof query === 'string' ? query : '');
       return found ? [{ where: name, expression: `count by (${found[2]}) (${found[1]})`, legend: '' }] : [];
@@ -80,7 +80,7 @@ describe('The dashboard', () => {
     expect(faultsOf([...queries, ...notes])).toEqual([]);
   });
 
-  test('looks at the chosen servers in every query, and knows every variable that it names', () => {
+  test('every query is limited to the chosen servers, and uses only known variables', () => {
     const names = ['__rate_interval', '__range', ...(built.templating?.list ?? []).map(({ name }) => name)];
     const asked = shown.flatMap(targetsOf);
     const odd = asked.filter(({ expression }) => {
@@ -92,7 +92,7 @@ describe('The dashboard', () => {
     expect(everywhere).toEqual([]);
   });
 
-  test('tells of each panel what it shows, in which unit and by which name', () => {
+  test('each panel has a description, a unit and a legend', () => {
     const odd = shown.filter(
       ({ title, description, fieldConfig, targets }) =>
         !title || !description?.endsWith('.') || !fieldConfig?.defaults.unit || !targets?.length,
@@ -102,7 +102,7 @@ describe('The dashboard', () => {
     expect(titles.filter((title, at) => titles.indexOf(title) !== at)).toEqual([]);
   });
 
-  test('has panels with numbers of their own, none over another and none beyond the grid', () => {
+  test('panels have unique numbers, and neither overlap nor leave the grid', () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const taken = new Map<string, string>();
     const over: string[] = [];
@@ -120,7 +120,7 @@ describe('The dashboard', () => {
     expect(over).toEqual([]);
   });
 
-  test('has the rows that operators look for', () => {
+  test('the dashboard has the rows that operators look for', () => {
     expect(panels.filter(({ type }) => type === 'row').map(({ title }) => title)).toEqual([
       'Overview',
       'Routing',
@@ -137,7 +137,7 @@ describe('The dashboard', () => {
 describe('The check of the dashboard', () => {
   const faults = (expression: string, legend = '') => faultsOf([{ where: 'here', expression, legend }]).join();
 
-  test('sees a metric and a label that are misspelt', () => {
+  test('the check finds a misspelled metric and label', () => {
     expect(faults('sum(signalbox_chat_open{job=~"$job"})')).toContain('is exported by nobody');
     expect(faults('sum by (code) (rate(signalbox_http_requests_total[$__rate_interval]))')).toContain('no label code');
     expect(faults('sum by (route) (rate(signalbox_http_requests_total[$__rate_interval]))', '{{path}}')).toContain(
@@ -145,7 +145,7 @@ describe('The check of the dashboard', () => {
     );
   });
 
-  test('sees a rate of a gauge, and a quantile without buckets', () => {
+  test('the check finds a rate of a gauge, and a quantile without buckets', () => {
     expect(faults('rate(signalbox_chats_open[$__rate_interval])')).toContain('rate of a gauge');
     expect(
       faults('histogram_quantile(0.9, sum by (route) (rate(signalbox_http_request_duration_seconds_bucket[5m])))'),

@@ -17,7 +17,7 @@ rate_limits: [{ name: pace, each: key, requests_per_minute: 6000 }]
 
 const linesWith = (box: Signalbox, text: string): string[] => box.lines.filter((line) => line.includes(text));
 
-describe('a data folder that is taken away from under a server', () => {
+describe('a data folder that is removed while a server uses it', () => {
   test(
     'is noticed: what costs is refused and not sent, and goes on once the folder is back',
     async () => {
@@ -36,7 +36,7 @@ describe('a data folder that is taken away from under a server', () => {
       const told = 'its file is gone or was replaced';
       await waitFor(() => linesWith(box, told).length);
       const lines = linesWith(box, told);
-      // The database is tried first, then the spool; each reports its first failure alone.
+      // The server tries the database first and then the spool; each reports only its first failure.
       for (const part of ['the database failed', 'the spool failed'])
         expect(lines.filter((line) => line.includes(part)).length).toBeLessThan(2);
       const calls = upstream().requests.length;
@@ -54,7 +54,7 @@ describe('a data folder that is taken away from under a server', () => {
   );
 });
 
-/** The provider, which answers when it is let. */
+/** A provider that answers only when the test allows it. */
 function heldBack(): { readonly url: string; readonly asked: Promise<void>; letGo(): void } {
   const asked = Promise.withResolvers<void>();
   const gone = Promise.withResolvers<void>();
@@ -90,7 +90,7 @@ test(
   PATIENCE,
 );
 
-/** Where a folder cannot be written: by its mode, which does not hold root back, or by how it is mounted. */
+/** Makes a folder unwritable: by its mode, or for root, who ignores modes, by a read-only mount. */
 function makeReadOnly(folder: string): boolean {
   if (process.getuid?.() !== 0) {
     chmodSync(folder, 0o500);
@@ -108,7 +108,7 @@ test(
   async () => {
     const data = newFolder();
     if (!makeReadOnly(data)) {
-      console.log('left out, for nothing can be mounted here: a data folder that cannot be written');
+      console.log('skipped, because nothing can be mounted here: a data folder that cannot be written');
       return;
     }
     const { code, err } = await runHere(['serve', '--port', '0', '--log', 'off', '--data', data]);
@@ -145,7 +145,7 @@ test(
   PATIENCE,
 );
 
-/** Writes nonsense over the first page of a table. */
+/** Overwrites the first page of a table with random bytes. */
 function damage(file: string, table: string): void {
   const [page, size] = (() => {
     using db = new Database(file, { readonly: true });
@@ -188,7 +188,7 @@ describe('a clock that jumps', () => {
       expect([ahead.spent, Math.round((ahead.day - day) / DAY_MS)]).toEqual([spent, 3]);
 
       jumpedMs = -DAY_MS;
-      // Shares of a rate limit refill all the same, by a clock of their own.
+      // Shares of a rate limit refill with a separate, monotonic clock.
       for (let count = 0; count < 5; count++) spent += await cost(first);
       expect(await daily(first)).toEqual({ spent: expect.closeTo(spent, 6), day: ahead.day });
       await stopWell(first);

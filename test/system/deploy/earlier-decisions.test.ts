@@ -5,12 +5,12 @@ import { modelOf, statusOf, summaryOf } from '../../../src/core/decision-record.
 import { openStore } from '../../../src/store/open.ts';
 import { copyFixture } from '../../fixtures/folder.ts';
 
-test('the list takes in the records of 0.1 in batches that survive restarts, and finds them by what they say', async () => {
+test('the list indexes the records of 0.1 in batches that survive restarts, and filters find them', async () => {
   const { data, file } = copyFixture();
   let store = await openStore(file, { mode: 'serve' });
   const before = await store.records.log.list({ limit: 500 });
   expect(before).toEqual({ entries: [], next: null });
-  // Every record can be found by its ID meanwhile.
+  // Before the index is complete, every record can still be found by its ID.
   using old = new Database(file, { readonly: true });
   const last = old.query<{ id: number }, []>('SELECT max(id) AS id FROM decisions').get()!;
   expect(await store.records.log.find(last.id)).not.toBeNull();

@@ -44,7 +44,7 @@ interface EarlierData extends EarlierAnswers {
   readonly folder: string;
   /** Whether the clock is the server's, so that a test can set it. PostgreSQL has its own. */
   readonly hasClock: boolean;
-  /** The answers of the earlier version. */
+  /** The answers that the earlier version gave. */
   readonly answers: string;
   open(): Promise<FixtureCopy>;
 }
@@ -94,7 +94,7 @@ for (const { title, folder, hasClock, answers, open, ...earlier } of EARLIER) {
       const ready = await opened.box.get('/readyz');
       expect([ready.status, await ready.json()]).toMatchObject([200, { status: 'ready' }]);
       const errors = opened.box.lines.filter((line) => line.includes('"level":"error"'));
-      // The clock of the machine may be earlier than the fixture.
+      // The machine's clock may be earlier than the fixture's times.
       expect(errors.filter((line) => !line.includes('the system clock is behind the ledger'))).toEqual([]);
       expect(existsSync(join(opened.box.data, 'ledger.id'))).toBe(true);
     });
@@ -105,11 +105,11 @@ for (const { title, folder, hasClock, answers, open, ...earlier } of EARLIER) {
         const { explained, decisions, funds, ...rest } = expected;
         const history = await readHistory(opened, earlier);
         expect(history).toMatchObject(rest);
-        // Over PostgreSQL, the earlier server had not yet counted all funds when it was asked.
+        // With PostgreSQL, the earlier server had not counted all funds when it answered.
         if (hasClock) expect(history.funds).toMatchObject(funds);
         for (const [id, { replays, ...decision }] of Object.entries(decisions)) {
           expect(history.decisions[id]).toMatchObject(decision);
-          // Deciding a request of 0.1 again may give another choice: then an earlier version made it.
+          // Signalbox may decide a request of 0.1 differently now; then it reports that an earlier version made the decision.
           if (earlier.people) expect(history.decisions[id]?.replays).toBe(replays);
         }
         for (const list of ['keys', 'usage', 'decisions'] as const)
@@ -118,7 +118,7 @@ for (const { title, folder, hasClock, answers, open, ...earlier } of EARLIER) {
       PATIENCE,
     );
 
-    test('decides each decision again as it was, or says that an earlier version made it', async () => {
+    test('decides each decision again with the same result, or says that an earlier version made it', async () => {
       const replays = await replaysOf(opened);
       expect(replays.some(({ matches }) => matches)).toBe(true);
       for (const { matches, reason } of replays.filter((one) => one.matches !== true))
@@ -143,7 +143,7 @@ for (const { title, folder, hasClock, answers, open, ...earlier } of EARLIER) {
       expect(await Promise.all(bad.map(statusOf))).toEqual([401, 401, 401, 401]);
     });
 
-    test('replays a kept answer without a charge, and accepts a score for an old answer', async () => {
+    test('replays a stored answer without a charge, and accepts a score for an old answer', async () => {
       const before = await spent(opened);
       const again = await opened.box.post('/v1/chat/completions', KEPT.body, {
         headers: { 'idempotency-key': KEPT.name },
@@ -156,7 +156,7 @@ for (const { title, folder, hasClock, answers, open, ...earlier } of EARLIER) {
       expect([scored.status, await scored.json()]).toMatchObject([200, { decision_id: old, model: KEPT.body.model }]);
     });
 
-    test('shows the prompts and answers that the policy kept', async () => {
+    test('shows the prompts and answers that the policy stored', async () => {
       const contents = opened.decisions.map((id) => opened.box.get(`/admin/decisions/${id}/content`));
       const found = (await Promise.all(contents)).filter(({ status }) => status === 200);
       const texts = await Promise.all(found.map((answer) => answer.text()));
@@ -203,7 +203,7 @@ for (const { title, folder, hasClock, answers, open, ...earlier } of EARLIER) {
         expect(new Set(statuses)).toEqual(new Set([404]));
         const { decisions: _, outcomes: __, explained: ___, funds: ____, ...lasting } = expected;
         expect(await readHistory(opened, earlier)).toMatchObject(lasting);
-        // The overlap of the rotation was 30 days.
+        // The old key stayed valid for 30 days after the rotation.
         expect(await statusOf(previousKeyOf(idOf('rotated')))).toBe(401);
       },
       PATIENCE,

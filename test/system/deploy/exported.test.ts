@@ -7,7 +7,7 @@ import type { Metric } from '../../support/promql.ts';
 import { type Signalbox, startSignalbox, withKey } from '../../support/signalbox.ts';
 import { EXPORTED, VALUES } from './exported.ts';
 
-/** One line of the page that has a figure. */
+/** One line of the metrics page with a value. */
 interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ function metricOf(name: string): Metric | undefined {
   return EXPORTED.get(name) ?? EXPORTED.get(name.replace(/_(?:bucket|sum|count)$/, ''));
 }
 
-/** Labels that are not as the table says, and values that it does not have. */
+/** Returns labels that differ from the table, and label values that the table lacks. */
 function faultsOf({ name, labels }: Sample): string[] {
   const metric = metricOf(name);
   if (!metric) return [`${name} is not in the table`];
@@ -45,7 +45,7 @@ function faultsOf({ name, labels }: Sample): string[] {
   ];
 }
 
-describe('What the alarms and the dashboard are checked against', () => {
+describe('The table for the checks of alerts and dashboard', () => {
   let one: FakeUpstream;
   let two: FakeUpstream;
   let box: Signalbox;
@@ -60,16 +60,16 @@ describe('What the alarms and the dashboard are checked against', () => {
         { best: { endpoints: ['one', 'two'] }, plain: { endpoints: ['two'], quality: 0.5 } },
         'selectors:\n  auto: { strategy: auto }\nbudgets:\n  - { name: everybody, limit_credits: 1000, window: month }\n',
       ),
-      // A collector that nobody listens as: spans are counted all the same.
+      // No collector listens at this address; the server counts spans nevertheless.
       env: {
         ...UPSTREAM_ENV,
         OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
-        // No file, but named like one.
+        // An empty file in place of a file of headers.
         OTEL_EXPORTER_OTLP_HEADERS_FILE: '/dev/null',
       },
     });
     await traffic();
-    // A request is counted when it is over, which may be a moment after its answer.
+    // A request is counted when it is over, which may be shortly after its answer.
     page = await waitFor(async () => {
       const text = await (await box.get('/metrics')).text();
       return /outcome="broken"/.test(text) ? text : null;
@@ -83,7 +83,7 @@ describe('What the alarms and the dashboard are checked against', () => {
     const again = { headers: { 'idempotency-key': 'the-same' } };
     await chat({}, again);
     await chat({}, again);
-    // Long enough for its rate to be measured.
+    // The answer is long enough to measure its rate.
     const slow = { text: Array.from({ length: 40 }, () => 'word '), betweenChunksMs: 5 };
     one.next(slow);
     two.next(slow);
@@ -94,7 +94,7 @@ describe('What the alarms and the dashboard are checked against', () => {
     two.next({ cutAfter: 2, text: ['a', 'b', 'c', 'd'] });
     await eventsOf(await box.post('/v1/chat/completions', { ...body, model: 'plain', stream: true }));
     await chat({ model: 'nobody' });
-    // Its whole output costs more.
+    // The budget is smaller than the cost of the complete output.
     const capped = await box.makeKey('--budget', '1/week:cap');
     await box.post(`/admin/keys/${capped.split('_')[2]}/grant`, { credits: 3 });
     await chat({ model: 'plain' }, withKey(capped));
@@ -112,17 +112,17 @@ describe('What the alarms and the dashboard are checked against', () => {
     await two?.stop();
   });
 
-  test('is what a real server exports, name for name and type for type', () => {
+  test('has the names and types that a real server exports', () => {
     const stated = [...EXPORTED].map(([name, { type }]) => `${name} ${type}`);
     const exported = [...typesOf(page)].map(([name, type]) => `${name} ${type}`);
     expect(stated.sort()).toEqual(exported.sort());
   });
 
-  test('has the labels and the values that are exported', () => {
+  test('has the labels and values that a real server exports', () => {
     expect(samplesOf(page).flatMap(faultsOf)).toEqual([]);
   });
 
-  test('was seen with figures, but for what needs a chain, a webhook, a service that counts, or an hour', () => {
+  test('was seen with values, except for metrics that need a chain, a webhook, a counting service, or an hour', () => {
     const seen = new Set(samplesOf(page).map(({ name }) => name.replace(/_(?:bucket|sum|count)$/, '')));
     expect([...EXPORTED.keys()].filter((name) => !seen.has(name)).sort()).toEqual([
       'signalbox_alerts_total',
@@ -137,12 +137,12 @@ describe('What the alarms and the dashboard are checked against', () => {
     ]);
   });
 
-  test('has no label that Prometheus keeps for summaries and histograms', () => {
+  test('has no label that Prometheus reserves for summaries and histograms', () => {
     const reserved = documentedFamilies.filter(({ labels }) => labels.some((label) => /^(?:le|quantile)$/.test(label)));
     expect(reserved.map(({ name }) => name)).toEqual([]);
   });
 
-  test.skipIf(Bun.which('promtool') === null)('is clean in the eyes of `promtool check metrics`', async () => {
+  test.skipIf(Bun.which('promtool') === null)('passes `promtool check metrics`', async () => {
     const child = Bun.spawn(['promtool', 'check', 'metrics'], {
       stdin: new TextEncoder().encode(page),
       stdout: 'pipe',
@@ -152,19 +152,19 @@ describe('What the alarms and the dashboard are checked against', () => {
     expect([faults, code]).toEqual(['', 0]);
   });
 
-  test('has the bucket that the objective for the first token is about', () => {
+  test('has the bucket for the objective of the first token', () => {
     const bounds = samplesOf(page).filter(({ name }) => name === 'signalbox_chat_ttft_seconds_bucket');
     expect(bounds.map(({ labels }) => labels.le)).toContain('5');
   });
 
-  test('states values of nothing but labels that there are', () => {
+  test('states values only for labels that exist', () => {
     const stated = Object.entries(VALUES).flatMap(([name, values]) =>
       Object.keys(values).map((label) => [name, label]),
     );
     expect(stated.filter(([name = '', label = '']) => !EXPORTED.get(name)?.labels.includes(label))).toEqual([]);
   });
 
-  test('sees a table that is wrong', () => {
+  test('is reported if it is wrong', () => {
     expect(faultsOf({ name: 'signalbox_chat_total', labels: {} })).toEqual([
       'signalbox_chat_total is not in the table',
     ]);

@@ -28,7 +28,7 @@ const ATTEMPT = {
   ],
 };
 
-/** Of labels whose values come from a fixed list. `exported.test.ts` looks at real servers for others. */
+/** The values of labels with a fixed list. `exported.test.ts` compares them with real servers. */
 export const VALUES: Readonly<Record<string, NonNullable<Metric['values']>>> = {
   signalbox_chats_total: OUTCOME,
   signalbox_chat_duration_seconds: OUTCOME,
@@ -53,8 +53,8 @@ export const VALUES: Readonly<Record<string, NonNullable<Metric['values']>>> = {
 };
 
 /**
- * What a server with payments and traces exports: each family as it states itself, with the labels of its target. The
- * alarms and the dashboard are checked against it.
+ * The metrics of a server with payments and traces, each with the labels of its target. The tests check alerts and dashboard against this
+ * list.
  */
 export const EXPORTED: Metrics = new Map(
   documentedFamilies.map(({ name, type, labels }) => [
@@ -63,11 +63,11 @@ export const EXPORTED: Metrics = new Map(
   ]),
 );
 
-/** What Prometheus adds by itself. */
+/** Metrics that Prometheus adds itself. */
 const OF_PROMETHEUS: Readonly<Record<string, Metric>> = {
   up: { type: 'gauge', labels: TARGET },
   ALERTS: { type: 'gauge', labels: ['alertname', 'alertstate', 'severity', ...TARGET] },
 };
 
-/** All that a rule may build on. */
+/** All metrics that a rule may use. */
 export const KNOWN: Metrics = new Map([...EXPORTED, ...Object.entries(OF_PROMETHEUS)]);

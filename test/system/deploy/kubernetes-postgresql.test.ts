@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { parseCommand } from '../../../src/admin/cli/options.ts';
 import { faultsOfManifests, textOf, yamlOf } from './manifests.ts';
 
-/** The deployment of several servers at one PostgreSQL, beside that of one server, whose manifests it shares. */
+/**
+ * The deployment of several servers that share one PostgreSQL database, and the deployment of a single server, whose manifests it reuses.
+ */
 const ONE = 'deploy/kubernetes';
 const FOLDER = `${ONE}/postgresql`;
-/** Connections of PostgreSQL that a server and a command take (docs/operate/postgresql.md), and that it has by itself. */
+/** The connections that a server and a command use (docs/operate/postgresql.md), and PostgreSQL's default limit. */
 const [OF_SERVER, OF_COMMAND, CONNECTIONS_MAX] = [9, 6, 100];
 
 const files = readdirSync(join(import.meta.dir, '../../..', FOLDER));
@@ -38,7 +40,7 @@ describe('The manifests of deploy/kubernetes/postgresql', () => {
     expect(faultsOfManifests(text.replace(from, to)).join('\n')).toContain(fault);
   });
 
-  test('are all applied, but for the example of a Secret, with those of one server that fit', () => {
+  test('apply all their files, except the example of a Secret, and the fitting files of the single server', () => {
     const own = kustomization.resources.filter((file: string) => !file.startsWith('../'));
     expect([...own, 'kustomization.yaml', 'secret.example.yaml'].sort()).toEqual(files.sort());
     const shared = kustomization.resources.filter((file: string) => file.startsWith('../'));
@@ -53,16 +55,16 @@ describe('The manifests of deploy/kubernetes/postgresql', () => {
     expect(theirs).toEqual(up);
   });
 
-  test('replace a server only once another is ready, and send it no request when it stops', () => {
+  test('replace a server only after another is ready, and send no request to a stopping server', () => {
     expect(deployment.spec.strategy).toEqual({ rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } });
     const { seconds } = server.lifecycle.preStop.sleep;
     expect(seconds).toBeGreaterThanOrEqual(5);
-    // What one server has to end, and the time before.
+    // The time that one server has to stop, plus the time before it gets the signal.
     expect(template.spec.terminationGracePeriodSeconds).toBe(set.spec.terminationGracePeriodSeconds + seconds);
     expect(yamlOf(`${FOLDER}/disruption.yaml`).spec.maxUnavailable).toBeLessThan(autoscaler.minReplicas);
   });
 
-  test('run two servers or more, on different nodes where there are some, within the connections of PostgreSQL', () => {
+  test('run at least two servers, on different nodes if possible, within the connection limit of PostgreSQL', () => {
     expect(deployment.spec.replicas).toBeUndefined();
     expect(autoscaler.scaleTargetRef).toEqual({
       apiVersion: deployment.apiVersion,
@@ -76,7 +78,7 @@ describe('The manifests of deploy/kubernetes/postgresql', () => {
     expect(spread.labelSelector.matchLabels).toEqual(deployment.spec.selector.matchLabels);
   });
 
-  test('run the same Pod as one server has, but for its database, its cores and its end', () => {
+  test('run the same Pod as the single server, except for its database, its CPU and its stop', () => {
     const {
       volumes,
       terminationGracePeriodSeconds: _,
@@ -95,11 +97,11 @@ describe('The manifests of deploy/kubernetes/postgresql', () => {
     expect(env.slice(0, -1)).toEqual(envOfSet);
     expect(volumeMounts.filter(({ name }: { name: string }) => name !== 'database')).toEqual(mountsOfSet);
     for (const volume of ofSet) expect(volumes).toContainEqual(volume);
-    // Each Pod has a spool of its own, as the data folder of a server must be.
+    // Each Pod has its own spool, because each server needs its own data folder.
     expect(volumes.find(({ name }: { name: string }) => name === 'data')).toHaveProperty('emptyDir');
   });
 
-  test('name the database by files of a Secret that holds nothing, and migrate it by the same', () => {
+  test('pass the database in files of a Secret without content, to the servers and to the migration', () => {
     const secret = yamlOf(`${FOLDER}/secret.example.yaml`);
     expect(secret.stringData).toEqual({ url: '', password: '' });
     expect(secret.metadata.namespace).toBe(kustomization.namespace);
@@ -119,7 +121,7 @@ describe('The manifests of deploy/kubernetes/postgresql', () => {
     expect(parseCommand(migration.args, {}, () => 'policies')).toMatchObject({ name: 'db' });
   });
 
-  test('let the migration reach its database and names, and nothing else', () => {
+  test('let the migration reach only its database and DNS', () => {
     const { podSelector, policyTypes, ingress, egress } = yamlOf(`${FOLDER}/migration-network.yaml`).spec;
     expect(podSelector.matchLabels).toEqual(job.metadata.labels);
     expect([policyTypes, ingress]).toEqual([['Ingress', 'Egress'], undefined]);
@@ -127,7 +129,7 @@ describe('The manifests of deploy/kubernetes/postgresql', () => {
     expect(egress).toEqual([dns, ...yamlOf(`${FOLDER}/network.yaml`).spec.egress]);
   });
 
-  test('mean the servers wherever they are meant, and never the migration', () => {
+  test('select the servers, and never the migration, wherever they mean the servers', () => {
     const labels = template.metadata.labels;
     expect(deployment.spec.selector.matchLabels).toEqual(labels);
     expect(yamlOf(`${ONE}/service.yaml`).spec.selector).toEqual(labels);

@@ -6,7 +6,7 @@ import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 import { textOf, yamlOf } from './manifests.ts';
 
 const FOLDER = 'deploy/kubernetes';
-/** Four times what is promised, for machines that have more to do. */
+/** Four times the promised time, ms, because test machines are busy. */
 const IN_FORCE_MS = 4_000;
 
 type Files = Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ async function policyOf({ get }: Signalbox) {
   return (await (await get('/readyz')).json()) as { policy_revision: string; policy: { state: string } };
 }
 
-test('The ConfigMap of the manifests takes effect when it is edited: nothing restarts, and a bad edit changes nothing', async () => {
+test('an edit of the ConfigMap takes effect without a restart, and a bad edit changes nothing', async () => {
   const folder = new MountedFolder(shipped);
   box = await startSignalbox({ args: ['--policies', folder.path] });
   const server = box;

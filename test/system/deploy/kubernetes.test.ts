@@ -64,38 +64,38 @@ describe('The manifests of deploy/kubernetes', () => {
     expect(faultsOfManifests(text.replace(from, to)).join('\n')).toContain(fault);
   });
 
-  test('are all applied, but for the example of a Secret', () => {
+  test('apply all their files, except the example of a Secret', () => {
     expect([...kustomization.resources, 'kustomization.yaml', 'secret.example.yaml'].sort()).toEqual(files.sort());
   });
 
-  test('bring every file of the shipped policy, under a name that stays, so that an edit restarts nothing', () => {
+  test('contain every file of the shipped policy under a fixed name, so that an edit restarts nothing', () => {
     const [{ name, files: policies }] = kustomization.configMapGenerator;
     const shipped = readdirSync(join(import.meta.dir, '../../../policies')).filter((file) => /\.ya?ml$/.test(file));
     expect(policies).toEqual(shipped.sort().map((file) => `../../policies/${file}`));
     expect(kustomization.generatorOptions).toEqual({ disableNameSuffixHash: true });
     expect(pod.volumes).toContainEqual({ name: 'policies', configMap: { name } });
     const mount = container.volumeMounts.find((one: { name: string }) => one.name === 'policies');
-    // A mount by subPath never sees an edit.
+    // A mount with subPath never shows an edit.
     expect(mount).toEqual({ name: 'policies', mountPath: '/policies', readOnly: true });
     expect(container.env).toContainEqual({ name: 'SIGNALBOX_POLICIES', value: mount.mountPath });
   });
 
-  test('run one server on one data folder', () => {
+  test('run one server with one data folder', () => {
     expect(statefulSet.spec.replicas).toBe(1);
     const [claim] = statefulSet.spec.volumeClaimTemplates;
     expect(claim.spec.accessModes).toEqual(['ReadWriteOnce']);
     expect(container.volumeMounts).toContainEqual({ name: claim.metadata.name, mountPath: '/data' });
-    // A budget that forbids what one replica cannot avoid would have every drain of a node hang.
+    // A disruption budget that forbids any disruption would block every drain of a node, because there is one replica.
     expect(yamlOf(`${FOLDER}/disruption.yaml`).spec.maxUnavailable).toBe(1);
   });
 
-  test('restart by /healthz alone', () => {
+  test('restart the server only because of /healthz', () => {
     expect(container.livenessProbe.httpGet).toEqual({ path: '/healthz', port: 'http' });
     expect(container.startupProbe.httpGet).toEqual({ path: '/healthz', port: 'http' });
     expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'http' });
   });
 
-  test('give the process no right that it does not need', () => {
+  test('give the process no unneeded right', () => {
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
     expect(container.securityContext).toEqual({
       allowPrivilegeEscalation: false,
@@ -107,7 +107,7 @@ describe('The manifests of deploy/kubernetes', () => {
     expect(yamlOf(`${FOLDER}/namespace.yaml`).metadata.labels['pod-security.kubernetes.io/enforce']).toBe('restricted');
   });
 
-  test('mean the same Pod wherever one is meant', () => {
+  test('select the same Pod everywhere', () => {
     const network = yamlOf(`${FOLDER}/network.yaml`).spec;
     expect(statefulSet.spec.selector.matchLabels).toEqual(labels);
     expect(yamlOf(`${FOLDER}/service.yaml`).spec.selector).toEqual(labels);

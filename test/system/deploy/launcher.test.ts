@@ -6,7 +6,7 @@ import { quietFor, waitFor } from '../../support/answers.ts';
 import { addressIn } from '../../support/serve-here.ts';
 import { cleanEnvironment, makeTestKey, runToEnd, temporaryFolder, withKey } from '../../support/signalbox.ts';
 
-/** `./signalbox` of a clone: it installs once, says so, and runs the program. npm and the program are scripts here. */
+/** Tests of `./signalbox` in a clone: it installs once, says so, and runs the program. npm and the program are scripts in these tests. */
 const ROOT = join(import.meta.dir, '../../..');
 const folders: string[] = [];
 afterAll(() => {
@@ -23,7 +23,7 @@ function script(path: string, text: string): void {
   chmodSync(path, 0o755);
 }
 
-/** An npm that takes its time, notes its arguments and ends as `prepare` of package.json does. */
+/** A fake npm that takes some time, records its arguments and ends like the `prepare` script of package.json. */
 const NPM = `echo "$*" >> "$CLONE/npm-calls"
 sleep 0.3
 mkdir -p node_modules/.bin dist/console && touch dist/console/manifest.json
@@ -41,7 +41,7 @@ const COPIED = [
   ...['package.json', 'package-lock.json'],
 ];
 
-/** A clone and a folder of the PATH, each test's own: all run at once, for they wait most of the time. */
+/** A clone and a PATH folder for each test. All tests run at once, because they mostly wait. */
 function setUp() {
   const [clone, bin] = [temporaryFolder(), temporaryFolder()];
   folders.push(clone, bin);
@@ -66,7 +66,7 @@ function setUp() {
   };
 }
 
-test.concurrent('it installs what serves, says so on the standard error, and hands the arguments on', async () => {
+test.concurrent('./signalbox installs the packages for serving, says so on standard error, and forwards the arguments', async () => {
   const { launch, calls } = setUp();
   const { code, out, err } = await launch();
   expect({ code, out }).toEqual({ code: 0, out: 'ran with policy check file\n' });
@@ -75,7 +75,7 @@ test.concurrent('it installs what serves, says so on the standard error, and han
   expect(calls()).toEqual([expect.stringMatching(/^ci --omit=dev /)]);
 });
 
-test.concurrent('what is installed is not installed again, until the lock file changes', async () => {
+test.concurrent('./signalbox does not install again until the lock file changes', async () => {
   const { clone, launch, calls } = setUp();
   await launch();
   expect((await launch()).err).toBe('');
@@ -96,7 +96,7 @@ test.concurrent('`npm run postgres` adds its package to a clone that `npm start`
   expect(calls()).toHaveLength(2);
 });
 
-test.concurrent('in an empty clone `npm run postgres` installs what serves and its own package', async () => {
+test.concurrent('in an empty clone `npm run postgres` installs the packages for serving and its own package', async () => {
   const { clone, installPostgres, calls } = setUp();
   expect((await installPostgres()).code).toBe(0);
   expect(calls().map((call) => call.split(' ', 1)[0])).toEqual(['ci', 'install']);
@@ -113,7 +113,7 @@ test.concurrent('a clone for development keeps its packages after `npm start` an
   expect(calls()).toEqual([expect.stringMatching(/^ci --no-audit/), expect.stringMatching(/^ci --no-audit/)]);
 });
 
-test.concurrent('the console is built again where its sources changed, as by `git pull`, without another installation', async () => {
+test.concurrent('the console is built again if its sources changed, for example with `git pull`, without another installation', async () => {
   const { clone, launch, calls } = setUp();
   await launch();
   await launch();
@@ -135,14 +135,14 @@ test('a clone and the standalone program start with the same settings', () => {
   expect(ofClone.map(([name]) => name)).toContain('BUN_JSC_heapGrowthFunctionThresholdInMB');
 });
 
-test.concurrent('it runs by a link on the PATH', async () => {
+test.concurrent('./signalbox works through a link on the PATH', async () => {
   const { clone, bin, launch } = setUp();
   const link = join(bin, 'signalbox');
   symlinkSync(join(clone, 'signalbox'), link);
   expect((await launch(link, ['version'])).out).toBe('ran with version\n');
 });
 
-test.concurrent('help names the command as it was typed', async () => {
+test.concurrent('help shows the command as the user typed it', async () => {
   const { bin } = setUp();
   const usage = async (typed: string, cwd: string) => {
     const env = { PATH: `${bin}:${process.env.PATH}` };
@@ -155,14 +155,14 @@ test.concurrent('help names the command as it was typed', async () => {
   expect(await usage('signalbox', '/')).toBe('signalbox version');
 });
 
-test.concurrent('two at once install once', async () => {
+test.concurrent('two starts at the same time install once', async () => {
   const { launch, calls } = setUp();
   const both = await Promise.all([launch(), launch()]);
   expect(both.map(({ code, out }) => [code, out])).toEqual(Array(2).fill([0, 'ran with policy check file\n']));
   expect(calls()).toHaveLength(1);
 });
 
-test.concurrent('an installation that fails runs nothing, and the next one tries again', async () => {
+test.concurrent('a failed installation runs nothing, and the next start tries again', async () => {
   const { clone, bin, launch } = setUp();
   script(join(bin, 'npm'), 'echo "no network" >&2; exit 1');
   const failed = await launch();
@@ -173,7 +173,7 @@ test.concurrent('an installation that fails runs nothing, and the next one tries
   expect((await launch()).code).toBe(0);
 });
 
-test.concurrent('an installer that was killed keeps nobody out', async () => {
+test.concurrent('a killed installer does not block later starts', async () => {
   const { clone, launch } = setUp();
   mkdirSync(join(clone, '.installing'));
   const gone = Bun.spawn(['true']);
@@ -198,7 +198,7 @@ models:
     quality: { default: 0.5 }
 `;
 
-/** `npm start` of this clone with a request under way, in a process group of its own, which Ctrl-C signals as a whole. */
+/** Runs `npm start` of this clone with a request in progress, in a separate process group, which Ctrl-C signals as a whole. */
 async function npmStart(ttftMs: number) {
   const [data, policies, key] = [temporaryFolder(), temporaryFolder(), makeTestKey()];
   folders.push(data, policies);
@@ -255,7 +255,7 @@ test.concurrent(
   PATIENCE,
 );
 
-test('a SIGINT within a second of another counts as its copy, and each SIGTERM counts', () => {
+test('a second SIGINT within a second counts as a copy of the first, but each SIGTERM counts', () => {
   const heard: string[] = [];
   const listeners = new Map<string, (value: unknown) => void>();
   let time = 0;

@@ -7,11 +7,11 @@ import { runHere } from '../../support/run-here.ts';
 import { makeTestKey, type Signalbox } from '../../support/signalbox.ts';
 import { chat, end, useServers } from './stand.ts';
 
-/** A server must not start on books that are not those it had: money would be spent twice. */
+/** A server must not start with books other than the ones it had, because money would be spent twice. */
 const PATIENCE = 60_000;
 const env = { SIGNALBOX_API_KEY: makeTestKey() };
 const { newFolder, start: startWith } = useServers();
-/** A process, which has let go of its files at its end. */
+/** Starts a process, which releases its files when it ends. */
 const start = (data: string, isProcess = true) => startWith(data, { env, isProcess });
 
 async function charged(box: Signalbox): Promise<number> {
@@ -23,19 +23,19 @@ const database = (data: string) => join(data, 'signalbox.db');
 const noteOf = (data: string) => join(data, 'ledger.id');
 const entryIn = (data: string) => (JSON.parse(readFileSync(noteOf(data), 'utf8')) as { entry: number }).entry;
 
-/** Starts, takes a chat, and ends; the note knows of the chat by then. Returns what was charged so far. */
+/** Starts a server, sends a chat, and ends the server when its note includes the chat. Returns the Credits charged so far. */
 async function served(data: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<number> {
   const box = await start(data);
   const before = entryIn(data);
   await chat(box);
   const credits = await charged(box);
-  // A kill leaves it no time to write.
+  // After a kill, the server has no time to write.
   if (signal === 'SIGKILL') await waitFor(() => entryIn(data) >= before + 2);
   await end(box, signal);
   return credits;
 }
 
-/** The sentence of a start on a copy of the folder that is refused, which must make no database. */
+/** Returns the error of a refused start on a copy of the folder. The start must not create a database. */
 async function refusal(folder: string): Promise<string> {
   const data = join(newFolder(), 'copy');
   cpSync(folder, data, { recursive: true });
@@ -45,7 +45,7 @@ async function refusal(folder: string): Promise<string> {
   return err.replaceAll(data, folder);
 }
 
-describe('a start is refused in one sentence, and goes on once the files are back,', () => {
+describe('a start is refused in one sentence, and works once the files are back,', () => {
   deeply(
     'where the database is gone, empty, or another installation’s; without the note it begins with empty books',
     async () => {
@@ -63,7 +63,7 @@ describe('a start is refused in one sentence, and goes on once the files are bac
       expect(await refusal(data)).toMatch(
         /is the ledger [0-9a-f]{8}, but this data folder belongs to the ledger [0-9a-f]{8}\./,
       );
-      // A command that only reads does so, and says whose books these are.
+      // A command that only reads works, and says to which ledger the books belong.
       const audit = await runHere(['ledger', 'audit', '--data', data]);
       expect([audit.code, audit.err]).toEqual([
         2,
@@ -86,7 +86,7 @@ describe('a start is refused in one sentence, and goes on once the files are bac
           'ledger.id is damaged. Signalbox uses it to check that signalbox.db and settlements.spool',
         );
       }
-      // Before the spool was noted.
+      // A note as written before it included the spool.
       writeFileSync(noteOf(other), JSON.stringify(noted));
       await end(await start(other, false));
       expect(JSON.parse(readFileSync(noteOf(other), 'utf8'))).toMatchObject({ ...noted, spool: { since: null } });
