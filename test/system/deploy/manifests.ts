@@ -45,7 +45,7 @@ interface SchemaError {
   readonly params: unknown;
 }
 
-/** All that is wrong with the manifests of a text, as `path: what`. */
+/** Returns all mistakes in the manifests of a text, as `path: what`. */
 export function faultsOfManifests(text: string): string[] {
   return parseAllDocuments(text).flatMap((document) => {
     if (document.errors.length > 0) return document.errors.map(({ message }) => message);
@@ -67,8 +67,8 @@ function faultsOf(manifest: { apiVersion?: unknown; kind?: unknown }): string[] 
 }
 
 /**
- * Kubernetes' schemas let unknown fields pass, where `kubectl` refuses them. A compiled schema reads every field that it
- * knows, and lists the keys of maps: what it has done neither with, it does not know.
+ * Kubernetes' schemas accept unknown fields, but `kubectl` refuses them. A compiled schema reads every field that it knows and lists the
+ * keys of maps; a field without either access is unknown.
  */
 function watch(value: unknown, path: string): { data: unknown; unread: () => string[] } {
   if (typeof value !== 'object' || value === null) return { data: value, unread: () => [] };
@@ -92,7 +92,7 @@ function watch(value: unknown, path: string): { data: unknown; unread: () => str
   };
 }
 
-/** The instructions of a Dockerfile, with continued lines joined and comments left out. */
+/** Returns the instructions of a Dockerfile, with continued lines joined and without comments. */
 export function instructionsOf(text: string): { readonly name: string; readonly rest: string }[] {
   return text
     .replace(/^\s*#.*\n/gm, '')
@@ -105,14 +105,14 @@ export function instructionsOf(text: string): { readonly name: string; readonly 
     });
 }
 
-/** Without its `id`s, which are of another draft than it names, and to which nothing refers. */
+/** The schema without its `id`s, which use another draft than it names. No reference uses them. */
 const composeSchema = JSON.parse(JSON.stringify(schema), (key, value) =>
   ['id', '$schema'].includes(key) && typeof value === 'string' ? undefined : value,
 );
 const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
 const keepsCompose = ajv.compile(composeSchema);
 
-/** All that is wrong with a file of Compose. */
+/** Returns all mistakes in a Compose file. */
 export function faultsOfCompose(text: string): string[] {
   if (keepsCompose(parse(text, { merge: true }))) return [];
   return (keepsCompose.errors ?? []).map(

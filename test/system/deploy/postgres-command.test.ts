@@ -6,17 +6,17 @@ import { waitFor } from '../../support/answers.ts';
 import { ownFolder } from '../../support/postgres.ts';
 import { cleanEnvironment } from '../../support/signalbox.ts';
 
-/** `npm run postgres`, which runs this program after it has installed its package (`launcher.test.ts`). */
+/** The program of `npm run postgres`. `launcher.test.ts` tests that the command installs its package first. */
 const PROGRAM = join(import.meta.dir, '../../support/postgres-serve.ts');
-// As root, PostgreSQL runs as another user, who needs the way to its files and deletes them at the end.
+// When started as root, PostgreSQL runs as another user, who must be able to reach its files and deletes them at the end.
 const folder = ownFolder();
 chmodSync(folder, 0o777);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Its programs are copied where the clone is root's alone, ms. */
+/** If only root can read the clone, the test copies PostgreSQL's programs, ms. */
 const PATIENCE = 60_000;
 
-/** Starts it with a folder of its own for temporary files. */
+/** Starts the program with its own folder for temporary files. */
 function start() {
   let printed = '';
   const child = Bun.spawn([process.execPath, PROGRAM], {

@@ -5,7 +5,7 @@ import { judge, type Metric, type Metrics } from '../../support/promql.ts';
 
 const ROOT = join(import.meta.dir, '../../..');
 export const ALERTS_FILE = join(ROOT, 'deploy/alerts.yaml');
-/** The pages that say what to do about each alarm. */
+/** The pages that say what to do about each alert. */
 export const RUNBOOKS = ['incidents', 'incidents-money', 'incidents-server'].map((name) => `docs/operate/${name}.md`);
 
 /** @returns the text of each runbook, by its path in the repository */
@@ -27,12 +27,12 @@ export interface RulesFile {
   readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[];
 }
 
-/** Our own file, of the form that the tests state. */
+/** Our own file; the tests check its form. */
 export const readRules = (): RulesFile => parse(readFileSync(ALERTS_FILE, 'utf8')) as RulesFile;
 
 export const rulesOf = ({ groups }: RulesFile): readonly Rule[] => groups.flatMap(({ rules }) => rules);
 
-/** What is exported, with what the rules record: each has the labels that its own query leaves. */
+/** Adds the recorded series of the rules to the exported metrics. Each has the labels that its own query leaves. */
 export function withRecorded(rules: readonly Rule[], metrics: Metrics): Metrics {
   const all = new Map<string, Metric>(metrics);
   for (const { record, expr, labels = {} } of rules) {
@@ -44,7 +44,7 @@ export function withRecorded(rules: readonly Rule[], metrics: Metrics): Metrics 
 
 const TEMPLATE_LABEL = /\{\{[^}]*\$labels\.(\w+)[^}]*\}\}/g;
 
-/** All that is wrong with the rules, with the name of the rule. */
+/** Returns all mistakes in the rules, with the name of the rule. */
 export function faultsOfRules(rules: readonly Rule[], metrics: Metrics): string[] {
   const all = withRecorded(rules, metrics);
   return rules.flatMap(({ record, alert, expr, labels = {}, annotations = {} }) => {
@@ -61,11 +61,11 @@ export function faultsOfRules(rules: readonly Rule[], metrics: Metrics): string[
   });
 }
 
-/** Names of the alarms that the runbook has a heading for. */
+/** Returns the names of the alerts that have a heading in the runbook. */
 export const headingsOf = (page: string): string[] =>
   [...page.matchAll(/^### (Signalbox\w+)$/gm)].map(([, name = '']) => name);
 
-/** Alarms without a heading, headings without an alarm, and links to a page without the heading. */
+/** Returns alerts without a heading, headings without an alert, and links to a page without the heading. */
 export function faultsOfRunbooks(rules: readonly Rule[], runbooks: Runbooks): string[] {
   const alarms = rules.flatMap((rule) => (rule.alert === undefined ? [] : [{ ...rule, alert: rule.alert }]));
   const found = Object.entries(runbooks).flatMap(([path, page]) => headingsOf(page).map((name) => ({ name, path })));

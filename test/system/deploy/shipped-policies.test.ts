@@ -16,19 +16,19 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const copied = () => [readdirSync(at('data')), readFileSync(at('data', 'policies', 'policy.yaml'), 'utf8')];
 
-test('the first start has the whole folder, and nothing beside it', () => {
+test('the first start writes the complete policy folder and no other file', () => {
   copyWhole(at('shipped'), at('data', 'policies'));
   expect(copied()).toEqual([['policies'], 'version: 1\n']);
 });
 
-test('a start that comes second while the first one writes takes what that one wrote', () => {
+test('a second start during the first one uses the files that the first one writes', () => {
   mkdirSync(at('data', 'policies'), { recursive: true });
   writeFileSync(at('data', 'policies', 'policy.yaml'), '# of the first\n');
   copyWhole(at('shipped'), at('data', 'policies'));
   expect(copied()).toEqual([['policies'], '# of the first\n']);
 });
 
-test('a file in its place is reported', () => {
+test('a file in place of the folder is reported', () => {
   mkdirSync(at('data'));
   writeFileSync(at('data', 'policies'), '');
   expect(() => copyWhole(at('shipped'), at('data', 'policies'))).toThrow('ENOTDIR');

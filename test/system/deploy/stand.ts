@@ -5,7 +5,7 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.t
 import { runHere } from '../../support/run-here.ts';
 import { type Signalbox, type StartOptions, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 
-/** Folders of a test file, and whatever else ends with each test: the last first. */
+/** Folders of a test file, and everything else that ends with each test, in reverse order. */
 export function useFolders() {
   const cleanUps: (() => unknown)[] = [];
   afterEach(async () => {
@@ -21,7 +21,7 @@ export function useFolders() {
   };
 }
 
-/** An upstream for all tests of a file, and servers before it that end with their test. */
+/** An upstream for all tests of a file, and servers that use it and stop at the end of their test. */
 export function useServers(limits = '') {
   const { atEnd, newFolder } = useFolders();
   let upstream: FakeUpstream;
@@ -42,7 +42,7 @@ export function useServers(limits = '') {
   };
 }
 
-/** A chat of the same price each time. */
+/** Sends a chat, always with the same price. */
 export const chat = (box: Signalbox, init?: RequestInit) =>
   box.post(
     '/v1/chat/completions',
@@ -56,7 +56,7 @@ export async function end(box: Signalbox, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTE
   if (signal === 'SIGTERM') expect(code).toBe(0);
 }
 
-/** Stops a server, whose books must then be in order. */
+/** Stops a server and checks its books. */
 export async function stopWell(box: Signalbox): Promise<void> {
   await end(box);
   const audit = await runHere(['ledger', 'audit', '--idle', '--data', box.data]);

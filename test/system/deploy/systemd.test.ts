@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { parseCommand } from '../../../src/admin/cli/options.ts';
 import { textOf } from './manifests.ts';
 
-/** Settings of a unit by section; one that is given again adds to the list. */
+/** Returns the settings of a unit by section; a repeated setting adds to its list. */
 function unitOf(text: string): Map<string, Map<string, string[]>> {
   const sections = new Map<string, Map<string, string[]>>();
   let section = new Map<string, string[]>();
@@ -25,8 +25,8 @@ const env = Object.fromEntries(
   (service.get('Environment') ?? []).flatMap((line) => line.split(' ').map((pair) => pair.split('='))),
 );
 
-describe('The unit of systemd', () => {
-  test('starts a server as the program understands it, on folders that it may use', () => {
+describe('The systemd unit', () => {
+  test('starts a server with valid arguments, on folders that it may use', () => {
     expect(service.get('ExecStart')).toEqual(['/usr/local/bin/signalbox serve']);
     expect(parseCommand(['serve'], env, () => 'none')).toMatchObject({
       options: {
@@ -40,18 +40,18 @@ describe('The unit of systemd', () => {
     expect(textOf('deploy/systemd/signalbox.sysusers')).toContain(`u ${service.get('User')} `);
   });
 
-  test('has the policy looked at on a reload, requests end on a stop, and a crash begun again', () => {
+  test('reads the policy again on a reload, lets requests finish on a stop, and restarts after a crash', () => {
     expect(service.get('ExecReload')).toEqual(['/bin/kill -HUP $MAINPID']);
     expect(service.get('KillSignal')).toEqual(['SIGTERM']);
     expect(service.get('Restart')).toEqual(['on-failure']);
   });
 
-  test('reads keys from a file that may be missing, and holds none', () => {
+  test('reads keys from an optional file, and contains none', () => {
     expect(service.get('EnvironmentFile')).toEqual(['-/etc/signalbox/keys.env']);
     expect(Object.keys(env).filter((name) => name.endsWith('_KEY'))).toEqual([]);
   });
 
-  test('gives the process no right that it does not need, and those that it does', () => {
+  test('gives the process the rights that it needs, and no other', () => {
     for (const [name, value] of Object.entries({
       ProtectSystem: 'strict',
       ProtectHome: 'yes',
@@ -63,7 +63,7 @@ describe('The unit of systemd', () => {
       LimitCORE: '0',
     }))
       expect([name, service.get(name)]).toEqual([name, [value]]);
-    // JavaScript is compiled while it runs.
+    // JavaScript is compiled at run time, which needs memory that is both writable and executable.
     expect(service.has('MemoryDenyWriteExecute')).toBe(false);
   });
 });

@@ -15,13 +15,13 @@ import { chat, stopWell, useFolders } from './stand.ts';
 const PATIENCE = 30_000;
 const FIXTURES = join(import.meta.dir, '../../fixtures');
 
-/** What the secret of every key in the fixtures is made of. */
+/** The bytes from which the secret of every key in the fixtures is made. */
 const SECRET = Buffer.from(new Bun.CryptoHasher('sha256').update('the key of a test').digest()).toString('base64url');
 const keyOf = (id: string): string => `sb_live_${id}_${SECRET}`;
 
 const { atEnd, newFolder } = useFolders();
 
-/** A data folder as an earlier version left it. */
+/** Copies a data folder of an earlier version. */
 function dataOf(fixture: string): { data: string; file: string } {
   const data = newFolder();
   const file = join(data, 'signalbox.db');
@@ -45,7 +45,7 @@ interface Books {
   readonly funds: readonly { readonly name: string; readonly subject: string; readonly spent_credits: number }[];
 }
 
-/** Credits by fund and subject that an earlier version had booked, with what its crash left open charged in full. */
+/** The Credits that an earlier version had booked, by fund and subject. Requests that its crash left open are charged in full. */
 const EARLIER: readonly {
   fixture: string;
   policy: string;
@@ -153,7 +153,7 @@ test.each([[['keys', 'list']], [['keys', 'create']], [['wallets', 'list']]])(
 const COPY = join(temporaryFolder(), 'copy.db');
 afterAll(() => rmSync(dirname(COPY), { recursive: true, force: true }));
 
-/** Commands by the room whose tables they read. */
+/** The commands that read the tables of each module. */
 const READERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ledger: [
     ['serve', '--port', '0', '--log', 'off'],
@@ -173,7 +173,7 @@ const READERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
 };
 
-describe('a data folder of a newer version is refused in one sentence, by the server and by commands, and left as it is:', () => {
+describe('the server and all commands refuse a data folder of a newer version in one sentence, and leave it unchanged:', () => {
   test.each(Object.entries(READERS))(
     'its tables of %s',
     async (room, commands) => {
@@ -206,7 +206,7 @@ test(
     const script = join(FIXTURES, 'endless-migration.ts');
     const child = Bun.spawn([process.execPath, script, file], { stdout: 'ignore', stderr: 'inherit' });
     atEnd(() => child.kill('SIGKILL'));
-    // Part of it is on the disk by then, more than SQLite keeps in memory.
+    // At this point a part of the log is on the disk, because it is more than SQLite keeps in memory.
     const log = `${file}-wal`;
     await waitFor(() => existsSync(log) && statSync(log).size > 4e6, PATIENCE);
     child.kill('SIGKILL');
@@ -226,7 +226,7 @@ test(
   PATIENCE,
 );
 
-test('logins of people outlive the tables that know logins of keys, and are news as before', async () => {
+test('logins of people survive the change of tables that adds logins of keys, and still raise news', async () => {
   const file = join(temporaryFolder(), 'signalbox.db');
   atEnd(() => rmSync(dirname(file), { recursive: true }));
   const earlier = ALL_TABLES.map((one) =>
@@ -252,13 +252,13 @@ test('logins of people outlive the tables that know logins of keys, and are news
   expect(numbers()[0]?.changed).toBeGreaterThan(k?.changed ?? Infinity);
 });
 
-test('tables that some data folder has are never edited: a change is a version of its own, behind them', async () => {
+test('no version of the tables in existing data folders is ever edited: a change is a new version at the end', async () => {
   const known = (await Bun.file(join(FIXTURES, 'migrations.json')).json()) as Record<string, string[]>;
   const found = ALL_TABLES.map(({ room, versions }) => [room, versions.map(hashOf)] as const);
   expect(Object.fromEntries(found)).toEqual(known);
 });
 
-/** White space aside: SQLite keeps none of its meaning. */
+/** The hash ignores white space, which has no meaning in SQLite. */
 function hashOf(sql: string): string {
   return new Bun.CryptoHasher('sha256').update(sql.replace(/\s+/g, ' ').trim()).digest('hex').slice(0, 16);
 }

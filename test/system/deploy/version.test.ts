@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dir, '../../..');
 const { version } = manifest;
 
 describe('the version of package.json', () => {
-  test('is that of the image, of Compose, of Kubernetes, of the bill of materials and of the pages', () => {
+  test('is the version of the image, Compose, Kubernetes, the bill of materials and the docs', () => {
     const { packages, ...lock } = JSON.parse(textOf('package-lock.json'));
     const labels = instructionsOf(textOf('Dockerfile')).filter(({ name }) => name === 'LABEL');
     const pod = yamlOf('deploy/kubernetes/statefulset.yaml').spec.template.spec;
@@ -43,7 +43,7 @@ describe('the commit', () => {
   };
   afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-  test('is known of a clone, a worktree and an archive, without git; else it is unknown', () => {
+  test('is known in a clone, a worktree and an archive, even without git; otherwise it is unknown', () => {
     mkdirSync(clone);
     for (const file of ['.gitattributes', 'commit.txt']) cpSync(join(ROOT, file), join(clone, file));
     expect(commitOf(clone)).toBe('');
@@ -70,7 +70,7 @@ describe('the commit', () => {
     expect(commitOf(clone)).toBe('');
   });
 
-  test('stands behind the version that `--version` prints', async () => {
+  test('follows the version that `--version` prints', async () => {
     const found = existsSync(join(ROOT, '.git')) ? git('-C', ROOT, 'rev-parse', 'HEAD').slice(0, 8) : '';
     const printed = `${version}${found && `+${found}`}\n`;
     expect(await runToEnd([process.execPath, MAIN, '--version'], {}, home)).toEqual({ code: 0, out: printed, err: '' });

@@ -7,16 +7,16 @@ const Edges = Type.Tuple([Type.Number(), Type.Number(), Type.Number(), Type.Numb
 const Drawn = Type.Object({
   words: Type.String(),
   at: Edges,
-  /** The innermost box around it: one that is filled or framed, or the page. */
+  /** The innermost box around the text: a filled or framed element, or the page. */
   within: Edges,
-  /** Its colour, and the colours under it from the nearest on: `rgb(…)`, the last of them opaque. */
+  /** The colour of the text, followed by the colours under it from the nearest: `rgb(…)`; the last one is opaque. */
   ink: Type.String(),
   grounds: Type.Array(Type.String()),
 });
 /** A line of text as a page shows it. */
 export type Drawn = Static<typeof Drawn>;
 
-/** Runs in the page: every line of text that is visible, in HTML and in drawings. */
+/** This script runs in the page. It finds every visible line of text, in HTML and in drawings. */
 const READ = `(() => {
   const edges = ({ left, top, right, bottom }) => [left, top, right, bottom];
   const isClear = (colour) => colour === 'none' || colour === 'transparent' || /, 0\\)$/.test(colour);
@@ -57,15 +57,15 @@ const READ = `(() => {
   return found;
 })()`;
 
-/** Every line of text of a page. */
+/** Returns every line of text of a page. */
 export const drawnIn = async (page: Page): Promise<readonly Drawn[]> =>
   Value.Parse(Type.Array(Drawn), await page.evaluate(READ));
 
-/** Least contrast of text (WCAG 2.2, AA), and least height of a line in pixels. */
+/** The minimum contrast of text (WCAG 2.2, AA), and the minimum height of a line in pixels. */
 const CONTRAST_MIN = 4.5;
 const HEIGHT_MIN = 11;
 
-/** Where texts overlap, leave their box, are too small or too faint; empty for a page that can be read. */
+/** Returns where texts overlap, leave their box, are too small or too faint; empty for a readable page. */
 export function faultsOf(drawn: readonly Drawn[]): readonly string[] {
   const faults: string[] = [];
   for (const [index, one] of drawn.entries()) {
@@ -80,7 +80,7 @@ export function faultsOf(drawn: readonly Drawn[]): readonly string[] {
   return [...new Set(faults)];
 }
 
-/** A line is higher than its letters: lines that touch by a fifth of it do not collide. */
+/** A line is higher than its letters, so lines that overlap by a fifth of their height do not collide. */
 function doOverlap(a: Drawn['at'], b: Drawn['at']): boolean {
   const least = 0.4 * Math.min(a[3] - a[1], b[3] - b[1]);
   return Math.min(a[2], b[2]) - Math.max(a[0], b[0]) > 0.5 && Math.min(a[3], b[3]) - Math.max(a[1], b[1]) > least;
@@ -105,7 +105,7 @@ const over = ([red, green, blue, alpha]: Colour, ground: Colour): Colour => [
   1,
 ];
 
-/** The contrast of a colour on the colours under it, the nearest first, by WCAG: 1 to 21. */
+/** The contrast of a colour on the colours under it (nearest first) by WCAG, from 1 to 21. */
 function contrastOf(ink: string, grounds: readonly string[]): number {
   const ground = grounds.map(colourOf).reduceRight((under, one) => over(one, under));
   const [a, b] = [luminance(over(colourOf(ink), ground)), luminance(ground)];

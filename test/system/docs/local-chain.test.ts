@@ -5,7 +5,7 @@ import { runToEnd, temporaryFolder } from '../../support/signalbox.ts';
 
 const SERVE = join(import.meta.dir, '../support/chain/serve.ts');
 
-test('`npm run chain` writes a policy that is right, prints the variables, and ends with its chain', async () => {
+test('`npm run chain` writes a valid policy, prints the variables, and ends with its chain', async () => {
   const folder = temporaryFolder();
   const file = join(folder, 'payments.yaml');
   const child = Bun.spawn(['bun', SERVE, file], { stdout: 'pipe', stderr: 'inherit' });
@@ -22,7 +22,7 @@ test('`npm run chain` writes a policy that is right, prints the variables, and e
   expect(await child.exited).toBe(0);
   expect(await fetch(url).catch(() => null)).toBeNull();
 
-  // What stands there is left alone.
+  // The command does not change an existing file.
   const before = readFileSync(file, 'utf8');
   const { code, err } = await runToEnd(['bun', SERVE, file], {});
   expect([code, err.includes('could not be written')]).toEqual([1, true]);

@@ -12,7 +12,7 @@ import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { type FacilitatorServer, startFacilitatorServer } from '../support/chain/facilitator-server.ts';
 import { type Paid, startPaid } from '../support/paying.ts';
 
-/** The programs for agents are run as they are printed; the policies for operators are loaded. */
+/** The test runs the programs for agents as the page prints them, and loads the policies for operators. */
 const ROOT = join(import.meta.dir, '../../..');
 const AGENTS = readFileSync(join(ROOT, 'docs/spend/payments.md'), 'utf8');
 const OPERATORS = readFileSync(join(ROOT, 'docs/spend/accepting-payments.md'), 'utf8');
@@ -38,7 +38,7 @@ describe('the programs of docs/spend/payments.md', () => {
     await chain.stop();
   });
 
-  /** Runs one with a new wallet that has so many atomic units. */
+  /** Runs a program with a new wallet that has this many atomic units. */
   async function run(
     at: number,
     atomic = 1_000_000n,
@@ -68,7 +68,7 @@ describe('the programs of docs/spend/payments.md', () => {
     expect(await chain.balanceOf(address)).toBeLessThan(1_000_000n);
   });
 
-  test('say what is wrong where nothing is had, and end', async () => {
+  test('report the problem if they receive no answer, and end', async () => {
     for (const at of [0, 1]) {
       const { code, out, err } = await run(at, 1n);
       expect({ code, out }).toEqual({ code: 1, out: '' });
@@ -76,7 +76,7 @@ describe('the programs of docs/spend/payments.md', () => {
     }
   });
 
-  test('get the answer though the payment could not be settled at first', async () => {
+  test('receive the answer although the payment could not be settled at first', async () => {
     service.fail('status', '/verify');
     const before = verifications();
     const running = run(1);
@@ -101,7 +101,7 @@ describe('the programs of docs/spend/payments.md', () => {
   });
 });
 
-test('the policies of docs/spend/accepting-payments.md are right, each for itself', () => {
+test('each policy of docs/spend/accepting-payments.md is valid', () => {
   expect(policies.length).toBeGreaterThan(1);
   for (const printed of policies) {
     const text = printed.replace('"0x…"', `"0x${'52'.repeat(20)}"`);

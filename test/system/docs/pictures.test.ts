@@ -10,8 +10,8 @@ import { sharedBrowser } from '../support/browser.ts';
 import { drawnIn, faultsOf } from './legible.ts';
 
 /**
- * The pictures of the docs and the page `/docs`, as a reader's browser shows them.
- * `UPDATE=1 bun test test/system/docs/pictures.test.ts` takes `docs/pictures/docs.png`.
+ * The pictures of the docs and the page `/docs` in a browser. `UPDATE=1 bun test test/system/docs/pictures.test.ts` writes
+ * `docs/pictures/docs.png`.
  */
 const FOLDER = join(import.meta.dir, '../../../docs/pictures');
 const SCHEMES = ['light', 'dark'] as const;
@@ -24,7 +24,7 @@ const foreign: string[] = [];
 
 beforeAll(async () => {
   page = await (await sharedBrowser()).newPage({ viewport: { width: 1000, height: 1000 } });
-  // The network is cut off: what is not from the gateway is refused, and remembered.
+  // The test blocks the network: it refuses and records every request to another host.
   await page.route('**/*', (route) => {
     const url = route.request().url();
     if (url.startsWith(server.url) || url.startsWith('data:')) return route.continue();
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => page.context().close());
 
-/** The faults of a drawing as a page of docs shows it. */
+/** Returns the faults of a drawing in a page of the docs. */
 async function faultsIn(svg: string): Promise<readonly string[]> {
   await page.setContent(`<body style="margin: 0"><div style="width: ${WIDTH}px">${svg}</div></body>`);
   const drawn = await drawnIn(page);
@@ -47,7 +47,7 @@ describe('the drawings of docs/pictures', () => {
   const read = (name: string) => readFileSync(join(FOLDER, name), 'utf8');
 
   for (const colorScheme of SCHEMES)
-    test(`can be read on a ${colorScheme} page: no text is faint, leaves its box or lies on another`, async () => {
+    test(`are readable on a ${colorScheme} page: no text is faint, leaves its box or overlaps another`, async () => {
       await page.emulateMedia({ colorScheme });
       const faults: string[] = [];
       for (const name of drawings) faults.push(...(await faultsIn(read(name))).map((fault) => `${name}: ${fault}`));
@@ -67,7 +67,7 @@ describe('the drawings of docs/pictures', () => {
   });
 });
 
-/** Tests of one load of the page, in order: a load costs seconds of CPU. */
+/** These tests share one load of the page and run in order, because a load costs seconds of CPU. */
 describe('the page /docs', () => {
   const closed = () => page.locator('.opblock-tag-section:not(.is-open) .opblock-tag');
   const route = '#operations-Routing-postV1Route';
@@ -80,13 +80,13 @@ describe('the page /docs', () => {
     await page.emulateMedia({ colorScheme: 'light' });
     await page.goto(`${server.url}/docs`);
     await page.waitForSelector('.opblock-tag');
-    // Colours are judged as they end, and the version of the tests' server is none of a release.
+    // Animations end at once, so that colours are final. The version of the test server is hidden, because it belongs to no release.
     await page.addStyleTag({
       content: '* { transition: none !important } .info .title small { display: none !important }',
     });
   });
 
-  test('begins with closed groups: the dialects by their makers’ names, each with a word on what is in it', async () => {
+  test('begins with closed groups: each dialect under the name of its maker, with a word on its content', async () => {
     expect(await page.textContent('.info .title')).toContain('Signalbox');
     expect(await page.locator('.opblock').count()).toBe(0);
     const names = await closed().evaluateAll((all) => all.map((one) => one.getAttribute('data-tag')));
@@ -100,7 +100,7 @@ describe('the page /docs', () => {
     expect(words.filter((one) => one.trim() !== '').length).toBe(names.length);
   });
 
-  test('is in docs/pictures/docs.png as it is', async () => {
+  test('looks like docs/pictures/docs.png', async () => {
     await closed().first().click();
     await page.waitForSelector('.opblock');
     const words = (await page.textContent('body')) ?? '';
@@ -109,7 +109,7 @@ describe('the page /docs', () => {
     expect(stampOf(await file.bytes())).toBe(stampOf(stamped(await file.bytes(), words)));
   });
 
-  test('can be read on a light and a dark screen, wide and narrow', async () => {
+  test('is readable on a light and a dark screen, wide and narrow', async () => {
     for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme });
       for (const width of [1200, 390]) {
@@ -119,7 +119,7 @@ describe('the page /docs', () => {
     }
   });
 
-  test('takes the key in one box, and says at each operation whether it is set', async () => {
+  test('has one box for the key, and shows at each operation whether a key is set', async () => {
     expect(await page.locator('input').count()).toBe(1);
     await page.click('.opblock-tag[data-tag="Routing"]');
     const state = page.locator(`${route} .opblock-summary button[class^=key]`);
@@ -131,7 +131,7 @@ describe('the page /docs', () => {
     expect(await state.textContent()).toBe('Set key');
   });
 
-  test('asks no other host, and shows every operation, closed', async () => {
+  test('sends no request to another host, and shows every operation, closed', async () => {
     while ((await closed().count()) > 0) await closed().first().click();
     const ofPages = /^\/(?:docs|console|openapi|health$|$)/;
     const served = ROUTES.filter(({ path }) => !ofPages.test(path));

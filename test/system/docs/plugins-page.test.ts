@@ -5,13 +5,13 @@ import { adviceOf, eventsOf } from '../../support/answers.ts';
 import { type ParrotService, startParrot } from '../../support/parrot.ts';
 import { runToEnd, type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 
-/** The test follows docs/extend/plugins.md and adapters.md to the letter, from a folder outside of the repo, as a reader would. */
+/** The test follows docs/extend/plugins.md and adapters.md literally, from a folder outside the repository, as a reader would. */
 const ROOT = join(import.meta.dir, '../../..');
 const PAGE = ['plugins', 'adapters']
   .map((name) => readFileSync(join(ROOT, `docs/extend/${name}.md`), 'utf8'))
   .join('\n');
 
-/** The blocks of a language and mark, in their order. */
+/** Returns the blocks with a language and mark, in order. */
 function blocks(language: string, mark: string): string[] {
   const found = [...PAGE.matchAll(new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))];
   return found.map(([, text = '']) => text);
@@ -36,7 +36,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs a block of the shell as it stands, but for where the clone and the server are. */
+/** Runs a shell block as printed, except for the paths of the clone and the address of the server. */
 async function run(text: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
   const setup = block('sh', 'setup').replace('~/signalbox', ROOT);
   const script = `${setup}\n${text}`.replaceAll('http://127.0.0.1:8787', box?.url ?? 'http://127.0.0.1:8787');
@@ -48,7 +48,7 @@ async function run(text: string, env: Readonly<Record<string, string>> = {}): Pr
 
 const save = (path: string, text: string) => writeFileSync(join(folder, path), text);
 
-test('the strategy of docs/extend/plugins.md is made, tried, named and used, as the page says', async () => {
+test('a reader can create, test, name and use the strategy of docs/extend/plugins.md as the page says', async () => {
   const [make, tryIt, explain] = blocks('sh', 'strategy');
   expect(await run(make!)).toContain('signalbox plugin test policies/plugins/thrifty/index.ts');
   save('policies/plugins/thrifty/index.ts', block('ts', 'strategy'));
@@ -61,12 +61,12 @@ test('the strategy of docs/extend/plugins.md is made, tried, named and used, as 
   expect(explained).toContain('auto-thrifty:thrift');
   const answer = JSON.parse(await run(block('sh', 'strategy-request')));
   const advice = await adviceOf(await box.post('/v1/route', { model: 'auto-thrifty' }));
-  // The cheapest of the simulated models with a quality of 0.75 or more.
+  // The cheapest simulated model with a quality of at least 0.75.
   expect(answer.platform).toMatchObject({ routed_model: 'sim-small', route_reason: 'auto-thrifty:thrift' });
   expect(advice).toMatchObject({ recommended_model: 'sim-small', route_reason: 'auto-thrifty:thrift' });
 });
 
-test('the provider of docs/extend/adapters.md is made, tried, named and asked, as the page says', async () => {
+test('a reader can create, test, name and call the provider of docs/extend/adapters.md as the page says', async () => {
   const [make, tryIt] = blocks('sh', 'provider');
   await run(make!);
   save('policies/plugins/parrot/index.ts', block('ts', 'provider'));
@@ -80,12 +80,12 @@ test('the provider of docs/extend/adapters.md is made, tried, named and asked, a
   expect(parrot.asked.at(-1)).toMatchObject({ bird: 'polly', live: true, limit: expect.any(Number) });
 });
 
-/** Waits until the running server has a model. */
+/** Waits until the running server serves a model. */
 async function inForce(model: string): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
     const models = await box?.get('/v1/models');
     if ((await models?.text())?.includes(`"${model}"`)) return;
     await Bun.sleep(50);
   }
-  throw new Error(`${model} did not come into force`);
+  throw new Error(`${model} did not become active`);
 }

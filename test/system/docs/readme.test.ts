@@ -10,8 +10,8 @@ import { runToEnd, startSignalbox, temporaryFolder } from '../../support/signalb
 import { useSignalbox } from '../../support/use.ts';
 
 /**
- * The two pages that a newcomer reads, followed block by block, in order, in one fresh shell. The test serves in the place of
- * `npm start`, and pastes its key where the page says to.
+ * The test follows the two pages for newcomers block by block, in order, in one new shell. It starts the server in place of `npm start`,
+ * and pastes its key where the page says so.
  */
 const ROOT = join(import.meta.dir, '../../..');
 const PAGES = ['README.md', 'docs/start.md'];
@@ -30,21 +30,21 @@ function saved({ text }: PageBlock, at: number | string, url: string): string {
   return file;
 }
 
-/** The commands of a block as the reader runs them. A program is saved in a file first. */
+/** Returns the commands of a block as the reader runs them. A program is saved in a file first. */
 function commandsOf(block: PageBlock, at: number, written: string[]): string {
   const { language, text } = block;
   if (language === 'sh')
     return text
       .replaceAll(/^(?:(?:\w+=\S+ )?npm (?:start|test)|git clone URL signalbox && cd signalbox\b).*$/gm, ':')
       .replaceAll('sb_live_…', box.key);
-  // The tests below save and run them: Python only in `npm run test:deep`, for `npm run test:system` needs Node alone.
+  // Later tests save and run these programs; Python only in `npm run test:deep`, because `npm run test:system` needs only Node.
   if (language === 'yaml' || language === 'python') return ':\n';
   const file = saved(block, at, box.url);
   written.push(file);
   return `bun ${file}\n`;
 }
 
-test('every block works as it stands, after those before it', async () => {
+test('every block works as printed, after the blocks before it', async () => {
   expect(
     blocks.map(({ language }) => language).filter((language) => !['sh', 'ts', 'python', 'yaml'].includes(language)),
   ).toEqual([]);
@@ -68,7 +68,7 @@ test('every block works as it stands, after those before it', async () => {
   }
 });
 
-/** Runs the first block of `docs/start.md` in a language, and returns the body that it sends and what it prints. */
+/** Runs the first block of `docs/start.md` in a language. Returns the body that it sends and its output. */
 async function firstRequest(language: string, command: (block: PageBlock, url: string) => readonly string[]) {
   const bodies: unknown[] = [];
   const server = startOwnServer(async (request) => {
@@ -136,7 +136,7 @@ async function ends(command: readonly string[]): Promise<void> {
   expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
 }
 
-test('the policy for a server of your own, saved beside the shipped ones, has that server answer', async () => {
+test('with the policy for a server of your own, saved next to the shipped files, that server answers', async () => {
   const own = blocks.filter(({ language }) => language === 'yaml');
   expect(own).toHaveLength(1);
   const upstream = startFakeUpstream({ behaviour: { text: 'from a server of my own' } });

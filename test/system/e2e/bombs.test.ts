@@ -9,23 +9,23 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.t
 import { forgetPeak, peakMiB, residentMiB } from '../../support/process.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 
-/** Answers of providers that would fill the gateway's memory: what they unpack to, and what many hold together. */
+/** Answers of providers that would fill the gateway's memory, by decompression or because it holds many at once. */
 const { runs: bombs, proved } = effort('bombs', 6, 60);
 const MIB = 1_048_576;
-/** Each bomb unpacks to what one answer may have. */
+/** Each compressed answer expands to the limit of one answer. */
 const UNPACKED = 32 * MIB;
-/** All answers of the second test together. One caller alone gets half of it. */
+/** The limit for all answers of the second test together, bytes. A single caller gets half of it. */
 const ROOM = 8 * MIB;
-/** An answer of JSON that large ones of the room's caller are made of. */
+/** The size of one large JSON answer, bytes; the callers of the second test request several. */
 const LARGE = 3 * MIB;
-/** The runtime's own need, and some copies of each of the answers that are held. */
+/** The memory that the runtime itself needs, plus some copies of each held answer, MiB. */
 const GROWTH_MAX = 160;
 
 let bad: FakeUpstream;
 let good: FakeUpstream;
 let collector: Collector;
 let box: Signalbox;
-/** Of another caller. */
+/** The key of another caller. */
 let other: string;
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ afterAll(() => Promise.all([box.stop(), bad.stop(), good.stop(), collector.stop(
 const chat = (model: string, body: object = {}, init: RequestInit = {}) =>
   box.post('/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Say much.' }], ...body }, init);
 
-/** The body of an answer with so many letters. */
+/** The body of an answer with this many letters. */
 const reply = (letters: number, finish = 'stop') =>
   JSON.stringify({
     id: 'x',
@@ -60,7 +60,7 @@ const reply = (letters: number, finish = 'stop') =>
   });
 
 describe('a compressed answer', () => {
-  test('is not asked for, by nothing that goes out', async () => {
+  test('the gateway requests no compression from any provider', async () => {
     await (await chat('large')).text();
     await (await chat('large', { stream: true })).text();
     await waitFor(() => collector.requests.length > 0);
@@ -69,7 +69,7 @@ describe('a compressed answer', () => {
     expect(all.map(({ headers }) => headers.get('accept-encoding'))).toEqual(all.map(() => 'identity'));
   });
 
-  test('that expands too much is refused before it fills the memory, and another endpoint answers', async () => {
+  test('the gateway refuses an answer that expands too much before it fills the memory, and another endpoint answers', async () => {
     const text = reply(UNPACKED - 200);
     const fast = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
     const packed: readonly (readonly [coding: string, bytes: Uint8Array])[] = [
@@ -102,16 +102,16 @@ describe('a compressed answer', () => {
 });
 
 describe('large answers at once', () => {
-  /** Most of a large answer, and then nothing more. */
+  /** Most of a large answer, followed by silence. */
   const stalling: Behaviour = { raw: [reply(LARGE).slice(0, LARGE), ' '], hang: 1 };
 
-  test('have room together up to a bound, of which no caller has more than is left for others', async () => {
+  test('large answers at once share a limit, of which each caller gets at most a part', async () => {
     const leaving = new AbortController();
     const whole: Behaviour = { raw: [reply(LARGE)] };
     bad.next(stalling);
     const held = chat('large', {}, { signal: leaving.signal }).catch(() => null);
     await waitFor(() => bad.requests.length === 1);
-    // Until it is held nobody can tell.
+    // The gateway learns the size of an answer only while it receives it.
     bad.behave(whole);
     const refused = await waitFor(async () => {
       const response = await chat('spared');
@@ -120,32 +120,32 @@ describe('large answers at once', () => {
     });
     const { message } = await expectError(refused, 'overloaded', null, false);
     expect(message).toContain('no memory left for this answer');
-    // What the provider made until then is paid.
+    // The caller pays for the output that the provider made until then.
     expect(Number(refused.headers.get('x-signalbox-credits'))).toBeGreaterThan(0);
-    // No other endpoint is asked for what would find no room either.
+    // Signalbox calls no other endpoint, because its answer would not fit either.
     expect(good.requests.length).toBe(0);
-    // Another caller has a share of its own; a small answer always fits.
+    // Another caller has its own share, and a small answer always fits.
     bad.behave({ raw: [reply(2 * MIB)] });
     const shared = await chat('large', {}, { headers: { authorization: `Bearer ${other}` } });
     expect([shared.status, (await answerOf(shared)).choices[0]?.message.content?.length]).toEqual([200, 2 * MIB]);
     bad.behave({ text: 'Small.' });
     expect((await chat('large')).status).toBe(200);
-    // Room is given back by whoever leaves.
+    // A caller that disconnects frees its share.
     leaving.abort();
     await held;
     bad.behave(whole);
     await waitFor(async () => (await chat('large')).status === 200);
-    // And no endpoint was blamed.
+    // No endpoint counts as unhealthy because of this.
     const page = await (await fetch(`${box.url}/metrics`)).text();
     const states = page.split('\n').filter((line) => /^signalbox_endpoint_state\{.*model="spared".*\} 1$/.test(line));
     expect(states.length).toBe(2);
     expect(states.every((line) => line.includes('state="healthy"'))).toBeTrue();
   });
 
-  test('count also where a provider sends events to a call that is no stream', async () => {
+  test('the limit also counts events that a provider sends for a call without streaming', async () => {
     const event = `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: 'x'.repeat(MIB / 2) } }] })}\n\n`;
     const whole: Behaviour = { raw: Array<string>(10).fill(event), headers: { 'content-type': 'text/event-stream' } };
-    // None ends, so that each holds what it has.
+    // No answer ends, so each keeps its memory.
     bad.behave({ ...whole, keepOpen: true });
     const leaving = new AbortController();
     const held = Array.from({ length: 4 }, () => chat('large', {}, { signal: leaving.signal }).catch(() => null));
@@ -157,7 +157,7 @@ describe('large answers at once', () => {
     await waitFor(async () => (await chat('large')).status === 200);
   });
 
-  test('leave nothing held, and the books whole, however they end', async () => {
+  test('however large answers end, no memory stays reserved, and the books are consistent', async () => {
     const letters = 4 * MIB;
     bad.behave(() => ({ raw: [reply(letters).slice(0, MIB), reply(letters).slice(MIB)] }));
     forgetPeak(box.pid);
@@ -176,7 +176,7 @@ describe('large answers at once', () => {
     );
     expect(statuses.filter((status) => status !== 503 && status !== 200)).toEqual([]);
     expect(refused).toBeGreaterThan(0);
-    // Alone it has all the room that it wants.
+    // A single large answer gets all the memory that it needs.
     expect((await chat('large')).status).toBe(200);
     const audit = await box.run('ledger', 'audit');
     expect([audit.code, audit.err]).toEqual([0, '']);

@@ -5,7 +5,7 @@ import type { Signalbox } from '../../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../../support/use.ts';
 import { withDoubles } from '../first-hour/stage.ts';
 
-/** The names of Claude models that clients of Anthropic send, under the shipped policy and under a user's own. */
+/** The names of Claude models that clients of Anthropic send, under the shipped policy and under a user's policy. */
 const doubles = withDoubles(join(import.meta.dir, '../../../policies'));
 afterAll(() => doubles.stop());
 
@@ -15,7 +15,7 @@ const withAnthropic = useSignalbox({
   env: { ANTHROPIC_API_KEY: doubles.env.ANTHROPIC_API_KEY! },
 });
 
-/** What a name means: the selector or the model in the facts of the decision, or the code of the error. */
+/** Returns the meaning of a name: the selector or model in the facts of the decision, or the error code. */
 async function meaningOf(box: Signalbox, model: string): Promise<unknown> {
   const response = await box.post('/v1/route', { model, messages: [{ role: 'user', content: 'Say hello.' }] });
   const { decision_id: id, error } = (await response.json()) as { decision_id: string; error?: { code: string } };
@@ -50,7 +50,7 @@ describe('with a key of Anthropic', () => {
     ['claude-opus-5-5-20260922', 'claude-opus-5-5'],
     ['claude-sonnet-5-5', 'claude-sonnet-5-5'],
     ['claude-haiku-4-5-20251001', 'claude-haiku-4-5'],
-    // Not in the catalog, but with public figures, so that the wildcard of the provider serves it.
+    // This model is not in the catalog but has public figures, so the provider's wildcard serves it.
     ['claude-opus-4-8', 'anthropic/claude-opus-4-8'],
     ['claude-opus-4-8[1m]', 'anthropic/claude-opus-4-8'],
     ['claude-opus-9', 'auto'],
@@ -96,7 +96,7 @@ ${more}`,
     for (const box of [first, second, stated]) expect(await meaningOf(box, name)).toBe(meaning);
   });
 
-  test('a known model of a wildcard keeps its name in version 2, and `all_names` lets patterns cover it as version 1 does', async () => {
+  test('a known model of a wildcard keeps its name in version 2; with `all_names`, patterns apply to it as in version 1', async () => {
     expect(await Promise.all([first, second, stated].map((box) => meaningOf(box, 'claude-sonnet-4-6')))).toEqual([
       'auto',
       'anthropic/claude-sonnet-4-6',

@@ -7,12 +7,12 @@ import { type LivePolicy, startLivePolicy } from '../../support/live-policy.ts';
 import { testPolicy, UPSTREAM_KEY } from '../../support/policies.ts';
 import { sharedBrowser } from '../support/browser.ts';
 
-/** What the page's own script leaves for the test. */
+/** The result that the page's script leaves for the test. */
 declare global {
   var Client: typeof OpenAI;
 }
 
-/** Two web pages of different origins, both with OpenAI's client; the policy names the first. */
+/** Two web pages of different origins, both with OpenAI's client. The policy allows only the first. */
 let upstream: FakeUpstream;
 let live: LivePolicy;
 let listed: ReturnType<typeof servePage>;
@@ -53,7 +53,7 @@ beforeAll(async () => {
   [listed, foreign] = [servePage(script), servePage(script)];
   const [started, browser] = await Promise.all([
     startLivePolicy({ 'p.yaml': policyFor(listed.origin) }),
-    // Made for reading any page: as given, it asks nobody.
+    // The client refuses to run in a browser unless this option allows it.
     sharedBrowser(),
   ]);
   live = started;
@@ -70,7 +70,7 @@ async function open(origin: string): Promise<void> {
   await page.waitForFunction(() => globalThis.Client !== undefined);
 }
 
-/** What the page's client gets, or the name of what it throws. */
+/** Returns the result of the page's client, or the name of the error that it throws. */
 const askFromPage = (key: string, isStream: boolean) =>
   page.evaluate(
     async ({ url, apiKey, stream }) => {
@@ -99,7 +99,7 @@ const askFromPage = (key: string, isStream: boolean) =>
     { url: live.box.url, apiKey: key, stream: isStream },
   );
 
-/** What a browser asks before it sends a request for a page. */
+/** Sends the preflight request of a browser. */
 const preflight = (path: string, origin: string, method = 'POST') =>
   fetch(live.box.url + path, {
     method: 'OPTIONS',
@@ -110,8 +110,8 @@ const preflight = (path: string, origin: string, method = 'POST') =>
     },
   });
 
-describe('A page of an origin that the policy names, in a browser', () => {
-  test('has its answers by OpenAI’s client, whole and in pieces, and reads their headers', async () => {
+describe('A page whose origin the policy allows, in a browser', () => {
+  test('receives answers with OpenAI’s client, in JSON and as a stream, and reads their headers', async () => {
     await open(listed.origin);
     const whole = await askFromPage(live.box.key, false);
     expect(whole.text).toBeTruthy();
@@ -121,12 +121,12 @@ describe('A page of an origin that the policy names, in a browser', () => {
     expect((await askFromPage(live.box.key, true)).text).toBe(whole.text);
   });
 
-  test('sees an error’s status and request ID', async () => {
+  test('sees the status and the request ID of an error', async () => {
     const { error } = await askFromPage('sb_live_no', false);
     expect(error).toEqual({ status: 401, requestID: expect.stringMatching(/^req_/) });
   });
 
-  test('of another origin gets nothing, and no model is asked for it', async () => {
+  test('receives nothing if its origin is not allowed, and Signalbox calls no model', async () => {
     await open(foreign.origin);
     const before = upstream.requests.length;
     expect((await askFromPage(live.box.key, false)).error).toEqual({ status: undefined, requestID: undefined });
@@ -134,8 +134,8 @@ describe('A page of an origin that the policy names, in a browser', () => {
   });
 });
 
-describe('A browser that asks for a page', () => {
-  test('is answered without a key, for its origin alone and never with credentials', async () => {
+describe('A preflight request of a browser', () => {
+  test('gets an answer without a key, only for its own origin and never with credentials', async () => {
     const answer = await preflight('/v1/chat/completions', listed.origin);
     expect(answer.status).toBe(204);
     const { headers } = answer;
@@ -157,7 +157,7 @@ describe('A browser that asks for a page', () => {
     },
   );
 
-  test('for the origin null, or one that begins like a listed one, is refused', async () => {
+  test('is refused for the origin null, and for an origin that only begins like an allowed one', async () => {
     for (const origin of ['null', `${listed.origin}0`, `${listed.origin}.evil.example`, '*']) {
       const answer = await preflight('/v1/models', origin, 'GET');
       expect([answer.status, answer.headers.get('access-control-allow-origin')], origin).toEqual([405, null]);
@@ -167,7 +167,7 @@ describe('A browser that asks for a page', () => {
     }
   });
 
-  test('is in the log with the setting, once for each web origin', async () => {
+  test('is logged with the setting to change, once for each origin', async () => {
     const refused = () => live.box.lines.filter((line) => line.includes('a web page was refused'));
     const origin = 'https://once.example';
     for (let i = 0; i < 3; i++) await preflight('/v1/models', origin, 'GET');
@@ -184,7 +184,7 @@ describe('A browser that asks for a page', () => {
     expect(refused().filter((line) => /admin\.example|sk-secret/.test(line))).toEqual([]);
   });
 
-  test('asks for another origin once the policy names that, without a restart', async () => {
+  test('is accepted for another origin once the policy allows that origin, without a restart', async () => {
     const { revision } = await live.status();
     live.replace('p.yaml', policyFor(foreign.origin));
     await live.changedFrom(revision);

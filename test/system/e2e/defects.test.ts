@@ -8,7 +8,7 @@ import { runHere } from '../../support/run-here.ts';
 import { runCommand, type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 
-/** Code that fails where no caller of it can catch that: a promise that nobody awaits, or a timer. */
+/** Code that fails where no caller can catch the error: in a promise without await, or in a timer. */
 const PATIENCE = 30_000;
 const TEMPLATES = join(import.meta.dir, '../../../src/tools/plugin/templates');
 
@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-/** A strategy that decides well, and fails beside that as its option says. */
+/** A strategy that decides correctly, and also fails in the way that its option names. */
 const UNRULY = `import { defineStrategy, Type } from 'signalbox/plugin';
 const shut = { get() { throw new Error('not to be read'); } };
 const fail = async (how) => {
@@ -46,7 +46,7 @@ export const unruly = defineStrategy({
 
 const WAYS = ['none', 'error', 'text', 'hostile', 'proxy', 'flood', 'timer'];
 
-/** A policy folder with a plugin of the operator's own, and a selector for each way in which the plugin fails. */
+/** A policy folder with a custom plugin, and a selector for each way in which the plugin fails. */
 function policyFolder(code: string, more = ''): string {
   const folder = temporaryFolder();
   cleanUps.push(() => rmSync(folder, { recursive: true, force: true }));
@@ -93,7 +93,7 @@ async function rejections(box: Signalbox): Promise<Record<string, number>> {
   return Object.fromEntries(found.map(([, plugin, count]) => [plugin, Number(count)]));
 }
 
-/** Streams that have begun and go on for a second; each resolves with its text, or with `cut`. */
+/** Opens streams that continue for a second. Each resolves with its text, or with `cut`. */
 async function openStreams(box: Signalbox, count: number) {
   upstream.next(...Array(count).fill({ text: ['a ', 'long ', 'answer'], betweenChunksMs: 600 }));
   const open = await Promise.all(
@@ -107,7 +107,7 @@ async function openStreams(box: Signalbox, count: number) {
   });
 }
 
-describe('a promise that a plugin leaves rejected', () => {
+describe('a rejected promise of a plugin without a handler', () => {
   test(
     'ends nothing: it is logged without secrets, counted, and laid to the plugin, and open streams of others go on',
     async () => {
@@ -127,7 +127,7 @@ describe('a promise that a plugin leaves rejected', () => {
           .map(({ stack }) => stack)
           .slice(1),
       ).toEqual(['no error at all', 'Error', 'a value without a stack']);
-      // A value that is no Error has no stack, and a hostile one shows none.
+      // A value that is not an Error has no stack, and a hostile value shows none.
       expect(await rejections(box)).toEqual({ none: 3, './plugins/unruly.ts': 1 });
       expect((await box.get('/readyz')).status).toBe(200);
       box.signal('SIGTERM');
@@ -220,7 +220,7 @@ describe('an uncaught exception', () => {
     async () => {
       const box = await start();
       const streams = await openStreams(box, 3);
-      // The second comes while the first has the server drain.
+      // The second failure comes while the server drains because of the first.
       await route(box, 'timer');
       const lines = await waitFor(() => {
         const found = linesOf(box, UNCAUGHT);
@@ -230,7 +230,7 @@ describe('an uncaught exception', () => {
       expect(lines[0]?.stack).toContain('thrown by a timer');
       expect(linesOf(box, 'draining')).toHaveLength(1);
       expect(await fetch(`${box.url}/healthz`).catch((error: { code?: string }) => error.code)).toBe('ECONNREFUSED');
-      // Whoever supervises it may tell it to stop: that cuts nothing either.
+      // A supervisor may send SIGTERM at this time, which must not cut streams either.
       box.signal('SIGTERM');
       expect(await Promise.all(streams)).toEqual(Array(3).fill('a long answer'));
       expect(await box.exited).toBe(1);

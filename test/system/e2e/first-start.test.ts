@@ -39,13 +39,13 @@ async function statusWith(url: string, key: string): Promise<number> {
   return (await fetch(`${url}/admin/keys`, { headers: { authorization: `Bearer ${key.trim()}` } })).status;
 }
 
-/** The keys that the database knows. */
+/** Returns the keys in the database. */
 async function known(data: string): Promise<readonly { name: string; revoked_at: unknown }[]> {
   const { out } = await runHere(['keys', 'list', '--json', '--data', data]);
   return JSON.parse(out).data;
 }
 
-/** Resolves as soon as the port takes a connection: the kernel does, before the server answers anything. */
+/** Resolves once the port accepts a connection. The kernel accepts before the server answers anything. */
 const taken = (port: number): Promise<true | null> =>
   new Promise((done) => {
     const socket = connect(port, '127.0.0.1');
@@ -140,7 +140,7 @@ describe('after a first start that was killed', () => {
   );
 });
 
-/** Starts on a terminal, and returns what it shows up to the command to try. */
+/** Starts the server on a terminal, and returns its output up to the example command. */
 async function shownBy(data: string, ...args: readonly string[]): Promise<string> {
   let shown = '';
   const child = Bun.spawn([PROGRAM, 'serve', '--port', '0', '--data', data, ...args], {
@@ -161,7 +161,7 @@ async function shownBy(data: string, ...args: readonly string[]): Promise<string
   return shown;
 }
 
-test('on a terminal a key that was not shown yet is shown by the next start', async () => {
+test('on a terminal, the next start shows a key that no start has shown yet', async () => {
   const data = newFolder();
   await (await start(data)).stop();
   const key = readFileSync(keyFile(data), 'utf8').trim();
@@ -171,7 +171,7 @@ test('on a terminal a key that was not shown yet is shown by the next start', as
   expect(existsSync(keyFile(data))).toBe(false);
 });
 
-test('on a terminal the first line is the name and version, not a line of the log', async () => {
+test('on a terminal, the first line is the name and version, not a line of the log', async () => {
   const [first] = (await shownBy(newFolder())).split(/\r?\n/);
   expect(first).toMatch(/^Signalbox \d+\.\d+\.\d+\S*$/);
 });

@@ -3,9 +3,9 @@ import { isDeep } from '../../deep/effort.ts';
 import { startSignalbox } from '../../support/signalbox.ts';
 import { useSignalbox } from '../../support/use.ts';
 
-/** Keys that are made and revoked, one after the other. */
+/** How many keys are created and revoked, one after the other. */
 const TIMES = isDeep ? 20 : 6;
-/** The longest wait of a command for a server, ms. */
+/** The longest time that a command waits for a server, ms. */
 const WAIT_MS = 5_000;
 
 const box = useSignalbox({ isProcess: true });
@@ -20,10 +20,10 @@ async function run(...args: string[]): Promise<{ readonly key: string; readonly 
   return { key, id, err };
 }
 
-describe('when a command returns, the running server has its change in force', () => {
-  test('a new key works and a revoked key does not, time and again', async () => {
+describe('when a command returns, its change is active in the running server', () => {
+  test('a new key works and a revoked key does not, each time', async () => {
     for (let i = 0; i < TIMES; i++) {
-      // A key with a budget waits until the ledger counts for it.
+      // A key with a budget becomes valid only after the ledger counts for it.
       const { key, id } = await run('create', ...(i % 2 === 0 ? [] : ['--budget', '5/day']));
       expect(await status(key)).toBe(200);
       await run('revoke', id);
@@ -31,7 +31,7 @@ describe('when a command returns, the running server has its change in force', (
     }
   });
 
-  test('a suspended key does not work, a resumed key does, and a changed key has its new terms', async () => {
+  test('a suspended key does not work, a resumed key works, and a changed key has its new terms', async () => {
     const { key, id } = await run('create', '--budget', '5/day');
     await run('suspend', id);
     expect(await status(key)).toBe(403);
@@ -43,20 +43,20 @@ describe('when a command returns, the running server has its change in force', (
     expect(asked.status).toBe(402);
   });
 
-  test('a rotated key has its new secret alone', async () => {
+  test('only the new secret of a rotated key works', async () => {
     const before = await run('create');
     const { key } = await run('rotate', before.id, '--overlap', '0');
     expect([await status(key), await status(before.key)]).toEqual([200, 401]);
   });
 
-  test('a grant is in the balance', async () => {
+  test('the balance includes a grant', async () => {
     const { id } = await run('create');
     await run('grant', id, '25');
     const { balance } = (await (await box.get(`/admin/keys/${id}`)).json()) as { balance: unknown };
     expect(balance).toMatchObject({ granted_credits: 25 });
   });
 
-  test('changes by admin requests in between hold no command up', async () => {
+  test('changes through the admin API do not delay a command', async () => {
     const made = await box.post('/admin/keys', { name: 'by request' });
     expect(made.status).toBe(200);
     const startedAt = performance.now();
@@ -66,9 +66,9 @@ describe('when a command returns, the running server has its change in force', (
   });
 });
 
-// At once: one of them waits, and the other has servers of its own.
+// These tests run at the same time: one only waits, and the other uses its own servers.
 describe.concurrent('a command does not wait', () => {
-  test('longer than 5 seconds for a server that stands still, and says so', async () => {
+  test('longer than 5 seconds for a server that does not respond, and says so', async () => {
     process.kill(box.pid, 'SIGSTOP');
     try {
       expect((await box.run('keys', 'create')).err).toContain('does not answer within 2 s');
@@ -84,7 +84,7 @@ describe.concurrent('a command does not wait', () => {
     }
   });
 
-  test('without a server, whether it was stopped or killed', async () => {
+  test('if no server runs, because it was stopped or killed', async () => {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       const other = await startSignalbox({ isProcess: signal === 'SIGKILL' });
       other.signal(signal);

@@ -5,7 +5,7 @@ import { amountOf, MICROCREDITS_PER_UNIT, startPaid } from '../support/paying.ts
 
 /** What `/metrics` says of money, the database and payments, as a scraper sees it. How it is counted is tested in the rooms. */
 
-/** The worst case of one request of a purse to `best`, Credits. */
+/** The highest possible cost of one request of a purse to `best`, Credits. */
 const WORST = 0.442;
 let purse: Purse;
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => purse.stop());
 
-/** What one budget shows, by the name of the figure. */
+/** Returns the metrics of one budget, by the name of the metric. */
 async function budgetOf(name: string): Promise<Record<string, number>> {
   const own = [...(await purse.live.metrics())].filter(([key]) => key.endsWith(`{budget="${name}"}`));
   return Object.fromEntries(
@@ -28,8 +28,8 @@ async function budgetOf(name: string): Promise<Record<string, number>> {
 
 const figure = async (name: string): Promise<number> => (await purse.live.metrics()).get(name) ?? Number.NaN;
 
-describe('The page of metrics', () => {
-  test('shows an unused budget as whole, and when it renews', async () => {
+describe('The metrics page', () => {
+  test('shows a full unused budget and the time of its renewal', async () => {
     const now = new Date();
     expect(await budgetOf('team')).toEqual({
       limit_credits: 1,
@@ -47,7 +47,7 @@ describe('The page of metrics', () => {
     expect(await budgetOf('whole')).not.toHaveProperty('renews_timestamp_seconds');
   });
 
-  test('shows what a request has reserved while it runs, and what it spent when it is over', async () => {
+  test('shows the reserved Credits of a running request, and its spent Credits afterwards', async () => {
     const [first, second] = [await purse.key({ team: 'first' }), await purse.key({ team: 'second' })];
     await purse.spend(first, 1);
     purse.gate.close();
@@ -64,7 +64,7 @@ describe('The page of metrics', () => {
     expect(await budgetOf('whole')).toMatchObject({ spent_credits: 2 * WORST, reserved_credits: 0 });
   });
 
-  test('counts requests that waited for money: those that got it, and those that gave up', async () => {
+  test('counts requests that waited for money: successful ones and ones that gave up', async () => {
     const key = await purse.key({ team: 'waits' });
     const outcome = (name: string) => figure(`signalbox_contention_waits_total{outcome="${name}"}`);
     purse.answers.usageOf = () => ({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 });
@@ -79,11 +79,11 @@ describe('The page of metrics', () => {
     for (const answer of await Promise.all([...running, late])) expect(answer.status).toBe(200);
     expect([await outcome('served'), await outcome('gave_up'), await outcome('crowded')]).toEqual([1, 1, 0]);
     expect(await figure('signalbox_contention_wait_seconds_count')).toBe(2);
-    // One of them waited as long as the policy lets it.
+    // One of the requests waited as long as the policy allows.
     expect(await figure('signalbox_contention_wait_seconds_sum')).toBeGreaterThan(0.39);
   });
 
-  test('shows that the database writes, and how long that takes', async () => {
+  test('shows the number and duration of writes to the database', async () => {
     const before = await figure('signalbox_store_commit_seconds_count');
     await purse.spend(await purse.key({}), 1);
     expect(await figure('signalbox_store_commit_seconds_count')).toBeGreaterThan(before);
@@ -93,7 +93,7 @@ describe('The page of metrics', () => {
     expect(await figure('signalbox_store_failing')).toBe(0);
   });
 
-  test('shows how many were refused for want of a budget that is not used up', async () => {
+  test('counts refused requests for which the rest of a budget was too small', async () => {
     purse.answers.usageOf = asWorst;
     const key = await purse.key({ team: 'refused' });
     await purse.spend(key, 2);
@@ -102,17 +102,17 @@ describe('The page of metrics', () => {
     expect(await budgetOf('whole')).toMatchObject({ refusals_total: 0 });
   });
 
-  test('has the budgets of the policy in force, and no others', async () => {
+  test('has the budgets of the active policy, and no others', async () => {
     await purse.budgets('name: fresh, limit_credits: 3, window: day');
     expect(await budgetOf('team')).toEqual({});
     expect(await budgetOf('fresh')).toMatchObject({ limit_credits: 3 });
   });
 });
 
-/** For so long the chain takes no block, s. */
+/** The chain makes no block for this time, s. */
 const HELD_S = 1;
 
-test('The page of metrics counts payments that were quoted and arrived, and their Credits, and shows where they can be made', async () => {
+test('the metrics page counts quoted and received payments with their Credits, and shows whether payments can be made', async () => {
   const paid = await startPaid();
   try {
     const page = async () => {
@@ -139,7 +139,7 @@ test('The page of metrics counts payments that were quoted and arrived, and thei
     await paid.chain.automine(true);
     expect((await answer).status).toBe(200);
     const after = await page();
-    // What the chain takes is not the gateway's own time.
+    // The time that the chain takes does not count as time of the gateway.
     const [, dispatch] = /^signalbox_chat_dispatch_seconds_sum (\S+)$/m.exec(after.text) ?? [];
     expect(Number(dispatch)).toBeLessThan(HELD_S);
     const credits = (Number(amountOf(required)) * MICROCREDITS_PER_UNIT) / 1_000_000;
@@ -149,7 +149,7 @@ test('The page of metrics counts payments that were quoted and arrived, and thei
     expect(after.of('payments_unsettled')).toBe(0);
     expect(after.text).toContain('\nsignalbox_payment_quotes_total{purpose="chat"} 1\n');
     expect(after.text).toContain('\nsignalbox_balances 1\n');
-    // Wallets and payments are nobody's but the operator's.
+    // Only operators may see wallets and payments.
     expect(after.text.toLowerCase()).not.toContain(account.address.toLowerCase().slice(2));
   } finally {
     await paid.stop();

@@ -4,13 +4,13 @@ import { amountOf, requiredOf, usePaid } from '../support/paying.ts';
 
 /** A signature whose money has come before is sent again, and its request cannot be carried out just then. */
 
-// What is paid is the price, so that the balance is held by one request.
+// The payment equals the price, so that one request holds the whole balance.
 const x402 = '    quote: { min_charge_usd: 0, settle_fee_usd: 0 }\n';
 const paid = usePaid({ policy: 'ledger: { contention_wait_ms: 0 }\n', x402 });
 
 const body = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
 
-test('an SDK does not repeat it by itself: it would come without the signature, and pay again', async () => {
+test('an SDK does not repeat a request after its payment arrived: it would send no signature and pay again', async () => {
   const payer = await paid.payer();
   const header = await paid.sign(payer, (await paid.quote(body)).required);
   paid.upstream.behave({ status: 500, error: 'down' });
@@ -19,7 +19,7 @@ test('an SDK does not repeat it by itself: it would come without the signature, 
   const id = failed.headers.get('x-payment-id');
   await waitFor(() => paid.payments().settled === 1);
 
-  // All of the balance is held by another request of the wallet.
+  // Another request of the wallet holds the whole balance.
   paid.upstream.behave({ hang: 'headers' });
   const other = { ...body, stream: true, agent_wallet: payer.address };
   const calls = paid.upstream.requests.length;
@@ -37,7 +37,7 @@ test('an SDK does not repeat it by itself: it would come without the signature, 
   await held;
 });
 
-test('a wallet that disconnects while its payment settles is asked for no second one, whoever repeats the request', async () => {
+test('if a wallet disconnects while its payment settles, a repeat of the request gets no second payment request', async () => {
   const payer = await paid.payer();
   const asked = { ...body, agent_wallet: payer.address };
   const header = await paid.sign(payer, (await paid.quote(asked)).required);
@@ -45,7 +45,7 @@ test('a wallet that disconnects while its payment settles is asked for no second
   const leave = new AbortController();
   const left = paid.send(header, asked, { signal: leave.signal }).catch(() => null);
   await waitFor(async () => (await paid.chain.client.getTxpoolStatus()).pending > 0);
-  // Whoever still waits may mean both.
+  // While the payment settles, the server cannot know whether the repeat means a second request.
   expect((await paid.ask(asked)).status).toBe(402);
   leave.abort();
   await left;
@@ -56,7 +56,7 @@ test('a wallet that disconnects while its payment settles is asked for no second
   expect((await answerOf(repeated)).error.code).toBe('payment_unsettled');
   await paid.chain.automine(true);
   await paid.chain.mine();
-  // What was paid is balance by then, and pays for it.
+  // At this point the payment is balance, and pays for the request.
   const quoted = await waitFor(async () => {
     const response = await paid.ask(asked);
     return response.status === 402 ? response : null;
@@ -64,7 +64,7 @@ test('a wallet that disconnects while its payment settles is asked for no second
   expect(amountOf(requiredOf(quoted))).toBe(0n);
 });
 
-test('a top-up that its wallet has left while it was settled is settled once, though it is signed again', async () => {
+test('a top-up whose wallet disconnects during settlement is settled once, even if it is signed again', async () => {
   const payer = await paid.payer();
   const topUp = { path: '/v1/wallets/topup' };
   const asked = { usd: 1 };
@@ -78,20 +78,20 @@ test('a top-up that its wallet has left while it was settled is settled once, th
   await waitFor(async () => (await paid.chain.client.getTxpoolStatus()).pending > 0);
   leave.abort();
   await left;
-  // Until the server has heard of it, which nothing shows while the payment is settled.
+  // Wait until the server notices the disconnect, which nothing shows while the payment settles.
   await Bun.sleep(2_000);
   const again = await paid.send(second, asked, topUp);
   expect((await answerOf(again)).error?.code).toBe('payment_unsettled');
   await paid.chain.automine(true);
   await paid.chain.mine();
   await waitFor(() => (paid.payments().settling ?? 0) === 0);
-  // What was sent first has its answer.
+  // The request that was sent first has its answer.
   await waitFor(async () => (await paid.send(first, asked, topUp)).status === 201);
   expect(await paid.balanceOf(payer.address)).toBe(1_000);
 });
 
 for (const stream of [false, true]) {
-  test(`an answer that is too large to be kept is had once, and not three times for the price of one, stream: ${stream}`, async () => {
+  test(`an answer that is too large to store is returned once, not three times for one price, stream: ${stream}`, async () => {
     const payer = await paid.payer();
     expect((await paid.pay(payer, { usd: 1 }, { path: '/v1/wallets/topup' })).status).toBe(201);
     paid.upstream.behave({ text: Array.from({ length: 20 }, () => 'x '.repeat(40_000)) });
@@ -109,7 +109,7 @@ for (const stream of [false, true]) {
   });
 }
 
-test('a top-up that is far too large is refused with a sentence that says so', async () => {
+test('a top-up that is far too large gets an error that says so', async () => {
   const response = await paid.ask({ usd: 1e10 }, { path: '/v1/wallets/topup' });
   expect((await answerOf(response)).error).toMatchObject({
     code: 'out_of_range',

@@ -4,14 +4,14 @@ import { answerOf } from '../../support/answers.ts';
 import { withKey } from '../../support/signalbox.ts';
 import { amountOf, MICROCREDITS_PER_UNIT, type Paid, requiredOf, startPaid } from '../support/paying.ts';
 
-/** Who pays for a request, by what it shows: a key, a signature, a wallet's name, or several of them. */
+/** Who pays for a request with a key, a signature, the name of a wallet, or several of them. */
 let paid: Paid;
-/** The same without payments. */
+/** The same server without payments. */
 let off: Paid;
-/** Where an agent must name its wallet. */
+/** A server whose policy requires agents to name their wallet. */
 let strict: Paid;
 
-/** What one wallet may spend; two requests of these tests, not three. */
+/** The budget of one wallet: enough for two requests of these tests, not for three. */
 const BUDGET = `budgets:
   - { name: each-wallet, each: key.id, match: 'key.id.startsWith("0x")', limit_credits: 1, window: month }
 `;
@@ -62,7 +62,7 @@ async function codeOf(response: Response): Promise<string> {
 }
 
 describe('without an API key', () => {
-  test('and with nothing else: the price, and 401 where wallets must be named', async () => {
+  test('a request gets the price, or 401 if wallets must be named', async () => {
     expect((await paid.ask(body)).status).toBe(402);
     const response = await strict.ask(body);
     expect(response.status).toBe(401);
@@ -70,18 +70,18 @@ describe('without an API key', () => {
     expect(response.headers.get('payment-required')).toBeNull();
   });
 
-  test('and with a wallet that is named: the price', async () => {
+  test('a request that names a wallet gets the price', async () => {
     for (const at of [paid, strict]) expect((await at.ask({ ...body, agent_wallet: OTHER })).status).toBe(402);
   });
 
-  test('and with a signature of the wallet that is named: that wallet pays', async () => {
+  test('with a named wallet and its signature, this wallet pays', async () => {
     const payer = await strict.payer();
     const response = await strict.pay(payer, { ...body, agent_wallet: payer.address });
     expect(response.status).toBe(200);
     expect((await answerOf(response)).platform.payment?.payer).toBe(payer.address.toLowerCase());
   });
 
-  test('and with a signature alone: its wallet pays, but where it must be named', async () => {
+  test('with only a signature, its wallet pays, unless wallets must be named', async () => {
     const payer = await paid.payer();
     const { required } = await paid.quote(body);
     const header = await paid.sign(payer, required);
@@ -91,7 +91,7 @@ describe('without an API key', () => {
     expect((await answerOf(response)).platform.payment?.payer).toBe(payer.address.toLowerCase());
   });
 
-  test('while payments are off: 401, whatever is named or signed', async () => {
+  test('while payments are off, a request gets 401, with or without a wallet or signature', async () => {
     const payer = await paid.payer();
     const header = await paid.sign(payer, (await paid.quote(body)).required);
     expect((await off.ask(body)).status).toBe(401);
@@ -101,7 +101,7 @@ describe('without an API key', () => {
     expect((await fetch(`${off.box.url}/.well-known/x402`)).status).toBe(404);
   });
 
-  test('nothing else can be had: elsewhere it is 401', async () => {
+  test('all other routes return 401', async () => {
     for (const path of [
       '/v1/models',
       '/v1/usage',
@@ -116,7 +116,7 @@ describe('without an API key', () => {
 });
 
 describe('with an API key', () => {
-  test('and no signature: the key pays, and a wallet that is named is a label', async () => {
+  test('without a signature the key pays, and a named wallet is only a label', async () => {
     for (const at of [paid, off]) {
       for (const agent_wallet of [OTHER, null]) {
         const response = await at.box.post('/v1/chat/completions', { ...body, agent_wallet });
@@ -126,7 +126,7 @@ describe('with an API key', () => {
     }
   });
 
-  test('with a list of wallets: none but these may be named, or sign', async () => {
+  test('a key with a list of wallets may name and sign only with these', async () => {
     const payer = await paid.payer();
     const { key } = await makeKey({ name: 'bound', wallets: [payer.address] });
     const post = (agent_wallet: string) =>
@@ -148,7 +148,7 @@ describe('with an API key', () => {
     expect(await paid.chain.balanceOf(stranger.address)).toBe(10_000_000n);
   });
 
-  test('and a signature: the wallet pays, and the balance of the key stays as it was', async () => {
+  test('with a signature the wallet pays, and the balance of the key is unchanged', async () => {
     const { key, id } = await makeKey({ name: 'prepaid' });
     expect((await grant(id, 5)).status).toBe(200);
     const before = await balanceOfKey(id);
@@ -164,7 +164,7 @@ describe('with an API key', () => {
     expect(before).not.toBeUndefined();
   });
 
-  test('and a signature: what the key may not do is refused before anything is paid', async () => {
+  test('a signature does not extend what the key may do, and nothing is paid for a refused request', async () => {
     const { key } = await makeKey({ name: 'plain only', models: ['plain'] });
     const payer = await paid.payer();
     const header = await paid.sign(payer, (await paid.quote(body)).required);
@@ -176,7 +176,7 @@ describe('with an API key', () => {
     expect(paid.upstream.requests.length).toBe(calls);
   });
 
-  test('whose balance cannot pay: 402 with a quote for the whole price, which can be paid', async () => {
+  test('if the balance of the key is too small, the request gets 402 with a quote for the whole price, which can be paid', async () => {
     const { key, id } = await makeKey({ name: 'spent' });
     await grant(id, 0.1);
     const { required } = await paid.quote(body);
@@ -192,7 +192,7 @@ describe('with an API key', () => {
 });
 
 describe('a key of a wallet', () => {
-  test('spends its balance, and may name its own wallet and no other', async () => {
+  test('a wallet’s key spends its balance, and may name only its own wallet', async () => {
     const payer = await paid.payer();
     const key = await walletKey(paid, payer);
     const post = (more: object) => paid.box.post('/v1/chat/completions', { ...body, ...more }, withKey(key));
@@ -203,7 +203,7 @@ describe('a key of a wallet', () => {
     expect(await codeOf(refused)).toBe('agent_wallet_mismatch');
   });
 
-  test('and a signature of another wallet do not go together', async () => {
+  test('a wallet’s key cannot be combined with a signature of another wallet', async () => {
     const key = await walletKey(paid, await paid.payer());
     const other = await paid.payer();
     const header = await paid.sign(other, (await paid.quote(body)).required);
@@ -211,13 +211,13 @@ describe('a key of a wallet', () => {
     expect(await paid.chain.balanceOf(other.address)).toBe(10_000_000n);
   });
 
-  test('may ask for advice, and sees no other payments than its own', async () => {
+  test('a wallet’s key may request advice, and sees only its own payments', async () => {
     const key = await walletKey(paid, await paid.payer());
     expect((await paid.box.post('/v1/route', { task_type: 'coding' }, withKey(key))).status).toBe(200);
     expect((await paid.box.get('/admin/payments', withKey(key))).status).toBe(403);
   });
 
-  test('can be made again with a signature that costs nothing, and the old ones ended', async () => {
+  test('a free signature creates a new key of a wallet and revokes the old ones', async () => {
     const payer = await paid.payer();
     const lost = await walletKey(paid, payer);
     const before = await paid.chain.balanceOf(payer.address);
@@ -233,10 +233,10 @@ describe('a key of a wallet', () => {
   });
 });
 
-describe('policies hold for wallets', () => {
-  test('a budget for each caller binds a wallet by its address, before it pays', async () => {
+describe('policies apply to wallets', () => {
+  test('a budget for each caller limits a wallet by its address, before it pays', async () => {
     const payer = await strict.payer();
-    // 80 tokens of output: two of these fill the budget of the wallet for a third.
+    // 80 tokens of output: two such requests leave too little of the wallet's budget for a third.
     strict.upstream.behave({ usage: { prompt_tokens: 10, completion_tokens: 80, total_tokens: 90 } });
     const asked = { ...body, agent_wallet: payer.address };
     for (const seed of [1, 2]) expect((await strict.pay(payer, { ...asked, seed })).status).toBe(200);
@@ -246,15 +246,15 @@ describe('policies hold for wallets', () => {
     expect(response.headers.get('payment-required')).toBeNull();
     const { error } = await answerOf(response);
     expect(error).toMatchObject({ code: 'insufficient_quota', details: { budget: 'each-wallet' } });
-    // Who only knows the address is not told what its wallet has spent.
+    // A caller who knows only the address must not learn what its wallet has spent.
     expect(JSON.stringify(error)).not.toContain('_credits');
     expect(await strict.chain.balanceOf(payer.address)).toBe(before);
-    // Another wallet has a budget of its own.
+    // Another wallet has its own budget.
     const other = await strict.payer();
     expect((await strict.pay(other, { ...body, agent_wallet: other.address })).status).toBe(200);
   });
 
-  test('a wallet that is blocked gets nothing by any door, and keeps its money', async () => {
+  test('a blocked wallet is refused on every route, and keeps its money', async () => {
     const payer = await paid.payer();
     const key = await walletKey(paid, payer);
     const asked = { ...body, agent_wallet: payer.address };
@@ -281,7 +281,7 @@ describe('policies hold for wallets', () => {
   });
 });
 
-test('after all of this the books hold together with the chain', async () => {
+test('after these tests the books agree with the chain', async () => {
   paid.upstream.next({ usage: USAGE });
   const [books, others] = [await paid.books(), await strict.books()];
   expect([...books.findings, ...others.findings]).toEqual([]);

@@ -8,13 +8,13 @@ import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { type FacilitatorServer, startFacilitatorServer } from '../support/chain/facilitator-server.ts';
 import { amountOf, MICROCREDITS_PER_UNIT, type Paid, startPaid } from '../support/paying.ts';
 
-/** Payments that a service settles: it may fail in every way, and the chain tells what became of them. */
+/** A service settles these payments. It may fail in every way; the chain then shows the outcome. */
 const BEARER = 'facilitator-token-for-tests';
 const SECOND = 'facilitator-token-of-today';
 const folder = temporaryFolder();
 const token = join(folder, 'token');
 const providerKey = join(folder, 'provider');
-/** The token that the service asks for. */
+/** The token that the service requires. */
 const terms = { bearer: BEARER };
 let chain: TestChain;
 let service: FacilitatorServer;
@@ -47,12 +47,12 @@ afterAll(async () => {
 const hello = [{ role: 'user', content: 'Say hello.' }];
 const body = { model: 'best', messages: hello, max_tokens: 100 };
 
-/** Whatever agents meet, those with a key notice nothing. */
+/** Checks that requests with a key are unaffected. */
 async function keysAreServed(): Promise<void> {
   expect((await paid.box.post('/v1/chat/completions', body)).status).toBe(200);
 }
 
-test('a service settles the payment, with the token that it asks for', async () => {
+test('a service settles the payment, and receives its required token', async () => {
   const payer = await paid.payer();
   const response = await paid.pay(payer, body);
   expect(response.status).toBe(200);
@@ -62,7 +62,7 @@ test('a service settles the payment, with the token that it asks for', async () 
   ).toEqual([`Bearer ${BEARER}`, `Bearer ${BEARER}`]);
 });
 
-test('a token that its file replaces is used for the next payment', async () => {
+test('a new token in its file is used for the next payment', async () => {
   terms.bearer = SECOND;
   writeFileSync(token, SECOND);
   await paid.reload(paid.policy);
@@ -72,7 +72,7 @@ test('a token that its file replaces is used for the next payment', async () => 
   expect(service.requests.at(-1)?.authorization).toBe(`Bearer ${SECOND}`);
 });
 
-test('a quote of an earlier revision is served with the provider’s key of today', async () => {
+test('a quote of an earlier policy revision is served with the provider’s current key', async () => {
   const payer = await paid.payer();
   const header = await paid.sign(payer, (await paid.quote(body)).required);
   await paid.reload(`${paid.policy}\n`);
@@ -83,9 +83,9 @@ test('a quote of an earlier revision is served with the provider’s key of toda
   await paid.reload(paid.policy);
 });
 
-describe('a service that fails when it is asked to verify', () => {
+describe('a service that fails when Signalbox asks it to verify', () => {
   for (const fault of ['status', 'garbage', 'hang'] as const) {
-    test(`(${fault}): 503 that may be repeated, nothing charged, and the signature is good afterwards`, async () => {
+    test(`(${fault}): a retryable 503, nothing is charged, and the signature stays valid`, async () => {
       const payer = await paid.payer();
       const header = await paid.sign(payer, (await paid.quote(body)).required);
       const calls = paid.upstream.requests.length;
@@ -106,7 +106,7 @@ describe('a service that fails when it is asked to verify', () => {
 
 describe('a service that fails after it has debited the wallet', () => {
   for (const fault of ['statusAfter', 'hangAfter', 'resetAfter', 'garbageAfter'] as const) {
-    test(`(${fault}): 503 and no new price; the same signature then has its request on the balance`, async () => {
+    test(`(${fault}): 503 without a new price; later the same signature gets its answer from the balance`, async () => {
       const payer = await paid.payer();
       const { required } = await paid.quote({ ...body, agent_wallet: payer.address });
       const asked = { ...body, agent_wallet: payer.address };
@@ -122,11 +122,11 @@ describe('a service that fails after it has debited the wallet', () => {
       expect(paid.upstream.requests.length).toBe(calls);
       await keysAreServed();
       service.fail(null);
-      // Whoever names the wallet is not asked to pay for the same request again; at the latest the reconciler has settled it.
+      // A request that names the wallet gets no second payment request: the reconciler settles the payment at the latest.
       const asking = await paid.ask(asked);
       expect([402, 503]).toContain(asking.status);
       if (asking.status === 402) expect(paid.payments().unknown).toBeUndefined();
-      // One of them is left to the reconciler, which takes some seconds to begin.
+      // One of the payments is left to the reconciler, which starts after some seconds.
       if (fault !== 'hangAfter') await paid.box.post(`/admin/payments/${error.details?.payment_id}/reconcile`, {});
       await waitFor(async () => (await paid.balanceOf(payer.address)) > 0, 15_000);
       const again = await paid.send(header, asked);
@@ -137,7 +137,7 @@ describe('a service that fails after it has debited the wallet', () => {
   }
 });
 
-test('a service that does not answer: 503 that may be repeated, and the signature is good afterwards', async () => {
+test('if the service does not answer, the request gets a retryable 503, and the signature stays valid', async () => {
   const payer = await paid.payer();
   const header = await paid.sign(payer, (await paid.quote(body)).required);
   await service.down();
@@ -149,7 +149,7 @@ test('a service that does not answer: 503 that may be repeated, and the signatur
   expect((await paid.send(header, body)).status).toBe(200);
 });
 
-test('after all of this the books hold together, and with the chain', async () => {
+test('after these tests the books are consistent and agree with the chain', async () => {
   const books = await paid.books();
   expect(books.findings).toEqual([]);
   expect(books.open).toBe(0);

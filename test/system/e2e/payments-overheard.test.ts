@@ -4,7 +4,7 @@ import { decodeFunctionData, type Hex, parseAbi } from 'viem';
 import { answerOf } from '../../support/answers.ts';
 import { type Ask, amountOf, usePaid } from '../support/paying.ts';
 
-/** What is told of the answers here. */
+/** The members of answers that these tests read. */
 interface Told {
   readonly key?: string;
   readonly platform?: { readonly payment: { readonly transaction: string } };
@@ -21,7 +21,7 @@ const paid = usePaid();
 
 const told = async (response: Response): Promise<Told> => (await response.json()) as Told;
 
-/** What everybody reads on the chain of a payment: the authorization and its signature. */
+/** Reads what everyone can read on the chain about a payment: the authorization and its signature. */
 async function overheard(transaction: string) {
   const { input } = await paid.chain.client.getTransaction({ hash: transaction as Hex });
   const { args } = decodeFunctionData({ abi: ABI, data: input });
@@ -31,14 +31,14 @@ async function overheard(transaction: string) {
   return { signature, authorization: { from, to, value: String(value), ...times, nonce } };
 }
 
-/** A payment by somebody who has a quote of his own, and of the wallet only what the chain shows. */
+/** Makes a payment as an attacker would, who has a quote of their own and only the wallet's data from the chain. */
 async function forged(body: object, signed: Awaited<ReturnType<typeof overheard>>, ask: Ask = {}): Promise<string> {
   const { required } = await paid.quote(body, ask);
   expect(amountOf(required)).toBe(BigInt(signed.authorization.value));
   return encodePaymentSignatureHeader({ x402Version: 2, accepted: required.accepts[0]!, payload: signed });
 }
 
-test('a signature read on the chain does not open the key of its wallet', async () => {
+test('a signature read from the chain does not create a key of its wallet', async () => {
   const victim = await paid.payer();
   const first = await told(await paid.pay(victim, { usd: 1 }, TOP_UP));
   expect(first.key).toStartWith('sb_live_');
@@ -52,7 +52,7 @@ test('a signature read on the chain does not open the key of its wallet', async 
   expect((JSON.parse(text) as Told).error?.details.reason).toBe('other_quote');
 });
 
-test('a signature that was read on the chain spends no balance, and tells of none', async () => {
+test('a signature read from the chain spends no balance, and reveals none', async () => {
   const victim = await paid.payer();
   expect((await paid.pay(victim, { usd: 1 }, TOP_UP)).status).toBe(201);
   const body = (content: string) => ({ model: 'best', messages: [{ role: 'user', content }], max_tokens: 500 });
@@ -71,7 +71,7 @@ test('a signature that was read on the chain spends no balance, and tells of non
   expect({ balance: await paid.balanceOf(victim.address), calls: paid.upstream.requests.length }).toEqual(before);
 });
 
-test('the wallet itself gets its answer again, whichever members of its quote come first', async () => {
+test('the wallet itself receives its answer again, whatever the order of its quote’s members', async () => {
   const victim = await paid.payer();
   const body = { model: 'best', messages: [{ role: 'user', content: 'again' }], max_tokens: 500 };
   const { required } = await paid.quote(body);

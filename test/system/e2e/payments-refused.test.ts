@@ -8,14 +8,11 @@ import { type RpcProxy, startRpcProxy } from '../support/chain/rpc-proxy.ts';
 import { TOKEN_ABI } from '../support/chain/token-abi.ts';
 import { amountOf, type Mutable, type Paid, requiredOf, startPaid, tampered, untilReady } from '../support/paying.ts';
 
-/**
- * Payments that are refused, by a real server on a real chain: what the agent is told, that nothing was charged, and
- * that nobody was called for it.
- */
+/** Refused payments on a real server with a real chain: the agent gets the right error, nothing is charged, and no provider is called. */
 let chain: TestChain;
 let proxy: RpcProxy;
 let paid: Paid;
-/** Quotes last ten seconds there; one was made before all other tests. */
+/** A server whose quotes last ten seconds. One quote is made before all other tests. */
 let brief: Paid;
 let early: PaymentRequired;
 
@@ -40,7 +37,7 @@ const hello = [{ role: 'user', content: 'Say hello.' }];
 const body = { model: 'best', messages: hello, max_tokens: 100 };
 const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
 
-/** Runs something that must cost nobody anything: no call of a provider, no money moved, no payment stored. */
+/** Runs a function that must be free: no call of a provider, no money moved, no payment stored. */
 async function forNothing<T>(run: () => Promise<T>): Promise<T> {
   const before = { calls: paid.upstream.requests.length, received: await chain.balanceOf(chain.payTo) };
   const stored = paid.payments();
@@ -50,7 +47,7 @@ async function forNothing<T>(run: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** A refusal that a new payment can mend: it comes with a quote that can be paid. */
+/** Checks a refusal that a new payment can resolve: it contains a quote that can be paid. */
 async function refusedFor(response: Response, reason: string): Promise<PaymentRequired> {
   const { error } = await answerOf(response);
   expect({ status: response.status, code: error?.code, reason: error?.details.reason }).toEqual({
@@ -77,7 +74,7 @@ const set = (members: Record<string, unknown>, name: string, value: unknown): vo
   members[name] = value;
 };
 
-/** As the stock client signs it, valid for so many seconds. */
+/** Signs as the standard client does, valid for this many seconds. */
 async function signedFor(seconds: number, account: Parameters<Paid['sign']>[0], required: PaymentRequired) {
   const [accepted] = required.accepts;
   const other = { ...required, accepts: [{ ...accepted!, maxTimeoutSeconds: seconds }] };
@@ -86,8 +83,8 @@ async function signedFor(seconds: number, account: Parameters<Paid['sign']>[0], 
   });
 }
 
-describe('the wallet that is named', () => {
-  test('must be the one that signs: 403, nothing asked of the chain, and its quote can still be paid', async () => {
+describe('the named wallet', () => {
+  test('must be the wallet that signs: otherwise 403, the chain is not called, and the quote can still be paid', async () => {
     const [named, other] = [await paid.payer(), await paid.payer()];
     const asked = { ...body, agent_wallet: named.address };
     const { required } = await paid.quote(asked);
@@ -102,7 +99,7 @@ describe('the wallet that is named', () => {
     expect((await paid.send(await paid.sign(named, required), asked)).status).toBe(200);
   });
 
-  test('must be an address where no key is sent', async () => {
+  test('must be an address if the request has no key', async () => {
     const response = await forNothing(() => paid.ask({ ...body, agent_wallet: 'agent-7' }));
     expect(response.status).toBe(400);
     expect((await answerOf(response)).error).toMatchObject({ code: 'invalid_value', param: 'agent_wallet' });
@@ -123,12 +120,12 @@ describe('a signature', () => {
       const { required } = await paid.quote(other);
       expect(amountOf(again)).toBe(amountOf(required));
     }
-    // Members in another order are the same request.
+    // The order of members does not change a request.
     const { max_tokens, messages, model } = body;
     expect((await paid.send(header, { max_tokens, messages, model })).status).toBe(200);
   });
 
-  test('for a completion does not top up a wallet, nor prove it', async () => {
+  test('a payment for a completion neither tops up a wallet nor proves its ownership', async () => {
     const payer = await paid.payer();
     const header = await paid.sign(payer, (await paid.quote(body)).required);
     for (const path of ['/v1/wallets/topup', '/v1/wallets/keys']) {
@@ -167,7 +164,7 @@ describe('a signature', () => {
     ] as const,
   ];
   for (const [member, change] of changes) {
-    test(`over changed terms is refused before anybody is asked: ${member}`, async () => {
+    test(`a payment over changed terms is refused before any call: ${member}`, async () => {
       const payer = await paid.payer();
       const header = tampered(await paid.sign(payer, (await paid.quote(body)).required), change);
       const calls = proxy.count();
@@ -177,7 +174,7 @@ describe('a signature', () => {
     });
   }
 
-  test('by somebody else than it says is refused before anybody is asked', async () => {
+  test('a payment signed by another wallet than it names is refused before any call', async () => {
     const [payer, thief] = [await paid.payer(), await paid.payer()];
     const header = tampered(await paid.sign(thief, (await paid.quote(body)).required), ({ payload }) => {
       payload.authorization.from = payer.address;
@@ -187,7 +184,7 @@ describe('a signature', () => {
     expect(proxy.count()).toBe(calls);
   });
 
-  test('in the second form that every signature has is refused before anybody is asked', async () => {
+  test('a payment with the malleable second form of its signature is refused before any call', async () => {
     const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
     const header = tampered(await paid.sign(await paid.payer(), (await paid.quote(body)).required), ({ payload }) => {
       const first = String(payload.signature);
@@ -197,20 +194,20 @@ describe('a signature', () => {
     await refusedFor(await forNothing(() => paid.send(header, body)), 'unsupported_signature');
   });
 
-  test('that would be valid for too short a time to be settled is refused', async () => {
+  test('a payment whose validity is too short to be settled is refused', async () => {
     const payer = await paid.payer();
     const header = await signedFor(30, payer, (await paid.quote(body)).required);
     await refusedFor(await forNothing(() => paid.send(header, body)), 'too_little_time');
     expect(await isUsed(payer.address, nonceOf(header))).toBe(false);
   });
 
-  test('that would be valid for far too long is refused', async () => {
+  test('a payment whose validity is far too long is refused', async () => {
     const payer = await paid.payer();
     const header = await signedFor(10_000_000, payer, (await paid.quote(body)).required);
     await refusedFor(await forNothing(() => paid.send(header, body)), 'valid_too_long');
   });
 
-  test('of a wallet that has not enough money is refused in the words of x402, with a new quote', async () => {
+  test('a payment of a wallet without enough money is refused with the x402 reason and a new quote', async () => {
     const payer = await paid.payer(100n);
     const header = await paid.sign(payer, (await paid.quote(body)).required);
     const response = await forNothing(() => paid.send(header, body));
@@ -227,9 +224,9 @@ describe('a signature', () => {
 });
 
 describe('a quote', () => {
-  test('that has expired is refused with a new one, which can be paid', async () => {
+  test('an expired quote is refused with a new one, which can be paid', async () => {
     const payer = await paid.payer();
-    // Whoever signs late enough has an authorization that would last.
+    // A signature shortly before the end would still be valid after it.
     const expiresAt = Date.parse(String(early.accepts[0]?.extra.expires_at));
     await Bun.sleep(Math.max(0, expiresAt + 50 - Date.now()));
     const header = await paid.sign(payer, early);
@@ -240,7 +237,7 @@ describe('a quote', () => {
     expect((await brief.send(await paid.sign(payer, again), body)).status).toBe(200);
   });
 
-  test('from before a reload is honoured at its old price', async () => {
+  test('a quote from before a reload is accepted at its old price', async () => {
     const payer = await paid.payer();
     const { required } = await paid.quote(body);
     await paid.reload(paid.policy.replace('input: 1, output: 4, as_of', 'input: 2, output: 8, as_of'));
@@ -258,7 +255,7 @@ describe('a quote', () => {
     }
   });
 
-  test('from before a reload is paid to the address that it named', async () => {
+  test('a quote from before a reload is paid to the address that it named', async () => {
     const payer = await paid.payer();
     const { required } = await paid.quote(body);
     const other = await paid.payer(0n);
@@ -276,7 +273,7 @@ describe('a quote', () => {
     }
   });
 
-  test('is void once payments are turned off, and nothing is settled', async () => {
+  test('a quote is void once payments are turned off, and nothing is settled', async () => {
     const payer = await paid.payer();
     const header = await paid.sign(payer, (await paid.quote(body)).required);
     const topUp = await paid.pay(await paid.payer(), { usd: 1 }, { path: '/v1/wallets/topup' });
@@ -288,19 +285,19 @@ describe('a quote', () => {
       const withKey = await paid.send(header, body, { headers: { authorization: `Bearer ${paid.box.key}` } });
       expect(withKey.status).toBe(400);
       expect((await answerOf(withKey)).error.code).toBe('unsupported_parameter');
-      // What was paid in before can be spent.
+      // Money that was paid earlier can still be spent.
       const spending = { headers: { authorization: `Bearer ${key}` } };
       expect((await paid.box.post('/v1/chat/completions', body, spending)).status).toBe(200);
     } finally {
       await paid.reload(paid.policy);
       await untilReady(paid.box);
     }
-    // The same quote can be paid when they are back.
+    // The same quote can be paid when payments are on again.
     expect((await paid.send(header, body)).status).toBe(200);
   });
 });
 
-describe('a request that could not be carried out is never asked to pay', () => {
+describe('a request that could not run never gets a payment request', () => {
   const CASES: Readonly<Record<string, readonly [object, number, string]>> = {
     'a body of another form': [{ model: 'best' }, 400, 'missing_field'],
     'a wrong type': [{ ...body, max_tokens: 'many' }, 400, 'invalid_type'],
@@ -345,7 +342,7 @@ describe('at the door', () => {
       },
     });
     expect((await post({ body: pieces })).status).toBe(411);
-    // Whoever sends a key may send it: then it is read, and is no JSON.
+    // With a key, the server reads the large body, which is not valid JSON.
     expect((await post({ body: large, headers: { authorization: `Bearer ${paid.box.key}` } })).status).toBe(400);
   });
 
@@ -360,7 +357,7 @@ describe('at the door', () => {
     expect(await isUsed(payer.address, nonceOf(header))).toBe(false);
   });
 
-  test('too many requests without a key are stopped by their address, those with one are not', async () => {
+  test('too many requests without a key are stopped by their address; requests with a key are not', async () => {
     const { upstream } = paid;
     const few = 'gateway: { retries_max: 0, keyless_per_minute: 30 }\n';
     const strict = await startPaid({ chain, upstream, policy: few });

@@ -4,7 +4,7 @@ import { answerOf, eventsOf, waitFor } from '../../support/answers.ts';
 import { temporaryFolder } from '../../support/signalbox.ts';
 import { amountOf, MICROCREDITS_PER_UNIT, startPaid, tampered, usePaid } from '../support/paying.ts';
 
-/** One signature is one payment and one answer, however often and by whatever way it is sent. */
+/** One signature is one payment and one answer, however often and on whatever route it is sent. */
 
 const paid = usePaid();
 
@@ -15,7 +15,7 @@ const FORMS = [
   ['a stream', { ...body, stream: true }],
 ] as const;
 
-/** What an answer says, without what is about the sending. */
+/** Returns an answer without the members that differ for each sending. */
 async function saidIn(response: Response, asked: object): Promise<string> {
   if (!('stream' in asked)) return (await answerOf(response)).choices[0]?.message.content ?? '';
   const { chunks, done } = await eventsOf(response);
@@ -23,7 +23,7 @@ async function saidIn(response: Response, asked: object): Promise<string> {
   return chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
 }
 
-test('a signature gets its answer again though its last byte is counted from 0', async () => {
+test('a signature receives its answer again even if its last byte counts from 0', async () => {
   const asked = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
   const header = await paid.sign(await paid.payer(), (await paid.quote(asked)).required);
   const first = await paid.send(header, asked);
@@ -44,7 +44,7 @@ describe.each(FORMS)('the same signature, for %s', (_form, asked) => {
     const header = await paid.sign(payer, required);
     const calls = paid.upstream.requests.length;
     const before = await paid.chain.balanceOf(payer.address);
-    // Its settlement waits for a block, so that all others come while it runs.
+    // The settlement waits for a block, so all other requests come while it runs.
     await paid.chain.automine(false);
     let refused = 0;
     const sending = Array.from({ length: 10 }, async () => {
@@ -71,7 +71,7 @@ describe.each(FORMS)('the same signature, for %s', (_form, asked) => {
     expect(before - (await paid.chain.balanceOf(payer.address))).toBe(amountOf(required));
   });
 
-  test('after success gets the same answer, with its headers, for nothing', async () => {
+  test('after success it receives the same answer with the same headers for free', async () => {
     const payer = await paid.payer();
     const { required } = await paid.quote(asked);
     const header = await paid.sign(payer, required);
@@ -93,7 +93,7 @@ describe.each(FORMS)('the same signature, for %s', (_form, asked) => {
   });
 });
 
-test('an answer that was paid for is given again after a restart, and by no other server', async () => {
+test('a server repeats a paid answer after a restart, and no other server does', async () => {
   const data = temporaryFolder();
   const { upstream } = paid;
   const before = await startPaid({ upstream, data });
@@ -111,7 +111,7 @@ test('an answer that was paid for is given again after a restart, and by no othe
     const again = await after.send(header, body);
     expect(again.headers.get('x-signalbox-replayed')).toBe('true');
     expect(await saidIn(again, body)).toBe('Hello once.');
-    // A server with another database has made no such quote.
+    // A server with another database has not made this quote.
     const elsewhere = await paid.send(header, body);
     expect(elsewhere.status).toBe(402);
     expect((await answerOf(elsewhere)).error.details.reason).toBe('unknown_quote');
@@ -124,7 +124,7 @@ test('an answer that was paid for is given again after a restart, and by no othe
   }
 });
 
-test('a crash between payment and answer costs the wallet nothing, and the same signature gets its answer', async () => {
+test('a crash between payment and answer costs the wallet nothing, and the same signature receives its answer', async () => {
   const data = temporaryFolder();
   const before = await startPaid({ isProcess: true, data });
   const { chain, upstream } = before;
@@ -155,7 +155,7 @@ test('a crash between payment and answer costs the wallet nothing, and the same 
   }
 });
 
-test('under `repeats_in_flight: wait` a payment with an Idempotency-Key waits, and one without gets in_flight', async () => {
+test('with `repeats_in_flight: wait`, a payment with an Idempotency-Key waits, and one without gets in_flight', async () => {
   const { upstream } = paid;
   const section = 'gateway: { retries_max: 0, keyless_per_minute: 1000000, repeats_in_flight: wait }\n';
   const waiting = await startPaid({ upstream, policy: section });
@@ -183,7 +183,7 @@ test('under `repeats_in_flight: wait` a payment with an Idempotency-Key waits, a
   }
 });
 
-test('an Idempotency-Key is bound to its payment: another signature pays nothing, and gets nothing', async () => {
+test('an Idempotency-Key belongs to its payment: another signature pays nothing and receives nothing', async () => {
   const payer = await paid.payer();
   const headers = { 'idempotency-key': 'task-1' };
   const first = await paid.sign(payer, (await paid.quote(body, { headers })).required);
@@ -199,7 +199,7 @@ test('an Idempotency-Key is bound to its payment: another signature pays nothing
   expect(await saidIn(await paid.send(first, body, { headers }), body)).toBe('Hello once.');
 });
 
-test('a payment is for the request of its Idempotency-Key: under another or none it pays for nothing more', async () => {
+test('a payment belongs to the request of its Idempotency-Key: with another key or none it pays for nothing more', async () => {
   const payer = await paid.payer();
   const asked = { ...body, agent_wallet: payer.address };
   for (const named of [null, 'task-2']) {
@@ -219,7 +219,7 @@ test('a payment is for the request of its Idempotency-Key: under another or none
   }
 });
 
-test('a top-up with the same signature is booked once, and shows the same key', async () => {
+test('a top-up with the same signature is booked once, and returns the same key', async () => {
   const payer = await paid.payer();
   const path = '/v1/wallets/topup';
   const header = await paid.sign(payer, (await paid.quote({ usd: 1 }, { path })).required);
@@ -231,7 +231,7 @@ test('a top-up with the same signature is booked once, and shows the same key', 
   expect(await paid.balanceOf(payer.address)).toBe(1_000);
 });
 
-test('after all of this the books hold together, and with the chain', async () => {
+test('after these tests the books are consistent and agree with the chain', async () => {
   const books = await paid.books();
   expect(books.findings).toEqual([]);
   expect(books.open).toBe(0);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { answerOf, waitFor } from '../../support/answers.ts';
 import { type Paid, startPaid } from '../support/paying.ts';
 
-/** A server that is told to stop while payments wait for their block. */
+/** A server that is stopped while payments wait for their block. */
 let paid: Paid;
 
 beforeAll(async () => {
@@ -12,7 +12,7 @@ afterAll(() => paid.stop());
 
 const body = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
 
-test('payments under way are settled, and what they are for is had, like any request under way', async () => {
+test('a stopping server settles payments in progress and answers their requests like all others', async () => {
   const [asking, saving] = [await paid.payer(), await paid.payer()];
   const path = '/v1/wallets/topup';
   const dollar = { usd: 1 };

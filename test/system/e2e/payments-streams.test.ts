@@ -4,8 +4,8 @@ import type { Behaviour } from '../../support/fake-upstream.ts';
 import { amountOf, MICROCREDITS_PER_UNIT, requiredOf, usePaid } from '../support/paying.ts';
 
 /**
- * In which order a payment, the provider's work and the answer come, and what is charged for an answer that breaks off,
- * on a chain that makes a block only when the test says so.
+ * The order of payment, provider call and answer, and the charge for an answer that breaks off, on a chain that makes a block only when the
+ * test says so.
  */
 
 const paid = usePaid();
@@ -17,7 +17,7 @@ const FORMS = [
   ['a stream', { ...body, stream: true }],
 ] as const;
 
-/** A payment's last state, once it is closed. */
+/** Waits until a payment is closed. Returns its last state. */
 async function closedPayment(id: string | null): Promise<Record<string, unknown>> {
   return waitFor(async () => {
     const payment = (await (await paid.box.get(`/v1/payments/${id}`)).json()) as Record<string, unknown>;
@@ -25,7 +25,7 @@ async function closedPayment(id: string | null): Promise<Record<string, unknown>
   });
 }
 
-/** All of it is balance: nobody got anything for it. */
+/** Checks that the whole payment is balance, because no answer was delivered for it. */
 async function allIsBalance(response: Response, wallet: string): Promise<void> {
   const id = response.headers.get('x-payment-id');
   const payment = await closedPayment(id);
@@ -43,7 +43,7 @@ describe('a payment is settled before its provider is called', () => {
       await paid.chain.automine(false);
       const calls = paid.upstream.requests.length;
       const answer = paid.send(header, asked);
-      // Its transaction waits for a block.
+      // The transaction waits for a block.
       await waitFor(async () => (await paid.chain.client.getTxpoolStatus()).pending > 0);
       expect(paid.upstream.requests.length).toBe(calls);
       expect(paid.payments().settling).toBe(1);
@@ -55,7 +55,7 @@ describe('a payment is settled before its provider is called', () => {
       expect(paid.upstream.requests.length).toBe(calls + 1);
     });
 
-    test(`and no upstream is called when it fails, for ${form}`, async () => {
+    test(`no upstream is called if the settlement fails, for ${form}`, async () => {
       const payer = await paid.payer();
       const { required } = await paid.quote(asked);
       const header = await paid.sign(payer, required);
@@ -69,7 +69,7 @@ describe('a payment is settled before its provider is called', () => {
     });
   }
 
-  test('the first words of a stream reach the agent while the provider is still at it', async () => {
+  test('the agent receives the first words of a stream while the provider still writes', async () => {
     const payer = await paid.payer();
     paid.upstream.behave({ text: ['One', ' two', ' three'], hang: 3 });
     const controller = new AbortController();
@@ -77,17 +77,17 @@ describe('a payment is settled before its provider is called', () => {
     const response = await paid.pay(payer, asked, { signal: controller.signal });
     expect(response.status).toBe(200);
     const text = await textUntil(response, 'One');
-    // The provider never ends: what has come has come before its end.
+    // The provider never ends, so these words came before its end.
     expect(text).not.toContain('[DONE]');
     controller.abort();
     await closedPayment(response.headers.get('x-payment-id'));
   });
 });
 
-/** Reads a stream until it has said a word. */
+/** Reads a stream until it contains a word. */
 async function textUntil(response: Response, word: string): Promise<string> {
   const decoder = new TextDecoder();
-  // The reader is left open: closing it would be leaving.
+  // The reader stays open, because closing it would disconnect.
   const reader = response.body!.getReader();
   let text = '';
   while (!text.includes(word)) {
@@ -98,7 +98,7 @@ async function textUntil(response: Response, word: string): Promise<string> {
   return text;
 }
 
-describe('what is not answered is balance of the wallet', () => {
+describe('a payment without an answer becomes balance of the wallet', () => {
   const FAILURES: Readonly<Record<string, readonly [Behaviour, number, string]>> = {
     'an error of the provider': [{ status: 500, error: 'down' }, 502, 'upstream_failed'],
     'a refusal by the provider': [{ status: 400, error: 'no' }, 400, 'upstream_rejected_request'],
@@ -110,7 +110,7 @@ describe('what is not answered is balance of the wallet', () => {
         paid.upstream.behave(behaviour);
         const response = await paid.pay(payer, asked);
         expect(response.status).toBe(status);
-        // A client that repeats it by itself would sign another payment.
+        // A client that repeats the request automatically would sign another payment.
         expect(response.headers.get('x-should-retry')).toBe('false');
         expect(response.headers.get('payment-response')).not.toBeNull();
         const { error } = await answerOf(response);
@@ -123,7 +123,7 @@ describe('what is not answered is balance of the wallet', () => {
     }
   }
 
-  test('and the same signature has the request carried out on it', async () => {
+  test('the same signature then runs its request from the balance', async () => {
     const payer = await paid.payer();
     const { required } = await paid.quote(body);
     const header = await paid.sign(payer, required);
@@ -138,8 +138,8 @@ describe('what is not answered is balance of the wallet', () => {
   });
 });
 
-describe('what was said before an answer broke off is charged, and no more', () => {
-  test('when the agent leaves', async () => {
+describe('the words before an answer broke off are charged, and no more', () => {
+  test('when the agent disconnects', async () => {
     const payer = await paid.payer();
     paid.upstream.behave({ text: ['One', ' two', ' three', ' four'], hang: 3 });
     const controller = new AbortController();
@@ -149,7 +149,7 @@ describe('what was said before an answer broke off is charged, and no more', () 
     const payment = await closedPayment(response.headers.get('x-payment-id'));
     const charged = payment.charged_credits as number;
     expect(charged).toBeGreaterThan(0);
-    // Less than the 100 tokens that were reserved.
+    // The charge is less than the reserved 100 tokens.
     expect(charged).toBeLessThan(0.4);
     expect(payment.fee_credits).toBe(1);
     expect(payment.balance_added_credits).toBeCloseTo((payment.paid_credits as number) - 1 - charged, 6);
@@ -161,10 +161,10 @@ describe('what was said before an answer broke off is charged, and no more', () 
     const response = await paid.pay(payer, { ...body, stream: true });
     expect(response.status).toBe(502);
     expect(response.headers.get('x-should-retry')).toBe('false');
-    // It has read the prompt, and may bill it.
+    // The provider has read the prompt and may bill it.
     const payment = await closedPayment(response.headers.get('x-payment-id'));
     expect(payment.charged_credits).toBe(Number(response.headers.get('x-signalbox-credits')));
-    // A slow machine counts as time in which the model wrote; 100 tokens were reserved, for 0.4.
+    // On a slow machine, elapsed time counts as time in which the model wrote; 100 tokens were reserved, for 0.4 Credits.
     expect(payment.charged_credits).toBeLessThan(0.2);
   });
 
@@ -184,7 +184,7 @@ describe('what was said before an answer broke off is charged, and no more', () 
   });
 });
 
-test('after all of this the books hold together, and with the chain', async () => {
+test('after these tests the books are consistent and agree with the chain', async () => {
   const books = await paid.books();
   expect(books.findings).toEqual([]);
   expect(books.open).toBe(0);

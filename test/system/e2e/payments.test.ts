@@ -5,8 +5,8 @@ import { answerOf, eventsOf } from '../../support/answers.ts';
 import { amountOf, FEE, MICROCREDITS_PER_UNIT, startPaid, usePaid } from '../support/paying.ts';
 
 /**
- * Agents that pay, through the door of HTTP, with the stock client on a real chain: quotes, what is paid, and what is
- * left. What is refused is in payments-refused.test.ts, who may do what in payments-callers.test.ts.
+ * Agents that pay over HTTP with the standard client on a real chain: quotes, payments and balances. payments-refused.test.ts has the
+ * refusals, payments-callers.test.ts the rights of callers.
  */
 
 const paid = usePaid();
@@ -17,7 +17,7 @@ const hello = [{ role: 'user', content: 'Say hello.' }];
 const body = { model: 'best', messages: hello, max_tokens: 100 };
 
 describe('a quote', () => {
-  test('stands in x402’s header and beside an error in OpenAI’s form', async () => {
+  test('a quote is in x402’s header, and in the body with an error in OpenAI’s format', async () => {
     const { response, required } = await paid.quote(body);
     expect(response.headers.get('cache-control')).toBe('no-store');
     expect(response.headers.get('x-should-retry')).toBe('false');
@@ -45,7 +45,7 @@ describe('a quote', () => {
     });
   });
 
-  test('costs nothing to ask for: nothing is stored, and no upstream is called', async () => {
+  test('requesting a quote is free: nothing is stored, and no upstream is called', async () => {
     const before = paid.upstream.requests.length;
     const count = paid.payments();
     for (let i = 0; i < 5; i++) await paid.quote({ ...body, seed: i });
@@ -53,7 +53,7 @@ describe('a quote', () => {
     expect(paid.upstream.requests.length).toBe(before);
   });
 
-  test('is for the worst case and the fee, and no more than one US dollar', async () => {
+  test('a quote covers the highest possible cost and the fee, and at most one US dollar', async () => {
     const { required } = await paid.quote(body);
     // 100 tokens of output at 0.004 Credits, and the bytes of the prompt.
     expect(amountOf(required)).toBeGreaterThanOrEqual(FEE + 400n);
@@ -64,7 +64,7 @@ describe('a quote', () => {
     expect(amountOf(limited)).toBeLessThanOrEqual(FEE + 400n);
   });
 
-  test('of /v1/route comes with the advice', async () => {
+  test('/v1/route returns a quote with its advice', async () => {
     const response = await paid.box.post('/v1/route', { task_type: 'coding' });
     const { payment_quote, max_cost_credits } = (await response.json()) as {
       payment_quote: { max_credits: number; max_atomic: { amount_atomic: string }[] };
@@ -78,7 +78,7 @@ describe('a quote', () => {
     expect(Number(payment_quote.max_atomic[0]?.amount_atomic)).toBe(Math.ceil(payment_quote.max_credits * 1_000));
   });
 
-  test('that stock clients would refuse is never made: a request above one dollar gets an error that says to ask for less', async () => {
+  test('Signalbox makes no quote that standard clients refuse: a request above one dollar gets an error that says to request less', async () => {
     const dear = { ...body, n: 8, max_tokens: 8_192, messages: [{ role: 'user', content: 'x'.repeat(25_000) }] };
     const dearest = await startPaid({
       chain: paid.chain,
@@ -90,7 +90,7 @@ describe('a quote', () => {
       expect(response.status).toBe(400);
       expect((await answerOf(response)).error).toMatchObject({ code: 'budget_limit_too_low', param: 'max_tokens' });
       expect(response.headers.get('payment-required')).toBeNull();
-      // What fits is held below the dollar by a smaller output.
+      // A smaller output limit keeps a request that fits below one dollar.
       const { required } = await dearest.quote({ ...body, max_tokens: 8_192 });
       expect(amountOf(required)).toBeLessThanOrEqual(1_000_000n);
     } finally {
@@ -100,7 +100,7 @@ describe('a quote', () => {
 });
 
 describe('a paid request', () => {
-  test('is answered, charged what it used, and the rest becomes balance of the wallet', async () => {
+  test('a paid request gets its answer, is charged what it used, and the rest becomes balance of the wallet', async () => {
     const payer = await paid.payer(50_000n);
     paid.upstream.next({ text: 'Hello!', usage: USAGE });
     const { required } = await paid.quote(body);
@@ -140,14 +140,14 @@ describe('a paid request', () => {
     expect(after.open).toBe(0);
   });
 
-  test('can be looked up by its payer alone', async () => {
+  test('only its payer can look a payment up', async () => {
     const payer = await paid.payer();
     const response = await paid.pay(payer, { usd: 1 }, { path: '/v1/wallets/topup' });
     expect(response.status).toBe(201);
     const { key } = (await response.json()) as { key: string };
     const answered = await paid.pay(payer, { ...body, agent_wallet: payer.address });
     const id = (await answerOf(answered)).platform.payment?.id;
-    // The balance paid for it: only the top-up is a payment.
+    // The balance paid for this request, so only the top-up is a payment.
     expect(id).toBeNull();
     const topUp = response.headers.get('x-payment-id');
     const look = (secret: string) =>
@@ -168,7 +168,7 @@ describe('a paid request', () => {
     expect((await look(foreign)).status).toBe(404);
   });
 
-  test('by an address in any case of letters is the same wallet', async () => {
+  test('an address in any letter case is the same wallet', async () => {
     const payer = await paid.payer();
     for (const agent_wallet of [
       payer.address,
@@ -176,13 +176,13 @@ describe('a paid request', () => {
       `0x${payer.address.slice(2).toUpperCase()}`,
     ]) {
       const { required } = await paid.quote({ ...body, agent_wallet });
-      // The hash of a request does not tell the forms apart either.
+      // The hash of a request ignores the letter case as well.
       const other = { ...body, agent_wallet: payer.address.toLowerCase() };
       const response = await paid.send(await paid.sign(payer, required), other);
       expect(response.status).toBe(200);
       expect((await answerOf(response)).platform.payment?.payer).toBe(payer.address.toLowerCase());
     }
-    // One balance, which each payment but the first was lowered by.
+    // The wallet has one balance, which reduced each payment except the first.
     const { payments } = (await (await paid.box.get(`/admin/wallets/${payer.address}`)).json()) as {
       payments: { amount_atomic: string }[];
     };
@@ -191,7 +191,7 @@ describe('a paid request', () => {
     expect(second).toBeGreaterThanOrEqual(third!);
   });
 
-  test('tells of its payment in the last chunk of a stream just as in one body', async () => {
+  test('the last chunk of a stream reports the payment as a JSON answer does', async () => {
     const inOne = await paid.payer();
     paid.upstream.next({ text: 'Hello!', usage: USAGE }, { text: 'Hello!', usage: USAGE });
     const { platform } = await answerOf(await paid.pay(inOne, body));
@@ -212,7 +212,7 @@ describe('a paid request', () => {
 });
 
 describe('the balance of a wallet', () => {
-  test('lowers its next quote, and is used up only once', async () => {
+  test('reduces its next quote, and is spent only once', async () => {
     const payer = await paid.payer();
     const named = { ...body, agent_wallet: payer.address };
     const first = await paid.quote(named);
@@ -223,7 +223,7 @@ describe('the balance of a wallet', () => {
     const second = await paid.quote(named);
     const saved = Number(amountOf(first.required) - amountOf(second.required));
     expect(saved / 1_000).toBeCloseTo(balance, 2);
-    // Two quotes with the same balance: only one of them can be paid with it.
+    // Two quotes include the same balance, so only one of them can be paid with it.
     const third = await paid.quote(named);
     paid.upstream.next({ usage: { prompt_tokens: 10, completion_tokens: 80, total_tokens: 90 } });
     expect((await paid.send(await paid.sign(payer, second.required), named)).status).toBe(200);
@@ -237,7 +237,7 @@ describe('the balance of a wallet', () => {
     expect(await paid.balanceOf(payer.address)).toBe(left);
   });
 
-  test('that covers the worst case is spent by a signature that moves nothing', async () => {
+  test('pays for the whole request with a signature that moves no money', async () => {
     const payer = await paid.payer();
     await paid.pay(payer, { usd: 1 }, { path: '/v1/wallets/topup' });
     const before = await paid.chain.balanceOf(payer.address);
@@ -259,7 +259,7 @@ describe('the balance of a wallet', () => {
     expect(await paid.balanceOf(payer.address)).toBe(999.91);
   });
 
-  test('is spent by a key of the wallet, with nothing to sign', async () => {
+  test('can be spent with a key of the wallet, without a signature', async () => {
     const payer = await paid.payer();
     const { key } = (await (await paid.pay(payer, { usd: 1 }, { path: '/v1/wallets/topup' })).json()) as {
       key: string;
@@ -281,7 +281,7 @@ describe('the balance of a wallet', () => {
     });
   });
 
-  test('that the operator took below nothing is paid with the next request', async () => {
+  test('that an operator made negative is paid with the next request', async () => {
     const payer = await paid.payer();
     const asked = { ...body, agent_wallet: payer.address };
     const before = amountOf((await paid.quote(asked)).required);
@@ -292,7 +292,7 @@ describe('the balance of a wallet', () => {
     expect(await paid.balanceOf(payer.address)).toBeGreaterThanOrEqual(0);
   });
 
-  test('that no longer suffices gives the wallet’s key an error with a quote', async () => {
+  test('that is too small gives the wallet’s key an error with a quote', async () => {
     const payer = await paid.payer();
     const { key } = (await (await paid.pay(payer, { usd: 1 }, { path: '/v1/wallets/topup' })).json()) as {
       key: string;
@@ -304,7 +304,7 @@ describe('the balance of a wallet', () => {
     const { error } = await answerOf(response);
     expect(error.code).toBe('insufficient_quota');
     expect(response.headers.get('payment-required')).not.toBeNull();
-    // The whole price less what the balance still has.
+    // The payment is the whole price less the rest of the balance.
     paid.upstream.next({ usage: USAGE });
     const answered = await paid.pay(payer, body, { headers });
     expect(answered.status).toBe(200);
@@ -312,7 +312,7 @@ describe('the balance of a wallet', () => {
   });
 });
 
-test('words in any script do not break the headers of an answer that was paid for', async () => {
+test('words in any script do not break the headers of a paid answer', async () => {
   const words = 'Größe 價格 🧾 \u0000\r\nx-evil: 1';
   const payer = await paid.payer();
   const said = {
@@ -331,7 +331,7 @@ test('words in any script do not break the headers of an answer that was paid fo
   for (const [, value] of response.headers) expect(value).toMatch(/^[\x20-\x7e]*$/);
 });
 
-test('after all of this the books hold together, and with the chain', async () => {
+test('after these tests the books are consistent and agree with the chain', async () => {
   const books = await paid.books();
   expect(books.findings).toEqual([]);
   expect(books.open).toBe(0);

@@ -5,9 +5,9 @@ import { withKey } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 import { usePaid } from '../support/paying.ts';
 
-/** PDFs of agents that pay: nobody has a service count for money that is not there. */
+/** PDFs of agents that pay: no service counts a prompt that is not paid for yet. */
 const upstream = useUpstream({ dialect: 'anthropic' });
-/** A token of input costs a tenth of a Credit: 18,000 are more than one payment may be, 6,000 leave room for a short answer. */
+/** A token of input costs a tenth of a Credit: 18,000 tokens cost more than one payment may, 6,000 leave room for a short answer. */
 const reader = (pages: number) => ({
   endpoints: ['fake'],
   price: { input: 100, output: 400 },
@@ -26,19 +26,19 @@ beforeEach(() => {
 });
 
 describe('a request with a PDF', () => {
-  test('that is not paid for is refused by its bound: no service is asked', async () => {
+  test('a PDF without a payment that exceeds its upper bound is refused without calling a service', async () => {
     await expectError(await paid.ask(bodyOf('long')), 'budget_limit_too_low', 'max_tokens');
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test('is quoted and paid for by its bound, though that caps its output: no service is asked before the money is there', async () => {
+  test('a PDF is quoted and paid with its upper bound, even if this caps its output, and no service is called before the money arrives', async () => {
     const payer = await paid.payer();
     const answer = await paid.pay(payer, bodyOf('short'));
     expect(answer.status).toBe(200);
     expect(counts()).toEqual([false]);
   });
 
-  test('is counted for a wallet whose balance pays for the count, and not for its bound', async () => {
+  test('a service counts a PDF for a wallet whose balance pays for the exact count but not for the upper bound', async () => {
     const payer = await paid.payer();
     const topUp = await paid.pay(payer, { usd: 1 }, { path: '/v1/wallets/topup' });
     const { key } = (await topUp.json()) as { key: string };

@@ -10,24 +10,24 @@ import { chatHead } from '../../support/raw-http.ts';
 import { useSignalbox } from '../../support/use.ts';
 
 /**
- * What one side sends and the other does not take is held up, not gathered: callers that stop reading, and upstreams
- * whose events or answers have no end.
+ * If one side does not read, the gateway stops reading from the other side and does not buffer: callers that stop reading, and upstreams
+ * whose events or answers never end.
  */
 const { runs: readers, proved } = effort('stalled-readers', 40, 800);
 const MIB = 1_048_576;
 /**
- * Live memory that a caller who stops to read may cost. With few of them, what else the heap keeps counts as well: then
- * twice as much is let pass, which is a quarter of what fetch alone would hold for each.
+ * The live memory that a caller who stops reading may cost, bytes. With few callers, other memory of the heap counts as well, so the limit
+ * is twice as high: a quarter of what fetch alone would hold for each.
  */
 const READER_MAX = isDeep ? 65_536 : 131_072;
-/** With what the allocators keep of what is no longer used. fetch alone would take several times as much. */
+/** The same with memory that allocators keep after its use, bytes. fetch alone would take several times as much. */
 const RESIDENT_MAX = 262_144;
-/** Of an event of a megabyte, what lies encoded in the socket; and all that a reader of such events may cost. */
+/** The limit for the part of a 1 MB event that waits in the socket, and for everything that a reader of such events may cost, bytes. */
 const SOCKET_MAX = 262_144;
 const LARGE_READER_MAX = 2 * MIB;
 /** An answer in one piece, bytes. */
 const WHOLE = 3 * MIB;
-/** More than all the kernel's buffers of one answer hold. */
+/** More bytes than the kernel buffers for one answer. */
 const ANSWER = 20_000_000;
 
 const event = (delta: object) => `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta }] })}\n\n`;
@@ -98,7 +98,7 @@ function request(model: string, stream = true, ...headers: readonly string[]): s
   return chatHead(box.key, `content-length: ${body.length}`, ...headers) + body;
 }
 
-/** Asks for a stream and reads nothing of it. */
+/** Requests a stream and reads nothing of it. */
 function stare(model: string, ...headers: readonly string[]): void {
   const { hostname, port } = new URL(box.url);
   const socket = connect(Number(port), hostname, () => {
@@ -114,7 +114,7 @@ interface Live {
   readonly resident: number;
 }
 
-/** What is left in the server once its garbage is collected, bytes. */
+/** Returns the memory of the server after a garbage collection, bytes. */
 async function live(): Promise<Live> {
   const before = box.lines.length;
   process.kill(box.pid, 'SIGUSR2');
@@ -122,7 +122,7 @@ async function live(): Promise<Live> {
   return JSON.parse(line) as Live;
 }
 
-/** Adds readers until there are so many, and waits until nothing moves any more. */
+/** Adds readers up to this number, and waits until no more bytes move. */
 async function stalled(count: number): Promise<Live> {
   for (let more = count - sockets.length; more > 0; more--) stare('patient');
   return settled(floods.patient, count);
@@ -137,9 +137,8 @@ async function settled({ sent }: Flood, count: number): Promise<Live> {
 }
 
 describe('callers that stop reading', () => {
-  test(`cost less than ${READER_MAX / 1024} KiB each, however much there is for them (${readers})`, async () => {
-    // The first have the program compiled and its heap grown. What happens to be collected later looks like growth of
-    // one step, and not of two.
+  test(`cost less than ${READER_MAX / 1024} KiB each, however much data waits for them (${readers})`, async () => {
+    // The first readers cause compilation and growth of the heap. A late garbage collection looks like growth of one step, but not of two.
     const steps: Live[] = [];
     for (const share of [0.5, 1, 1.5]) steps.push(await stalled(Math.round(readers * share)));
     const growth = (of: (one: Live) => number) =>
@@ -149,14 +148,14 @@ describe('callers that stop reading', () => {
     console.log(`a reader: ${Math.round(heap / 1024)} KiB live, ${Math.round(resident / 1024)} KiB resident`);
     expect(heap).toBeLessThan(READER_MAX);
     expect(resident).toBeLessThan(RESIDENT_MAX);
-    // That they were stalled, each in the middle of its answer.
+    // This shows that the readers were stalled in the middle of their answers.
     expect(floods.patient.sent.filter((bytes) => bytes >= ANSWER)).toEqual([]);
     expect(floods.patient.closed).toBe(0);
     proved(`${readers} callers who stopped to read 20 MB: ${Math.round(heap / 1024)} KiB live memory each`);
   });
 
   const large = Math.ceil(readers / 4);
-  test(`cost the event that they are at once, and of it 64 KiB in the socket, however large it is (${large})`, async () => {
+  test(`cost one event, of which 64 KiB wait in the socket, however large it is (${large})`, async () => {
     const port = Number(new URL(box.url).port);
     const until = (count: number) => {
       while (deaf.length < count) deaf.push(startDeafCaller(port, request('large')));
@@ -165,7 +164,7 @@ describe('callers that stop reading', () => {
     const [before, after] = [await until(Math.ceil(large / 2)), await until(large)];
     const growth = (of: (one: Live) => number) => (of(after) - of(before)) / Math.floor(large / 2);
     const resident = growth((one) => one.resident);
-    // What is in no heap is in the socket's buffer, or an allocator's.
+    // Memory outside the heap is in the socket's buffer or an allocator's.
     const socket = growth((one) => one.resident - one.heap);
     console.log(
       `a reader of large events: ${Math.round(resident / 1024)} KiB, ${Math.round(socket / 1024)} of no heap`,
@@ -176,34 +175,37 @@ describe('callers that stop reading', () => {
     proved(`${large} callers who stopped to read events of 1 MB: ${Math.round(resident / 1024)} KiB resident each`);
   });
 
-  test('with an `Idempotency-Key` cost what is kept of an answer and no more', async () => {
+  test('with an `Idempotency-Key` cost the stored part of an answer and no more', async () => {
     const before = await live();
     const { length } = floods.patient.sent;
     const count = 8;
     for (let at = 0; at < count; at++) stare('patient', `idempotency-key: stare-${crypto.randomUUID()}`);
     const after = await settled(floods.patient, length + count);
-    // 1 MiB is kept, a quarter of that waits, and the pieces are on their way.
+    // 1 MiB is stored, a quarter of it waits to be written, and some pieces are in transit.
     expect((after.heap - before.heap) / count).toBeLessThan(2 * MIB);
   });
 });
 
-/** The server waits half a minute for such a reader, which is long for `npm run test:system`. */
-test.if(isDeep)('callers who do not read an answer that is complete are cut off, and cost nothing then', async () => {
-  const port = Number(new URL(box.url).port);
-  const before = await live();
-  const count = 40;
-  for (let at = 0; at < count; at++) deaf.push(startDeafCaller(port, request('whole', false)));
-  const growth = async () => (await live()).resident - before.resident;
-  await waitFor(async () => (await growth()) > (count * WHOLE) / 3);
-  await waitFor(async () => (await growth()) < (count * WHOLE) / 6, 60_000);
-  proved(`${count} callers who did not read an answer of ${WHOLE / MIB} MiB were cut off`);
-});
+/** The server waits half a minute for such a reader, which is too long for `npm run test:system`. */
+test.if(isDeep)(
+  'the server disconnects callers who do not read a complete answer, and frees their memory',
+  async () => {
+    const port = Number(new URL(box.url).port);
+    const before = await live();
+    const count = 40;
+    for (let at = 0; at < count; at++) deaf.push(startDeafCaller(port, request('whole', false)));
+    const growth = async () => (await live()).resident - before.resident;
+    await waitFor(async () => (await growth()) > (count * WHOLE) / 3);
+    await waitFor(async () => (await growth()) < (count * WHOLE) / 6, 60_000);
+    proved(`${count} callers who did not read an answer of ${WHOLE / MIB} MiB were cut off`);
+  },
+);
 
 describe('an upstream that does not end', () => {
   const chat = (model: string, stream: boolean) =>
     box.post('/v1/chat/completions', { model, stream, messages: [{ role: 'user', content: 'Say much.' }] });
 
-  /** That an answer is cut off by the limit, not by the flood's end, and what it made the server grow by at most. */
+  /** Checks that the limit, not the end of the flood, cuts an answer off, and how much the server's memory grew. */
   async function refused(flood: Flood, sentMax: number, run: () => Promise<void>): Promise<void> {
     const [{ length }, closed] = [flood.sent, flood.closed];
     await run();
@@ -211,17 +213,17 @@ describe('an upstream that does not end', () => {
     expect(flood.sent.slice(length).every((bytes) => bytes < sentMax)).toBeTrue();
   }
 
-  /** What the kernel's buffers and fetch's own may have taken beside what was read. */
+  /** Bytes that buffers of the kernel and of fetch may hold in addition to the bytes that were read. */
   const UNREAD = 32 * MIB;
 
-  test('its event is refused: before the first part, 502', async () => {
+  test('its event is refused before the first part: 502', async () => {
     await refused(floods.event, UNREAD + MIB, async () => {
       const response = await chat('event', true);
       expect([response.status, (await answerOf(response)).error.code]).toEqual([502, 'upstream_failed']);
     });
   });
 
-  test('its event is refused: after that, with an error event and no `[DONE]`', async () => {
+  test('its event is refused after the first part: an error event and no `[DONE]`', async () => {
     await refused(floods.lateEvent, UNREAD + MIB, async () => {
       const { chunks, done } = await eventsOf(await chat('lateevent', true));
       expect([chunks.length, done, chunks.at(-1)?.error.code]).toEqual([2, false, 'upstream_failed']);
@@ -235,7 +237,7 @@ describe('an upstream that does not end', () => {
     });
   });
 
-  test('leaves nothing behind, and many at once cost no more than their limits', async () => {
+  test('leaves no memory in use afterwards, and many at once cost no more than their limits', async () => {
     await chat('json', false);
     const before = await live();
     const answers = await Promise.all(Array.from({ length: 40 }, () => chat('event', true)));

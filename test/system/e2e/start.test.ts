@@ -54,7 +54,7 @@ function policyFolder(text: string): string {
   return path;
 }
 
-/** A path in the test's own folder that does not exist yet. */
+/** Returns a path in the test's own folder that does not exist yet. */
 const newPath = () => join(folder, `data${++folders}`);
 
 async function start(options: Parameters<typeof startSignalbox>[0]): Promise<Signalbox> {
@@ -90,7 +90,7 @@ describe('settings', () => {
     expect(models.data.map(({ id }) => id)).toContain('best');
   });
 
-  test('given as flags win over the environment', async () => {
+  test('come from flags first', async () => {
     const data = newPath();
     const port = freePort();
     const policies = policyFolder(policy);
@@ -103,14 +103,14 @@ describe('settings', () => {
     expect(existsSync(join(data, 'signalbox.db'))).toBe(true);
   });
 
-  test('have a default: the folder .signalbox here', async () => {
+  test('have a default: the data folder is .signalbox in the current folder', async () => {
     const here = emptyFolder();
     const { child } = await launch(['serve'], { PORT: '0' }, here);
     running.push({ stop: async () => child.kill('SIGKILL') });
     expect(existsSync(join(here, '.signalbox', 'admin.key'))).toBe(true);
   });
 
-  test('a key in SIGNALBOX_API_KEY is installed with all scopes, and no other is made', async () => {
+  test('a start installs the key in SIGNALBOX_API_KEY with all scopes and creates no other', async () => {
     const box = await start({ data: newPath() });
     expect((await box.post('/v1/route', {})).status).toBe(200);
     expect((await box.post('/v1/chat/completions', { model: 'auto', messages: hello })).status).toBe(200);
@@ -120,8 +120,8 @@ describe('settings', () => {
   });
 });
 
-describe('the first start away from a terminal', () => {
-  test('makes the data folder for its owner only, and a working key, of which only the path is printed', async () => {
+describe('the first start without a terminal', () => {
+  test('creates a data folder that only its owner can read, and a working key, and prints only the path of the key', async () => {
     const data = newPath();
     const box = await start({ data, env: NO_KEY });
     const file = join(data, 'admin.key');
@@ -139,7 +139,7 @@ describe('the first start away from a terminal', () => {
     expect((await modelsWith(again.url, key)).status).toBe(200);
   });
 
-  test('that fails leaves no unseen key behind', async () => {
+  test('leaves no unseen key if it fails', async () => {
     const data = newPath();
     const box = await start({ data: newPath() });
     const { code } = await runCommand(['serve', '--port', new URL(box.url).port, '--data', data]);
@@ -162,7 +162,7 @@ describe('the first start away from a terminal', () => {
 });
 
 describe('on a terminal', () => {
-  /** Starts the server on a pseudo-terminal and waits for the line to paste. */
+  /** Starts the server on a pseudo-terminal and waits for the example command. */
   async function onTerminal(data: string, env: Readonly<Record<string, string>> = {}) {
     const decoder = new TextDecoder();
     let shown = '';
@@ -196,7 +196,7 @@ describe('on a terminal', () => {
     return answerOf(new Response(await new Response(shell.stdout).text()));
   }
 
-  test('the first start shows the address, the key once, and a curl line that works when pasted', async () => {
+  test('the first start shows the address, the key once, and a curl command that works when pasted', async () => {
     const data = newPath();
     const { shown, curl } = await onTerminal(data);
     const text = shown();
@@ -232,7 +232,7 @@ describe('on a terminal', () => {
   );
 });
 
-describe('a start that cannot be says why in one sentence and ends with 1:', () => {
+describe('a start that is impossible says why in one sentence and exits with 1:', () => {
   const serve = (...more: string[]) => ['serve', '--port', '0', '--data', newPath(), ...more];
   const file = () => {
     const path = newPath();
@@ -278,7 +278,7 @@ describe('a start that cannot be says why in one sentence and ends with 1:', () 
     expect((await box.get('/v1/models')).status).toBe(200);
   });
 
-  test('a wrong policy, with the place of each mistake', async () => {
+  test('a wrong policy, with the location of each mistake', async () => {
     const policies = policyFolder(policy.replace('quality: { default: 0.8', 'quality: { default: 8'));
     const { code, err } = await runHere(serve('--policies', policies), UPSTREAM_ENV);
     expect(code).toBe(1);
@@ -288,7 +288,7 @@ describe('a start that cannot be says why in one sentence and ends with 1:', () 
     expect(err).not.toMatch(/\n\s+at /);
   });
 
-  test('--help is no mistake', async () => {
+  test('--help is not a mistake', async () => {
     for (const [flag, ...args] of [
       ['signalbox serve', 'help'],
       ['signalbox serve', '--help'],
@@ -303,7 +303,7 @@ describe('a start that cannot be says why in one sentence and ends with 1:', () 
 });
 
 describe('providers', () => {
-  test('without a key are left out with one log line, and a restart with one brings the real thing', async () => {
+  test('providers without a key are left out with one log line, and a restart with a key serves the real provider', async () => {
     const data = newPath();
     const env = { SIGNALBOX_API_KEY: makeTestKey() };
     const bare = await start({ data, env });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { usePaid } from '../support/paying.ts';
 
-/** Every door that takes the address of a wallet takes the same, and refuses the same with the name of the field. */
+/** Every route and command that accepts the address of a wallet accepts the same forms, and names the field when it refuses one. */
 const paid = usePaid();
 
-/** From the text of EIP-55. */
+/** An example of EIP-55. */
 const RIGHT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
-/** Its first capital turned. */
+/** The address with its first capital letter changed. */
 const MISTYPED = '0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
 const FORMS = [RIGHT, RIGHT.toLowerCase(), `0x${RIGHT.slice(2).toUpperCase()}`];
 const WRONG = [MISTYPED, '0x123', 'agent-7', ''];
@@ -40,7 +40,7 @@ describe('`agent_wallet`', () => {
     }
   });
 
-  test('is checked by `/v1/route` as by the chat', async () => {
+  test('/v1/route checks an address like the chat route', async () => {
     const route = (agent_wallet: string) => paid.box.post('/v1/route', { ...body, agent_wallet });
     expect((await route(RIGHT)).status).toBe(200);
     for (const wrong of WRONG) expect(await errorOf(await route(wrong))).toMatchObject({ param: 'agent_wallet' });
@@ -48,7 +48,7 @@ describe('`agent_wallet`', () => {
 });
 
 describe('operators', () => {
-  test('name a wallet by the same forms over HTTP', async () => {
+  test('HTTP routes accept the same forms of a wallet’s address', async () => {
     const credit = (wallet: string) => paid.box.post(`/admin/wallets/${wallet}/credit`, { credits: 1, note: 'a gift' });
     for (const form of FORMS) expect((await credit(form)).status).toBe(200);
     expect(await paid.balanceOf(RIGHT.toLowerCase())).toBe(FORMS.length);
@@ -61,7 +61,7 @@ describe('operators', () => {
     expect(refused.message).not.toContain(MISTYPED.slice(2));
   });
 
-  test('and by the same on the command line', async () => {
+  test('commands accept the same forms of a wallet’s address', async () => {
     expect((await paid.box.run('wallets', 'credit', RIGHT, '1', '--note', 'a gift')).code).toBe(0);
     for (const args of [
       ['wallets', 'credit', MISTYPED, '1', '--note', 'a gift'],
@@ -75,7 +75,7 @@ describe('operators', () => {
     }
   });
 
-  test('cannot put a policy in force that pays a mistyped address', async () => {
+  test('a policy that pays to a mistyped address cannot be activated', async () => {
     const mistyped = paid.policy.replace(/pay_to: "?0x[0-9a-fA-F]{40}"?/, `pay_to: "${MISTYPED}"`);
     expect(mistyped).not.toBe(paid.policy);
     await expect(paid.reload(mistyped)).rejects.toThrow();

@@ -7,7 +7,7 @@ import { expectError } from '../../support/error-contract.ts';
 import { startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { amountOf, MICROCREDITS_PER_UNIT, startPaid, usePaid } from '../support/paying.ts';
 
-/** Paying in advance, through the door of HTTP, with the stock client on a real chain. */
+/** Payments in advance over HTTP, with the standard client on a real chain. */
 const TOPUP = { path: '/v1/wallets/topup' };
 const KEYS = { path: '/v1/wallets/keys' };
 
@@ -29,7 +29,7 @@ const chat = (key: string) =>
     as(key),
   );
 
-/** A wallet that has paid in one dollar. */
+/** Makes a wallet that has paid in one dollar. */
 async function toppedUp(): Promise<{ account: PrivateKeyAccount; key: string }> {
   const account = await paid.payer();
   const response = await paid.pay(account, { usd: 1 }, TOPUP);
@@ -38,7 +38,7 @@ async function toppedUp(): Promise<{ account: PrivateKeyAccount; key: string }> 
 }
 
 describe('a top-up', () => {
-  test('moves what was quoted on the chain, and its key spends that without the chain', async () => {
+  test('moves the quoted amount on the chain, and the wallet’s key spends it without the chain', async () => {
     const account = await paid.payer(1_500_000n);
     const before = await paid.chain.balanceOf(paid.chain.payTo);
     const response = await paid.pay(account, { usd: 1, name: 'agent' }, TOPUP);
@@ -70,7 +70,7 @@ describe('a top-up', () => {
     expect(books.deposits).toBe(Number(books.received) * MICROCREDITS_PER_UNIT);
   });
 
-  test('that the wallet cannot pay is refused with a new quote, and nothing moves', async () => {
+  test('is refused with a new quote if the wallet cannot pay, and nothing moves', async () => {
     const account = await paid.payer(999_999n);
     const { required } = await paid.quote({ usd: 1 }, TOPUP);
     const response = await paid.send(await paid.sign(account, required), { usd: 1 }, TOPUP);
@@ -80,14 +80,14 @@ describe('a top-up', () => {
     expect((await paid.box.get(`/admin/wallets/${account.address}`)).status).toBe(404);
   });
 
-  test('with a header that is too large gets 431', async () => {
+  test('gets 431 if a header is too large', async () => {
     const response = await paid.send('A'.repeat(17_000), { usd: 1 }, TOPUP);
     expect(response.status).toBe(431);
   });
 });
 
 describe('keys of a wallet', () => {
-  test('are had for a signature over nothing: what was lost is made anew, and the rest ends', async () => {
+  test('a free signature creates a new key after a loss, and revokes the others', async () => {
     const { account, key } = await toppedUp();
     const { required } = await paid.quote({ revoke_others: true }, KEYS);
     expect(amountOf(required)).toBe(0n);
@@ -100,7 +100,7 @@ describe('keys of a wallet', () => {
     expect(await paid.chain.balanceOf(account.address)).toBe(before);
   });
 
-  test('spend no more than was paid in, and then say how to pay', async () => {
+  test('keys of a wallet spend no more than was paid in, and then the error says how to pay', async () => {
     const { key, account } = await toppedUp();
     await paid.box.post(`/admin/wallets/${account.address}/credit`, { credits: -999.9, note: 'test' });
     const response = await chat(key);
@@ -108,7 +108,7 @@ describe('keys of a wallet', () => {
     const error = await expectError(response, 'insufficient_quota');
     expect(error.details.balance).toBe(account.address.toLowerCase());
     expect(response.headers.get('payment-required')).not.toBeNull();
-    // A positive grant to one that has nothing left lets it in again.
+    // A grant to a wallet with no balance left makes it able to spend again.
     await paid.box.post(`/admin/wallets/${account.address}/credit`, { credits: 10 });
     expect((await chat(key)).status).toBe(200);
     expect((await paid.books()).findings).toEqual([]);
@@ -142,7 +142,7 @@ describe('signalbox wallets', () => {
     expect((await paid.box.run('wallets', 'list')).out).toMatch(new RegExp(`^${wallet} .* true$`, 'm'));
   });
 
-  test('credits a wallet, which a running server follows, with a line in the trail', async () => {
+  test('credits a wallet, which a running server sees, with an entry in the audit trail', async () => {
     const { account, key } = await toppedUp();
     const { out, code } = await paid.box.run('wallets', 'credit', account.address, '25.5', '--note', 'goodwill');
     expect([code, out]).toEqual([0, expect.stringMatching(/^granted credits +1,025.5$/m)]);
@@ -181,7 +181,7 @@ describe('signalbox wallets', () => {
   }
 });
 
-test('what was promised to a wallet outlives the process: its answer, its key, its balance, and that it is blocked', async () => {
+test('a restart keeps a wallet’s answer, key, balance and block', async () => {
   const data = temporaryFolder();
   const { chain, upstream } = paid;
   const first = await startPaid({ isProcess: true, chain, upstream, data });
@@ -212,7 +212,7 @@ test('what was promised to a wallet outlives the process: its answer, its key, i
   }
 });
 
-test('while payments are off, every route of wallets asks for a key as all others do', async () => {
+test('while payments are off, every wallet route requires a key like all other routes', async () => {
   const plain = await startSignalbox();
   try {
     for (const path of [TOPUP.path, KEYS.path, '/v1/chat/completions']) {

@@ -5,7 +5,7 @@ import { LANGUAGE_POLICY } from '../../policy/language-policy.ts';
 import { PROGRAM, runToEnd, writePolicy } from '../../support/signalbox.ts';
 import { LanguageServer, type Offer, type Position } from './language-server.ts';
 
-/** What an editor with the YAML language server shows of a policy: by the real server, with the shipped schema. */
+/** How an editor shows a policy, tested with the real YAML language server and the shipped schema. */
 const POLICIES = join(import.meta.dir, '../../../policies');
 const DOCS = join(import.meta.dir, '../../../docs');
 const MODELINE = '# yaml-language-server: $schema=./policy.schema.json';
@@ -17,7 +17,7 @@ beforeAll(() => server.start(POLICIES));
 afterAll(() => server.stop());
 
 let files = 0;
-/** A file that is not on the disk, beside the schema. `¦` is where the cursor stands. */
+/** A file in memory, next to the schema. `¦` marks the cursor. */
 function fileOf(marked: string, folder = POLICIES) {
   const [before = '', after = ''] = marked.split('¦');
   const lines = before.split('\n');
@@ -39,7 +39,7 @@ async function hoverAt(marked: string): Promise<string> {
   return server.hover(path, position);
 }
 
-/** What is wrong, each with its line in the text, from 1. */
+/** Returns the problems, each with its line in the text, from 1. */
 async function problemsOf(text: string): Promise<string[]> {
   const { path, text: whole } = fileOf(text);
   const problems = await server.open(path, whole);
@@ -52,7 +52,7 @@ describe('files of the policy', () => {
     expect(shipped.filter(({ text }) => !text.startsWith(`${MODELINE}\n`)).map(({ path }) => path)).toEqual([]);
   });
 
-  test('have nothing wrong with them, and neither have the examples of the docs', async () => {
+  test('have no problems, and neither have the examples of the docs', async () => {
     const examples = [
       'policies/language.md',
       'policies/guide.md',
@@ -72,7 +72,7 @@ describe('files of the policy', () => {
 });
 
 describe('completion', () => {
-  test('offers the sections of the language', async () => {
+  test('completion offers the sections of the language', async () => {
     const sections = ['version', 'providers', 'models', 'selectors', 'constraints', 'budgets', 'learning', 'cases'];
     expect(await offered('¦')).toEqual(expect.arrayContaining(sections));
     const rest = await offered('version: 1\n¦');
@@ -80,13 +80,13 @@ describe('completion', () => {
     expect(rest).not.toContain('version');
   });
 
-  test('offers the keys of a model, and not those that it has', async () => {
+  test('completion offers the keys of a model, except those that it has', async () => {
     const keys = await offered('models:\n  m:\n    provider: openai\n    ¦');
     expect(keys).toEqual(expect.arrayContaining(['endpoints', 'price', 'context_window', 'capabilities', 'quality']));
     expect(keys).not.toContain('provider');
   });
 
-  test('begins a map or a list and does not write its defaults out', async () => {
+  test('completion begins a map or a list without writing its defaults', async () => {
     const offers = await offersAt('¦');
     const written = (label: string) => offers.find((offer) => offer.label === label)?.textEdit?.newText;
     expect(written('gateway')).toBe('gateway:\n  ');
@@ -116,7 +116,7 @@ describe('completion', () => {
     expect(await offered(marked)).toEqual(expect.arrayContaining(expected));
   });
 
-  test('offers the options of the strategy, the adapter and the preset that are named', async () => {
+  test('completion offers the options of the named strategy, adapter and preset', async () => {
     const labels = (key: string, own: string) => offered(`selectors:\n  s:\n    ${own}\n    ${key}:\n      ¦`);
     expect(await labels('options', 'strategy: auto')).toEqual([
       'quality',
@@ -137,7 +137,7 @@ describe('completion', () => {
     );
   });
 
-  test('says what a word means', async () => {
+  test('completion explains each word', async () => {
     const meanings = await offersAt('budgets:\n  - name: b\n    on_exhausted: ¦');
     const downgrade = meanings.find(({ label }) => label === 'downgrade');
     expect(JSON.stringify(downgrade?.documentation)).toContain('worst case fits');
@@ -145,7 +145,7 @@ describe('completion', () => {
 });
 
 describe('hover', () => {
-  test('tells of a key what it means, its unit and its default', async () => {
+  test('hover shows the meaning of a key, its unit and its default', async () => {
     const text = await hoverAt('models:\n  m:\n    latency: { output_tok¦ens_per_second: 110 }');
     expect(text).toContain('Median rate of visible output, in tokens per second.');
     const wait = await hoverAt('gateway:\n  queue¦_ms: 5');
@@ -153,13 +153,13 @@ describe('hover', () => {
     expect(wait).toContain('in milliseconds');
   });
 
-  test('tells of an expression which variables it sees, with examples', async () => {
+  test('hover over an expression shows the variables that it can use, with examples', async () => {
     const text = await hoverAt('constraints:\n  - name: c\n    wh¦en: "true"');
     expect(text).toContain('CEL over `request`, `key`, `team`, `user` and `time`');
     expect(text).toContain('request.task == "coding"');
   });
 
-  test('tells of a section, a model, a preset and an option of a strategy, each once', async () => {
+  test('hover explains a section, a model, a preset and an option of a strategy, each once', async () => {
     expect(await hoverAt('budg¦ets: []')).toContain('Limits on the Credits spent in windows of time');
     expect(await hoverAt('models:\n  gp¦t: { provider: x }')).toContain('A model to which requests can be routed');
     expect(await hoverAt('providers:\n  p: { preset: gr¦oq }')).toContain('* `azure-openai`');
@@ -178,7 +178,7 @@ describe('hover', () => {
 });
 
 describe('diagnostics', () => {
-  test('stand at the line of what is wrong', async () => {
+  test('problems are at the line of the mistake', async () => {
     const found = await problemsOf(`modles: {}
 models:
   m:
@@ -223,7 +223,7 @@ cases:
 });
 
 describe('signalbox policy schema', () => {
-  test('writes the schema, by which an editor completes files of the folder', async () => {
+  test('the command writes the schema, with which an editor completes files of the folder', async () => {
     const folder = writePolicy('models: { my-model: { provider: 5 } }\n');
     const { code, out } = await runToEnd([PROGRAM, 'policy', 'schema', folder, '--write'], {});
     expect([code, out]).toEqual([

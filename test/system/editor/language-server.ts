@@ -5,7 +5,7 @@ const SERVER = join(import.meta.dir, '../node_modules/yaml-language-server/bin/y
 /** Longest wait for an answer, ms. */
 const ANSWER_MS = 10_000;
 
-/** Where something is in a file; line and character count from 0. */
+/** A position in a file; line and character count from 0. */
 export interface Position {
   readonly line: number;
   readonly character: number;
@@ -31,7 +31,7 @@ interface Message {
   readonly error?: { readonly message: string };
 }
 
-/** What an editor would have the server told: no schema of the network, and lines as long as ours. */
+/** Settings that an editor sends: no schemas from the network, and lines as long as ours. */
 const SETTINGS = {
   yaml: {
     validate: true,
@@ -43,7 +43,7 @@ const SETTINGS = {
   },
 };
 
-/** The real YAML language server, as an editor runs it: a process that is spoken to by JSON-RPC. */
+/** The real YAML language server, as an editor runs it: a process with JSON-RPC. */
 export class LanguageServer {
   readonly #child = Bun.spawn([process.execPath, SERVER, '--stdio'], {
     stdin: 'pipe',
@@ -77,13 +77,13 @@ export class LanguageServer {
     this.#tell('workspace/didChangeConfiguration', { settings: SETTINGS });
   }
 
-  /** Opens a file with this text, whatever is on the disk. */
+  /** Opens a file with this text, whatever the disk contains. */
   show(path: string, text: string): void {
     const uri = pathToFileURL(path).href;
     this.#tell('textDocument/didOpen', { textDocument: { uri, languageId: 'yaml', version: 1, text } });
   }
 
-  /** The same, and gives what is wrong with it. */
+  /** Opens a file and returns its problems. */
   async open(path: string, text: string): Promise<readonly Problem[]> {
     const uri = pathToFileURL(path).href;
     const { promise, resolve, reject } = Promise.withResolvers<readonly Problem[]>();
@@ -98,7 +98,7 @@ export class LanguageServer {
     return isObject(result) && Array.isArray(result.items) ? result.items : [];
   }
 
-  /** Markdown; empty where there is nothing to say. */
+  /** Returns the Markdown of a hover; empty if there is none. */
   async hover(path: string, position: Position): Promise<string> {
     const result = await this.#ask('textDocument/hover', at(path, position));
     const contents = isObject(result) ? result.contents : null;
@@ -161,7 +161,7 @@ export class LanguageServer {
     }
   }
 
-  /** One answer for each section that is asked for. */
+  /** Returns one answer for each requested section. */
   #configuration(params: unknown): unknown[] {
     const items: unknown[] = isObject(params) && Array.isArray(params.items) ? params.items : [];
     return items.map((item) => (isObject(item) && item.section === 'yaml' ? SETTINGS.yaml : null));
