@@ -9,7 +9,7 @@ import {
   startFacilitatorServer,
 } from '../support/chain/facilitator-server.ts';
 
-/** Payments through a settlement service, which may fail like any remote: also after the money has moved. */
+/** Payments through a settlement service, which may fail like any remote service, even after the money has moved. */
 let stand: Stand;
 let service: FacilitatorServer;
 let payer: PrivateKeyAccount;
@@ -87,7 +87,7 @@ for (const fault of BEFORE) {
     expect(await debit()).toBe(0n);
     service.fail(null);
     expect((await stand.send(body, paid.header)).status).toBe(200);
-    // The token goes only to the service, not to hosts that it names.
+    // Only the service receives the token, not hosts to which it redirects.
     expect(service.requests.filter(({ path }) => path === '/elsewhere')).toEqual([]);
   });
 }

@@ -3,7 +3,10 @@ import { orDeeply } from '../../deep/deeply.ts';
 import { bookProblems } from '../payments/model/books.ts';
 import { chatBody, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 
-/** Transactions that never reach the chain. Each test has its own chain, because it moves the chain's time; so they run at once. */
+/**
+ * Transactions that never reach the chain. Each test has its own chain, because it moves the chain's time. Therefore the tests can run at
+ * once.
+ */
 const stands: Stand[] = [];
 afterAll(() => Promise.all(stands.map((stand) => stand.stop())));
 
@@ -14,7 +17,7 @@ async function start(): Promise<Stand> {
 }
 
 const PURSE = 1_000_000_000n;
-/** Time after which no authorization of a quote is valid, s. */
+/** After this time no authorization of a quote is valid, s. */
 const LATER = 3_600;
 
 for (const fault of orDeeply<'hang' | 'error' | 'cut'>(['cut'], ['hang', 'error'])) {
@@ -39,7 +42,7 @@ for (const fault of orDeeply<'hang' | 'error' | 'cut'>(['cut'], ['hang', 'error'
     const debit = PURSE - (await chain.balanceOf(payer.address));
     expect(debit).toBe(isAnswered ? BigInt(paid.payload.accepted.amount) : 0n);
     expect(upstream.requests.length).toBe(isAnswered ? 1 : 0);
-    // An answer is repeated; a failed request gets a new quote.
+    // A repeat gets the stored answer; a failed request gets a new quote.
     expect((await stand.send(body, paid.header)).status).toBe(isAnswered ? 200 : 402);
     expect(await bookProblems(stand)).toEqual([]);
   });

@@ -5,9 +5,9 @@ import { waitFor } from '../../support/answers.ts';
 import { balanceIn, bookProblems } from '../payments/model/books.ts';
 import { CHAT, chatBody, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 
-/** Faults between gateway and chain, and on the chain, as seen by the agent, the operator and the chain. */
+/** Faults between the gateway and the chain, and on the chain, as the agent, the operator and the chain see them. */
 let stand: Stand;
-/** Another wallet for each test: one with a balance would have nothing to pay. */
+/** Each test uses a new wallet, because a wallet with a balance would have nothing to pay. */
 let payer: PrivateKeyAccount;
 let requests = 0;
 const PURSE = 1_000_000_000n;
@@ -44,11 +44,11 @@ async function expectUnsettled(body: unknown, { header }: ClientPayment, wallet 
   await expectHeldBack(body, wallet);
 }
 
-/** A request that may be paid gets no new quote: neither by another signature nor by the wallet's name. */
+/** Checks that a request whose payment may still arrive gets no new quote, neither with another signature nor with the wallet's name. */
 async function expectHeldBack(body: unknown, wallet: string): Promise<void> {
   const named = await stand.post(CHAT, { ...(body as object), agent_wallet: wallet });
   const { code, quoted } = await shortOf(named);
-  // A request that names its wallet is another body, unless it did so before.
+  // A request that names its wallet has another body, unless it named the wallet before.
   if ('agent_wallet' in (body as object)) expect([code, quoted]).toEqual(['payment_unsettled', false]);
 }
 
@@ -88,7 +88,7 @@ test('a chain that does not mine: the outcome is unknown and there is no new quo
   const before = { calls: calls(), balance: await balanceOf(payer.address) };
   const paid = await stand.sign(payer, body);
   await expectUnsettled(body, paid);
-  // Again: still unknown.
+  // The outcome is still unknown.
   await expectUnsettled(body, paid);
   expect(calls()).toBe(before.calls);
   await expectKeysServed();
@@ -100,7 +100,7 @@ test('a chain that does not mine: the outcome is unknown and there is no new quo
   expect(before.balance - (await balanceOf(payer.address))).toBe(BigInt(paid.payload.accepted.amount));
 });
 
-test('the node’s answer to the broadcast is lost: never a new 402, one debit, and the same signature gets the answer', async () => {
+test('if the node’s answer to the broadcast is lost: never a new 402, one debit, and the same signature gets the answer', async () => {
   const body = bodyOf(payer);
   const paid = await stand.sign(payer, body);
   stand.proxy.fail('lost', 'eth_sendRawTransaction', 'eth_getTransactionReceipt');
@@ -114,7 +114,7 @@ test('the node’s answer to the broadcast is lost: never a new 402, one debit, 
   expect(PURSE - (await balanceOf(payer.address))).toBe(BigInt(paid.payload.accepted.amount));
 });
 
-test('the node is down before anything is sent: a retryable 503, no row, the signature stays valid', async () => {
+test('if the node is down before anything is sent: a retryable 503, no row, the signature stays valid', async () => {
   const body = bodyOf(payer);
   const paid = await stand.sign(payer, body);
   await stand.proxy.down();
@@ -128,7 +128,7 @@ test('the node is down before anything is sent: a retryable 503, no row, the sig
 });
 
 for (const fault of ['error', 'status', 'garbage', 'cut'] as const) {
-  test(`a node that answers with ${fault}: 503, and not a wrong signature`, async () => {
+  test(`a node that answers with ${fault}: 503, not an error about the signature`, async () => {
     const body = bodyOf(payer);
     const paid = await stand.sign(payer, body);
     stand.proxy.fail(fault);
@@ -176,7 +176,7 @@ test('a provider that fails before its first part: the whole payment, with the f
     expect(balanceIn(stand, account.address) - has).toBe(worth);
   }
   const debited = await balanceOf(account.address);
-  // The balance suffices: the wallet only has to identify itself.
+  // The balance is enough: the wallet only has to identify itself.
   const body = bodyOf(account);
   const free = await stand.sign(account, body);
   expect(free.payload.accepted.amount).toBe('0');
@@ -184,7 +184,7 @@ test('a provider that fails before its first part: the whole payment, with the f
   expect(await balanceOf(account.address)).toBe(debited);
 });
 
-test('a gas key without gas is the operator’s fault: 503, and the signature is valid once there is some', async () => {
+test('a gas key without gas is the operator’s fault: 503, and the signature is valid again once there is gas', async () => {
   const { chain } = stand;
   const body = bodyOf(payer);
   const paid = await stand.sign(payer, body);

@@ -17,9 +17,9 @@ import {
 import { type Doubles, type Served, withDoubles } from './stage.ts';
 
 /**
- * `npm run test:deep -- first-hour`: the coding agents at the versions that npm installs, with Node 20 and 22, each set up as
- * its page says. Doubles of the services make each agent answer, edit a file with its own tool and go on with its session.
- * A second server has no provider: its simulated models answer each agent once.
+ * `npm run test:deep -- first-hour`: the coding agents at the versions that npm installs, with Node 20 and 22, each set up as its page
+ * says. Fake services make each agent answer, edit a file with its own tool and continue its session. A second server has no provider: its
+ * simulated models answer each agent once.
  */
 const NODES = [20, 22] as const;
 const PATIENCE = 900_000;
@@ -34,7 +34,7 @@ const notes = new Set<string>();
 let doubles: Doubles;
 let served: Served;
 let simulated: Signalbox;
-/** The folder of the agent that runs. */
+/** The folder of the running agent. */
 let folder = '';
 
 const kept = (name: string): string => {
@@ -61,7 +61,7 @@ afterAll(async () => {
   for (const one of folders) rmSync(one, { recursive: true, force: true });
 }, PATIENCE);
 
-/** Sets an agent up in a new home. */
+/** Sets up an agent in a new home folder. */
 async function setUp(agent: Agent, installed: InstalledAgent, path: string, box: Served = served): Promise<AgentSetup> {
   const setup = new AgentSetup(agent, installed, path, box, kept(temporaryFolder()));
   for (const command of setup.commands) await setup.run(command);
@@ -69,7 +69,7 @@ async function setUp(agent: Agent, installed: InstalledAgent, path: string, box:
   return setup;
 }
 
-/** Chats that the simulated models have answered. */
+/** Returns how many chats the simulated models have answered. */
 const simulatedChats = async (): Promise<number> =>
   total(readPage(await (await simulated.get('/metrics')).text()), 'signalbox_chats_total') ?? 0;
 

@@ -8,9 +8,9 @@ import type { Drive, Load } from './modes.ts';
 /** A client in one major version. */
 export interface Client {
   readonly name: string;
-  /** Its drives, by the dialect that each speaks. */
+  /** Its drives, by dialect. */
   readonly drives: (load: Load) => Promise<Readonly<Record<string, Drive>>>;
-  /** What npm installs for it; absent: the clone has it. */
+  /** The packages to install with npm; absent if the clone has them. */
   readonly packages?: readonly string[];
 }
 

@@ -7,14 +7,14 @@ import { EXPECTED, MODES, type Mode } from './modes.ts';
 import { cloneHere, type Doubles, installed, type Served, serveThis, startClone, withDoubles } from './stage.ts';
 
 /**
- * A newcomer's first hour: every named client, unmodified, with a model of each vendor under the shipped policy. In `npm run test:system`
- * the clients that the clone installs, with three vendors; in `npm run test:deep -- first-hour` an untouched clone, all majors
+ * A newcomer's first hour: every supported client, unmodified, with a model of each vendor under the shipped policy. `npm run test:system`
+ * uses the clients that the clone installs and three vendors; `npm run test:deep -- first-hour` uses an untouched clone, all major versions
  * and all vendors.
  */
 const ROOT = join(import.meta.dir, '../../..');
 const PATIENCE = 600_000;
 
-/** A model of each vendor in the catalog. Fireworks has none of its own. */
+/** A model of each vendor in the catalog. Fireworks has no model of its own. */
 const MODELS = {
   openai: 'gpt-6-luna',
   anthropic: 'claude-haiku-5-5',
@@ -33,7 +33,7 @@ const VENDORS = isDeep
   ? (Object.keys(MODELS) as (keyof typeof MODELS)[])
   : (['openai', 'anthropic', 'gemini'] as const);
 
-/** The models of which the catalog says no structured output. */
+/** The models without structured output, according to the catalog. */
 const WITHOUT_FORM: ReadonlySet<string> = new Set([MODELS.together]);
 
 const HEAD = `Models of ${VENDORS.length} vendors, each behind a double of its service, that gave the expected answer. Structured output is not asked of
@@ -61,14 +61,14 @@ afterAll(async () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 }, PATIENCE);
 
-/** The drives of a client, from the clone's packages or from a folder of its own. */
+/** Returns the drives of a client, from the clone's packages or from a separate folder. */
 async function drivesOf({ drives, packages }: Client) {
   const folder = packages ? await installed(packages) : import.meta.dir;
   if (packages) folders.push(folder);
   return drives((name) => import(Bun.resolveSync(name, folder)));
 }
 
-/** The rows of a client: a dialect each, with the models that it managed in each mode, and what failed. */
+/** Returns one row for each dialect of a client, with the models that succeeded in each mode, and the failures. */
 async function drive(client: Client): Promise<{ readonly rows: string[]; readonly failures: string[] }> {
   const [rows, failures]: [string[], string[]] = [[], []];
   for (const [dialect, own] of Object.entries(await drivesOf(client))) {
@@ -96,7 +96,7 @@ test.each(clients)(
   PATIENCE,
 );
 
-/** One row for the dialects of a client that have the same figures. */
+/** Merges the dialects of a client that have the same figures into one row. */
 function byFigures(rows: readonly string[]): string[] {
   const figuresOf = (row: string) => row.split(' | ').toSpliced(1, 1).join(' | ');
   return [...Map.groupBy(rows, figuresOf)].map(([figures, same]) =>
@@ -104,7 +104,7 @@ function byFigures(rows: readonly string[]): string[] {
   );
 }
 
-test('every double was asked, and every client driven', () => {
+test('every fake service received a request, and every client ran', () => {
   const silent = VENDORS.filter((vendor) => doubles.of(vendor).requests.length === 0);
   expect([silent, new Set(table.map((row) => row.split(' | ')[0])).size]).toEqual([[], clients.length]);
   const text = `${HEAD}\n${byFigures(table).join('\n')}`;

@@ -1,20 +1,20 @@
 import type { Behaviour, RecordedRequest } from '../../support/fake-upstream.ts';
 
-/** What a client must manage with every model: a text, a stream, a loop of tools, an answer in a form. */
+/** The modes that a client must support with every model: a text, a stream, a tool loop, a structured answer. */
 export const MODES = ['text', 'stream', 'tools', 'structured'] as const;
 export type Mode = (typeof MODES)[number];
 
 export interface Target {
-  /** Of the server, without `/v1`. */
+  /** The address of the server, without `/v1`. */
   readonly url: string;
   readonly key: string;
   readonly model: string;
 }
 
-/** A client in one dialect: what it makes of the answer in each mode. */
+/** A client in one dialect: how it reads the answer in each mode. */
 export type Drive = Readonly<Record<Mode, (target: Target) => Promise<unknown>>>;
 
-/** Loads a package as the client's own folder has it. */
+/** Loads a package from the client's own folder. */
 export type Load = (name: string) => Promise<unknown>;
 
 const HELLO = 'Hello, you!';
@@ -27,7 +27,10 @@ export const EXPECTED: Readonly<Record<Mode, unknown>> = {
   structured: CITY,
 };
 
-/** What every double answers, by what it is asked. A tool other than the weather's is a client's way to ask for a form. */
+/**
+ * The answer of every fake service, derived from the request. A tool other than the weather tool is a client's way to request structured
+ * output.
+ */
 export function replyTo({ asked }: RecordedRequest): Behaviour {
   if (asked.schema !== null) return { text: JSON.stringify(CITY) };
   const form = asked.tools.find((name) => name !== 'weather');

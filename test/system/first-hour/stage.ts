@@ -17,7 +17,7 @@ export interface Served {
 /** The lines of a shipped provider that has a key: its name, its settings and the variable. */
 const PROVIDER = /^( {2}([\w-]+): \{ preset: [^}]*?(?:\{[^}]*\}[^}]*?)?) \} # (\w+_API_KEY)$/gm;
 
-/** A copy of a policy folder in which each vendor has the address of a double. */
+/** Copies a policy folder in which each vendor has the address of a fake service. */
 export function withDoubles(shipped: string) {
   const policies = temporaryFolder();
   cpSync(shipped, policies, { recursive: true });
@@ -57,12 +57,12 @@ async function succeeded(command: readonly string[], cwd?: string): Promise<void
   if (code !== 0) throw new Error(`${command.join(' ')}: ${code}\n${out}${err}`);
 }
 
-/** A clone of the last commit, with the packages of this one. */
+/** Clones the latest commit, with the packages of this clone. */
 export async function cloneHere(): Promise<string> {
   const folder = temporaryFolder();
   await succeeded(['git', 'clone', '--quiet', ROOT, folder]);
   const [lock, installed] = [join(folder, 'package-lock.json'), join(ROOT, 'node_modules/.installed-lock')];
-  // Else its start would install its own packages into these.
+  // Otherwise the start of the clone would install its own packages into these shared ones.
   if (readFileSync(lock, 'utf8') !== readFileSync(installed, 'utf8')) throw new Error('run `npm ci` before this test');
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   return folder;
@@ -99,7 +99,7 @@ export async function startClone(folder: string, { policies, env }: Doubles): Pr
   };
 }
 
-/** Installs packages into a folder of their own. */
+/** Installs packages into a separate folder. */
 export async function installed(packages: readonly string[]): Promise<string> {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'package.json'), '{"private":true}');

@@ -18,14 +18,14 @@ import {
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { useSignalbox } from '../../support/use.ts';
 
-/** Callers who ask for a stream and read nothing of it, in every dialect, and what a large answer costs everybody else. */
+/** Callers that request a stream and read nothing of it, in every dialect, and the cost of a large answer for all other callers. */
 const { runs: readers, proved } = effort('holes', 16, 60);
 const KIB = 1_024;
-/** Live memory of a caller who reads nothing. */
+/** The limit of live memory for a caller that reads nothing, bytes. */
 const READER_MAX = 128 * KIB;
-/** More than the kernel's buffers of an upstream's answer hold. */
+/** More bytes than the kernel buffers of an upstream's answer. */
 const ANSWER = 20_000_000;
-/** What is meant is 100 ms; busy machines get four times as much. */
+/** The goal is 100 ms; busy machines get four times as much. */
 const BYSTANDER_MS = 400;
 const FIXTURES = join(import.meta.dir, '..');
 
@@ -33,10 +33,10 @@ const DIALECTS = { chat: 'openai-compatible', messages: 'anthropic', responses: 
 type Dialect = keyof typeof DIALECTS;
 const DIALECT_NAMES = ['chat', 'messages', 'responses'] as const satisfies readonly Dialect[];
 const KINDS: readonly AnswerKind[] = ['text', 'thinking', 'call'];
-/** Characters of a piece: a token, and what a service that gathers sends. */
+/** Characters of a piece: one token, or the amount that a service sends if it collects tokens. */
 const SIZES = { short: 5, long: 1_000 } as const;
 
-/** Chat with reasoning and calls, as services of the dialect stream them. */
+/** The chat dialect with reasoning and calls, as services stream them. */
 const chatWire = (kind: AnswerKind): MeteredWire => ({
   cap: 'max_tokens',
   answer(model) {
@@ -110,12 +110,12 @@ interface DeafGroup {
   readonly source: Source;
 }
 
-/** Every dialect of callers with every dialect of services; in `npm run test:system` with pieces of one size each. */
+/** Every dialect of callers with every dialect of services; in `npm run test:system` each pair with one size of pieces. */
 const GROUPS: readonly DeafGroup[] = DIALECT_NAMES.flatMap((surface, nth) =>
   SOURCES.filter((_, at) => isDeep || (at + nth) % 2 === 0).map((source) => ({ surface, source })),
 );
 
-describe('a caller who asks for a stream and reads nothing', () => {
+describe('a caller that requests a stream and reads nothing', () => {
   const box = useSignalbox(() => {
     const more = '    deadlines: { first_token_ms: 60000, idle_ms: 200000, total_ms: 300000 }\n';
     const capabilities = ['tools', 'json_schema', 'reasoning'];
@@ -135,8 +135,8 @@ describe('a caller who asks for a stream and reads nothing', () => {
   };
 
   /**
-   * One that reads nothing. Its own kernel takes next to nothing of long pieces; of short ones it takes what it takes for any
-   * program, which are some hundred events.
+   * Starts a caller that reads nothing. Its own kernel buffers almost nothing of long pieces; for short pieces it buffers some hundred
+   * events, as for any program.
    */
   function start(group: DeafGroup): () => void {
     const port = Number(new URL(box.url).port);
@@ -157,14 +157,14 @@ describe('a caller who asks for a stream and reads nothing', () => {
   }
 
   let bystander: Bystander;
-  /** What it waited for at most, ms, but for the collections that are asked for here. */
+  /** The longest wait of the bystander, ms, except for garbage collections that the test requests. */
   let waitMs = 0;
   beforeAll(() => {
     bystander = startBystander(`${box.url}/healthz`);
   });
   afterAll(() => bystander.stop());
 
-  /** The live memory once so many answers of these floods stand still. */
+  /** Returns the live memory once this many answers of these floods no longer advance. */
   async function settled(floods: readonly Flood[], count: number): Promise<number> {
     const total = () => floods.flatMap(({ sent }) => sent).reduce((sum, each) => sum + each, 0);
     const begun = () => floods.reduce((sum, { sent }) => sum + sent.length, 0);
@@ -176,8 +176,8 @@ describe('a caller who asks for a stream and reads nothing', () => {
   }
 
   /**
-   * What a caller of these groups costs, bytes: the growth by so many of them, behind as many that have warmed the program up.
-   * Infinity where a bystander waited for too long.
+   * Returns the cost of a caller of these groups, bytes: the growth by `count` callers after as many callers have warmed up the program.
+   * Infinity if a bystander waited for too long.
    */
   async function costOf(groups: readonly DeafGroup[], count: number): Promise<number> {
     const floods = [...new Set(groups.map(({ source }) => source.flood))];
@@ -197,13 +197,13 @@ describe('a caller who asks for a stream and reads nothing', () => {
     }
   }
 
-  // In `npm run test:deep` each of them by itself.
+  // `npm run test:deep` tests each pair separately.
   test.skipIf(isDeep)(
     `costs less than ${READER_MAX / KIB} KiB of live memory`,
     async () => {
       expect(await leastOf(READER_MAX, () => costOf(GROUPS, GROUPS.length))).toBeLessThan(READER_MAX);
     },
-    // Ten tries, each of some seconds, where other tests make the bystander wait.
+    // Ten tries of some seconds each, because other tests may delay the bystander.
   );
 
   const costs: [Dialect, number][] = [];
@@ -231,12 +231,15 @@ describe('a caller who asks for a stream and reads nothing', () => {
 describe('a request for 2,048 embeddings', () => {
   const INPUTS = 2_048;
   const DIMENSIONS = isDeep ? 1_536 : 768;
-  /** The longest turn of the event loop, ms of its own time, and what a bystander is meant to wait at most. */
+  /** The limit for the longest turn of the event loop, ms of its own CPU time, and the goal for the longest wait of a bystander. */
   const TURN_MS = 100;
   const vector = Array.from({ length: DIMENSIONS }, (_, at) => Math.fround(Math.sin(at + 1)));
   const [numbers, bytes] = [JSON.stringify(vector), Buffer.from(Float32Array.from(vector).buffer).toString('base64')];
 
-  /** Answers by the count and the form of their vectors. Each is made once: its service must not take the time of others. */
+  /**
+   * Answers by the number and form of their vectors. Each answer is made once, so that the fake service does not take the CPU time of
+   * others.
+   */
   const answers = new Map<string, Blob>();
   function answerOf(count: number, format: string): Blob {
     const name = `${count} ${format}`;
@@ -287,11 +290,11 @@ gateway: { retries_max: 0 }
 
   const input = Array.from({ length: INPUTS }, (_, at) => `Text number ${at}.`);
   const FORMATS = ['float', 'base64'] as const;
-  /** In `npm run test:system` those that are written in another form than they came in. */
+  /** `npm run test:system` tests only pairs whose answer has another form than the upstream's. */
   const FORMS = FORMATS.flatMap((model) => FORMATS.map((format) => ({ model, format }))).filter(
     ({ model, format }) => isDeep || model !== format,
   );
-  test('leaves the loop to others, whatever the form of its numbers', async () => {
+  test('does not block the event loop, whatever the form of its numbers', async () => {
     const bystander = startBystander(`${box.url}/healthz`);
     let most = { waitMs: 0, turnMs: 0 };
     try {

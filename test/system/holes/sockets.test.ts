@@ -11,22 +11,25 @@ import { openResponses, type ResponsesSocket } from '../../support/responses-soc
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 
-/** A WebSocket costs its caller room and requests, whatever is sent over it; nobody else waits, and the memory of the server stays. */
+/**
+ * A WebSocket uses up memory and requests only of its own caller, whatever it sends; no other caller waits, and the server's memory does
+ * not grow.
+ */
 const { runs, proved } = effort('holes', 10, 200);
 const CONNECTIONS = 64;
 const MIB = 1_048_576;
-/** What is meant is 100 ms; busy machines get four times as much. */
+/** The goal is 100 ms; busy machines get four times as much. */
 const WAIT_MS = 4 * 100;
-/** Memory beyond which an attack has found a hole, MiB: six connections took 3,500. */
+/** An attack that uses more memory than this has found a hole, MiB: in the past, six connections took 3,500. */
 const GROWN_MAX = 400;
-/** Memory of what connections remember, by the room that they hold. */
+/** The limit for the memory that connections use, as a multiple of the memory reserved for them. */
 const HELD_MAX = 1.6;
-/** The room for all bodies, as shipped. */
+/** The shipped limit for all bodies together, MiB. */
 const ROOM_MIB = 512;
-/** Items of one frame: as large as a message may be, less its other members. */
+/** Items of one frame, which together are as large as a message may be, less its other members. */
 const PART = 'x'.repeat(1_000_000);
 
-/** The first part of a message, as large as the whole may be; and frames that may come amid the parts. */
+/** The first part of a message, as large as a complete message may be; and frames that may come between the parts. */
 const UNFINISHED = textFrame('x'.repeat(MIB - 1), MIB - 1, false);
 const PING = Buffer.from([0x89, 0x84, 0, 0, 0, 0, ...Buffer.from('here')]);
 const CLOSE = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 3, 232]);
@@ -54,7 +57,7 @@ function open(key: string): ResponsesSocket {
   return connection;
 }
 
-/** Announces one conversation after another, each longer than the last. @returns the statuses, 200 for an announcement taken */
+/** Announces conversations, each longer than the last. @returns the statuses; 200 for an accepted announcement */
 async function chain(connection: ResponsesSocket, frames: number): Promise<readonly number[]> {
   const statuses: number[] = [];
   for (let last: unknown = null; statuses.length < frames; ) {
@@ -65,7 +68,7 @@ async function chain(connection: ResponsesSocket, frames: number): Promise<reado
   return statuses;
 }
 
-/** Opens connections of a key that write their frames themselves; null in place of one that was refused. */
+/** Opens connections of a key whose frames the test writes itself; null for a refused connection. */
 function openRaw(key: string, count: number): Promise<readonly (RawConnection | null)[]> {
   const opening = Array.from({ length: count }, async () => {
     const { status, connection } = await upgrade(box, key, true);
@@ -75,7 +78,7 @@ function openRaw(key: string, count: number): Promise<readonly (RawConnection | 
   return Promise.all(opening);
 }
 
-/** What an attack did to the server, where a bystander waited for long ten times in a row: the last. */
+/** Returns the harm of an attack to the server. A long wait of a bystander counts only if it happens ten times in a row. */
 async function harmOf(attack: () => Promise<void>): Promise<string> {
   let harm = '';
   const wait = await leastOf(WAIT_MS, async () => {
@@ -92,8 +95,8 @@ async function harmOf(attack: () => Promise<void>): Promise<string> {
   return harm;
 }
 
-// The first test: later ones find the memory that others took.
-test.if(isDeep)('what connections remember takes the memory that they hold room for', async () => {
+// This test runs first, because later tests would reuse memory that other tests took.
+test.if(isDeep)('connections use only the memory that the server reserved for them', async () => {
   const [connections, frames] = [22, 9];
   const roomMiB = (connections * (frames * PART.length + MIB)) / MIB;
   const before = residentMiB(box.pid);
@@ -102,7 +105,7 @@ test.if(isDeep)('what connections remember takes the memory that they hold room 
     expect(new Set(await chain(open(key), frames))).toEqual(new Set([200]));
   }
   const most = HELD_MAX * roomMiB;
-  // Until the garbage is collected.
+  // Repeats until the garbage is collected.
   const grown = await leastOf(most, async () => {
     await Bun.sleep(500);
     return residentMiB(box.pid) - before;
@@ -125,7 +128,7 @@ test.each([1, 6])(
   },
 );
 
-test('messages that do not end take no more than the room of their caller', async () => {
+test('unfinished messages take no more memory than their caller’s share', async () => {
   const harm = await harmOf(async () => {
     const large = await openRaw(await box.makeKey(), CONNECTIONS);
     const refused = textFrame('x'.repeat(15_900_000), 15_900_001);
@@ -134,14 +137,14 @@ test('messages that do not end take no more than the room of their caller', asyn
     const small = await openRaw(await box.makeKey(), CONNECTIONS);
     const held = Buffer.concat([UNFINISHED, PING]);
     await Promise.all(small.map((connection) => connection?.write(held)));
-    // An answer to the ping: the server has read what came before it.
+    // The answer to the ping shows that the server has read the bytes before it.
     await Promise.all(small.map((connection) => connection && waitFor(() => connection.received.endsWith('here'))));
     expect(small).not.toContain(null);
   });
   proved(`${CONNECTIONS} WebSockets of a key with 15.9 MB each that do not end, and as many with 1 MiB: ${harm}`);
 });
 
-test('connections that end with an unfinished message take the room of their caller on', async () => {
+test('connections that end with an unfinished message do not exceed the share of their caller', async () => {
   const end = Buffer.concat([UNFINISHED, CLOSE]);
   const count = 2 * runs;
   let taken = 0;
@@ -160,7 +163,7 @@ test('connections that end with an unfinished message take the room of their cal
   proved(`${count} WebSockets of a key, one after the other, that end with 1 MiB unfinished, ${taken} taken: ${harm}`);
 });
 
-test('tiny frames while a request runs end their connection', async () => {
+test('tiny frames while a request runs close their connection', async () => {
   const perConnection = 150_000;
   const connections = Math.ceil(runs / 5);
   const request = JSON.stringify({ type: 'response.create', model: 'best', input: 'Hi' });

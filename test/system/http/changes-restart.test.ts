@@ -10,7 +10,7 @@ import { TOY } from '../../support/policies.ts';
 import { contextWith } from '../../support/request-context.ts';
 import { makeTestKey, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 
-/** Changes with an `Idempotency-Key` that did not come to a good end: they may have been carried out. */
+/** Changes with an `Idempotency-Key` that did not finish, so that they may or may not have been carried out. */
 const data = temporaryFolder();
 afterAll(() => rmSync(data, { recursive: true }));
 
@@ -21,7 +21,7 @@ const POLICY = `${TOY}alerts:
     - { name: policy, on: policy_refused, to: [ops] }
 `;
 
-test('a change that a crash cut off is not carried out again, and its repeat names the request of the trail', async () => {
+test('a change that a crash interrupted is not repeated, and a retry gets the request ID in the audit trail', async () => {
   let calls = 0;
   const receiver = startOwnServer(() => {
     calls++;
@@ -53,7 +53,7 @@ test('a change that a crash cut off is not carried out again, and its repeat nam
   await receiver.stop();
 });
 
-test('the answer of a defect is kept, and that of a refusal is not', async () => {
+test('the server stores the answer of an internal error, but not of a refusal', async () => {
   const kept: StoredAnswer[] = [];
   let drops = 0;
   const run = {

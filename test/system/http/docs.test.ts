@@ -18,7 +18,7 @@ import { useSignalbox } from '../../support/use.ts';
 const OPERATIONS = await everyOperation();
 const ANSWER_SCHEMAS = new Map<string, TSchema>([...Object.entries(ANSWERS), ...(await operationAnswers())]);
 
-/** The JSON values of a stream of events. */
+/** Returns the JSON values of a stream of events. */
 const dataIn = (stream: string): unknown[] =>
   [...stream.matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => JSON.parse(data));
 
@@ -46,7 +46,7 @@ interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-/** Every example of a good answer in JSON, with the schema that the route declares for it. */
+/** Returns every example of a successful JSON answer, with the schema that the route declares for it. */
 function answerExamples({ paths }: OpenApi): [TSchema, unknown][] {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
   return operations.flatMap(({ responses }): [TSchema, unknown][] => {
@@ -65,11 +65,11 @@ beforeAll(async () => {
 });
 
 describe('the OpenAPI document', () => {
-  test('is at /openapi.json and at /docs/json, for callers without a key', async () => {
+  test('the document is at /openapi.json and /docs/json, for callers without a key', async () => {
     expect(await (await fetch(`${box.url}/openapi.json`)).json()).toEqual(document);
   });
 
-  test('has both shapes of errors where clients of several dialects call', () => {
+  test('the document has both formats of errors for routes that clients of several dialects call', () => {
     const shapesOf = (path: string) => {
       const found = JSON.stringify(document.paths[path]?.get?.responses?.['401']);
       return ['ErrorBody', 'MessagesError'].filter((name) => found.includes(`#/components/schemas/${name}"`));
@@ -84,7 +84,7 @@ describe('the OpenAPI document', () => {
     await SwaggerParser.validate(structuredClone(document) as unknown as Parameters<typeof SwaggerParser.validate>[0]);
   });
 
-  test('has every route but its own pages, the console’s and the second name of /healthz', () => {
+  test('the document has every route except its own pages, the console’s, and the second name of /healthz', () => {
     const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
@@ -94,7 +94,7 @@ describe('the OpenAPI document', () => {
     expect(documented.sort()).toEqual([...new Set(served)].sort());
   });
 
-  test('describes every operation, with examples of what is sent and answered, and its errors', () => {
+  test('the document describes every operation with its errors and with examples of request and answer', () => {
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, operation] of Object.entries(methods)) {
         const name = `${method} ${path}`;
@@ -119,7 +119,7 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  test('shows examples that its own schemas accept', () => {
+  test('the document’s schemas accept its examples', () => {
     const shown: readonly (readonly [TSchema, unknown])[] = [
       ...Object.values(chatExamples.CHAT_REQUESTS).map(({ value }) => [ChatRequest, value] as const),
       ...Object.values(examples.ROUTE_REQUESTS).map(({ value }) => [RouteRequest, value] as const),

@@ -28,10 +28,10 @@ import {
 } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 
-/** Reserved for a request of `ask`: 42 of its prompt at most, and 100 of output at 4. */
+/** The microcredits reserved for a request of `ask`: at most 42 tokens of prompt, and 100 tokens of output at 4. */
 const RESERVED = 442_000;
 const WORDS = ['One', ' two', ' three', ' four'];
-/** A mebibyte in large pieces, so that what each event repeats is little of it. */
+/** A mebibyte in large pieces, so that the repeated part of each event is small. */
 const LARGE = Array<string>(16).fill('x'.repeat(65_536));
 const MEBIBYTE = 1_048_576;
 
@@ -58,10 +58,10 @@ interface Place {
 
 const newPlace = (): Place => ({ data: join(folder, `data${++folders}`), key: makeTestKey() });
 
-/** Starts a server where one was before, with the same key. */
+/** Starts a server on the data of an earlier one, with the same key. */
 const start = (place: Place, more?: string, ...args: string[]) => startAt(place, { args }, more);
 
-/** Starts one that can be killed: a process of its own. */
+/** Starts a server in a separate process, which the test can kill. */
 const startMortal = (place: Place, more?: string) => startAt(place, { isProcess: true }, more);
 
 async function startAt({ data, key }: Place, options: StartOptions, more = ''): Promise<Signalbox> {
@@ -76,7 +76,7 @@ async function stopped(box: Signalbox, how: 'SIGTERM' | 'SIGKILL'): Promise<void
   await box.exited;
 }
 
-/** Sends a request and resolves once it is upstream, whatever becomes of it; a stream, once it has shown content. */
+/** Sends a request and resolves once the upstream has it, or, for a stream, once content has arrived. */
 async function begun(box: Signalbox, key: string, stream: boolean, signal?: AbortSignal): Promise<string> {
   const calls = upstream.requests.length;
   const asking = ask(box, key, stream ? { stream } : {}, signal ? { signal } : {});
@@ -97,7 +97,7 @@ const givenBack = ({ headers }: Pick<Told, 'headers'>): number =>
   Number(headers.get('x-signalbox-given-back') ?? 0) * 1_000_000;
 
 for (const stream of orDeeply([true], [false])) {
-  test(`${stream ? 'a stream' : 'JSON'} is repeated by the next process as by this one, stopped or killed`, async () => {
+  test(`the next process repeats ${stream ? 'a stream' : 'JSON'} as this one does, after a stop or a kill`, async () => {
     const place = newPlace();
     const key = newKey();
     upstream.next({ text: WORDS, ...USAGE });
@@ -116,8 +116,8 @@ for (const stream of orDeeply([true], [false])) {
   });
 }
 
-describe('kill -9 in the middle', () => {
-  test('of a stream: the orphan’s charge is reversed, the repeat runs anew, and one charge is left', async () => {
+describe('kill -9 during an answer', () => {
+  test('for a stream, the next start reverses the charge of the orphan, the repeat runs again, and one charge is left', async () => {
     const place = newPlace();
     const key = newKey();
     upstream.next({ text: WORDS, hang: 2 });
@@ -217,7 +217,7 @@ describe('kill -9 in the middle', () => {
 
 describe('an answer of more than 1 MiB', () => {
   for (const stream of orDeeply([true], [false])) {
-    test(`${stream ? 'as a stream' : 'as JSON'} is given whole, and its repeat runs anew once its charge is reversed`, async () => {
+    test(`${stream ? 'as a stream' : 'as JSON'} reaches its client completely, and its repeat runs again after its charge is reversed`, async () => {
       const place = newPlace();
       const key = newKey();
       const box = await start(place);
@@ -226,10 +226,10 @@ describe('an answer of more than 1 MiB', () => {
       for (let i = 0; i < 3; i++) told.push(await toldBy(await ask(box, key, { stream })));
       for (const one of told)
         expect([one.status, one.replayed, one.text.length > MEBIBYTE]).toEqual([200, false, true]);
-      // The headers of a stream are gone before it is charged.
+      // The headers of a stream are sent before its charge.
       expect(told.map(givenBack)).toEqual(stream ? [0, 0, 0] : [0, COST, COST]);
       expect(netCharge(place.data)).toBe(COST);
-      // No key can have any number of them for the price of one.
+      // One price buys at most a fixed number of such answers.
       const { message, details } = await expectError(
         await ask(box, key, { stream }),
         'idempotency_answer_unavailable',
@@ -243,7 +243,7 @@ describe('an answer of more than 1 MiB', () => {
     });
   }
 
-  test('stays paid for when its repeat cannot be paid: no answer is free', async () => {
+  test('stays charged if its repeat cannot be paid: no answer is free', async () => {
     const place = newPlace();
     const key = newKey();
     const box = await start(
@@ -257,7 +257,7 @@ describe('an answer of more than 1 MiB', () => {
     expect(storedRows(place.data)).toMatchObject([{ state: 'lost', losses: 1 }]);
   });
 
-  test('stays charged when its repeat fails at no cost: it may have been read', async () => {
+  test('stays charged if its repeat fails at no cost, because the first answer may have been read', async () => {
     const place = newPlace();
     const key = newKey();
     const box = await start(place);
@@ -267,7 +267,7 @@ describe('an answer of more than 1 MiB', () => {
     expect(netCharge(place.data)).toBe(COST);
   });
 
-  test('whose caller left before its headers is made to its end, too', async () => {
+  test('is completed even if its caller disconnected before its headers', async () => {
     const place = newPlace();
     const key = newKey();
     const box = await start(place);
@@ -285,7 +285,7 @@ describe('an answer of more than 1 MiB', () => {
     expect(again.status).toBe(200);
   });
 
-  test('of many small events is kept: what each of them repeats counts once', async () => {
+  test('with many small events is stored, because the repeated part of the events counts once', async () => {
     const place = newPlace();
     const key = newKey();
     const box = await start(place);
@@ -299,7 +299,7 @@ describe('an answer of more than 1 MiB', () => {
 });
 
 describe('SIGTERM', () => {
-  test('waits for a request whose caller has left, and keeps what it makes', async () => {
+  test('the server completes a request whose caller has disconnected, and stores its answer', async () => {
     const place = newPlace();
     const key = newKey();
     upstream.next({ text: WORDS, ...USAGE, firstChunkAfterMs: 100, betweenChunksMs: 200 });
@@ -314,7 +314,7 @@ describe('SIGTERM', () => {
     expect(netCharge(place.data)).toBe(COST);
   });
 
-  test('cuts off what takes longer, and its repeat runs anew at no second charge', async () => {
+  test('the server cuts off an answer that takes longer, and its repeat runs again without a second charge', async () => {
     const place = newPlace();
     const key = newKey();
     upstream.next({ text: WORDS, hang: 2 }, { text: WORDS, ...USAGE });
@@ -330,7 +330,7 @@ describe('SIGTERM', () => {
   });
 });
 
-test('after a rotation the old secret reads the answer while it lasts; the new one gets an error, and is not charged', async () => {
+test('after a rotation the old secret reads the answer while it is valid; the new secret gets an error without a charge', async () => {
   const place = newPlace();
   const key = newKey();
   const box = await start(place);

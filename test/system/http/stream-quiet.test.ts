@@ -8,13 +8,13 @@ import { chatHead, connect, type RawConnection } from '../../support/raw-http.ts
 import { useSignalbox, useUpstream } from '../../support/use.ts';
 
 /**
- * When a stream's headers and bytes go out, and that silence ends nothing: servers like to close what is idle, after
- * 10 or 30 s, and only the deadlines of the policy may. The seconds of silence are the section's runs.
+ * When a stream's headers and bytes are sent, and that silence ends no stream: many servers close idle connections after 10 or 30 s, but
+ * here only the deadlines of the policy may. The seconds of silence are the runs of this section.
  */
 const { runs: seconds, proved } = effort('quiet-streams', 12, 35);
 const SILENCE_MS = seconds * 1_000;
 const COMMIT_MS = 300;
-/** A promise in time, tested at four times its value. */
+/** The test allows four times the promised time, ms. */
 const COMMIT_MS_AT_MOST = 4 * COMMIT_MS;
 
 const upstream = useUpstream({ behaviour: ({ body }) => asPrompted(body.messages) });
@@ -30,7 +30,7 @@ afterAll(async () => {
   for (const connection of connections) connection.close();
 });
 
-/** The prompt is the behaviour of the upstream, so that many requests can run at once. */
+/** The prompt contains the behaviour of the upstream, so that many requests can run at once. */
 function asPrompted(messages: unknown): Behaviour {
   return JSON.parse((messages as readonly { readonly content: string }[])[0]!.content);
 }
@@ -53,7 +53,7 @@ const HALVES = [EVENTS.slice(0, 3).join(''), `${EVENTS.slice(3).join('')}data: [
 
 const headOf = ({ received }: RawConnection) => received.split('\r\n\r\n', 1)[0]!;
 const hasHead = ({ received }: RawConnection) => received.includes('\r\n\r\n');
-/** What a stream said, without the framing of HTTP. */
+/** Returns the events of a stream, without the framing of HTTP. */
 function eventsIn({ received }: RawConnection): string[] {
   const [, ...body] = received.split('\r\n\r\n');
   return [...body.join('\r\n\r\n').matchAll(/^(?:data: |: ).*$/gm)].map(([line]) => line);
@@ -82,7 +82,7 @@ describe.concurrent('headers', () => {
       connection = await ask({ text: PIECES, firstChunkAfterMs: 150 });
       await waitFor(() => connection.received !== '', COMMIT_MS_AT_MOST);
       took = performance.now() - since;
-      // A machine that has more to do may be later than the headers may be.
+      // A busy machine may be later than the time after which headers are sent without content.
     } while (took >= COMMIT_MS && ++tries < 10);
     expect(took).toBeGreaterThanOrEqual(149);
     expect(headOf(connection).toLowerCase()).toContain('x-signalbox-model: best');
@@ -91,7 +91,7 @@ describe.concurrent('headers', () => {
     expect(heartbeats(connection)).toBe(0);
   });
 
-  test('tell of a failure before that; once they are out, an event does, and no `[DONE]` follows', async () => {
+  test('report a failure before the first part; after the headers, an event reports it and no `[DONE]` follows', async () => {
     const early = await ask({ status: 500 });
     const late = await ask({ status: 500, headersAfterMs: 2 * COMMIT_MS });
     expect((await early.response()).status).toBe(502);
@@ -106,7 +106,7 @@ describe.concurrent('headers', () => {
 });
 
 describe.concurrent(`silence of ${seconds} s`, () => {
-  test('before a stream’s headers: 200 after `commit_after_ms`, heartbeats, and then the whole answer', async () => {
+  test('before a stream’s headers: 200 after `commit_after_ms`, heartbeats, and then the complete answer', async () => {
     const since = performance.now();
     const connection = await ask({ text: PIECES, headersAfterMs: SILENCE_MS });
     await waitFor(() => hasHead(connection), COMMIT_MS_AT_MOST);
@@ -114,9 +114,9 @@ describe.concurrent(`silence of ${seconds} s`, () => {
     expect(headOf(connection).toLowerCase()).toContain('content-type: text/event-stream');
     await expectWhole(connection);
     expect(performance.now() - since).toBeGreaterThanOrEqual(SILENCE_MS - 1);
-    // One with the headers, and one each 10 s.
+    // One heartbeat with the headers, and one every 10 s.
     expect(heartbeats(connection)).toBe(1 + Math.floor((SILENCE_MS - COMMIT_MS) / 10_000));
-    // Not a byte of them once there is content.
+    // After the first content, no heartbeat is sent.
     const lines = eventsIn(connection);
     expect(lines.findLastIndex((line) => line.startsWith(':'))).toBeLessThan(
       lines.findIndex((line) => line.startsWith('data:')),
@@ -131,7 +131,7 @@ describe.concurrent(`silence of ${seconds} s`, () => {
     await expectWhole(connection);
   });
 
-  test('in the middle of a stream: it goes on', async () => {
+  test('during a stream: it continues', async () => {
     const since = performance.now();
     const connection = await ask({ raw: HALVES, betweenChunksMs: SILENCE_MS });
     await waitFor(() => textOf(connection).length > 0, COMMIT_MS_AT_MOST);
@@ -140,7 +140,7 @@ describe.concurrent(`silence of ${seconds} s`, () => {
     proved(`${seconds} s of silence in the middle of an answer: the rest came whole`);
   });
 
-  test('before an answer in one piece: it comes', async () => {
+  test('before an answer in one piece: the answer arrives', async () => {
     const connection = await ask({ text: PIECES, headersAfterMs: SILENCE_MS }, { stream: false });
     const { status, body } = await connection.response();
     expect([status, JSON.parse(body).choices[0].message.content]).toEqual([200, PIECES.join('')]);

@@ -9,7 +9,7 @@ import { startPaid } from '../support/paying.ts';
 const issuer = useStarted(() => startIssuer());
 const paid = useStarted(() => startPaid({ policy: `tokens:${issuerEntry(issuer)}` }));
 
-test('a token that fails is 401 where payments are on, too, never an offer to pay instead', async () => {
+test('an invalid token gets 401 even if payments are on, never an offer to pay', async () => {
   const body = { model: 'auto', messages: [{ role: 'user', content: 'Hello?' }] };
   expect((await paid.ask(body)).status).toBe(402);
   expect((await paid.ask(body, withKey(await issuer.sign()))).status).toBe(200);

@@ -10,7 +10,7 @@ afterAll(async () => {
   for (const end of ends) await end();
 });
 
-test('two servers that share a PostgreSQL database make no more keys for a user at once than the user may have', async () => {
+test('two servers that share one PostgreSQL database together create no more keys for a user than the user may have', async () => {
   const { url } = await laidDatabase();
   const open = async () => {
     const handle = withRepositories(await openHandle(url));

@@ -8,7 +8,7 @@ import { useUpstream } from '../../support/use.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { amountOf, paidServers, requiredOf, stockClient, untilReady } from '../support/paying.ts';
 
-/** One payment header that comes to two applications on one store. */
+/** One payment header that arrives at two applications with one store. */
 const upstream = useUpstream();
 const world = new World();
 let chain: TestChain;
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 let asks = 0;
 
-/** A request that one instance has quoted, and its payment; what it costs must be paid and booked once. */
+/** Makes a request that one instance has quoted, and its payment. The cost must be paid and booked once. */
 async function signed() {
   const messages = [{ role: 'user', content: `Say hello ${++asks} times.` }];
   const body = JSON.stringify({ model: 'best', messages, max_tokens: 100 });
@@ -49,7 +49,7 @@ async function signed() {
   const before = await sums();
   return {
     pay: (at: Signalbox) => ask(at, { 'payment-signature': encodePaymentSignatureHeader(payload) }),
-    /** @param told the answers that were had */
+    /** @param told the received answers */
     async expectOnce(told: readonly Response[]) {
       const prices = await Promise.all(told.map(async (answer) => (await answerOf(answer)).platform));
       await waitFor(() => world.books.open().count === 0);
@@ -76,7 +76,7 @@ const sums = async () => ({
 const refusal = async (answer: Response) => [answer.status, (await answerOf(answer)).error.code];
 const IN_FLIGHT = [409, 'in_flight'];
 
-test('at both at once, before the first is claimed: one is answered, and the other told that it runs', async () => {
+test('at both at once, before one has claimed it: one answers, and the other reports that the request runs', async () => {
   const { pay, expectOnce } = await signed();
   upstream.behave({ headersAfterMs: 200 });
   const answers = await Promise.all([pay(one), pay(other)]);
@@ -85,7 +85,7 @@ test('at both at once, before the first is claimed: one is answered, and the oth
   await expectOnce([told!]);
 });
 
-test('at the other while the first is settled by the chain, and while it is answered', async () => {
+test('at the second one while the first settles it on the chain, and while the first answers', async () => {
   const { pay, expectOnce } = await signed();
   await chain.automine(false);
   upstream.behave({ headersAfterMs: 500 });
@@ -100,7 +100,7 @@ test('at the other while the first is settled by the chain, and while it is answ
   await expectOnce([await first]);
 });
 
-test('at the other after the first: it gets the same answer', async () => {
+test('at the second one after the first: it returns the same answer', async () => {
   const { pay, expectOnce } = await signed();
   const first = await pay(one);
   const [again, here] = [await pay(other), await pay(one)];

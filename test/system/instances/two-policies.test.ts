@@ -10,7 +10,7 @@ import { startServers } from '../../support/postgres-servers.ts';
 import { makeTestKey, type Signalbox, type StartOptions, writePolicy } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 
-/** Two servers at one database, at the door, while they have different policies in force, and when a push ends that. */
+/** Two servers that share one database over HTTP, while they have different active policies, and when a push ends this state. */
 const upstream = useUpstream({ key: UPSTREAM_KEY });
 const KEY = makeTestKey();
 const HASH = /^[0-9a-f]{16}$/;
@@ -21,7 +21,7 @@ const policyOf = (...budgets: string[]) =>
     models,
     `budgets:\n${budgets.map((one) => `  - { ${one}, window: day }\n`).join('')}`,
   );
-/** Limits by the figures of their names. */
+/** Limits with these names and figures. */
 const limitsOf = (figures: Readonly<Record<string, string>>) =>
   `rate_limits:\n${Object.entries(figures)
     .map(([name, figure]) => `  - { name: ${name}, each: key, match: 'key.labels.team == "${name}"', ${figure} }\n`)
@@ -46,7 +46,7 @@ const chat = (one: Signalbox, key: string, more = {}, signal?: AbortSignal) =>
     { headers: { authorization: `Bearer ${key}` }, ...(signal && { signal }) },
   );
 
-/** @returns the Credits that were told until the first refusal, or so many requests */
+/** @returns the reported Credits until the first refusal, or for this many requests */
 async function spendAt(one: Signalbox, key: string, requests = 100): Promise<{ told: number; isRefused: boolean }> {
   let told = 0;
   for (let asked = 0; asked < requests; asked++) {
@@ -59,7 +59,7 @@ async function spendAt(one: Signalbox, key: string, requests = 100): Promise<{ t
   return { told, isRefused: false };
 }
 
-/** A key with a label, once both servers admit it. */
+/** Creates a key with a label, and waits until both servers accept it. */
 async function keyOf(two: readonly Signalbox[], team: string): Promise<string> {
   const made = await two[0]!.post('/admin/keys', { name: team, scopes: ['chat'], labels: { team } });
   const { key } = (await made.json()) as { key: string };
@@ -74,7 +74,7 @@ async function keyOf(two: readonly Signalbox[], team: string): Promise<string> {
   return key;
 }
 
-/** Starts a server by the name of its instance. */
+/** Starts a server under the name of its instance. */
 type Starter = (name: string, options: StartOptions) => Promise<Signalbox>;
 
 async function pair(startOne: Starter, ...args: string[]) {
@@ -108,7 +108,7 @@ describe.each(Object.entries(DATABASES))('two servers that follow their files, a
   beforeAll(async () => {
     database = await open();
     stage = await pair(database.start);
-    // The other one alone gets the new policy.
+    // Only the second server gets the new policy.
     await Bun.write(
       join(stage.folders[1]!, 'policy.yaml'),
       policyOf(budget('red', 0.5), budget('blue', 0.5)) + NEWER_LIMITS,
@@ -119,7 +119,7 @@ describe.each(Object.entries(DATABASES))('two servers that follow their files, a
   });
   afterAll(() => Promise.all(stage.two.map((one) => one.stop())));
 
-  test('while two policies are in force, the newest limit of a budget holds at the server of the older one', async () => {
+  test('while the servers have different policies, the newest limit of a budget also applies on the server with the older policy', async () => {
     const [older] = stage.two;
     const { told, isRefused } = await spendAt(older, await keyOf(stage.two, 'red'));
     expect(isRefused).toBe(true);
@@ -127,7 +127,7 @@ describe.each(Object.entries(DATABASES))('two servers that follow their files, a
     expect(told).toBeLessThanOrEqual(0.5);
   });
 
-  test('a budget of one policy alone is enforced where that is in force, and counts what the other server charges', async () => {
+  test('a budget in one policy alone applies only on its server, but counts the charges of both servers', async () => {
     const [older, newer] = stage.two;
     const key = await keyOf(stage.two, 'blue');
     const { told, isRefused } = await spendAt(older, key, 20);
@@ -137,20 +137,20 @@ describe.each(Object.entries(DATABASES))('two servers that follow their files, a
     expect((await spendAt(older, key, 1)).isRefused).toBe(false);
   });
 
-  test('the newest limit on requests holds at the server of the older policy, which tells it', async () => {
+  test('the newest limit on requests applies on the server with the older policy, which reports the limit', async () => {
     const [older] = stage.two;
     const key = await keyOf(stage.two, 'asked');
     const begun = performance.now();
     const answers = await Promise.all(Array.from({ length: 20 }, () => chat(older, key)));
     const passed = answers.filter(({ status }) => status === 200).length;
     expect(passed).toBeGreaterThanOrEqual(4);
-    // One more for each 15 seconds that a slow machine takes.
+    // On a slow machine, one more request passes every 15 seconds.
     expect(passed).toBeLessThanOrEqual(4 + Math.floor((performance.now() - begun) / 15_000));
     const { error } = await answerOf(answers.find(({ status }) => status === 429)!);
     expect(error?.message).toContain('`asked` allows 4 requests a minute');
   });
 
-  test('the newest limit on streams holds at the server of the older policy', async () => {
+  test('the newest limit on streams applies on the server with the older policy', async () => {
     const [older, newer] = stage.two;
     const key = await keyOf(stage.two, 'streams');
     const leaving = new AbortController();
@@ -165,7 +165,7 @@ describe.each(Object.entries(DATABASES))('two servers that follow their files, a
     expect((await eventsOf(next)).done).toBe(true);
   });
 
-  test('a limit of one policy alone is enforced where that is in force', async () => {
+  test('a limit in one policy alone applies only on its server', async () => {
     const [older, newer] = stage.two;
     for (const [name, one, other] of [
       ['old', older, newer],
@@ -178,7 +178,7 @@ describe.each(Object.entries(DATABASES))('two servers that follow their files, a
     }
   });
 
-  test('the audit of all that both have booked finds nothing', async () => {
+  test('the audit of the bookings of both servers finds no error', async () => {
     expect(await database.findings()).toEqual([]);
   });
 });
@@ -201,7 +201,7 @@ describe.each(Object.entries(DATABASES))('two servers that follow pushes, at %s'
     expect([answer.status, ((await answer.json()) as { lagging: string[] }).lagging]).toEqual([200, []]);
   };
 
-  test('a limit and a budget that are pushed hold at both when the push is answered, with what was charged before', async () => {
+  test('a pushed limit and budget apply on both servers once the push returns, counting earlier charges', async () => {
     const [a, b] = stage.two;
     const key = await keyOf(stage.two, 'red');
     const before = await spendAt(b, key, 5);
@@ -216,7 +216,7 @@ describe.each(Object.entries(DATABASES))('two servers that follow pushes, at %s'
     expect(both).toBeLessThanOrEqual(0.5);
   });
 
-  test('decisions name the policy by which they were made, and the price by which they were charged', async () => {
+  test('each decision names the policy that made it, and the price that was charged', async () => {
     const [a, b] = stage.two;
     const key = await keyOf(stage.two, 'green');
     const ask = async (one: Signalbox) => {
@@ -232,7 +232,7 @@ describe.each(Object.entries(DATABASES))('two servers that follow pushes, at %s'
     const after = await Promise.all([ask(a), ask(b)]);
     const { revision } = (await (await b.get('/admin/policy')).json()) as { revision: string };
     expect(revision).not.toBe(before.policy);
-    // Another policy with the same prices.
+    // This policy differs but has the same prices.
     const same = { policy: revision, price: before.price };
     expect(after).toEqual([same, same]);
     await push(policyOf(budget('red', 0.5)).replaceAll(/output: \d+/g, 'output: 777'));
@@ -242,7 +242,7 @@ describe.each(Object.entries(DATABASES))('two servers that follow pushes, at %s'
   });
 });
 
-test('once a reload or a change of a key is answered, no other server grants by the older limit, however far the database is', async () => {
+test('once a reload or a change of a key returns, no server grants by the older limit, even with a slow database', async () => {
   await using database = await startServers(0);
   using cable = await layCable(database.database.port);
   const near = (url: string) => url.replace(`:${database.database.port}/`, `:${cable.port}/`);

@@ -26,7 +26,7 @@ const reader = async (changes: Partial<PaymentNetwork> = {}): Promise<Chain> =>
   (await openNetwork(networkOn(chain, changes), meansOf(chain))).chain;
 const authorized = ({ payload }: Authorization) => payload.payload as { authorization: Authorized; signature: Hex };
 
-/** The call that carries out an authorization. Anybody may send it. */
+/** Returns the call that carries out an authorization. Any account may send it. */
 function callOf(payment: Authorization): Hex {
   const { authorization: a, signature } = authorized(payment);
   return encodeFunctionData({
@@ -37,7 +37,7 @@ function callOf(payment: Authorization): Hex {
 }
 
 describe('an authorization', () => {
-  test('that nobody used is unused, and expires by the chain’s time', async () => {
+  test('an authorization that was not used is unused, and expires by the chain’s time', async () => {
     await using own = await startChain();
     const read = (await openNetwork(networkOn(own), meansOf(own))).chain;
     const payment = await authorize(await own.payer(1_000n), networkOn(own), 1_000n);
@@ -53,14 +53,14 @@ describe('an authorization', () => {
     expect((await own.client.getBlock()).number).toBe(before.number + 2n);
   });
 
-  test('that anybody carried out is used, in that transaction', async () => {
+  test('an authorization that any account carried out is used, in this transaction', async () => {
     const payer = await chain.payer(1_000n);
     const payment = await authorize(payer, networkOn(chain), 1_000n);
     const { hash } = await chain.send(payer, { to: chain.token, data: callOf(payment) });
     expect(await (await reader()).outcome(traceOf(payment))).toEqual({ state: 'used', transaction: hash });
   });
 
-  test('that the payer cancelled is cancelled, even beside a transfer of the same amount', async () => {
+  test('an authorization that the payer cancelled is cancelled, even next to a transfer of the same amount', async () => {
     const payer = await chain.payer(2_000n);
     const payment = await authorize(payer, networkOn(chain), 1_000n);
     await chain.cancel(payer, authorized(payment).authorization.nonce);
@@ -80,7 +80,7 @@ describe('an authorization', () => {
     expect(await (await reader()).outcome(traceOf(payment))).toEqual({ state: 'cancelled' });
   });
 
-  test('is not paid by a transfer beside it, which could be counted for several', async () => {
+  test('a transfer next to an authorization does not pay it, because the transfer could be counted several times', async () => {
     const payer = await chain.payer(10_000n);
     const { created } = await chain.send(payer, { data: contract('Trickster')?.bytecode ?? '0x' });
     if (created === null) throw new Error('The contract was not created.');
@@ -111,7 +111,7 @@ describe('an authorization', () => {
     ]);
   });
 
-  test('gets its own transfer when several are carried out in one transaction', async () => {
+  test('each of several authorizations in one transaction gets its own transfer', async () => {
     const payer = await chain.payer(10_000n);
     const { created } = await chain.send(payer, { data: contract('Trickster')?.bytecode ?? '0x' });
     if (created === null) throw new Error('The contract was not created.');
@@ -128,13 +128,13 @@ describe('an authorization', () => {
     }
   });
 
-  test('used long ago is found in a few queries, with pages as small as the node demands', async () => {
+  test('an authorization used long ago is found with a few queries, in pages as small as the node demands', async () => {
     await using own = await startChain();
     await using node = await startRpcProxy(own.url);
     const network = networkOn(own, { rpcUrls: [node.url] });
     const read = (await openNetwork(network, meansOf(own))).chain;
     const payer = await own.payer(1_000n);
-    // An hour of blocks on both sides.
+    // An hour of blocks before and after the transaction.
     await own.client.mine({ blocks: 600, interval: 6 });
     const block = await own.client.getBlock();
     const seconds = Number(block.timestamp);
@@ -151,7 +151,7 @@ describe('an authorization', () => {
     expect(await read.outcome(trace)).toEqual({ state: 'used', transaction: hash });
   });
 
-  test('that a node reports as used without showing the use stays undecided', async () => {
+  test('an authorization that a node reports as used without showing its use stays undecided', async () => {
     await using node = await startRpcProxy(chain.url);
     const read = await reader({ rpcUrls: [node.url] });
     const payer = await chain.payer(1_000n);
@@ -169,7 +169,7 @@ describe('an authorization', () => {
 describe('checking the chain', () => {
   const asset = (changes: Partial<PaymentAsset>) => ({ asset: { ...networkOn(chain).asset, ...changes } });
 
-  test('passes when it matches the policy, and happens once', async () => {
+  test('the check passes if the chain matches the policy, and runs once', async () => {
     await using node = await startRpcProxy(chain.url);
     const read = await reader({ rpcUrls: [node.url] });
     await read.check();
@@ -198,7 +198,7 @@ describe('checking the chain', () => {
     );
   });
 
-  test('is repeated after a node did not answer', async () => {
+  test('the check runs again after a node did not answer', async () => {
     await using node = await startRpcProxy(chain.url);
     const read = await reader({ rpcUrls: [node.url] });
     await node.down();

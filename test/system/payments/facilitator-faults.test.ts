@@ -15,7 +15,7 @@ const SEND = 'eth_sendRawTransaction';
 
 let chain: TestChain;
 let node: RpcProxy;
-/** A node that never answers, and a verification there: begun before all tests, for it takes its time. */
+/** A node that never answers, and a verification with it. The verification begins before all tests because it takes long. */
 let silent: RpcProxy;
 let unanswered: Promise<unknown>;
 const unhandled: unknown[] = [];
@@ -53,8 +53,8 @@ const open = (network = through(), means: NetworkHost = meansOf(chain)): Promise
 const authorized = async (amount = 1_000n): Promise<Authorization> =>
   authorize(await chain.payer(5_000n), networkOn(chain), amount);
 
-describe('a node that', () => {
-  test('is down is reported at once, and not as a bad signature', async () => {
+describe('a node', () => {
+  test('a node that is down is reported at once, and not as a bad signature', async () => {
     const { facilitator } = await open();
     const payment = await authorized();
     await node.down();
@@ -85,7 +85,7 @@ describe('a node that', () => {
     },
   );
 
-  test('serves another chain gets no call, and the next node does', async () => {
+  test('a node of another chain gets no call, and the next node does', async () => {
     await using other = await startRpcProxy(chain.url);
     other.answer('eth_chainId', '0x1');
     const { facilitator, chain: read } = await open(through({ rpcUrls: [other.url, node.url] }));
@@ -95,7 +95,7 @@ describe('a node that', () => {
     await expect(read.check()).rejects.toThrow('Node 1 of 2 of the network eip155:84532 serves the chain 1.');
   });
 
-  test('is down is replaced by the second node', async () => {
+  test('the second node replaces a node that is down', async () => {
     const first = await startRpcProxy(chain.url);
     const { facilitator, chain: read } = await open(through({ rpcUrls: [first.url, node.url] }));
     await first.stop();
@@ -107,14 +107,14 @@ describe('a node that', () => {
 });
 
 describe('a transaction', () => {
-  test('whose acceptance was not confirmed is found by its hash', async () => {
+  test('a transaction whose acceptance was not confirmed is found by its hash', async () => {
     const { facilitator } = await open();
     const payment = await authorized();
     node.fail('lost', SEND);
     expect((await facilitator.settle(payment)).state).toBe('captured');
   });
 
-  test('whose result is unavailable is left to the chain', async () => {
+  test('a transaction without an available result is left to the chain', async () => {
     const { facilitator, chain: read } = await open(through(hasty));
     const payment = await authorized();
     node.fail('cut', 'eth_getTransactionReceipt');
@@ -125,7 +125,7 @@ describe('a transaction', () => {
     expect(await read.outcome(traceOf(payment))).toEqual({ state: 'used', transaction });
   });
 
-  test('that may never have been sent is unknown, and unused', async () => {
+  test('a transaction that may never have been sent is unknown, and its authorization unused', async () => {
     const { facilitator, chain: read } = await open(through(hasty));
     for (const fault of ['cut', 'error', 'status', 'empty'] as const) {
       const payment = await authorized();
@@ -137,7 +137,7 @@ describe('a transaction', () => {
     expect((await facilitator.settle(await authorized())).state).toBe('captured');
   });
 
-  test('that is not mined is not known in time, and is known later', async () => {
+  test('a transaction that is not mined in time is unknown first and known later', async () => {
     const { facilitator, chain: read } = await open(through(hasty));
     const payment = await authorized();
     await chain.automine(false);
@@ -151,7 +151,7 @@ describe('a transaction', () => {
     expect(await read.outcome(traceOf(payment))).toEqual({ state: 'used', transaction });
   });
 
-  test('that the node forgets does not block the next', async () => {
+  test('a transaction that the node forgets does not block the next one', async () => {
     const { facilitator } = await open(through(hasty));
     const payment = await authorized();
     const next = await authorized();
@@ -162,7 +162,7 @@ describe('a transaction', () => {
     expect((await facilitator.settle(next)).state).toBe('captured');
   });
 
-  test('that no node has any more is sent again when the same signature is submitted', async () => {
+  test('a transaction that no node has any more is sent again when the same signature is submitted', async () => {
     const { facilitator } = await open(through(hasty));
     const payment = await authorized();
     await chain.automine(false);
@@ -172,13 +172,14 @@ describe('a transaction', () => {
     expect((await facilitator.settle(payment)).state).toBe('captured');
   });
 
-  test('that reverts when mined has failed', async () => {
+  test('a transaction that reverts when mined has failed', async () => {
     const { facilitator } = await open(through());
     const payer = await chain.payer(1_000n);
     const payment = await authorize(payer, networkOn(chain), 1_000n);
     await chain.automine(false);
     const settling = facilitator.settle(payment);
-    // Estimated while the payer has the money, and mined after the payer's own transaction, which pays a higher fee.
+    // The gas is estimated while the payer has the money. The transaction is mined after the payer's own transaction, which pays a higher
+    // fee.
     const before = node.count(SEND);
     while (node.count(SEND) === before) await Bun.sleep(5);
     await chain.empty(payer.address);
@@ -186,7 +187,7 @@ describe('a transaction', () => {
     expect(await settling).toEqual({ state: 'failed', reason: 'invalid_exact_evm_transaction_failed' });
   });
 
-  test('is found after a restart by its note, and not sent twice', async () => {
+  test('after a restart, a transaction is found by its note and not sent twice', async () => {
     const means = meansOf(chain);
     const { facilitator } = await open(through(hasty), means);
     const payment = await authorized();
@@ -205,7 +206,7 @@ describe('a transaction', () => {
     expect(means.notes.size).toBe(0);
   });
 
-  test('that cannot be noted is not sent', async () => {
+  test('a transaction that cannot be noted is not sent', async () => {
     const means = meansOf(chain);
     const failing = { ...means.pending, set: () => Promise.reject(new Error('The disk is full.')) };
     const { facilitator } = await open(through(), { ...means, pending: failing });
@@ -214,7 +215,7 @@ describe('a transaction', () => {
     expect(node.count(SEND)).toBe(sent);
   });
 
-  test('is not awaited after the facilitator is closed', async () => {
+  test('a closed facilitator does not wait for its transactions', async () => {
     const { facilitator } = await open(through({ facilitator: patientFor(600_000) }));
     const payment = await authorized();
     await chain.automine(false);
@@ -227,7 +228,7 @@ describe('a transaction', () => {
 });
 
 describe('secrets', () => {
-  test('appear in no error, answer, alarm or note', async () => {
+  test('secrets appear in no error, answer, alarm or note', async () => {
     const hidden = { rpcUrls: [], rpcUrlsEnv: 'NODES' };
     const means = meansOf(chain);
     const env = (name: string) => (name === 'NODES' ? `${node.url}/v2/a-key-of-the-provider` : means.env(name));

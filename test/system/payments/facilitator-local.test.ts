@@ -25,7 +25,7 @@ const authorized = (payer: PrivateKeyAccount, amount = 1_000n) => authorize(paye
 const statesOf = (all: readonly SettleResult[]) => all.map(({ state }) => state).sort();
 
 describe('a payment', () => {
-  test('is verified and settled, and the money arrives in the reported transaction', async () => {
+  test('a payment is verified and settled, and the money arrives in the reported transaction', async () => {
     const payer = await chain.payer(5_000n);
     const facilitator = await local();
     const before = await chain.balanceOf(chain.payTo);
@@ -41,7 +41,7 @@ describe('a payment', () => {
     expect(receipt.from).toBe(chain.gasAddress.toLowerCase() as `0x${string}`);
   });
 
-  test('settled several times at once is captured once, and the others are left to the chain', async () => {
+  test('a payment settled several times at once is captured once, and the other attempts are left to the chain', async () => {
     const payer = await chain.payer(5_000n);
     const facilitator = await local();
     const payment = await authorized(payer);
@@ -50,7 +50,7 @@ describe('a payment', () => {
     expect(await chain.balanceOf(payer.address)).toBe(4_000n);
   });
 
-  test('settled before is invalid, and is not captured again', async () => {
+  test('a payment settled before is invalid, and is not captured again', async () => {
     const payer = await chain.payer(5_000n);
     const facilitator = await local();
     const payment = await authorized(payer);
@@ -62,7 +62,7 @@ describe('a payment', () => {
     expect(await chain.balanceOf(payer.address)).toBe(4_000n);
   });
 
-  test('whose payer has spent the money since is refused, and fails', async () => {
+  test('a payment whose payer has spent the money in between is refused, and fails', async () => {
     const payer = await chain.payer(1_000n);
     const facilitator = await local();
     const payment = await authorized(payer);
@@ -73,7 +73,7 @@ describe('a payment', () => {
     expect(await facilitator.settle(payment)).toEqual({ state: 'failed', reason });
   });
 
-  test('that the token refuses fails', async () => {
+  test('a payment that the token refuses fails', async () => {
     const payer = await chain.payer(1_000n);
     const facilitator = await local();
     const payment = await authorized(payer);
@@ -85,7 +85,7 @@ describe('a payment', () => {
     });
   });
 
-  test('that the payer cancelled fails', async () => {
+  test('a payment that the payer cancelled fails', async () => {
     const payer = await chain.payer(1_000n);
     const facilitator = await local();
     const payment = await authorized(payer);
@@ -100,7 +100,7 @@ describe('many payments of one wallet at once', () => {
   const sent = () => chain.client.getTransactionCount({ address: chain.gasAddress });
   const pending = () => chain.client.getTransactionCount({ address: chain.gasAddress, blockTag: 'pending' });
 
-  test('cost no gas beyond what the wallet can pay: only those are sent', async () => {
+  test('cost no gas beyond what the wallet can pay: only these payments are sent', async () => {
     const payer = await chain.payer(2_500n);
     const facilitator = await local();
     const payments = await Promise.all(Array.from({ length: 12 }, () => authorized(payer)));
@@ -120,7 +120,7 @@ describe('many payments of one wallet at once', () => {
     expect(await chain.balanceOf(payer.address)).toBe(500n);
   });
 
-  test('do not wait for each other when the wallet can pay them all', async () => {
+  test('do not wait for each other if the wallet can pay them all', async () => {
     const payer = await chain.payer(12_000n);
     const facilitator = await local();
     const payments = await Promise.all(Array.from({ length: 12 }, () => authorized(payer)));
@@ -150,7 +150,7 @@ describe('many payments of one wallet at once', () => {
       const waiting = facilitator.facilitator.settle(second).catch((cause: unknown) => cause);
       expect(await settling).toMatchObject({ state: 'unknown', reason: 'settlement_pending' });
       const ended = await waiting;
-      // After that the chain decides: it may report too little money while some is reserved.
+      // After this time the chain decides. The chain may report too little money while some of it is reserved.
       const state = ended instanceof FacilitatorUnavailable ? 'unavailable' : (ended as SettleResult).state;
       expect(['unavailable', 'unknown', 'failed']).toContain(state);
     } finally {
@@ -160,7 +160,7 @@ describe('many payments of one wallet at once', () => {
   });
 });
 
-test('many payments by two facilitators with the same key, as during a reload, are all settled', async () => {
+test('many payments of two facilitators with the same key, as during a reload, are all settled', async () => {
   const payers = await Promise.all(Array.from({ length: 20 }, () => chain.payer(1_000n)));
   const means = meansOf(chain);
   const pair = [await local(chain, means), await local(chain, means)];
@@ -170,13 +170,13 @@ test('many payments by two facilitators with the same key, as during a reload, a
 });
 
 describe('two instances with the same gas key', () => {
-  /** What an instance opens its networks with: nonces are claimed with the notes, in one commit. */
+  /** The options with which an instance opens its networks: a nonce is claimed in the same commit as the note. */
   const instance = (store: Awaited<ReturnType<typeof openInMemory>>, slot: number, now: () => number = Date.now) => {
     const pending = storedSettlements(store, now);
     return meansOf(chain, { pending, gasNonces: storedNonces({ store, instance: { slot, epoch: 1 }, now }) });
   };
 
-  test('send each transaction with a nonce of its own, though no block comes between', async () => {
+  test('use a separate nonce for each transaction, even if no block comes between', async () => {
     await using store = await openInMemory();
     const payers = await Promise.all(Array.from({ length: 12 }, () => chain.payer(1_000n)));
     const pair = [await local(chain, instance(store, 0)), await local(chain, instance(store, 1))];
@@ -218,7 +218,7 @@ describe('two instances with the same gas key', () => {
 });
 
 describe('the gas key', () => {
-  test('raises an alarm at most once an hour while it is low, and still settles', async () => {
+  test('a low gas balance raises an alarm at most once an hour, and payments still settle', async () => {
     await using own = await startChain();
     await own.client.setBalance({ address: own.gasAddress, value: 5n * 10n ** 14n });
     let now = 0;
@@ -236,7 +236,7 @@ describe('the gas key', () => {
     expect(means.alarms).toHaveLength(2);
   });
 
-  test('without any gas is reported at the first check, before anybody pays', async () => {
+  test('a gas key without any gas is reported at the first check, before a wallet pays', async () => {
     await using own = await startChain();
     const means = meansOf(own);
     const { facilitator } = await openNetwork(networkOn(own), means);
@@ -249,7 +249,7 @@ describe('the gas key', () => {
     expect(await gone.facilitator.watch?.()).toBeUndefined();
   });
 
-  test('that cannot pay is reported as the operator’s fault, and nothing is sent', async () => {
+  test('a gas key that cannot pay is reported as the operator’s fault, and nothing is sent', async () => {
     await using own = await startChain();
     await own.client.setBalance({ address: own.gasAddress, value: 1_000n });
     const means = meansOf(own);

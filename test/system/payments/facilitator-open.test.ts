@@ -6,7 +6,7 @@ import { startOwnServer } from '../../support/own-server.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { meansOf, networkOn } from '../support/chain/networks.ts';
 
-/** The phrase that development chains derive their accounts from. */
+/** The phrase from which development chains derive their accounts. */
 const WELL_KNOWN = 'test test test test test test test test test test test junk';
 
 let chain: TestChain;
@@ -31,7 +31,7 @@ const wellKnown = (index: number): string => {
 const service = { mode: 'http', url: 'http://127.0.0.1:1', timeoutMs: 1_000 } as const;
 
 describe('opening a network', () => {
-  test('makes no network calls', async () => {
+  test('opening makes no network calls', async () => {
     const calls: string[] = [];
     const server = startOwnServer((request) => {
       calls.push(new URL(request.url).pathname);
@@ -40,13 +40,13 @@ describe('opening a network', () => {
     const at = (name: string) => `${server.url}/${name}`;
     await opened({ rpcUrls: [at('node')] });
     await opened({ rpcUrls: [at('node')], facilitator: { ...service, url: at('facilitator'), bearerEnv: null } });
-    // A call that nobody awaits would have arrived before this one.
+    // A call in the background would have arrived before this one.
     await fetch(at('marker'));
     expect(calls).toEqual(['/marker']);
     await server.stop();
   });
 
-  test('needs the variables that the policy names', async () => {
+  test('opening needs the variables that the policy names', async () => {
     expect(await messageOf(opened({}, { TEST_GAS_KEY: ' ' }))).toBe(
       'The environment variable TEST_GAS_KEY is not set. It must hold the gas key of the network eip155:84532.',
     );
@@ -56,7 +56,7 @@ describe('opening a network', () => {
     );
   });
 
-  test('reads nodes from a variable, separated by commas', async () => {
+  test('opening reads nodes from a variable, separated by commas', async () => {
     const from = (NODES: string) => opened({ rpcUrls: [], rpcUrlsEnv: 'NODES' }, { NODES });
     const { chain: read } = await from(` http://127.0.0.1:1 , ${chain.url},`);
     await read.check();
@@ -66,7 +66,7 @@ describe('opening a network', () => {
     expect(await messageOf(from(`${chain.url},wss://node.example/a-key-of-mine`))).toBe(wrong);
   });
 
-  test('refuses a malformed private key without showing it', async () => {
+  test('opening refuses a malformed private key without showing it', async () => {
     const hex = chain.gasKey.slice(2);
     const order = 'f'.repeat(64);
     for (const key of [hex, `0x${hex}0`, `0x${hex.slice(1)}`, `0x${'0'.repeat(64)}`, `0x${order}`, 'a secret phrase']) {
@@ -76,7 +76,7 @@ describe('opening a network', () => {
     }
   });
 
-  test('accepts the keys of development chains on this machine only', async () => {
+  test('opening accepts the keys of development chains on this machine only', async () => {
     for (const index of [0, 9, 19]) {
       const key = { TEST_GAS_KEY: wellKnown(index) };
       for (const local of ['http://127.0.0.1:1', 'http://localhost:1', 'http://[::1]:1']) {
@@ -90,7 +90,7 @@ describe('opening a network', () => {
     }
   });
 
-  test('refuses an address whose capitals are not its checksum', async () => {
+  test('opening refuses an address with a wrong checksum of capital letters', async () => {
     const { payTo } = chain;
     // Flips the case of the last letter.
     const wrong = payTo.replace(/[a-fA-F](?=[^a-fA-F]*$)/, (letter) =>
@@ -104,7 +104,7 @@ describe('opening a network', () => {
     }
   });
 
-  test('refuses a token that no header can carry', async () => {
+  test('opening refuses a token that no header can carry', async () => {
     const facilitator = { ...service, bearerEnv: 'BEARER' };
     expect(await messageOf(opened({ facilitator }, { BEARER: 'two words' }))).toContain('does not hold a token');
   });

@@ -15,7 +15,7 @@ const BEARER = 'a-token-for-the-facilitator-42';
 const REFUSAL = { success: false, transaction: '', network: 'eip155:84532' };
 
 let chain: TestChain;
-/** The service reads the chain through it; Signalbox asks the chain itself. */
+/** The service reads the chain through this proxy; Signalbox reads the chain directly. */
 let node: RpcProxy;
 let service: FacilitatorServer;
 beforeAll(async () => {
@@ -44,7 +44,7 @@ const open = (network = remote(), bearer = BEARER): Promise<NetworkClients> =>
   openNetwork(network, meansOf(chain, { env: (name) => (name === 'BEARER' ? bearer : undefined) }));
 const authorized = async (): Promise<Authorization> => authorize(await chain.payer(5_000n), networkOn(chain), 1_000n);
 
-test('a payment is verified and settled by the service, which gets the token', async () => {
+test('the service verifies and settles a payment, and receives the token', async () => {
   const { facilitator } = await open();
   const payment = await authorized();
   const before = await chain.balanceOf(chain.payTo);
@@ -66,7 +66,7 @@ test('a payment that its payer cannot fund is invalid, or fails', async () => {
   expect(await facilitator.settle(payment)).toEqual({ state: 'failed', reason });
 });
 
-describe('a service that', () => {
+describe('a service', () => {
   test.each(['hang', 'status', 'reset', 'garbage', 'wrong'] as const)(
     'fails with %s at a settlement is unclear, though nothing was sent',
     async (fault) => {
@@ -78,7 +78,7 @@ describe('a service that', () => {
     },
   );
 
-  test('cannot be reached, or does not process the payment, was sent nothing', async () => {
+  test('a service that cannot be reached, or does not process the payment, has received nothing', async () => {
     const { facilitator } = await open();
     const payment = await authorized();
     service.fail('busy', '/settle');
@@ -93,7 +93,7 @@ describe('a service that', () => {
     expect((await facilitator.settle(payment)).state).toBe('captured');
   });
 
-  test('redirects is not followed, with the token or without', async () => {
+  test('Signalbox does not follow a redirect of the service, with or without the token', async () => {
     const { facilitator } = await open();
     const payment = await authorized();
     service.fail('redirect');
@@ -102,7 +102,7 @@ describe('a service that', () => {
     expect(service.requests.slice(before).map(({ path }) => path)).toEqual(['/settle']);
   });
 
-  test('reports a good signature as bad, as while its node is down, is unavailable', async () => {
+  test('a service that reports a good signature as bad, for example while its node is down, counts as unavailable', async () => {
     const { facilitator } = await open();
     const payment = await authorized();
     await node.down();
@@ -119,7 +119,7 @@ describe('a service that', () => {
     },
   );
 
-  test('reports a settlement without a transaction is not believed', async () => {
+  test('Signalbox does not believe a reported settlement without a transaction', async () => {
     const { facilitator } = await open();
     const payment = await authorized();
     const transaction = `0x${'ab'.repeat(32)}`;
@@ -129,7 +129,7 @@ describe('a service that', () => {
     }
   });
 
-  test('reports a settlement in a transaction that the chain does not have is not believed', async () => {
+  test('Signalbox does not believe a reported settlement in a transaction that the chain does not have', async () => {
     const { facilitator } = await open(remote({ timeoutMs: 300 }));
     const payment = await authorized();
     const transaction = `0x${'ab'.repeat(32)}`;
@@ -137,7 +137,7 @@ describe('a service that', () => {
     expect(await facilitator.settle(payment)).toEqual({ state: 'unknown', reason: 'not_on_chain_yet', transaction });
   });
 
-  test('refuses while the chain does not answer leaves the outcome open', async () => {
+  test('if the service refuses while the chain does not answer, the outcome stays open', async () => {
     const own = await startRpcProxy(chain.url);
     const { facilitator } = await open({ ...remote(), rpcUrls: [own.url] });
     await own.stop();
@@ -147,7 +147,7 @@ describe('a service that', () => {
   });
 });
 
-test('a service does not get the quote, which would give it the answer', async () => {
+test('the service does not receive the quote, with which it could obtain the answer', async () => {
   const { facilitator } = await open();
   const { requirements, payload, ...rest } = await authorized();
   const extra = {
@@ -170,7 +170,7 @@ test('neither token nor signature appears in any error or answer', async () => {
   const { facilitator } = await open();
   const payment = await authorized();
   const signature = String(payment.payload.payload.signature);
-  // A service that echoes what it was sent.
+  // The service echoes what it received.
   service.answer('/settle', { ...REFUSAL, errorReason: `no: ${BEARER} ${signature}`, transaction: signature });
   service.answer('/verify', { isValid: false, invalidReason: `no: ${BEARER} ${signature}` });
   const results = await Promise.allSettled<unknown>([facilitator.verify(payment), facilitator.settle(payment)]);

@@ -157,7 +157,7 @@ describe('The metrics of payments', () => {
     },
   );
 
-  test('show the last seen gas ratio, and nothing before', async () => {
+  test('show the latest gas ratio, and nothing before it is known', async () => {
     await using chain = await startChain();
     const { facilitator } = await openNetwork(networkOn(chain), meansOf(chain));
     await using shop = workshop();

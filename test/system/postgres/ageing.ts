@@ -9,9 +9,9 @@ import { waitFor } from '../../support/answers.ts';
 import type { PostgresServers } from '../../support/postgres-servers.ts';
 import type { Signalbox, StartOptions } from '../../support/signalbox.ts';
 
-/** A leader must have reached the database for a minute before it ends anybody's work. */
+/** A leader must have reached the database for a minute before it ends the work of other servers, ms. */
 const GRACE_MS = 60_000;
-/** Behind two of them, a renewal is not late yet. */
+/** After two of these steps, a renewal is not late yet, ms. */
 const STEP_MS = 3_000;
 
 const timers: Timers = {
@@ -19,7 +19,7 @@ const timers: Timers = {
   every: (ms, run) => processTimers.every(ms === RENEW_MS || ms === SWEEP_EVERY_MS ? 100 : ms, run),
 };
 
-/** Starts a server whose minute is over at once: alone at its database, it sweeps for all, ten times a second. */
+/** Starts a server whose minute is over at once. As the only server of its database it sweeps for all, ten times a second. */
 export async function startSweeper(fleet: PostgresServers, options: StartOptions = {}): Promise<Signalbox> {
   let skippedMs = 0;
   const clock = () => performance.now() + skippedMs;
@@ -31,10 +31,10 @@ export async function startSweeper(fleet: PostgresServers, options: StartOptions
   };
   const server = await fleet.start({ ...options, timers, clock, openStore: openAged });
   const leaseEnd = async () => Number((await query(fleet, 'SELECT until FROM instances WHERE slot = 0'))[0]?.until);
-  // A renewal that comes late on a busy machine begins the minute anew.
+  // A late renewal on a busy machine restarts the minute.
   for (const began = clock(); Math.min(clock() - began, instance!.reachedForMs) <= GRACE_MS; ) {
     skippedMs += STEP_MS;
-    // The first renewal that is seen may have begun before.
+    // The first renewal that the test sees may have begun earlier.
     for (let seen = 0; seen < 2; seen++) {
       const before = await leaseEnd();
       await waitFor(async () => (await leaseEnd()) > before);
@@ -43,13 +43,13 @@ export async function startSweeper(fleet: PostgresServers, options: StartOptions
   return server;
 }
 
-/** Ends a process as a crash does. */
+/** Kills a process. */
 export async function kill(server: Signalbox): Promise<void> {
   server.signal('SIGKILL');
   await server.exited;
 }
 
-/** The time that the lease of a process that was killed would still last, and its minute, are over; the mark of its IDs has passed, too. */
+/** Moves times so that the lease of a killed process and the following minute are over, and the mark of its IDs has passed. */
 export const forget = (fleet: PostgresServers, { pid }: Signalbox) =>
   query(
     fleet,

@@ -3,9 +3,9 @@ import { waitFor } from '../../support/answers.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { ask, bookedWell, COST, isReady, type MadeKey, makeKey, type Stage, sendTwo, startStage } from './stage.ts';
 
-/** A database that goes away and comes back, as callers see it. */
+/** A database that becomes unavailable and returns, as callers see it. */
 const AT_ONCE_MS = 4_000;
-/** A copy of keys that is older serves nothing (`docs/state.md`). */
+/** An older copy of keys must not be used (`docs/state.md`), ms. */
 const COPY_MS = 5_000;
 let stage: Stage;
 let here: Signalbox;
@@ -19,14 +19,14 @@ afterEach(async () => {
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
-/** The two that are upstream; the database is killed behind them. */
+/** Sends two requests, and kills the database once both are upstream. */
 async function sendAndKill(box: Signalbox, key: MadeKey) {
   const under = await sendTwo(stage, box, key);
   await stage.fleet.database.kill();
   return under;
 }
 
-/** How requests of every kind are answered now, each once. */
+/** Sends one request of each kind. Returns how they are answered now. */
 async function askAll(key: MadeKey, limited: MadeKey) {
   const withId = { 'idempotency-key': crypto.randomUUID() };
   const paths = ['/admin/keys', '/admin/ledger', '/admin/cluster', '/v1/models'];
@@ -36,7 +36,7 @@ async function askAll(key: MadeKey, limited: MadeKey) {
   };
 }
 
-/** Statuses by `GET` that no document tells of, and failures that do not say how to go on. */
+/** Returns `GET` statuses that the documentation lacks, and errors that do not say how to continue. */
 async function surprises(): Promise<string[]> {
   const { paths } = (await (await here.get('/docs/json')).json()) as {
     paths: Record<string, { get?: { responses: object } }>;
@@ -52,7 +52,7 @@ async function surprises(): Promise<string[]> {
   return (await Promise.all(found)).flat();
 }
 
-test('while it is away requests are told 503 at once, what is under way tells its price, and that is booked', async () => {
+test('while the database is away, new requests get 503 at once, and running requests report a price that is booked later', async () => {
   const key = await makeKey(stage, 'blue');
   const limited = await makeKey(stage, 'limited', { requests_per_minute: 100_000 });
   await ask(here, limited);

@@ -6,12 +6,12 @@ import type { Signalbox } from '../../support/signalbox.ts';
 import { ask, audit, booked, COST, chat, isReady, type MadeKey, makeKey, startCabled } from './stage.ts';
 
 /**
- * The way between servers and their database is slow, stands still or is cut. `npm run test:deep -- database` has it slower, and cuts
- * more.
+ * The connection between servers and their database is slow, stalls or breaks. `npm run test:deep -- database` makes it slower and breaks
+ * it more often.
  */
 const { runs, random, proved } = effort('database', 1, 40);
 const DELAY_MS = isDeep ? 500 : 40;
-/** Leases are renewed several times meanwhile. */
+/** The servers renew their leases several times during this delay. */
 const SLOW_MS = isDeep ? 40_000 : 0;
 
 let stage: Awaited<ReturnType<typeof startCabled>>;
@@ -24,7 +24,7 @@ afterEach(() => {
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
-/** Whether money is decided over a connection. */
+/** Whether a connection decides about money. */
 const isDeciding = ({ said }: Way) => /ledger_decide|nextval\('journal_seq'/.test(said);
 
 const named = () => ({ 'idempotency-key': crypto.randomUUID() });
@@ -35,7 +35,7 @@ const leases = async () => {
 const range = (count: number) => Array.from({ length: count }, (_, at) => at);
 const sumOf = (told: readonly { readonly micro: number }[]) => told.reduce((sum, { micro }) => sum + micro, 0);
 
-/** A request that its caller repeats, at either server, until it is answered. */
+/** Sends a request, and repeats it on either server until it is answered. */
 async function askOnce(servers: readonly Signalbox[], key: MadeKey, at: number) {
   const id = named();
   for (let tries = 0; ; tries++) {
@@ -50,12 +50,12 @@ const postKey = async (box: Signalbox, name: string) => ({
   status: (await box.post('/admin/keys', { name })).status,
 });
 
-test('a database that slows down under traffic and recovers: all is served, leases are kept, told = booked', async () => {
+test('if a database slows down under traffic and recovers: all requests are served, leases are kept, and reported prices are booked', async () => {
   const { cable, fleet } = stage;
   const { servers } = fleet;
   const key = await makeKey(stage, 'slow');
   const limited = await makeKey(stage, 'slow', { requests_per_minute: 1_000_000 });
-  // A server learns of a limit at its first request.
+  // A server learns a limit from its first request.
   const told = await Promise.all(servers.map((box) => ask(box, limited)));
   const before = await leases();
   let isOver = false;
@@ -86,14 +86,14 @@ test('a database that slows down under traffic and recovers: all is served, leas
   expect((await leases()).slice(0, 2)).toEqual(before);
   expect(await booked(servers[0]!, 'slow')).toBe(sumOf(told));
   expect(await audit(servers[1]!)).toBe('nothing wrong');
-  // As the page for operators says.
+  // The page for operators states this number.
   await waitFor(() => cable.count <= 9 * servers.length);
   proved(
     `a database ${DELAY_MS} ms away, each way: of ${told.length} requests none refused, no lease lost, told = booked`,
   );
 }, 600_000);
 
-test('the pieces of a stream come while nothing comes to the database; its end waits for that, and tells what is booked', async () => {
+test('while the database does not respond, the pieces of a stream arrive, and its end waits and reports the booked price', async () => {
   const { cable, answers, fleet } = stage;
   const [box] = fleet.servers as [Signalbox];
   const key = await makeKey(stage, 'stream');
@@ -101,7 +101,7 @@ test('the pieces of a stream come while nothing comes to the database; its end w
   let text = '';
   let sent = 0;
   answers.text = pieces;
-  // A piece leaves its provider once the one before has come.
+  // The provider sends each piece after the client has received the one before.
   answers.pace = async () => {
     const before = pieces[sent++ - 2];
     if (before) await waitFor(() => text.includes(before));
@@ -134,7 +134,7 @@ test('the pieces of a stream come while nothing comes to the database; its end w
   expect(await booked(box, 'stream')).toBe(COST);
 });
 
-test('connections are cut at COMMIT and where money is decided: answers or 503, and nothing is booked twice', async () => {
+test('if connections break at COMMIT or while money is decided: answers or 503, and nothing is booked twice', async () => {
   const { cable, fleet } = stage;
   const { servers } = fleet;
   const cuts: Record<string, number> = {};

@@ -3,7 +3,7 @@ import { waitFor } from '../../support/answers.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { ask, audit, COST, type MadeKey, makeKey, type Stage, startStage } from './stage.ts';
 
-/** A process that is killed beside another one, and one budget. */
+/** One process of two is killed; both share one budget. */
 const LIMIT = 20_000_000;
 let stage: Stage;
 let lasting: Signalbox;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
-/** What the budget has of a team, microcredits. */
+/** Returns the figures of the budget of a team, microcredits. */
 async function standing(team: string): Promise<{ readonly spent: number; readonly held: number }> {
   const { out } = await lasting.run('ledger', 'status', '--offline', '--json', '--name', 'team');
   const { funds } = JSON.parse(out) as { funds: { subject: string; spent_credits: number; held_credits: number }[] };
@@ -21,13 +21,13 @@ async function standing(team: string): Promise<{ readonly spent: number; readonl
   return { spent: Math.round((fund?.spent_credits ?? 0) * 1e6), held: Math.round((fund?.held_credits ?? 0) * 1e6) };
 }
 
-/** What requests at both were told, of those that were answered. */
+/** Returns the reported prices of requests at both servers that were answered. */
 const toldOf = async (key: MadeKey, boxes: readonly Signalbox[], count: number) =>
   (
     await Promise.all(Array.from({ length: count }, (_, at) => ask(boxes[at % boxes.length]!, key).catch(() => null)))
   ).flatMap((one) => (one === null ? [] : [one]));
 
-test('kill -9 of one under load: nothing is overspent, what was told is booked, and what it held stays held', async () => {
+test('kill -9 of one server under load: no budget is overspent, reported prices are booked, and open holds stay held', async () => {
   const { fleet, gate } = stage;
   const mortal = await fleet.start({ isProcess: true });
   const key = await makeKey(stage, 'killed');
@@ -46,7 +46,7 @@ test('kill -9 of one under load: nothing is overspent, what was told is booked, 
   await fleet.stop(mortal);
   const { spent, held } = await standing('killed');
   expect(spent).toBe(sum);
-  // What the dead one held stays held until its lease has been over for a minute: nobody else can spend it.
+  // Holds of the killed server stay until its lease has been over for a minute, so no other server can spend them.
   expect(held).toBeGreaterThan(0);
   expect(held % COST).toBe(0);
   expect(spent + held).toBeLessThanOrEqual(LIMIT);

@@ -4,7 +4,7 @@ import type { Signalbox } from '../../support/signalbox.ts';
 import { forget, kill, startSweeper } from './ageing.ts';
 import { ask, audit, booked, COST, chat, makeKey, type Stage, startStage } from './stage.ts';
 
-/** A process that is killed with work under way, and another server that ends that work once nobody comes back for it. */
+/** A process is killed with work in progress, and another server ends this work once the process cannot come back. */
 const HELD = 10;
 let stage: Stage;
 let sweeper: Signalbox;
@@ -19,7 +19,7 @@ const slots = async (): Promise<number[]> => {
   return (JSON.parse(out) as { data: { slot: number }[] }).data.map(({ slot }) => slot);
 };
 
-test('what a dead process held is ended by on_crash behind its lease, once; its place and its names are free', async () => {
+test('another server ends the holds of a dead process by on_crash after its lease, once, and frees its slot and idempotency keys', async () => {
   const { fleet, gate } = stage;
   const mortal = await fleet.start({ isProcess: true });
   const key = await makeKey(stage, 'blue');
@@ -31,7 +31,7 @@ test('what a dead process held is ended by on_crash behind its lease, once; its 
   await kill(mortal);
   gate.open();
   expect(await Promise.all(dying)).toEqual(Array(HELD).fill(null));
-  // Its lease lasts: the whole budget is its own, its name runs, and it is in the list.
+  // While its lease lasts, it keeps the whole budget and its idempotency key, and is in the list.
   expect(await ask(sweeper, key)).toMatchObject({ status: 429 });
   expect(await ask(sweeper, key, {}, name)).toMatchObject({ status: 409 });
   expect(await slots()).toEqual([0, 1]);

@@ -16,7 +16,7 @@ const timers: Timers = {
 const ask = async (at: Signalbox): Promise<number> =>
   (await at.post('/v1/chat/completions', { model: 'sim-small', messages: [{ role: 'user', content: 'Hi.' }] })).status;
 
-test('behind a failover that may have lost commits servers grant nothing, and none starts until an operator accepts', async () => {
+test('after a failover that may have lost commits, servers grant nothing and no server starts until an operator accepts', async () => {
   await using fleet = await startServers(1, {}, true);
   const [server] = fleet.servers as [Signalbox];
   expect(await ask(server)).toBe(200);
@@ -35,16 +35,16 @@ test('behind a failover that may have lost commits servers grant nothing, and no
   expect(statuses.filter((status) => status !== 503)).toEqual([]);
   await expect(fleet.start()).rejects.toThrow(words);
   expect(await server.run('db', 'accept')).toMatchObject({ code: 0, err: '' });
-  // It may know of rows that are gone.
+  // The server may know of rows that are lost.
   expect(await ask(server)).toBe(503);
   const again = await fleet.start();
   expect(await ask(again)).toBe(200);
 
-  // Another database is another history, though the server is the same.
+  // Another database has another history, although the server is the same.
   await fleet.stop(again);
   await fleet.stop(server);
   const name = fleet.url.split('/').at(-1);
-  // The server that was refused has left a connection: it would have ended as a process.
+  // The refused server left a connection, which would have ended with a process.
   const copied = async () => {
     await fleet.database.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
     await fleet.database.create('copy', name);
@@ -55,7 +55,7 @@ test('behind a failover that may have lost commits servers grant nothing, and no
   await expect(fleet.start({ env })).rejects.toThrow(words);
 });
 
-test('a primary that is made a standby is told 503 until it is a primary again, and no answer is lost', async () => {
+test('while a primary runs as a standby, requests get 503, and no answer is lost', async () => {
   await using stage = await startStage(1, { own: true, timers });
   const { database, servers } = stage.fleet;
   const [server] = servers as [Signalbox];

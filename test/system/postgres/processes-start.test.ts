@@ -7,17 +7,17 @@ import { type Signalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { type Stage, startStage } from './stage.ts';
 
 /**
- * A server of two processes. The second one cannot start while the tests leave one free place for a server at the database: what
- * happens then happens while it starts.
+ * A server with two processes. The tests leave one free slot for servers in the database, so the second process cannot start. This shows
+ * what happens during a start.
  */
 let stage: Stage;
 let data: string;
 let box: Signalbox;
 const metricsPort = freePort();
 
-/** Servers that a database has places for. */
+/** The number of servers that one database allows. */
 const PLACES = 128;
-/** Far from the places that the processes get. */
+/** The first slot that the test takes, far from the slots of the processes. */
 const FIRST_TAKEN = 1;
 
 const query = (text: string) => stage.fleet.database.run(text, stage.fleet.url.split('/').at(-1));
@@ -25,7 +25,7 @@ const takeAllPlacesButOne = () =>
   query(`INSERT INTO instances (slot, epoch, until, ids_through, is_released)
     SELECT slot, 1, ${Date.now() + 3_600_000}, 0, 0 FROM generate_series(${FIRST_TAKEN}, ${PLACES - 1}) AS slot`);
 const freePlaces = () => query(`DELETE FROM instances WHERE epoch = 1 AND slot >= ${FIRST_TAKEN}`);
-/** The processes that it has started; none once it has ended. */
+/** Returns the processes that the server has started; none once it has ended. */
 function children(): number[] {
   const file = `/proc/${box.pid}/task/${box.pid}/children`;
   return existsSync(file) ? readFileSync(file, 'utf8').trim().split(' ').filter(Boolean).map(Number) : [];
@@ -41,11 +41,11 @@ function isRunning(pid: number): boolean {
 
 const linesWith = (text: string) => box.lines.filter((line) => line.includes(text));
 const allServe = () => waitFor(() => linesWith('"all processes serve"').length > 0, 60_000);
-/** Tries to start process 2 that failed. */
+/** Returns the failed starts of process 2. */
 const failures = () => linesWith('"a process could not start and is tried again"').map((line) => JSON.parse(line));
 const restart = () => runHere(['restart', '--data', data]);
 
-/** The process that serves, while another one fails to start at a database that is away. */
+/** Lets the second process fail to start while the database is away. Returns the process that serves. */
 async function failSecondProcess(tries: number): Promise<number> {
   const [first = 0] = children();
   await stage.fleet.database.kill();
@@ -72,13 +72,13 @@ beforeEach(async () => {
 afterEach(async () => {
   const left = children();
   await stage.fleet.stop(box);
-  // They would take the place of the next test's while they drain.
+  // Processes that still drain would take the slot of the next test's processes.
   for (const pid of left.filter(isRunning)) process.kill(pid, 'SIGKILL');
   await waitFor(() => !left.some(isRunning), 60_000);
   rmSync(data, { recursive: true, force: true });
 });
 
-test('A restart of the database ends no process that serves: one that could not start because of it is tried again until all serve', async () => {
+test('a restart of the database ends no serving process, and a process that could not start is tried again until all serve', async () => {
   const first = await failSecondProcess(2);
   expect(failures().slice(0, 2)).toMatchObject([
     { process: 2, code: 1, error: expect.stringContaining('Cannot reach the database'), pause_ms: 1_000 },
@@ -94,7 +94,7 @@ test('A restart of the database ends no process that serves: one that could not 
   expect(linesWith('"draining"')).toEqual([]);
 });
 
-test('A process that is killed while another serves is started again at once', async () => {
+test('a killed process is started again at once while another serves', async () => {
   await freePlaces();
   await allServe();
   const [first = 0, second = 0] = children();
@@ -107,7 +107,7 @@ test('A process that is killed while another serves is started again at once', a
   expect(children()).not.toContain(first);
 });
 
-test('`signalbox restart` starts a process that pauses with the others', async () => {
+test('`signalbox restart` also starts a process that waits for its next try', async () => {
   const first = await failSecondProcess(2);
   await stage.fleet.database.start();
   await freePlaces();
@@ -121,7 +121,7 @@ test('`signalbox restart` starts a process that pauses with the others', async (
   expect(children()).not.toContain(first);
 });
 
-test('SIGTERM while a process pauses ends all, and leaves no process', async () => {
+test('SIGTERM while a process waits for its next try ends all processes', async () => {
   const first = await failSecondProcess(2);
   const started = linesWith('"a process could not start').length;
   box.signal('SIGTERM');
@@ -131,7 +131,7 @@ test('SIGTERM while a process pauses ends all, and leaves no process', async () 
   await expect(fetch(`${box.url}/healthz`)).rejects.toThrow();
 });
 
-test('The end of the parent ends a process that still starts', async () => {
+test('the end of the parent ends a process that is still starting', async () => {
   const both = children();
   expect(both).toHaveLength(2);
   box.signal('SIGKILL');

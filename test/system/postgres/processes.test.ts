@@ -12,10 +12,10 @@ import { ask, bookedWell, COST, chat, isReady, type MadeKey, type Stage, startSt
 import { type Ending, send } from './storm.ts';
 import { evidenceOf, problemsOf } from './verdict.ts';
 
-/** One server of two processes, as its operator runs it. `npm run test:deep -- rolling` replaces them more often, under more load. */
+/** One server with two processes, as its operator runs it. `npm run test:deep -- rolling` replaces them more often, under more load. */
 const { runs, proved } = effort('rolling', 1, 10);
 const CALLERS = isDeep ? 24 : 6;
-/** Of a caller between two requests. */
+/** The pause of a caller between two requests, ms. */
 const PAUSE_MS = isDeep ? 0 : 20;
 const data = temporaryFolder();
 const secret = join(data, 'upstream-key');
@@ -29,7 +29,7 @@ async function start(): Promise<void> {
   await waitFor(() => box.lines.some((line) => line.includes('"all processes serve"')), 60_000);
 }
 
-/** The status of the page of metrics for a request with this Host. */
+/** Returns the status of the metrics page for a request with this Host. */
 async function metricsBy(host: string): Promise<number> {
   const connection = await connect(`http://127.0.0.1:${metricsPort}`);
   await connection.write(`GET /metrics HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
@@ -38,7 +38,7 @@ async function metricsBy(host: string): Promise<number> {
   return status;
 }
 const metrics = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-/** The value of a gauge at each process, by its number. */
+/** Returns the value of a gauge for each process, by its number. */
 const atEach = (page: string, gauge: string) =>
   [...page.matchAll(new RegExp(`^${gauge}\\{instance="(\\d+)"\\} (\\d+)`, 'gm'))].map(
     ([, number, value]) => [Number(number), Number(value)] as const,
@@ -46,7 +46,7 @@ const atEach = (page: string, gauge: string) =>
 const processes = async () => atEach(await metrics(), 'signalbox_instance_slot').map(([number]) => number);
 const restart = () => runHere(['restart', '--data', data]);
 const query = (text: string) => stage.fleet.database.run(text, stage.fleet.url.split('/').at(-1));
-/** So that the system may give each request to another process. */
+/** A new connection for each request, so that the system may give it to another process. */
 const FRESH = { connection: 'close' };
 
 async function keyOf(team: string): Promise<MadeKey> {
@@ -70,7 +70,7 @@ afterAll(async () => {
   rmSync(data, { recursive: true, force: true });
 });
 
-test('A restart fails no request and cuts no stream, on tables of a later program too: what was told is booked', async () => {
+test('a restart fails no request and cuts no stream, even with tables of a newer version, and reported prices are booked', async () => {
   const key = await keyOf('blue');
   Object.assign(stage.answers, { text: Array.from({ length: 20 }, () => 'piece '), pace: () => Bun.sleep(20) });
   const endings: Ending[] = [];
@@ -91,7 +91,7 @@ test('A restart fails no request and cuts no stream, on tables of a later progra
   expect(await (await box.get('/metrics')).text()).toContain('at the --metrics-port of its processes');
   expect(await metricsBy('[::1')).toBe(421);
   for (let run = 0; run < runs; run++) {
-    // As a later program would have brought the tables up to date, which serves the one of before.
+    // The tables look as if a newer version had migrated them, which this version may still use.
     if (run === Math.floor(runs / 2))
       await query("INSERT INTO signalbox_schema SELECT max(version) + 1, max(version), '99.0.0' FROM signalbox_schema");
     const { code, out, err } = await restart();
@@ -100,7 +100,7 @@ test('A restart fails no request and cuts no stream, on tables of a later progra
   }
   isOver = true;
   await load;
-  // Successors serve before those that they replace end.
+  // New processes serve before the processes that they replace end.
   expect(most).toBe(3);
   expect(endings.filter(({ status, isCut, told }) => status !== 200 || isCut || told === null)).toEqual([]);
   const told = endings.flatMap((ending) => (ending.told === null ? [] : [ending.told]));
@@ -111,7 +111,7 @@ test('A restart fails no request and cuts no stream, on tables of a later progra
   );
 }, 600_000);
 
-test.if(isDeep)('A restart whose successor cannot start says so, and the others go on', async () => {
+test.if(isDeep)('if a new process cannot start, the restart says so and the old processes continue', async () => {
   await query(
     "INSERT INTO signalbox_schema SELECT max(version) + 1, max(version) + 1, '100.0.0' FROM signalbox_schema",
   );
@@ -123,7 +123,7 @@ test.if(isDeep)('A restart whose successor cannot start says so, and the others 
   expect(await processes()).toHaveLength(2);
 });
 
-test('A data folder has one server: another one is refused, beside processes, too', async () => {
+test('a data folder has one server: a second server is refused, even next to processes', async () => {
   const env = { DATABASE_URL: stage.fleet.url };
   const [number] = await processes();
   for (const args of [
@@ -136,7 +136,7 @@ test('A data folder has one server: another one is refused, beside processes, to
   }
 });
 
-test('SIGHUP has every process read its policy and its secrets again', async () => {
+test('SIGHUP makes every process read its policy and secrets again', async () => {
   const key = await keyOf('hung up');
   const reloads = () => box.lines.filter((line) => line.includes('"cause":"signal"')).length;
   expect(reloads()).toBe(0);
@@ -152,7 +152,7 @@ test('SIGHUP has every process read its policy and its secrets again', async () 
   });
 });
 
-/** Streams at both processes end while the database is away: they tell their prices. @returns how many there were */
+/** Streams at both processes end while the database is away and report their prices. @returns their number */
 async function outage(key: MadeKey): Promise<number> {
   const { gate, fleet } = stage;
   gate.close();
@@ -194,7 +194,7 @@ test.if(isDeep)(
     expect(await box.exited).toBe(0);
     await expect(fetch(`${box.url}/readyz`)).rejects.toThrow();
     await database.start();
-    // Commands on the folder of the server tell of what its processes have left.
+    // Commands on the server's folder report settlements that its processes have left.
     const { err } = await runHere(['ledger', 'audit', '--data', data], { DATABASE_URL: url });
     for (const number of numbers) expect(err).toContain(join(data, 'processes', `${number}`, 'settlements.spool'));
     await stage.fleet.stop(box);
@@ -219,7 +219,7 @@ test.if(isDeep)(
   },
 );
 
-test('A second signal ends the processes at once, and their places are free', async () => {
+test('a second signal ends the processes at once and frees their slots', async () => {
   const places = async () => {
     const [row] = await query('SELECT count(*)::int AS taken FROM instances WHERE is_released = 0');
     return row?.taken;
@@ -231,14 +231,15 @@ test('A second signal ends the processes at once, and their places are free', as
   }
   expect(await places()).toBe(2);
   box.signal('SIGTERM');
-  // Until the parent has seen the first signal, the system joins the second one to it. Its processes say that they drain after a restart, too.
+  // Before the parent has handled the first signal, the system merges the second signal into it. After a restart, the processes log that
+  // they drain, too.
   await waitFor(() => box.lines.some((line) => line.includes('"draining","signal"')));
   box.signal('SIGTERM');
   expect(await box.exited).toBe(1);
   expect(await places()).toBe(0);
 });
 
-test('A port of metrics that is in use is refused before any process starts, with the flag that chooses another', async () => {
+test('a metrics port that is in use is refused before any process starts, with the flag to choose another', async () => {
   using taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
   const args = ['--port', `${freePort()}`, '--processes', '2', '--metrics-port', `${taken.port}`];
   const { code, err, out } = await runCommand(['serve', ...args, '--data', join(data, 'other')], {
@@ -250,7 +251,7 @@ test('A port of metrics that is in use is refused before any process starts, wit
   });
 });
 
-test('SQLite has one server, and a restart needs one with processes', async () => {
+test('SQLite allows one server, and a restart needs a server with processes', async () => {
   const refused = await runHere(['serve', '--processes', '2', '--data', data]);
   expect(refused).toMatchObject({
     code: 1,
@@ -260,7 +261,7 @@ test('SQLite has one server, and a restart needs one with processes', async () =
   expect(none).toMatchObject({ code: 1, err: expect.stringContaining('No server with --processes runs on') });
 });
 
-test('The page of all has each family once, and those of funds from one process', () => {
+test('the metrics page of all processes has each family once, and families of funds from one process', () => {
   const page = (value: number) =>
     `# HELP a_total A.\n# TYPE a_total counter\na_total{x="1"} ${value}\n\n# HELP f F.\n# TYPE f gauge\nf ${value}\n`;
   const pages = [1, 2].map((value) => ({ instance: `${value}`, text: page(value) }));

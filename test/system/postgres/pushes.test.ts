@@ -8,7 +8,7 @@ import { type PostgresServers, startServers } from '../../support/postgres-serve
 import { runHere } from '../../support/run-here.ts';
 import { type Signalbox, writePolicy } from '../../support/signalbox.ts';
 
-/** Two servers at one PostgreSQL that follow pushes: a command pushes to both, and both report. */
+/** Two servers that share one PostgreSQL database and follow pushes: a command pushes to both, and both report. */
 const policyOf = (more = '') => testPolicy({ fake: 'http://127.0.0.1:1' }, { best: { endpoints: ['fake'] } }, more);
 const folder = writePolicy(policyOf());
 let fleet: PostgresServers;
@@ -21,7 +21,7 @@ const revisionOf = async (one: Signalbox): Promise<string> =>
   ((await (await one.get('/admin/policy')).json()) as { revision: string }).revision;
 const run = (...args: string[]) => runHere([...args, '--json'], { DATABASE_URL: fleet.url, ...UPSTREAM_ENV });
 
-test('a revision that a command pushes is in force at both servers when the command returns', async () => {
+test('a revision that a command pushes is active on both servers when the command returns', async () => {
   writeFileSync(join(folder, 'policy.yaml'), policyOf('language_worth: 0.07\n'));
   const { code, out, err } = await run('policy', 'push', folder);
   expect([code, err]).toEqual([0, '']);
@@ -32,10 +32,10 @@ test('a revision that a command pushes is in force at both servers when the comm
   expect([listed.is_split, listed.data.map((one) => one.pushed)]).toEqual([false, [1, 1]]);
 });
 
-/** Four times the 2 s that are promised. */
+/** Four times the promised 2 s, ms. */
 const EVERYWHERE_MS = 8_000;
 
-test('a revision is in force at both servers within the time that is promised, seen from outside', async () => {
+test('callers see a pushed revision on both servers within the promised time', async () => {
   let worth = 0.1;
   await inTime(EVERYWHERE_MS, async () => {
     worth += 0.01;
@@ -47,14 +47,14 @@ test('a revision is in force at both servers within the time that is promised, s
   });
 });
 
-test('a server that starts later comes up with it, and is listed', async () => {
+test('a server that starts later uses the pushed revision, and is listed', async () => {
   const third = await fleet.start();
   expect(await revisionOf(third)).toBe(await revisionOf(fleet.servers[0]!));
   const count = async () => (JSON.parse((await run('instances')).out) as { data: unknown[] }).data.length;
   expect(await count()).toBe(3);
 });
 
-test('of servers with different variables it is said that they run one push, whose providers differ', async () => {
+test('for servers with different variables, the list says that they run one push with different providers', async () => {
   const other = '  other: { adapter: openai-compatible, base_url: "http://127.0.0.1:1", api_key_env: OTHER_KEY }\n';
   writeFileSync(join(folder, 'policy.yaml'), policyOf().replace(/^reference_price/m, `${other}$&`));
   expect((await run('policy', 'push', folder, '--from', await revisionOf(fleet.servers[0]!))).code).toBe(0);

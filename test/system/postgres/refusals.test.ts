@@ -13,21 +13,21 @@ import { runHere } from '../../support/run-here.ts';
 import { type Signalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { ask, bookedWell, COST, isReady, type MadeKey, makeKey, type Stage, sendTwo, startStage } from './stage.ts';
 
-/** Leases are renewed ten times a second: those of troubles that follow one another must not end. */
+/** Leases are renewed ten times a second, so that they survive one fault after another. */
 const timers: Timers = {
   after: processTimers.after,
   every: (ms, run) => processTimers.every(ms === RENEW_MS ? 100 : ms, run),
 };
 
-/** A database that answers, and refuses: as a user of it without the powers of its owner sees it. */
+/** A database that answers but refuses, as a user without the rights of its owner sees it. */
 let stage: Stage;
 let here: Signalbox;
 let env: { readonly DATABASE_URL: string };
 let name: string;
-/** Ends the trouble. */
+/** The statement that ends the fault. */
 let heal = '';
 
-/** Repeated where it met the locks of the server in a circle. */
+/** The statement is repeated if it deadlocks with the server. */
 async function run(text: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -43,7 +43,7 @@ beforeAll(async () => {
   stage = await startStage(0, { limit: 1_000, timers });
   const { url } = stage.fleet;
   name = url.split('/').at(-1) ?? '';
-  // The user makes its tables, which no other may own, in an empty database.
+  // The user creates the tables in an empty database, because nobody else may own them.
   await stage.fleet.database.drop(name);
   await stage.fleet.database.create(name);
   await run('CREATE ROLE NAME_user LOGIN; ALTER DATABASE NAME OWNER TO NAME_user');
@@ -57,13 +57,13 @@ afterEach(async () => {
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
-/** A figure of the metrics. */
+/** Returns the value of a metric. */
 async function figure(name: string): Promise<number> {
   const lines = (await (await here.get('/metrics')).text()).split('\n');
   return Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length));
 }
 
-/** How requests of every kind are answered, each once. */
+/** Sends one request of each kind. Returns how they are answered. */
 async function askAll(keys: readonly MadeKey[]) {
   const paths = ['ledger', 'usage', 'traffic', 'decisions', 'trail', 'keys', 'teams', 'cluster'];
   const answers = await Promise.all([
@@ -140,7 +140,7 @@ test.each([
   60_000,
 );
 
-describe('a database that cannot be opened: a sentence says what is wrong and what would be right, without the password', () => {
+describe('if a database cannot be opened, one sentence says what is wrong and what would be right, without the password', () => {
   const SECRET = 'a-long-secret';
   const folder = temporaryFolder();
   const [authority, nonsense] = [join(folder, 'authority.pem'), join(folder, 'nonsense.pem')];
@@ -158,7 +158,7 @@ describe('a database that cannot be opened: a sentence says what is wrong and wh
     await run('DROP ROLE secured');
   });
 
-  test('one that is slow to answer is named while the start waits for it', async () => {
+  test('a start that waits for a slow database names it', async () => {
     const soon: Timers = { ...timers, after: (ms, run) => processTimers.after(ms === SLOW_START_MS ? 100 : ms, run) };
     cable.delayMs = 20;
     const [slow, quick] = [env.DATABASE_URL.replace(/:\d+\//, `:${cable.port}/`), env.DATABASE_URL];
@@ -175,7 +175,10 @@ describe('a database that cannot be opened: a sentence says what is wrong and wh
     cable.delayMs = 0;
   });
 
-  /** By name: a URL without its scheme, and the words of its refusal. HOST is the server, SPOILED a way to it that changes answers. */
+  /**
+   * Each case has a name, a URL without its scheme, and the error text. HOST is the server; SPOILED is a connection to it that changes
+   * answers.
+   */
   test.each([
     ['is too old', 'NAME_user:SECRET@SPOILED/NAME', 'it is PostgreSQL 13, but Signalbox needs version 14 or later'],
     [

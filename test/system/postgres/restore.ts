@@ -12,7 +12,7 @@ const timers: Timers = {
   every: (ms, run) => processTimers.every(ms === RENEW_MS ? 100 : ms, run),
 };
 
-test('a backup that was taken under traffic, restored with the archive: the books are whole, once an operator accepts', async () => {
+test('after restoring a backup taken under traffic with its archive, the books are complete once an operator accepts', async () => {
   await using stage = await startStage(1, { limit: 1_000, own: { isArchived: true }, timers });
   const { fleet } = stage;
   const { database } = fleet;
@@ -32,7 +32,7 @@ test('a backup that was taken under traffic, restored with the archive: the book
   await database.backUp();
   isDone = true;
   await traffic;
-  // The backup lacks these, and the archive has them.
+  // The backup lacks these requests; the archive has them.
   await many(7);
   const charged = (12 + during) * COST;
   expect(await booked(old, 'restored')).toBe(charged);
@@ -40,7 +40,7 @@ test('a backup that was taken under traffic, restored with the archive: the book
 
   const words = /or a backup was restored, which may lack what was answered/;
   await expect(fleet.start()).rejects.toThrow(words);
-  // A server that ran meanwhile grants until it renews its lease; then nothing, as it may know of rows that are gone.
+  // A server that kept running grants requests until it renews its lease, then nothing, because it may know of rows that are lost.
   let late = 0;
   await waitFor(async () => {
     const { status } = await ask(old, key);

@@ -4,7 +4,7 @@ import { runCommand } from '../../support/signalbox.ts';
 import { textOf } from '../deploy/manifests.ts';
 import { audit } from './stage.ts';
 
-/** The statements of the page: those that make users and the database, and those within the database. */
+/** Returns the statements of the page: those that create users and the database, and those that run inside the database. */
 function statementsOfPage(): [outside: string, inside: string] {
   const [, block = ''] = /```sql\n([\s\S]*?)```/.exec(textOf('docs/operate/postgresql.md')) ?? [];
   const at = block.indexOf('ALTER DEFAULT');
@@ -12,11 +12,11 @@ function statementsOfPage(): [outside: string, inside: string] {
   return [block.slice(0, at), block.slice(at)];
 }
 
-test('the users of the page: the owner migrates, the other one serves, and is told who migrates while there are no tables', async () => {
+test('with the users of the page, the owner migrates and the other user serves, and learns who must migrate while there are no tables', async () => {
   await using fleet = await startServers(0, {}, true);
   const { database } = fleet;
   const [outside, inside] = statementsOfPage();
-  // A role stands for the user that the tests have anyway.
+  // Another role replaces a user that the tests already have.
   const renamed = (text: string) => text.replaceAll(/\bsignalbox\b/g, 'serving');
   for (const statement of renamed(outside).split(';\n').filter(Boolean)) await database.run(statement);
   for (const statement of renamed(inside).split(';\n').filter(Boolean)) await database.run(statement, 'serving');

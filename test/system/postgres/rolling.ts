@@ -7,10 +7,10 @@ import { type MadeKey, makeKey, type Stage, startStage } from './stage.ts';
 import { type Ending, send } from './storm.ts';
 import { evidenceOf, problemsOf } from './verdict.ts';
 
-/** Servers behind a balancer that are replaced one after the other, under load, forth and back. */
+/** A balancer with several servers that are replaced one after the other, under load, by a newer version and back. */
 const SERVERS = 2;
 const { runs, proved } = effort('rolling', 1, 10);
-/** So many, and so fast an upstream, that a server which only stops to listen resets some of their connections. */
+/** With this many callers and such a fast upstream, a server that only stops listening would reset some connections. */
 const [CALLERS, PASS] = [32, 20];
 let stage: Stage;
 let balancer: Balancer;
@@ -35,7 +35,7 @@ const slots = async (): Promise<number[]> => {
   return (JSON.parse(out) as { data: { slot: number }[] }).data.map(({ slot }) => slot);
 };
 
-/** Starts a server, waits until the balancer knows of it, and ends the oldest as a service manager does. */
+/** Starts a server, waits until the balancer uses it, and stops the oldest server as a service manager does. */
 async function replaceOldest(): Promise<void> {
   const next = await stage.fleet.start({ isProcess: isDeep });
   serving.push(next);
@@ -49,7 +49,7 @@ async function replaceOldest(): Promise<void> {
   await stage.fleet.stop(oldest);
 }
 
-/** Requests and streams by the balancer, until `work` is done. */
+/** Sends requests and streams through the balancer until `work` is done. */
 async function underLoad(work: () => Promise<void>): Promise<Ending[]> {
   const { gate } = stage;
   const endings: Ending[] = [];
@@ -76,10 +76,10 @@ const rollAll = async () => {
 };
 const schema = (text: string) => stage.fleet.database.run(text, stage.fleet.url.split('/').at(-1));
 
-test('an upgrade and a rollback fail no request and cut no stream: each stop frees its place, told is booked', async () => {
+test('an upgrade and a rollback fail no request and cut no stream; each stop frees its slot, and reported prices are booked', async () => {
   const endings = await underLoad(async () => {
     await rollAll();
-    // As a later program would have brought the tables up to date, which serves the one of before.
+    // The tables look as if a newer version had migrated them, which this version may still use.
     await schema("INSERT INTO signalbox_schema SELECT max(version) + 1, max(version), '99.0.0' FROM signalbox_schema");
     await rollAll();
   });
@@ -90,7 +90,7 @@ test('an upgrade and a rollback fail no request and cut no stream: each stop fre
   const problems = problemsOf(await evidenceOf(box, key.id, 'blue', told));
   expect(problems.filter((problem) => !problem.startsWith('only '))).toEqual([]);
   expect(await box.run('db', 'status', '--json')).toMatchObject({ code: 0 });
-  // One that the tables do not serve any more is told so, and those that run go on.
+  // A version that can no longer use the tables reports this at its start; running servers continue.
   await schema(
     "INSERT INTO signalbox_schema SELECT max(version) + 1, max(version) + 1, '100.0.0' FROM signalbox_schema",
   );

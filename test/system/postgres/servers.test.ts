@@ -8,7 +8,7 @@ import { startServers } from '../../support/postgres-servers.ts';
 import { type Signalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { ask, audit, booked, COST, chat, makeKey, type Stage, startStage } from './stage.ts';
 
-/** Two servers at one PostgreSQL, as callers and operators see them. */
+/** Two servers that share one PostgreSQL database, as callers and operators see them. */
 let stage: Stage;
 let one: Signalbox;
 let other: Signalbox;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
-/** The Credits that the budget of a team has spent, as a server tells it. */
+/** Returns the spent Credits of a team's budget, as a server reports them. */
 async function spentAt(at: Signalbox, team: string): Promise<number | undefined> {
   const { funds } = (await (await at.get('/admin/ledger')).json()) as {
     funds: readonly { subject: string; spent_credits: number }[];
@@ -26,7 +26,7 @@ async function spentAt(at: Signalbox, team: string): Promise<number | undefined>
   return funds.find(({ subject }) => subject === team)?.spent_credits;
 }
 
-test('A server whose database is an older copy says so and grants nothing; ledger audit names the lost entries, and a start is refused', async () => {
+test('a server whose database is an older copy says so and grants nothing; ledger audit names the lost entries, and a start is refused', async () => {
   const timers = { ...processTimers, every: (ms: number, run: () => void) => processTimers.every(ms / 20, run) };
   await using fleet = await startServers(1, { timers });
   const [server] = fleet.servers as [Signalbox];
@@ -38,7 +38,7 @@ test('A server whose database is an older copy says so and grants nothing; ledge
   await waitFor(() => noted() > 1);
   const entry = noted();
   const kept = readFileSync(join(server.data, 'ledger.id'), 'utf8');
-  // As a standby that took over lacks it.
+  // A standby that took over lacks this entry.
   await run(`DELETE FROM journal WHERE seq = ${entry}`);
   await quietFor(300, 'a note of less', () => noted() !== entry);
   const words = new RegExp(
@@ -57,22 +57,22 @@ test('A server whose database is an older copy says so and grants nothing; ledge
   rmSync(data, { recursive: true });
 });
 
-describe('Two servers at one PostgreSQL', () => {
-  test('spend one budget to its end, and not beyond: told = booked, and the audit is clean', async () => {
+describe('Two servers that share one PostgreSQL database', () => {
+  test('spend one budget completely and no more: reported prices are booked, and the audit is clean', async () => {
     const made = await makeKey(stage, 'blue');
     await waitFor(async () => (await chat(other, made)).status === 200);
     const told = await Promise.all(Array.from({ length: 80 }, (_, i) => ask(i % 2 === 0 ? one : other, made)));
     expect(new Set(told.map(({ status }) => status))).toEqual(new Set([200, 402]));
     const usage = await one.run('ledger', 'usage', '--key', made.id, '--json');
     expect(usage.err).toBe('');
-    // With that of the first. 45 requests of 0.442 Credits fit into 20.
+    // The sum includes the first price. 45 requests of 0.442 Credits fit into 20.
     const sum = told.reduce((all, { micro }) => all + micro, COST);
     expect(await booked(one, 'blue')).toBe(sum);
     expect(sum).toBe(45 * COST);
     expect(await audit(other)).toBe('nothing wrong');
   });
 
-  test('have a key of a command in force when it returns, and each of them refuses one that was revoked', async () => {
+  test('accept a new key when its command returns, and both refuse a revoked key', async () => {
     const key = await other.makeKey('--label', 'team=red');
     const [, id = ''] = /^sb_live_([^_]+)_/.exec(key) ?? [];
     for (const at of [one, other]) expect((await chat(at, { id, key })).status).toBe(200);
@@ -80,7 +80,7 @@ describe('Two servers at one PostgreSQL', () => {
     for (const at of [one, other]) expect((await chat(at, { id, key })).status).toBe(401);
   });
 
-  test('tell the same of a budget that one alone has drawn on, and so does one that starts then', async () => {
+  test('report the same figures of a budget that only one has used, as does a server that starts later', async () => {
     const made = await makeKey(stage, 'lone');
     const { micro } = await ask(other, made);
     const third = await stage.fleet.start();
@@ -93,7 +93,7 @@ describe('Two servers at one PostgreSQL', () => {
     await stage.fleet.stop(third);
   });
 
-  test('log once for all that a budget has reached a share, whichever has drawn on it', async () => {
+  test('log only once that a budget has reached a threshold, whichever server used it', async () => {
     const made = await makeKey(stage, 'half');
     const told = () =>
       stage.fleet.servers.flatMap(({ lines }) =>
@@ -106,7 +106,7 @@ describe('Two servers at one PostgreSQL', () => {
     expect(told()).toHaveLength(1);
   });
 
-  test('are both in the list of servers, which run one policy', async () => {
+  test('are both in the list of servers and run one policy', async () => {
     const { out, code } = await one.run('instances', '--json');
     expect([code, JSON.parse(out)]).toMatchObject([0, { is_split: false, data: [{ slot: 0 }, { slot: 1 }] }]);
     const status = await other.run('db', 'status', '--json');
@@ -117,7 +117,7 @@ describe('Two servers at one PostgreSQL', () => {
     expect(status.out).not.toContain('signalbox@');
   });
 
-  test('that stops answers for a moment as not ready, so that a balancer finds another, unless its drain is shorter or somebody stops it by Ctrl-C', async () => {
+  test('a stopping server reports for a moment that it is not ready, so that a balancer finds another, unless its drain is shorter or Ctrl-C stops it', async () => {
     const answers: (number | null)[] = [];
     const stops = [
       ['SIGTERM', '25000'],
@@ -138,7 +138,7 @@ describe('Two servers at one PostgreSQL', () => {
     expect(answers).toEqual([503, null, null]);
   });
 
-  test('that stops gives its place back at once, also where a second signal ends it', async () => {
+  test('a stopping server frees its slot at once, even if a second signal ends it', async () => {
     const slots = async () => {
       const { out } = await one.run('instances', '--json');
       return (JSON.parse(out) as { data: { slot: number }[] }).data.map(({ slot }) => slot);

@@ -7,10 +7,12 @@ import type { PostgresOptions } from '../../support/postgres.ts';
 import { type PostgresServers, startServers } from '../../support/postgres-servers.ts';
 import type { Signalbox, StartOptions } from '../../support/signalbox.ts';
 
-/** What a request of `ask` costs at most, and costs: microcredits. */
+/** The highest possible and the actual cost of a request of `ask`, microcredits. */
 export const COST = 442_000;
 
-/** Servers at one PostgreSQL with an upstream that holds answers back, and the budget `team` of 20 Credits for each label. */
+/**
+ * Servers that share one PostgreSQL database, with an upstream that holds answers back, and the budget `team` of 20 Credits for each label.
+ */
 export interface Stage extends AsyncDisposable {
   readonly gate: Gate;
   readonly answers: GateAnswers;
@@ -27,12 +29,12 @@ export interface Told {
   readonly status: number;
   readonly code: string | undefined;
   readonly retryAfter: string | null;
-  /** Microcredits; 0 where none were told. */
+  /** Microcredits; 0 if the answer reported no price. */
   readonly micro: number;
   readonly ms: number;
 }
 
-/** @param own whether the database's server is the test's alone, to be killed */
+/** @param own whether the test has its own PostgreSQL server, which it can kill */
 export async function startStage(
   count: number,
   {
@@ -70,7 +72,7 @@ export async function startStage(
   };
 }
 
-/** A stage whose servers come to the database by a cable. */
+/** Starts servers that reach the database through a cable. */
 export async function startCabled(count: number, options: Parameters<typeof startStage>[1] = {}) {
   const stage = await startStage(0, options);
   const { database, url } = stage.fleet;
@@ -89,7 +91,7 @@ export async function startCabled(count: number, options: Parameters<typeof star
   };
 }
 
-/** A key of the budget of a team, which all servers of the stage know. */
+/** Creates a key under the budget of a team, and waits until all servers of the stage know it. */
 export async function makeKey({ fleet }: Stage, team: string, limits = {}): Promise<MadeKey> {
   const made = await fleet.servers[0]!.post('/admin/keys', { labels: { team }, limits });
   if (made.status !== 200) throw new Error(`no key: ${await made.text()}`);
@@ -122,7 +124,10 @@ export async function ask(...asked: Parameters<typeof chat>): Promise<Told> {
   };
 }
 
-/** Sends a stream and a request, and has both held upstream. `told` has both answered: what they were told, microcredits. */
+/**
+ * Sends a stream and another request, and holds both upstream. `told` lets both be answered and returns their reported prices,
+ * microcredits.
+ */
 export async function sendTwo({ gate }: Stage, box: Signalbox, key: MadeKey) {
   gate.close();
   const [stream, whole] = [chat(box, key, { stream: true }), chat(box, key)];
@@ -140,7 +145,7 @@ export async function sendTwo({ gate }: Stage, box: Signalbox, key: MadeKey) {
 
 export const isReady = async (box: Signalbox): Promise<boolean> => (await box.get('/readyz')).status === 200;
 
-/** What the ledger has of a key and of the budget of its team, microcredits, once nothing is held there. */
+/** Returns the ledger's figures of a key and of its team's budget, microcredits, once nothing is held. */
 export async function booked(box: Signalbox, team: string): Promise<number> {
   return await waitFor(async () => {
     const { out } = await box.run('ledger', 'status', '--offline', '--json', '--name', 'team');
@@ -155,7 +160,7 @@ export const audit = async (box: Signalbox): Promise<string> => {
   return out.includes('nothing wrong') ? 'nothing wrong' : out + err;
 };
 
-/** The same as `booked`, of a ledger in which nothing is wrong. */
+/** Returns the same as `booked`, and checks that the ledger has no error. */
 export async function bookedWell(box: Signalbox, team: string): Promise<number> {
   const sum = await booked(box, team);
   const found = await audit(box);

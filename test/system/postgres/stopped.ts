@@ -3,7 +3,7 @@ import { answerOf, waitFor } from '../../support/answers.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { ask, audit, COST, chat, makeKey, type Stage, startStage } from './stage.ts';
 
-/** A process that stands still beside another one, and goes on once its lease has been over for long. */
+/** One of two processes is paused, and continues long after its lease has ended. */
 const AT_ONCE_MS = 4_000;
 let stage: Stage;
 let going: Signalbox;
@@ -18,7 +18,7 @@ afterAll(async () => {
   await stage[Symbol.asyncDispose]();
 });
 
-test('the other goes on, and the one that stood still works under a new name: told is booked', async () => {
+test('the other process continues, and the paused one works under a new instance name; reported prices are booked', async () => {
   const { fleet, gate } = stage;
   const key = await makeKey(stage, 'blue');
   gate.close();
@@ -43,7 +43,7 @@ test('the other goes on, and the one that stood still works under a new name: to
     return told.status === 200 ? told : null;
   }, 30_000);
   expect(fresh.micro).toBe(COST);
-  // The price of what was under way stands in the spool until the new name books it.
+  // The price of a running request is in the spool until the new instance books it.
   const late = Math.round((platform?.credits_consumed ?? 0) * 1e6);
   await waitFor(async () => (await spent()) === 6 * COST + late);
   const [lease] = await fleet.database.run('SELECT epoch FROM instances WHERE slot = 1', fleet.url.split('/').at(-1));

@@ -4,7 +4,7 @@ import type { ToldPrice } from './verdict.ts';
 
 /** How a caller's request ended. */
 export interface Ending {
-  /** Null where its connection broke. */
+  /** Null if its connection broke. */
   readonly status: number | null;
   readonly told: ToldPrice | null;
   /** Whether a stream ended without its last event. */
@@ -18,7 +18,7 @@ export interface StormRequest {
 
 const BROKEN: Ending = { status: null, told: null, isCut: false };
 
-/** Sends a request with a key of its own budget. Never rejects: a server may be killed under it. */
+/** Sends a request with a key that has its own budget. Never rejects, because the test may kill the server during the request. */
 export async function send(
   box: Pick<Signalbox, 'url'>,
   key: string,
@@ -44,7 +44,7 @@ export async function send(
   }
 }
 
-/** An answer whose charge could not be written tells no price. */
+/** An answer whose charge could not be stored reports no price. */
 function toldIn({ platform }: Answer): ToldPrice | null {
   if (typeof platform?.credits_consumed !== 'number') return null;
   return { decision: platform.decision_id, micro: Math.round(platform.credits_consumed * 1e6) };

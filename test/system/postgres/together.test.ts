@@ -5,7 +5,7 @@ import { waitFor } from '../../support/answers.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { ask, audit, booked, COST, chat, makeKey, models, type Stage, startStage } from './stage.ts';
 
-/** Servers at one PostgreSQL whose clocks are twenty minutes apart, as one caller meets them all. */
+/** Servers that share one PostgreSQL database with clocks that differ by twenty minutes, used by one caller. */
 const MINUTES_10 = 600_000;
 let stage: Stage;
 let late: Signalbox;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
-test('the same Idempotency-Key at both at once is one call and one charge, and each tells the same answer', async () => {
+test('one Idempotency-Key on both servers at once is one call and one charge, and both return the same answer', async () => {
   const key = await makeKey(stage, 'once');
   const before = stage.gate.requests.length;
   const id = { 'idempotency-key': crypto.randomUUID() };
@@ -34,13 +34,13 @@ test('the same Idempotency-Key at both at once is one call and one charge, and e
   expect(await booked(late, 'once')).toBe(COST);
 });
 
-test('a key that is revoked at one is refused at the other', async () => {
+test('a key that is revoked on one server is refused on the other', async () => {
   const key = await makeKey(stage, 'gone');
   expect((await late.post(`/admin/keys/${key.id}/revoke`, {})).status).toBe(200);
   await waitFor(async () => (await models(early, key)).status === 401, 8_000);
 });
 
-test('clocks that are apart give no ID twice and one window of a budget, and each offset is shown', async () => {
+test('servers with different clocks never share an ID, use one window of a budget, and report their offset', async () => {
   const key = await makeKey(stage, 'clocks');
   const answers = await Promise.all(
     Array.from({ length: 60 }, async (_, at) => {
@@ -58,13 +58,13 @@ test('clocks that are apart give no ID twice and one window of a budget, and eac
     const found = (shown as { data: { clock_offset_ms: number }[] }).data.map((one) => one.clock_offset_ms);
     return found.length === 2 ? found.sort((a, b) => a - b) : null;
   });
-  // The database's clock is this machine's.
+  // The database uses this machine's clock.
   for (const [at, due] of [-MINUTES_10, MINUTES_10].entries())
     expect(Math.abs(offsets[at]! - due)).toBeLessThan(60_000);
   expect(await audit(late)).toBe('nothing wrong');
 });
 
-test('the 129th server is told that all places are taken and waits, and a clean stop makes one free at once', async () => {
+test('the 129th server waits and reports that all slots are taken, and a clean stop frees a slot at once', async () => {
   const { fleet } = stage;
   const third = await fleet.start();
   const until = Date.now() + 10 * MINUTES_10;

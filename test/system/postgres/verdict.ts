@@ -2,28 +2,28 @@ import { parseJson } from '../../../src/core/object.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { audit } from './stage.ts';
 
-/** A price that a caller was told: microcredits. */
+/** A price that a caller received, microcredits. */
 export interface ToldPrice {
   readonly decision: string;
   readonly micro: number;
 }
 
-/** All that callers and the ledger say of one budget, microcredits. */
+/** All figures of callers and of the ledger about one budget, microcredits. */
 export interface Evidence {
   readonly limit: number;
   readonly told: readonly ToldPrice[];
-  /** What the journal has charged for each decision. */
+  /** The amount that the journal has charged for each decision. */
   readonly charged: ReadonlyMap<string, number>;
   readonly spent: number;
   readonly held: number;
-  /** The words of `signalbox ledger audit`. */
+  /** The output of `signalbox ledger audit`. */
   readonly audit: string;
 }
 
-/** A budget must be usable up to this share of its limit. */
+/** Callers must be able to use this share of a budget's limit. */
 const USABLE = 0.98;
 
-/** Lists all that is wrong with a budget behind its last refusal. */
+/** Lists all errors of a budget after its last refusal. */
 export function problemsOf({ limit, told, charged, spent, held, audit }: Evidence): string[] {
   const sum = [...charged.values()].reduce((all, micro) => all + micro, 0);
   const problems = [
@@ -42,7 +42,7 @@ export function problemsOf({ limit, told, charged, spent, held, audit }: Evidenc
   return problems;
 }
 
-/** A line of `signalbox ledger export`, as far as it counts here. */
+/** The members of a line of `signalbox ledger export` that these tests read. */
 interface ExportedLine {
   readonly kind: string;
   readonly decision: string;
@@ -53,7 +53,7 @@ const CHARGES: ReadonlySet<string> = new Set(['post', 'settle', 'expire', 'corre
 
 const microOf = (credits: number) => Math.round(credits * 1e6);
 
-/** The figures of a team's budget, microcredits. */
+/** Returns the figures of a team's budget, microcredits. */
 export async function standingOf(box: Signalbox, team: string): Promise<Pick<Evidence, 'limit' | 'spent' | 'held'>> {
   const { out, err } = await box.run('ledger', 'status', '--offline', '--json', '--name', 'team');
   const { funds } = parseJson(out) as {
@@ -65,7 +65,7 @@ export async function standingOf(box: Signalbox, team: string): Promise<Pick<Evi
   return { limit: microOf(limit), spent: microOf(spent), held: microOf(held) };
 }
 
-/** Reads what the ledger has of a team's budget, whose one key is named. */
+/** Reads the ledger's figures of a team's budget, which has one key. */
 export async function evidenceOf(
   box: Signalbox,
   key: string,

@@ -7,9 +7,9 @@ import { useUpstream } from '../../support/use.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { paidServers, payingFetch, untilReady } from '../support/paying.ts';
 
-/** Wallets that pay two servers at one PostgreSQL. */
+/** Wallets that pay two servers that share one PostgreSQL database. */
 const upstream = useUpstream();
-/** Four times the second that is promised (`docs/state.md`). */
+/** Four times the promised second (`docs/state.md`), ms. */
 const BLOCKED_MS = 4_000;
 let chain: TestChain;
 let fleet: PostgresServers;
@@ -27,7 +27,7 @@ afterAll(async () => {
   await chain.stop();
 });
 
-/** What a request is told that a wallet pays for. */
+/** Returns the answer to a request that a wallet pays for. */
 async function paid(at: Signalbox, payer: PrivateKeyAccount): Promise<readonly [status: number, message?: string]> {
   const messages = [{ role: 'user', content: crypto.randomUUID() }];
   const answer = await payingFetch(payer, chain)(`${at.url}/v1/chat/completions`, {
@@ -41,7 +41,7 @@ async function paid(at: Signalbox, payer: PrivateKeyAccount): Promise<readonly [
 
 const REFUSED = [403, 'The operator has blocked this wallet.'] as const;
 
-test('a wallet that is blocked at one server is refused by the other within the time that is promised, and pays nothing', async () => {
+test('a wallet that is blocked on one server is refused by the other within the promised time, and pays nothing', async () => {
   const [payer, innocent] = [await chain.payer(10_000_000n), await chain.payer(10_000_000n)];
   expect(await paid(other, payer)).toEqual([200, undefined]);
   expect((await one.post(`/admin/wallets/${payer.address}/block`, { note: 'abuse' })).status).toBe(200);

@@ -20,9 +20,8 @@ import { errorCodeIn, isWhole, RawStream } from '../../support/raw-stream.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 
 /**
- * A stream that is cut, wherever and however, is never taken for a finished one: not by the clients that people use,
- * and not by a bare reader, who gets an error event and no `[DONE]`. On the wire a stream is either whole, with `[DONE]` and the end of
- * the body, or an error event and a broken connection.
+ * No reader takes a cut stream for a complete one, wherever and however it is cut: neither popular clients nor a simple reader, who gets an
+ * error event and no `[DONE]`. A stream has either `[DONE]` and the end of its body, or an error event and a broken connection.
  */
 const { runs, seed, proved } = effort('stream-cuts', 1, 500);
 
@@ -49,14 +48,14 @@ const urlOf = (base: string): string => upstream.url + base;
 const TEXT = ['one ', 'two ', 'drei 💡 ', 'four'];
 const WHOLE = TEXT.join('');
 const USAGE: Tokens = { prompt: 11, output: 6 };
-/** What is counted here at least: of the prompt that tells a cut, and of a letter of the answer. */
+/** The least tokens that Signalbox counts for a prompt of these tests, and for a letter of the answer. */
 const PROMPT_LEAST = 8;
 const LETTER_LEAST = 0.1;
-/** By the prices of the test policy. */
+/** Uses the prices of the test policy. */
 const creditsOf = ({ prompt, output }: Tokens): number => (prompt + 4 * output) / 1_000;
 const sizeOf = (events: readonly string[]) => new TextEncoder().encode(events.join('')).length;
 
-/** The stream of each dialect as it would be, whole: what opens it, four words, the finish with its usage, its end. */
+/** The complete stream of each dialect: opening events, four words, the finish with its usage, the end. */
 const STREAMS = DIALECTS.map((known) => {
   const dialect = known.ofOneStream?.() ?? known;
   const { name, adapter, base } = dialect;
@@ -71,27 +70,27 @@ const STREAMS = DIALECTS.map((known) => {
     base,
     bytes: new TextEncoder().encode(events.join('') + dialect.end),
     boundaries: [...events, dialect.end].map((_, at) => sizeOf(events.slice(0, at))),
-    /** With so many bytes there is content. */
+    /** From this byte on there is content. */
     begun: sizeOf(events.slice(0, opening.length)),
-    /** With so many the answer has had its finish: no more than usage is missing, which is counted here. */
+    /** From this byte on the answer has its finish. Only the usage may be missing, and Signalbox counts it. */
     finished: sizeOf(events.slice(0, finishedAt)),
-    /** With so many its usage is known. */
+    /** From this byte on the usage is known. */
     reported: sizeOf(events),
     /** An event that breaks off within its JSON. */
     junk: eventText(dialect.nameOf(words[0]!), JSON.stringify(words[0]).slice(0, 40)),
   };
 });
 
-/** `reset`: the connection breaks. `end`: it ends as if all was well. `stall`: nothing more comes. `junk`: nonsense comes. */
+/** `reset`: the connection breaks. `end`: it ends normally. `stall`: no more bytes come. `junk`: nonsense comes. */
 const KINDS = ['reset', 'end', 'stall', 'junk'] as const;
 interface Cut {
   readonly dialect: (typeof DIALECTS)[number]['name'];
   readonly kind: (typeof KINDS)[number];
-  /** Bytes of the answer before it. */
+  /** The number of bytes before the cut. */
   readonly at: number;
 }
 
-/** The prompt says how its answer is to be cut, so that many can run at once. */
+/** The prompt states how to cut its answer, so that many requests can run at once. */
 const promptOf = ({ dialect, kind, at }: Cut): string => `cut ${dialect} ${kind} ${at}`;
 
 /** Requests that the upstream has received. */
@@ -106,12 +105,12 @@ async function cutAsAsked(line: ServerConnection, { body }: RawRequest): Promise
   if (kind === 'stall') return;
   // Nonsense begins with a blank line, which ends the event before it.
   if (kind === 'junk') await line.write(piece(`\n\n${junk}`));
-  // Time for what was written to be read before the connection breaks.
+  // Wait until the client has read the written bytes, before the connection breaks.
   if (kind === 'reset') return void setTimeout(() => line.reset(), 20);
   await line.write(LAST_PIECE);
 }
 
-/** A stream on the wire that a client cannot misread, or one that has none. Resolves with whether it is whole. */
+/** Checks that a client cannot misread a stream. Resolves with whether the stream is complete. */
 async function expectWire(stream: RawStream): Promise<boolean> {
   const end = await stream.ended();
   const hasBegun = stream.head.startsWith('HTTP/1.1 200');
@@ -122,16 +121,16 @@ async function expectWire(stream: RawStream): Promise<boolean> {
   return isWhole(stream);
 }
 
-/** What a reader made of an answer: the text that it saw, and whether it took that for the end. */
+/** What a reader received: the text, and whether the reader took it for complete. */
 interface Heard {
   readonly text: string;
   readonly finished: boolean;
-  /** What it was told of the cost, by the bare reader. */
+  /** The cost that the simple reader received. */
   readonly platform?: Pick<Answer['platform'], 'estimated' | 'credits_consumed'>;
 }
 type Reader = (model: string, messages: { role: 'user'; content: string }[]) => Promise<Heard>;
 
-/** A careful reader of another dialect, whose rules it holds each stream to. */
+/** A careful reader of another dialect, which checks each stream by the rules of the dialect. */
 const readerOf =
   (surface: CallerSurface): Reader =>
   async (model, [message]) => {
@@ -178,7 +177,7 @@ const readers: Readonly<Record<string, Reader>> = {
     try {
       for await (const part of result.fullStream) parts.push(part);
     } catch (error) {
-      // The break comes after the error event, which the SDK shows before it throws.
+      // The connection breaks after the error event, which the SDK shows before it throws.
       expect([APICallError.isInstance(error), parts.at(-1)?.type]).toEqual([true, 'error']);
     }
     const text = parts.map((part) => (part.type === 'text-delta' ? part.text : '')).join('');
@@ -194,7 +193,7 @@ const readers: Readonly<Record<string, Reader>> = {
     }
     const { chunks, done } = eventsIn(await untilBreak(response));
     const last = chunks.at(-1)!;
-    // One or the other, and never both.
+    // The stream has either an error or `[DONE]`, never both.
     expect(last.error === undefined).toBe(done);
     if (!done) expect(last.platform.routed_model).toBe(model);
     expect(chunks.some(({ choices }) => choices?.[0]?.finish_reason)).toBe(done);
@@ -207,7 +206,7 @@ const readers: Readonly<Record<string, Reader>> = {
     const first = ask();
     const finished = await expectWire(first);
     const again = ask();
-    // An answer without a charge is not stored: the repeat may end in another way.
+    // An answer without a charge is not stored, so the repeat may end in another way.
     const isRepeated = (await expectWire(again)) === finished && again.head.includes('x-signalbox-replayed');
     if (isRepeated) expect(again.body).toBe(first.body);
     const text = eventsIn(first.body).chunks.map(({ choices }) => choices?.[0]?.delta.content ?? '');
@@ -217,7 +216,7 @@ const readers: Readonly<Record<string, Reader>> = {
   'a reader of Responses': readerOf(responses),
 };
 
-/** That every reader sees what came, and takes it for the end only if it was. */
+/** Checks that every reader sees the received text, and takes it for complete only if it was. */
 async function expectTruth(cut: Cut): Promise<void> {
   const messages = [{ role: 'user' as const, content: promptOf(cut) }];
   const { finished, reported } = STREAMS.find(({ name }) => name === cut.dialect)!;
@@ -228,28 +227,28 @@ async function expectTruth(cut: Cut): Promise<void> {
     Object.entries(readers).map(async ([name, read]) => ({ name, ...(await read(cut.dialect, messages)) })),
   );
   for (const { text } of heard) expect(WHOLE).toStartWith(text);
-  // A reset takes away what has come and was not read yet: on a busy machine that may be the end.
+  // A reset discards bytes that arrived and were not read yet; on a busy machine these may include the end.
   if (isWhole && cut.kind === 'reset' && heard.some(({ finished }) => !finished)) return;
   expect(heard.map(({ name, finished }) => [name, finished])).toEqual(heard.map(({ name }) => [name, isWhole]));
   if (isWhole) expect(heard.map(({ text }) => text)).toEqual(heard.map(() => WHOLE));
   const { text, platform } = heard.find(({ platform }) => platform) ?? {};
   if (!platform) return;
   const { estimated, credits_consumed: credits } = platform;
-  // What was reported behind the finish, else no less than what was seen.
+  // The usage that was reported after the finish, or else at least the visible text.
   const seen = { prompt: PROMPT_LEAST, output: LETTER_LEAST * (text?.length ?? 0) };
   if (read >= reported) expect([estimated, credits]).toEqual([false, creditsOf(USAGE)]);
   else expect([estimated, credits >= creditsOf(seen)]).toEqual([true, true]);
 }
 
 describe.each(STREAMS)('a stream of $name', ({ name: dialect, bytes, boundaries, begun, finished }) => {
-  test.each(KINDS)('that is cut by %s between any two events never looks finished', async (kind) => {
+  test.each(KINDS)('a stream that is cut by %s between any two events never looks finished', async (kind) => {
     expect(boundaries.filter((at) => at < finished).length).toBeGreaterThan(TEXT.length);
-    // Half of them, others each time; `npm run test:deep -- stream-cuts` takes all.
+    // Tests half of the boundaries, others each time; `npm run test:deep -- stream-cuts` tests all.
     const taken = boundaries.filter((_, at) => isDeep || (at + seed + KINDS.indexOf(kind)) % 2 === 0);
     await Promise.all(taken.map((at) => expectTruth({ dialect, kind, at })));
   });
 
-  test(`that is cut at any byte never looks finished (seed ${seed})`, async () => {
+  test(`a stream that is cut at any byte never looks finished (seed ${seed})`, async () => {
     const at = fc.integer({ min: begun, max: bytes.length });
     const cuts = fc.record({ dialect: fc.constant(dialect), kind: fc.constantFrom(...KINDS), at });
     await fc.assert(fc.asyncProperty(cuts, expectTruth), { seed, numRuns: runs });
@@ -259,7 +258,7 @@ describe.each(STREAMS)('a stream of $name', ({ name: dialect, bytes, boundaries,
   }, 3_600_000);
 });
 
-test(`nor does the wire show one that a shutdown ends at any moment (seed ${seed})`, async () => {
+test(`a stream that a shutdown ends at any moment never looks finished (seed ${seed})`, async () => {
   const openai = STREAMS.find(({ name }) => name === 'openai')!;
   const moments = fc.array(fc.integer({ min: 0, max: openai.bytes.length }), { minLength: 1, maxLength: 8 });
   const law = fc.asyncProperty(moments, async (cuts) => {
@@ -279,7 +278,7 @@ test(`nor does the wire show one that a shutdown ends at any moment (seed ${seed
   await fc.assert(law, { seed, numRuns: Math.min(20, runs + 2) });
 }, 600_000);
 
-test('nor one that ends because the server is killed', async () => {
+test('a stream that ends because the server is killed never looks finished', async () => {
   const own = await startSignalbox({
     isProcess: true,
     policy: testPolicy({ fake: urlOf('/v1') }, { best: { endpoints: ['fake'] } }),

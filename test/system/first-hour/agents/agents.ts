@@ -1,28 +1,28 @@
-/** A command line of an agent: its arguments. */
+/** The arguments of an agent's command line. */
 type Arguments = (prompt: string) => readonly string[];
 
-/** How a session is found, opened and used in a terminal. */
+/** How to find, open and use a session in a terminal. */
 export interface TerminalUse {
-  /** Prints the sessions of the folder as JSON, the last one first, each with `sessionId`. */
+  /** The command that prints the sessions of the folder as JSON, the latest first, each with `sessionId`. */
   readonly sessions: readonly string[];
   readonly open: (session: string) => readonly string[];
-  /** The text that the terminal shows when it waits for a prompt. */
+  /** The text that the terminal shows while it waits for a prompt. */
   readonly ready: string;
 }
 
-/** A coding agent, as its page in `docs/clients/` installs it and sets it up. */
+/** A coding agent, installed and set up as its page in `docs/clients/` says. */
 export interface Agent {
   readonly name: string;
   readonly program: string;
-  /** The page, with the heading of the part that is about the agent if there are others. */
+  /** The page, with the heading of the part about the agent if the page has other parts. */
   readonly page: readonly [file: string, heading?: string];
-  /** The file of the page's configuration, in the home folder; absent where the page has none. */
+  /** The configuration file of the page, in the home folder; absent if the page has none. */
   readonly config?: string;
-  /** True for an agent that sends every request to the proxy of the environment, whatever `NO_PROXY` says. */
+  /** True for an agent that sends every request to the proxy in the environment, whatever `NO_PROXY` says. */
   readonly ignoresNoProxy?: boolean;
   /** Runs one prompt in a new session. */
   readonly run: Arguments;
-  /** Runs one more prompt in the last session of the folder; absent for an agent that only resumes in a terminal. */
+  /** Runs one more prompt in the latest session of the folder; absent for an agent that resumes only in a terminal. */
   readonly resume?: Arguments;
   /** Opens a session in a terminal. */
   readonly terminal?: TerminalUse;
@@ -64,7 +64,7 @@ export const AGENTS: readonly Agent[] = [
     program: 'qwen',
     page: ['qwen-code.md'],
     config: '.qwen/settings.json',
-    // As of 0.15.10, which npm installs on Node 20.
+    // Version 0.15.10, which npm installs on Node 20, behaves like this.
     ignoresNoProxy: true,
     run: (prompt) => ['--approval-mode', 'auto-edit', '-p', prompt],
     resume: (prompt) => ['--approval-mode', 'auto-edit', '--continue', '-p', prompt],

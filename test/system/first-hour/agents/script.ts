@@ -5,7 +5,7 @@ export const FILE = 'greeting.txt';
 export const BEFORE = 'Hello\n';
 export const AFTER = 'Hello, world\n';
 
-/** What the agents are asked. */
+/** The prompts for the agents. */
 export const PROMPTS = {
   hello: 'Say hello',
   answer: 'Name the arm that stops a train, in one word.',
@@ -13,14 +13,14 @@ export const PROMPTS = {
   turns: ['This is the first turn.', 'This is the second turn.', 'This is the third turn.'],
 } as const;
 
-/** What the model says at the end of each. */
+/** The text with which the model ends each answer. */
 export const ANSWERS = {
   answer: 'Semaphore.',
   edit: 'The greeting greets the world.',
   turns: ['I have seen 1 turn.', 'I have seen 2 turns.', 'I have seen 3 turns.'],
 } as const;
 
-/** A tool on offer, in any dialect. */
+/** An offered tool, in any dialect. */
 interface OfferedTool {
   readonly name: string;
   readonly parameters: readonly string[];
@@ -32,12 +32,12 @@ interface Call {
 }
 
 /**
- * Plays the model of every agent: it answers, edits the file with the tools on offer, and counts the turns that it is shown.
+ * Plays the model for every agent: it answers, edits the file with an offered tool, and counts the turns of the conversation.
  * @param folder the agent's folder
  */
 export function answerAgent(request: RecordedRequest, folder: string): Behaviour {
   const { tools, schema, turns } = request.asked;
-  // Titles are asked for without tools.
+  // Agents request titles without tools.
   if (tools.length === 0) return { text: schema === null ? 'A greeting' : '{"title":"A greeting"}' };
   const said = turns.flatMap(({ role, text }) => (role === 'user' ? [text] : [])).join('\n');
   const seen = PROMPTS.turns.filter((prompt) => said.includes(prompt)).length;
@@ -57,7 +57,7 @@ function offeredBy({ body }: RecordedRequest): OfferedTool[] {
   });
 }
 
-/** Reads the file if there is a tool for it, since several agents demand that, and replaces its text. */
+/** Reads the file if there is a tool for it, because several agents demand this, and replaces its text. */
 function callsToEdit(tools: readonly OfferedTool[], path: string): Call[] {
   const editor = toolWith(tools, /^old_?(?:string|text)$/i, /^new_?(?:string|text)$/i, PATH);
   if (!editor) return [patchByShell(tools)];
@@ -76,7 +76,7 @@ const PATH = /^(?:file_?)?path$/i;
 const toolWith = (tools: readonly OfferedTool[], ...patterns: readonly RegExp[]): OfferedTool | undefined =>
   tools.find(({ parameters }) => patterns.every((pattern) => parameters.some((name) => pattern.test(name))));
 
-/** Codex edits by a patch, which it reads out of a command. */
+/** Codex edits files with a patch inside a shell command. */
 function patchByShell(tools: readonly OfferedTool[]): Call {
   const shell = toolWith(tools, /^cmd$/);
   if (!shell) throw new Error(`no tool edits a file: ${JSON.stringify(tools)}`);

@@ -10,10 +10,10 @@ import { BEFORE, FILE } from './script.ts';
 const CLIENTS = join(import.meta.dir, '../../../../docs/clients');
 const INSTALL_MS = 300_000;
 const RUN_MS = 180_000;
-/** Older versions that are tried if npm cannot install the package by its name. */
+/** How many older versions to try if npm cannot install the package by its name. */
 const OLDER_MAX = 5;
 
-/** A Node of npm's package `node`, before the system's own in `PATH`. */
+/** Returns a `PATH` with the Node of npm's package `node` before the system's Node. */
 export const pathOf = (node: string): string => `${node}/node_modules/.bin:${process.env.PATH}`;
 
 interface Outcome {
@@ -33,14 +33,14 @@ async function runHere(
   return { code: await child.exited, out, err } satisfies Outcome;
 }
 
-/** Runs npm with the settings of the machine, such as its registry and its certificates. */
+/** Runs npm with the machine's settings, such as its registry and its certificates. */
 const npm = (folder: string, path: string, ...args: readonly string[]): Promise<Outcome> =>
   runHere(['npm', ...args, '--prefix', folder], folder, { ...process.env, PATH: path }, INSTALL_MS);
 
 const install = (folder: string, path: string, ...args: readonly string[]) =>
   npm(folder, path, 'install', ...args, '--no-audit', '--no-fund', '--loglevel=error');
 
-/** Installs a major of Node into a folder of its own. @returns the folder */
+/** Installs a major version of Node into its own folder. @returns the folder */
 export async function installedNode(major: number): Promise<string> {
   const folder = temporaryFolder();
   const { code, err } = await install(folder, process.env.PATH ?? '', `node@${major}`);
@@ -52,11 +52,11 @@ export interface InstalledAgent {
   readonly folder: string;
   readonly package: string;
   readonly version: string;
-  /** The reason why npm cannot install the package by its name, if an older version is installed instead. */
+  /** Why npm could not install the package by its name, if an older version was installed instead. */
   readonly nameFails?: string;
 }
 
-/** Installs an agent as its page says, with the Node of a path. npm chooses the version. */
+/** Installs an agent as its page says, with the Node in a path. npm chooses the version. */
 export async function installedAgent(agent: Agent, path: string): Promise<InstalledAgent> {
   const folder = temporaryFolder();
   const name = packageOf(agent);
@@ -74,7 +74,7 @@ export async function installedAgent(agent: Agent, path: string): Promise<Instal
   throw new Error(`no version of ${name} can be installed: ${byName.err}`);
 }
 
-/** The line of npm's error that has the reason; the whole error where no such line is in it. */
+/** Returns the line with the reason in npm's error; the whole error if there is no such line. */
 const reasonIn = (err: string): string => /No matching version found for \S+(?=\.\n)/.exec(err)?.[0] ?? err.trim();
 
 function versionIn(folder: string, name: string): string {
@@ -82,7 +82,7 @@ function versionIn(folder: string, name: string): string {
   return textOf(objectOf(parseJson(readFileSync(file, 'utf8'))).version);
 }
 
-/** The blocks of code of an agent's page, by their language. */
+/** Returns the code blocks of an agent's page, by language. */
 function codeIn({ page: [file, heading] }: Agent): ReadonlyMap<string, string> {
   const text = readFileSync(join(CLIENTS, file), 'utf8');
   const part = heading === undefined ? text : text.split(/^## /m).find((one) => one.startsWith(`${heading}\n`))!;
@@ -90,14 +90,14 @@ function codeIn({ page: [file, heading] }: Agent): ReadonlyMap<string, string> {
   return new Map([...blocks].reverse().map(([, language, code]) => [language!, code!]));
 }
 
-/** The package that an agent's page installs. @throws Error if the page has no such command */
+/** Returns the package that an agent's page installs. @throws Error if the page has no such command */
 function packageOf(agent: Agent): string {
   const [, name] = /^npm install -g (\S+)$/m.exec(codeIn(agent).get('sh') ?? '') ?? [];
   if (name === undefined) throw new Error(`docs/clients/${agent.page[0]} does not install ${agent.name}`);
   return name;
 }
 
-/** An agent that is set up in a home of its own, as its page says, with a folder to work in. */
+/** An agent that is set up in its own home folder as its page says, with a folder to work in. */
 export class AgentSetup {
   readonly folder: string;
   readonly #agent: Agent;
@@ -111,7 +111,7 @@ export class AgentSetup {
     const filled = (code: string) => code.replaceAll('http://127.0.0.1:8787', url).replaceAll('sb_live_…', key);
     const code = new Map([...codeIn(agent)].map(([language, text]) => [language, filled(text)]));
     const exported = (code.get('sh') ?? '').matchAll(/^export (\w+)=(\S+)/gm);
-    // No other server than the gateway is in reach.
+    // The agent can reach only the gateway.
     const nowhere = { HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1' };
     this.#env = { PATH: path, HOME: home, ...(agent.ignoresNoProxy ? {} : nowhere) };
     for (const [, name, value] of exported) this.#env[name!] = value!;
@@ -125,7 +125,7 @@ export class AgentSetup {
     );
   }
 
-  /** The arguments of the page's commands that set the agent up. */
+  /** The arguments of the page's commands that set up the agent. */
   readonly commands: readonly (readonly string[])[];
 
   #config(code: ReadonlyMap<string, string>, home: string): Record<string, string> {
@@ -134,14 +134,14 @@ export class AgentSetup {
     return { [join(home, config)]: code.get('json') ?? code.get('toml')! };
   }
 
-  /** Runs the agent to its end. @returns what it printed @throws Error for another code than 0 */
+  /** Runs the agent to its end. @returns its output @throws Error for an exit code other than 0 */
   async run(args: readonly string[]): Promise<string> {
     const { code, out, err } = await runHere([this.#program, ...args], this.folder, this.#env, RUN_MS);
     if (code !== 0) throw new Error(`${this.#agent.name} ${args.join(' ')}: ${code}\n${out}\n${err}`);
     return out;
   }
 
-  /** Goes on with the last session. @param answer the end of what the model says @returns what the agent printed */
+  /** Continues the latest session. @param answer the end of the model's answer @returns the agent's output */
   async resume(prompt: string, answer: string): Promise<string> {
     const { resume, terminal } = this.#agent;
     if (resume) return this.run(resume(prompt));
@@ -150,7 +150,7 @@ export class AgentSetup {
     return this.#type(terminal.open(textOf(objectOf(last).sessionId)), terminal.ready, prompt, answer);
   }
 
-  /** Types a prompt into the terminal of the agent and waits for the answer. */
+  /** Types a prompt into the agent's terminal and waits for the answer. */
   async #type(args: readonly string[], ready: string, prompt: string, answer: string): Promise<string> {
     let drawn = '';
     const decoder = new TextDecoder();
@@ -184,7 +184,7 @@ export class AgentSetup {
   }
 }
 
-/** Ends the processes of an agent that outlive its commands, such as the hub of cline. */
+/** Ends processes that an agent leaves running after its commands, such as cline's hub. */
 export async function endProcesses({ folder }: InstalledAgent): Promise<void> {
   const { out } = await runHere(['ps', '-eo', 'pid=,args='], folder, { PATH: process.env.PATH }, RUN_MS);
   for (const line of out.split('\n')) {

@@ -1,6 +1,6 @@
 import { type Drive, type Load, type Target, WEATHER } from '../modes.ts';
 
-/** The OpenAI Agents SDK, in both dialects. */
+/** The OpenAI Agents SDK, in both of its dialects. */
 export async function agents(load: Load): Promise<Readonly<Record<string, Drive>>> {
   const { Agent, OpenAIProvider, Runner, tool } = (await load('@openai/agents')) as typeof import('@openai/agents');
   const { default: OpenAI } = (await load('openai')) as typeof import('openai');
@@ -17,7 +17,7 @@ export async function agents(load: Load): Promise<Readonly<Record<string, Drive>
   const drive = (useResponses: boolean): Drive => {
     const runnerOf = ({ url, key }: Target) => {
       const openAIClient = new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0 });
-      // Traces would go to OpenAI.
+      // The SDK would send traces to OpenAI.
       return new Runner({ modelProvider: new OpenAIProvider({ openAIClient, useResponses }), tracingDisabled: true });
     };
     return {

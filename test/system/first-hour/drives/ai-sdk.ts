@@ -2,17 +2,20 @@ import type { LanguageModel } from 'ai';
 import { type Drive, type Load, type Target, WEATHER } from '../modes.ts';
 
 const prompt = 'Say hello.';
-/** As the page on the SDK says. */
+/** As the page about the SDK says. */
 const providerOptions = { openai: { store: false } };
 
-/** The AI SDK with its providers of each dialect. The types are the last major's: older ones have all that is used. */
+/**
+ * The AI SDK with its providers of each dialect. The types come from the latest major version; older versions have everything that this
+ * file uses.
+ */
 export async function aiSdk(load: Load): Promise<Readonly<Record<string, Drive>>> {
   const { generateObject, generateText, streamText, tool } = (await load('ai')) as typeof import('ai');
   const { z } = (await load('zod')) as typeof import('zod');
   const compatible = (await load('@ai-sdk/openai-compatible')) as typeof import('@ai-sdk/openai-compatible');
   const { createAnthropic } = (await load('@ai-sdk/anthropic')) as typeof import('@ai-sdk/anthropic');
   const { createOpenAI } = (await load('@ai-sdk/openai')) as typeof import('@ai-sdk/openai');
-  // `generateObject` would tell of its replacement.
+  // Without this setting, `generateObject` warns that it is deprecated.
   globalThis.AI_SDK_LOG_WARNINGS = false;
 
   const drive = (model: (target: Target) => LanguageModel): Drive => {

@@ -1,6 +1,6 @@
 import { type Drive, type Load, type Target, WEATHER } from '../modes.ts';
 
-/** The official client of Messages. */
+/** The official client of Anthropic Messages. */
 export async function anthropic(load: Load): Promise<Readonly<Record<string, Drive>>> {
   const { default: Anthropic } = (await load('@anthropic-ai/sdk')) as typeof import('@anthropic-ai/sdk');
   const { zodOutputFormat } = (await load(

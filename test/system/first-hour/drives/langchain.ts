@@ -1,10 +1,10 @@
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { type Drive, type Load, type Target, WEATHER } from '../modes.ts';
 
-/** 0.3 says -1 for none, which Anthropic's own newer models refuse, too; so its page leaves both out. */
+/** Version 0.3 sends -1 for "none", which Anthropic's newer models refuse, too. Its page therefore leaves both out. */
 const invocationKwargs = { top_p: undefined, top_k: undefined };
 
-/** LangChain's clients of OpenAI, in both dialects, and of Anthropic. The types are the last major's. */
+/** LangChain's clients of OpenAI, in both dialects, and of Anthropic. The types come from the latest major version. */
 export async function langchain(load: Load): Promise<Readonly<Record<string, Drive>>> {
   const { HumanMessage } = (await load('@langchain/core/messages')) as typeof import('@langchain/core/messages');
   const { tool } = (await load('@langchain/core/tools')) as typeof import('@langchain/core/tools');

@@ -3,14 +3,17 @@ import { type Drive, type Load, type Target, WEATHER } from '../modes.ts';
 const messages = [{ role: 'user' as const, content: 'Say hello.' }];
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 
-/** The official client. The types are the last major's: older ones have all that is used, or have it in `beta`. */
+/**
+ * The official client. The types come from the latest major version; older versions have everything that this file uses, some of it in
+ * `beta`.
+ */
 export async function openai(load: Load): Promise<Readonly<Record<string, Drive>>> {
   const { default: OpenAI } = (await load('openai')) as typeof import('openai');
   const helpers = (await load('openai/helpers/zod')) as typeof import('openai/helpers/zod');
   const { z } = (await load('zod')) as typeof import('zod');
   const City = z.object({ name: z.string(), people: z.number() });
   const clientOf = ({ url, key }: Target) => new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0 });
-  /** Of version 4 the runners and the parsers stand elsewhere. */
+  /** Version 4 has the runners and parsers under another name. */
   const completionsOf = (target: Target) => {
     const { chat, beta } = clientOf(target);
     return typeof chat.completions.parse === 'function'

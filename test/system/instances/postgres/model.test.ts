@@ -6,9 +6,9 @@ import { movedDatabase } from './side.ts';
 import { historiesOf, type Size } from './steps.ts';
 
 /**
- * The hostile world is the model by which the laws of several instances go. What arrives at its store, of histories in which calls come
- * late, are lost or refused and instances crash, sleep and lose their leases, is asked of PostgreSQL, too: each answer and all that
- * can be read in the end are the same.
+ * The hostile world is a model of a store, against which the laws of several instances run. In its histories, calls come late, are lost or
+ * refused, and instances crash, pause and lose their leases. This test sends everything that arrives at the model's store to PostgreSQL,
+ * too: each answer and all readable data at the end must be equal.
  */
 const { runs, seed, proved } = effort('model', 10, 600);
 const FEW: Size = { things: 2, instances: 3, steps: 40 };
@@ -23,7 +23,7 @@ const law = ({ compare }: Awaited<ReturnType<typeof movedDatabase>>, size: Size)
     steps += play.arrivals.length + play.events;
   });
 
-test('the hostile world and PostgreSQL answer the same histories of many instances alike', async () => {
+test('the hostile world and PostgreSQL give the same answers to the same histories of many instances', async () => {
   await using database = await movedDatabase();
   const size = isDeep ? MANY : FEW;
   await fc.assert(law(database, size), { numRuns: runs, seed, endOnFailure: false, unbiased: isDeep });

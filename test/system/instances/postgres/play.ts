@@ -11,13 +11,13 @@ import { type HostileStore, World } from '../../../store/hostile/world.ts';
 import { NOON } from '../../../store/suites/books.ts';
 import { type Fate, madeBy, type OwnWrite, type Size, type Step } from './steps.ts';
 
-/** What the store is asked for, as it arrives there: in this order, and no other way. */
+/** The calls in the order in which they arrive at the store. */
 export type Asked =
   | {
       readonly what: 'apply' | 'append';
       readonly ops: readonly LedgerOp[];
       readonly also: Riders | null;
-      /** Operations of one thing may go to the database together. */
+      /** Operations on the same thing may go to the database together. */
       readonly on: number;
     }
   | { readonly what: 'commit'; readonly writes: Riders }
@@ -26,7 +26,7 @@ export type Asked =
   | { readonly what: 'lease'; readonly change: LeaseChange }
   | { readonly what: 'revoke'; readonly slot: number; readonly until: number };
 
-/** Writes by their makers, and in whose name they were made. */
+/** Writes with the functions that make them, and the instance for which they are made. */
 export interface Riders {
   readonly makers: readonly OwnWrite[];
   readonly owner: InstanceName;
@@ -36,11 +36,11 @@ export type Arrival = Asked & {
   /** The store's time, ms since 1970. */
   readonly at: number;
   readonly by: InstanceName;
-  /** What the world has answered. */
+  /** The answer of the world. */
   answer: unknown;
 };
 
-/** Operations that cannot be refused, and are sent until the store has them. */
+/** Operations that cannot be refused. An instance sends them until the store has them. */
 const SURE: ReadonlySet<LedgerOp['kind']> = new Set([
   ...(['post', 'settle', 'expire', 'void', 'release', 'attach', 'waive', 'count', 'join', 'enforce'] as const),
 ]);
@@ -54,13 +54,13 @@ export const reasonOf = (error: unknown): string => {
 };
 const nobody: InstanceName = { slot: 0, epoch: 0 };
 
-/** One history on the hostile world, which notes what arrives at its store. Each thing that arrives is done before the next one. */
+/** One history in the hostile world. It records what arrives at the store; each call finishes before the next one. */
 export class Play {
   readonly clock = new VirtualClock(NOON);
   readonly world = new World({ clock: this.clock });
   readonly arrivals: Arrival[] = [];
   readonly things: readonly Things[];
-  /** Steps that nothing arrives of. */
+  /** Steps after which nothing arrives at the store. */
   events = 0;
   readonly #stores = new Map<
     number,
@@ -72,9 +72,9 @@ export class Play {
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor({ things }: Size) {
-    // Of some things the holds expire soon.
+    // The holds on some things expire soon.
     this.things = Array.from({ length: things }, (_, at) => new Things(at % 4 === 3 ? NOON + 5_000 : undefined));
-    // What becomes of a call is said by its step.
+    // The step of a call determines what happens to it, not chance.
     Object.assign(this.world, { random: () => 0.999_999 });
     const { books } = this.world;
     books.watch({ freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: (of) => this.fundsOf(of.holder) });
@@ -146,7 +146,7 @@ export class Play {
       this.#riders.set(made, riders);
       return made;
     };
-    /** A call of an instance whose lease is over arrives nowhere, and is refused by any store. */
+    /** A call of an instance whose lease has ended never reaches the store, and every store would refuse it. */
     const call = (asked: Asked, answer: Promise<unknown>) =>
       void answer.catch((error) => {
         if (reasonOf(error) !== 'fenced') return;
@@ -196,7 +196,7 @@ export class Play {
     return done;
   }
 
-  /** Puts itself in front of the world's store. */
+  /** Intercepts the calls of the world's store. */
   #note(): void {
     const { books, store, rates, leaders, leases } = this.world;
     const [apply, append, orphans] = [books.apply.bind(books), books.append.bind(books), books.orphans.bind(books)];
@@ -264,7 +264,7 @@ const faultsOf = (fate: Fate) => ({
   ...(typeof fate === 'number' && { slowBefore: 1, delayMs: fate }),
 });
 
-/** The tables that commands are on. */
+/** Returns the tables that commands use. */
 export const tablesOf = <Of extends Omit<Parameters<OwnWrite>[0], 'leaders'>>(of: Of) => {
   const { keys, people, trail, payments, alerts, brokenDeclarations, subjects, threads, idempotency } = of;
   return { keys, people, trail, payments, alerts, brokenDeclarations, subjects, threads, idempotency };

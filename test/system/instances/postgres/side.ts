@@ -21,15 +21,15 @@ import { laidDatabase } from '../../../support/shared-postgres.ts';
 import { type Arrival, answerOf, type Play, type Riders, reasonOf, tablesOf } from './play.ts';
 import { bytes, madeBy } from './steps.ts';
 
-/** A database whose clock is that of a world: the schema stands in front of the system's. */
+/** SQL for a database whose clock follows a world: this schema comes before the system's. */
 const MOVED = `CREATE SCHEMA moved; CREATE TABLE moved.clock (ms bigint NOT NULL); INSERT INTO moved.clock VALUES (0);
   CREATE FUNCTION moved.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$
     SELECT to_timestamp(0) + ms * interval '1 millisecond' FROM moved.clock $$`;
-/** Processes that books are open in: as many of their own memories. */
+/** Processes that have the books open, each with its own memory. */
 const PROCESSES = 4;
 const timers = { ...processTimers, every: () => ({ unref: () => {}, close: () => {} }) };
 
-/** A database whose time is that of worlds. */
+/** Creates a database whose time follows worlds. */
 export async function movedDatabase() {
   const database = await laidDatabase();
   const { url } = database;
@@ -38,10 +38,10 @@ export async function movedDatabase() {
   let connection: Connection | null = null;
   let script = '';
   return {
-    /** Compares what a world has answered and has in the end with what the database answers and has. */
+    /** Compares the answers and the final data of a world with those of the database. */
     async compare(play: Play): Promise<void> {
       const own = connection ?? (await Connection.open(addressOf(url)));
-      // What fails may leave it in the middle of something.
+      // A failure may leave the database in the middle of a call, so the next history starts with a new one.
       connection = null;
       try {
         script ||= await emptiedBy(own);
@@ -59,7 +59,7 @@ export async function movedDatabase() {
   };
 }
 
-/** The instances of a history on one database: what arrives there, in its order, on one connection. */
+/** The instances of a history on one database. It replays the calls in their order, on one connection. */
 class Replay {
   readonly #connection: Connection;
   readonly #open: () => Promise<Connection>;
@@ -124,7 +124,10 @@ class Replay {
     }
   }
 
-  /** What may be asked for at once: operations of one instance on one thing, and leases. A correction looks up what it corrects. */
+  /**
+   * Returns the end of the calls that may be sent at once: operations of one instance on one thing, and leases. A correction first reads
+   * the entry that it corrects.
+   */
   #endOf(at: number): number {
     const { arrivals } = this.#play;
     const first = arrivals[at]!;
@@ -168,7 +171,7 @@ class Replay {
         const { ops, also } = arrival;
         const results = arrival.what === 'apply' ? books.apply(ops, also ? this.#made(also) : []) : books.append(ops);
         const answer = await answerOf(ops, results);
-        // Books that were refused ask one by one until they are not; and are not at rest at once.
+        // Books that were refused retry their calls one by one until they succeed, so they do not settle at once.
         process.isRefused = answer === 'fenced';
         if (process.isRefused) await setImmediate();
         return answer;
@@ -176,7 +179,7 @@ class Replay {
       case 'commit': {
         this.#store.fence = fenceOf(by);
         const refusal = await this.#store.commit(this.#made(arrival.writes)).then(() => null, reasonOf);
-        // A writer that was refused tries for itself until it is not.
+        // A refused writer retries by itself until it succeeds.
         if (refusal === 'fenced') this.#store = this.#newStore();
         return refusal;
       }
@@ -210,7 +213,7 @@ class Replay {
     );
   }
 
-  /** All that can be read. */
+  /** Returns all readable data. */
   async #end(): Promise<void> {
     const { world, clock, things } = this.#play;
     this.#moveClock(clock.now());
@@ -245,7 +248,7 @@ type Tables = Parameters<typeof tablesOf>[0] & Pick<Repositories, 'ledger' | 'jo
 async function readAll(tables: Tables, books: LedgerBooks, { things }: Play, leases: LeaseTable) {
   const ids = things.flatMap((one) => one.ids);
   const journal: unknown[] = [];
-  // Funds that are attached to again need no entry.
+  // Attaching to a fund again needs no entry.
   for await (const page of tables.journal.rows())
     for (const { kind, reservation, amount, time, keyId, payer } of page)
       if (kind !== 'attach') journal.push([kind, reservation, amount, time, keyId, payer]);
@@ -253,7 +256,7 @@ async function readAll(tables: Tables, books: LedgerBooks, { things }: Play, lea
   const { keys, ...content } = await contentOf(tables);
   return {
     content: { ...content, keys: keys.map(({ version: _, ...key }) => key) },
-    // Keys that one statement changes get theirs in no order that is promised, so only the last is known.
+    // One statement gives several keys their versions in no fixed order, so only the last version is known.
     versions: new Set(keys.map(({ version }) => version)).size,
     lastVersion: Math.max(0, ...keys.map(({ version }) => version)),
     owners: owners.toSorted((a, b) => a.slot - b.slot || a.epoch - b.epoch),

@@ -8,39 +8,39 @@ import { type Step as BookStep, step as bookStep, rare } from '../../../store/bo
 import { demands } from '../../../store/rate-demands.ts';
 import { type LawTables, type MakeWrite, writes } from '../../../store/repository-law.ts';
 
-/** Makes a write in the name of an instance. */
+/** Makes a write for an instance. */
 export type OwnWrite = (
   tables: LawTables & { readonly idempotency: IdempotencyTable; readonly leaders: LeaderTable },
   owner: InstanceName,
 ) => ReturnType<MakeWrite>;
 
-/** What becomes of a call: null for nothing special, or how late it arrives, ms. */
+/** The fate of a call: null for nothing special, or its delay, ms. */
 export type Fate = 'refused' | 'lost' | number | null;
 
 type Call =
   | { readonly kind: 'ops'; readonly on: number; readonly ops: readonly BookStep[] }
-  /** A hold with what rides in its commit. */
+  /** A hold with the writes in its commit. */
   | { readonly kind: 'ride'; readonly on: number; readonly hold: BookStep; readonly also: OwnWrite }
   | { readonly kind: 'commit'; readonly writes: readonly OwnWrite[] }
   | { readonly kind: 'rates'; readonly demands: readonly RateDemand[] }
   | { readonly kind: 'lead' }
   | { readonly kind: 'sweep'; readonly rule: 'charge' | 'release' };
 
-/** A step of an instance, or of what befalls it. */
+/** A step of an instance, or an event that affects it. */
 export type Step =
   | (Call & { readonly by: number; readonly fate: Fate })
   | { readonly kind: 'crash' | 'leave' | 'revoke'; readonly by: number }
   | { readonly kind: 'pause' | 'lose'; readonly by: number; readonly ms: number }
   | { readonly kind: 'pass'; readonly ms: number };
 
-/** So many things that money is spent on, and instances that spend it. */
+/** How many things money is spent on, and how many instances spend it. */
 export interface Size {
   readonly things: number;
   readonly instances: number;
   readonly steps: number;
 }
 
-/** 32 of them. */
+/** Returns 32 equal bytes. */
 export const bytes = (value: number) => new Uint8Array(32).fill(value);
 const rowOf = (name: number, salt: Uint8Array, more: Partial<AnswerRow>): AnswerRow => ({
   ...{ name: bytes(name), state: 'running', decision: 5, earlier: null, losses: 0, time: 1, salt },
@@ -49,10 +49,10 @@ const rowOf = (name: number, salt: Uint8Array, more: Partial<AnswerRow>): Answer
 });
 const one = <Kind extends string>(kind: Kind) => fc.constant(kind);
 
-/** Each run has a salt of its own: that of its instance. */
+/** Each run of an instance has its own salt. */
 const saltOf = ({ slot, epoch }: InstanceName) => bytes(slot).fill(epoch, 16);
 
-/** Runs of names, which one of several instances gets. */
+/** Claims of idempotency names, each of which only one of several instances gets. */
 const named: fc.Arbitrary<OwnWrite> = fc
   .record({
     what: fc.constantFrom('claim', 'claim', 'claim', 'keep', 'drop', 'disown'),
@@ -89,7 +89,10 @@ const fate: fc.Arbitrary<Fate> = fc.oneof(
 );
 const held = bookStep.filter(({ kind }) => kind === 'hold');
 
-/** Histories of so many instances at most. Each step has all that becomes of it, so that others stay what they are where one is left out. */
+/**
+ * Generates histories of at most this many instances. Each step contains its own fate, so that removing one step does not change the
+ * others.
+ */
 export function historiesOf({ things, instances, steps }: Size): fc.Arbitrary<readonly Step[]> {
   const by = fc.nat(instances - 1);
   const on = fc.nat(things - 1);
@@ -120,6 +123,6 @@ export function historiesOf({ things, instances, steps }: Size): fc.Arbitrary<re
   return fc.array(step, { maxLength: steps, size: 'max' });
 }
 
-/** The writes of several makers. */
+/** Returns the writes of several makers. */
 export const madeBy = (makers: readonly OwnWrite[], ...given: Parameters<OwnWrite>): readonly Write[] =>
   makers.flatMap((make) => make(...given));

@@ -8,12 +8,12 @@ interface Sum {
   readonly rows: number;
 }
 
-/** Microcredits of one atomic unit where a Credit is 0.001 USD. */
+/** Microcredits in one atomic unit if a Credit is 0.001 USD. */
 const PER_ATOMIC = 1_000n;
 
 /**
- * Returns all errors once nothing is in progress: of the audit, of the chain against the deposits, of each wallet's
- * sum.
+ * Returns all errors once nothing is in progress: errors of the audit, differences between the chain and the deposits, and wrong sums of
+ * wallets.
  */
 export async function bookProblems(stand: Stand): Promise<string[]> {
   const problems: string[] = [];

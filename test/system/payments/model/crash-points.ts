@@ -1,12 +1,12 @@
 /**
- * Preloaded before `src/main.ts`: kills the process where a payment passes a point that `PAY_CRASH_AT` names, such as
- * `captured-after-commit:2`. It hooks the disk, the node and the provider, and nothing in `src/` knows of it.
+ * A server preloads this file before `src/main.ts`. It kills the process where a payment passes the point in `PAY_CRASH_AT`, such as
+ * `captured-after-commit:2`. It intercepts the disk, the node and the provider; code in `src/` does not know about it.
  */
 import { crashPoint, watchCalls, watchStatements } from '../../../support/crash-point.ts';
 
 const { pass } = crashPoint('PAY_CRASH_AT', 1);
 
-/** The payment writes of the current transaction, one by one: several share a commit. */
+/** The payment writes of the current transaction, one by one, because several share a commit. */
 let written: string[] = [];
 
 function note(sql: string): void {
@@ -17,7 +17,7 @@ function note(sql: string): void {
   }
 }
 
-/** Both forms of `transferWithAuthorization`, as a call's data begins. A payment is simulated before it is sent. */
+/** The first bytes of both forms of `transferWithAuthorization` in a call's data. The program simulates a payment before it sends it. */
 const TRANSFERS = ['0xe3ee160e', '0xcf092995'];
 
 function watchNode(): void {

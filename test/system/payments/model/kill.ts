@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { effort, randomFrom } from '../../../deep/effort.ts';
 import { type Kills, POINTS, startKills } from './kills.ts';
 
-/** `npm run test:deep -- payments`: kills at all points, each often. */
+/** `npm run test:deep -- payments` kills often at each point. */
 const { runs, seed, proved } = effort('payments', 1, 33);
 
 test('kill -9 while payments run: after a restart the chain, the ledger and the clients agree, and nobody pays twice', async () => {

@@ -25,7 +25,7 @@ const PRELOAD = `--preload ${join(import.meta.dir, 'crash-points.ts')}`;
 const CLIENTS = 6;
 const PURSE = 100_000_000n;
 const FAULTS = ['none', 'none', 'unmined', 'lost', 'provider', 'leavers'] as const;
-/** By then, in the chain's own time, a lost payment can no longer arrive. */
+/** After this time on the chain, a lost payment can no longer arrive, s. */
 const HOUR_S = 3_600;
 
 interface Sent {
@@ -33,19 +33,17 @@ interface Sent {
   readonly account: PrivateKeyAccount;
   readonly body: object;
   readonly paid: ClientPayment;
-  /** The answers that its client got, in order. */
+  /** The answers that its client received, in order. */
   readonly answers: { readonly status: number; readonly decision: string | null; readonly content: boolean }[];
 }
 
 export interface Kills {
-  /**
-   * Kills the process at the point, with a fault of the chain, starts it again and returns all errors found at the end.
-   */
+  /** Kills the process at the point, with a fault of the chain, starts it again and returns all errors at the end. */
   kill(point: Point): Promise<{ readonly problems: string[]; readonly answered: number; readonly unsettled: number }>;
   stop(): Promise<void>;
 }
 
-/** Makes a key of a wallet with a balance. */
+/** Creates a key of a wallet with a balance. */
 async function topUp(stand: Stand): Promise<string> {
   const body = { usd: 1 };
   const payer = await stand.chain.payer(PURSE);
@@ -54,7 +52,7 @@ async function topUp(stand: Stand): Promise<string> {
   return ((await answer.json()) as { readonly key: string }).key;
 }
 
-/** Sends requests that spend a balance, beside those that pay. Their results do not matter. */
+/** Sends requests that spend a balance, in parallel to paying requests. Their results do not matter. */
 async function spend(stand: Stand, key: string, n: number): Promise<void> {
   const one = (stream: boolean) => stand.post(CHAT, chatBody(n, { stream }), { authorization: `Bearer ${key}` });
   const answers = [true, false, true].map((stream) => one(stream).then((answer) => answer.text()));
@@ -102,7 +100,7 @@ export function startKills(random: () => number): Kills {
     if (misfortune === 'lost') on.proxy.fail('lost', 'eth_sendRawTransaction', 'eth_getTransactionReceipt');
     if (misfortune === 'unmined') await on.chain.automine(false);
     if (misfortune === 'provider') on.upstream.next({ status: 500 }, { cutAfter: 2 }, { status: 500 });
-    // Some callers leave before their answer.
+    // Some callers disconnect before their answer.
     const patience = sent.map(() => (misfortune === 'leavers' && random() < 0.5 ? 10 + below(90) : undefined));
     const spent = spend(on, purse, ++requests);
     const came = await Promise.all(sent.map((one, at) => attempt(on, one, patience[at])));
@@ -110,8 +108,7 @@ export function startKills(random: () => number): Kills {
     const died = await Promise.race([on.box.exited.then(() => true), Bun.sleep(300).then(() => false)]);
     const problems: string[] = [];
     if (died && !on.box.lines.includes(`killed at ${point}`)) problems.push('it died of something else');
-    // A request that does not get that far passes no point. Neither does one on a machine too busy to see its block in
-    // time: it is killed while waiting.
+    // A request that ends earlier passes no point. On a machine too busy to see its block in time, a request is killed while waiting.
     if (!died && misfortune === 'none' && came.every(Boolean)) problems.push(`it did not die at ${at}`);
     on.proxy.fail(null);
     if (random() < 0.2) await on.chain.cancel(sent[0]!.account, sent[0]!.paid.nonce).catch(() => {});
@@ -126,7 +123,7 @@ export function startKills(random: () => number): Kills {
     return { problems, answered: answers.length, unsettled };
   }
 
-  /** Repeats each request until it is answered, or refused for good. */
+  /** Repeats each request until it is answered or refused permanently. */
   async function retried(on: Stand, sent: readonly Sent[]): Promise<void> {
     for (const one of sent) {
       const over = () => one.answers.some(({ status }) => status === 200) || one.answers.at(-1)?.status === 402;
@@ -147,7 +144,7 @@ interface Row {
   readonly decision: number | null;
 }
 
-/** Once the chain has decided everything. */
+/** Returns the errors once the chain has decided everything. */
 async function endProblems(stand: Stand, sent: readonly Sent[]): Promise<string[]> {
   const { chain, upstream } = stand;
   await chain.client.increaseTime({ seconds: HOUR_S });

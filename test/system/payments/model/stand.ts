@@ -15,20 +15,20 @@ import { type RpcProxy, startRpcProxy } from '../../support/chain/rpc-proxy.ts';
 export interface StandOptions {
   /** The timeout of a transaction, ms. */
   readonly confirmationMs?: number;
-  /** YAML of a remote facilitator. */
+  /** Makes the YAML of a remote facilitator. */
   readonly facilitator?: (chain: TestChain) => Promise<string>;
-  /** Appended to the node's address, which then stands in a variable. */
+  /** A path appended to the node's address. The address is then in a variable. */
   readonly rpcPath?: string;
-  /** YAML of further networks, for the address of the token. */
+  /** Makes the YAML of further networks, for the address of the token. */
   readonly networks?: (token: string) => string;
-  /** YAML below `payments.x402`, each line indented by four. */
+  /** YAML inside `payments.x402`, each line indented by four spaces. */
   readonly x402?: string;
-  /** Other sections, in place of one that admits many requests without a key. */
+  /** Other sections. They replace a section that admits many requests without a key. */
   readonly more?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The real server and a real chain, with a proxy between them that can be shut. */
+/** The real server and a real chain, with a proxy between them that a test can stop. */
 export interface Stand {
   readonly chain: TestChain;
   readonly proxy: RpcProxy;
@@ -42,7 +42,7 @@ export interface Stand {
     headers?: Readonly<Record<string, string>>,
     leaveAfterMs?: number,
   ): Promise<Response>;
-  /** Posts a chat request with a payment; leaves after `leaveAfterMs`. */
+  /** Posts a chat request with a payment; disconnects after `leaveAfterMs`. */
   send(body: unknown, header: string, leaveAfterMs?: number): Promise<Response>;
   quote(body: unknown, path?: string): Promise<PaymentRequired>;
   sign(account: PrivateKeyAccount, body: unknown, options?: SignOptions): Promise<ClientPayment>;
@@ -108,7 +108,7 @@ export async function startStand(options: StandOptions = {}): Promise<Stand> {
       const open = "SELECT id FROM payments WHERE state IN ('settling', 'unknown', 'captured')";
       await waitFor(async () => {
         const rows = queried<{ id: number }>(data, open, []);
-        // As an operator who does not wait for the reconciler.
+        // Acts as an operator who does not wait for the reconciler.
         for (const { id } of rows) await stand.box.post(`/admin/payments/${idText('pay_', id)}/reconcile`, undefined);
         return rows.length === 0;
       }, 30_000);
