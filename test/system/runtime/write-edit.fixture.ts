@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FileEdit, writeEdit } from '../../../src/policy/runtime/write-edit.ts';
 
-/** Writes an edit and is killed behind one of its steps. `naive` writes file by file, as a mutant. */
+/** Writes an edit, and is killed after one of its steps. `naive` is a mutant that writes file by file. */
 interface Order {
   readonly folder: string;
   readonly edits: readonly FileEdit[];
-  /** From 1; 0 for none. */
+  /** The number of the step, from 1; 0 for none. */
   readonly last: number;
   readonly isNaive: boolean;
 }

@@ -6,7 +6,7 @@ import { readBundle } from '../../../src/policy/runtime/source.ts';
 import { finishEdit, writeEdit } from '../../../src/policy/runtime/write-edit.ts';
 import { temporaryFolder } from '../../support/signalbox.ts';
 
-/** An edit of several files is done or not, whenever its writer is killed. */
+/** An edit of several files is applied completely or not at all, whenever its writer is killed. */
 const home = temporaryFolder();
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 let folders = 0;
@@ -20,7 +20,7 @@ function folderOf(texts: Texts): string {
   return folder;
 }
 
-/** The files as they lie there, whatever else does. */
+/** Returns the files as the disk has them, without the journal. */
 const onDisk = (folder: string): Texts =>
   Object.fromEntries(
     readdirSync(folder)
@@ -29,7 +29,7 @@ const onDisk = (folder: string): Texts =>
       .map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
   );
 
-/** The files as every reader of a policy has them. */
+/** Returns the files as every reader of a policy gets them. */
 const asRead = async (folder: string): Promise<Texts> =>
   Object.fromEntries((await readBundle(folder)).files.map(({ path, text = '' }) => [basename(path), text]));
 
@@ -48,7 +48,7 @@ const texts = fc.dictionary(
 );
 const crash = fc.record({ before: texts, after: texts, last: fc.integer({ min: 1, max: 7 }) });
 
-/** Whether a folder is whole after a crash, for readers at once and on the disk once the edit is finished. */
+/** Returns whether a folder is complete after a crash: for readers at once, and on the disk once the edit is finished. */
 async function isWhole({ before, after, last }: { before: Texts; after: Texts; last: number }, isNaive: boolean) {
   const folder = folderOf(before);
   const order = { folder, edits: editsOf(before, after), last, isNaive };
@@ -68,16 +68,16 @@ const law = (isNaive: boolean, numRuns: number) =>
   );
 
 describe('an edit whose writer is killed', () => {
-  test('is the old policy or the new one, never a mix', async () => {
+  test('leaves the old policy or the new one, never a mix', async () => {
     const { failed, counterexample, seed } = await law(false, 40);
     expect([failed, counterexample, seed]).toEqual([false, null, 47]);
   });
 
-  test('would be a mix, file by file', async () => {
+  test('would leave a mix if it wrote file by file', async () => {
     expect((await law(true, 200)).failed).toBe(true);
   });
 
-  test('is the new policy for every reader from the moment that it is decided', async () => {
+  test('is the new policy for every reader once it is decided', async () => {
     const before: Texts = { 'a.yaml': 'x: 1\n', 'b.yaml': 'y: 1\n' };
     const after: Texts = { 'a.yaml': 'x: 2\n', 'c.yaml': 'z: 2\n' };
     const folder = folderOf(before);
@@ -95,7 +95,7 @@ describe('an edit whose writer is killed', () => {
   });
 });
 
-test('a file that somebody changed after the crash is theirs', async () => {
+test('finishing an edit keeps a file that a person changed after the crash', async () => {
   const before = { 'a.yaml': 'x: 1\n', 'b.yaml': 'y: 1\n' };
   const folder = folderOf(before);
   const edits = editsOf(before, { 'a.yaml': 'x: 2\n', 'b.yaml': 'y: 2\n' });
@@ -107,7 +107,7 @@ test('a file that somebody changed after the crash is theirs', async () => {
   expect(onDisk(folder)).toEqual(theirs);
 });
 
-test('a journal that names other folders is none', async () => {
+test('a journal that names other folders is ignored', async () => {
   const folder = folderOf({ 'a.yaml': 'x: 1\n' });
   for (const name of ['../b.yaml', 'b/c.yaml', '.b.yaml', 'b.ts']) {
     const files = [{ name, before: null, after: 'evil' }];

@@ -12,14 +12,14 @@ import { runHere } from '../../support/run-here.ts';
 import { temporaryFolder, withKey } from '../../support/signalbox.ts';
 
 /**
- * Secrets and words of one caller are random; every fault that there is is driven with them; then whatever others got,
- * and all that was written, is searched for any eight characters of them.
+ * Secrets and texts of one caller are random. The test plays every known fault with them, and then searches everything that other callers
+ * received and everything that was written for any eight characters of them.
  */
 const home = temporaryFolder();
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 const PATIENCE = 120_000;
-/** What a caller is told of its own words is its own affair. */
+/** A caller may receive its own texts again. */
 const OWN = ['prompt', 'answer'];
 
 interface Stage {
@@ -30,15 +30,15 @@ interface Stage {
   readonly first: FakeUpstream;
   readonly second: FakeUpstream;
   readonly admin: string;
-  /** Whose words and faults they are. */
+  /** The key of the caller whose texts and faults are played. */
   readonly caller: string;
-  /** Who must learn nothing of them. */
+  /** The key of a caller that must not learn them. */
   readonly other: string;
   readonly known: Known;
-  /** The second provider’s key, by the policy in force. */
+  /** The key of the second provider, according to the active policy. */
   secondKey: string;
   readonly found: string[];
-  /** Lanes that faults have had. */
+  /** How many lanes faults have used. */
   lanes: number;
   box: Watched;
 }
@@ -49,18 +49,18 @@ const RULE = `constraints:
     max_latency_ms: 600000
 `;
 /**
- * Models, each with two providers of its own. A fault has the next one to itself: after a refused key, or some failures, a
- * provider is not asked again for a minute.
+ * Models, each with two providers of its own. Each fault uses a new model, because Signalbox avoids a provider for a minute after a refused
+ * key or some failures.
  */
 const LANES = Array.from({ length: 2 * FAULTS.length + 16 }, (_, at) => `best${at}`);
 
-/** Two keys of providers, and a third whose variable no policy names at first. */
+/** A policy with two provider keys, and optionally a third key whose variable no policy names at first. */
 function policyOf(
   { first, second, lanes }: Pick<Stage, 'first' | 'second' | 'lanes'>,
   variable = 'SECOND_KEY',
   more = '',
 ): string {
-  // After the first faults few follow.
+  // After the first faults, few lanes are needed.
   const free = ['best', ...(lanes === 0 ? LANES : LANES.slice(lanes, lanes + 16))];
   const upstreams = free.flatMap((lane) => [
     [`first-${lane}`, first.url],
@@ -125,13 +125,13 @@ async function setUp(form: 'json' | 'pretty'): Promise<Stage> {
 
 const said = (content: string) => [{ role: 'user', content }];
 
-/** One request of the caller under a fault, and one of somebody else right after. */
+/** Sends one request of the caller under a fault, and one request of another caller directly after it. */
 async function drive(stage: Stage, fault: Fault, stream: boolean): Promise<void> {
   const { nets, known, first, second, box, found } = stage;
   const where = `${fault.name}, ${stream ? 'stream' : 'JSON'}`;
   first.behave(fault.upstream?.(known) ?? {});
   second.behave(fault.upstream?.({ ...known, key: stage.secondKey }) ?? {});
-  // Those with headers fail at no provider, and one of them is asked once more.
+  // Faults with headers make no provider fail, so they share a model.
   const model = fault.headers ? 'best' : LANES[stage.lanes++];
   const body = { model, messages: said(known.prompt), stream, max_tokens: 50, ...fault.ask?.(known) };
   const response = await fetch(box.url + (fault.path?.(known) ?? '/v1/chat/completions'), {
@@ -141,7 +141,7 @@ async function drive(stage: Stage, fault: Fault, stream: boolean): Promise<void>
   });
   const decision = response.headers.get('x-signalbox-decision-id');
   const answer = await wholeOf(response);
-  // Then its upstream was not asked.
+  // This error would mean that Signalbox did not call the upstream.
   expect(answer).not.toContain('no_healthy_model');
   found.push(...nets.find(`caller: ${where}`, answer, OWN));
   first.behave({});
@@ -154,7 +154,7 @@ async function drive(stage: Stage, fault: Fault, stream: boolean): Promise<void>
     found.push(
       ...nets.find(`other on ${where}`, await whole(stage, `/v1/decisions/${decision}`, withKey(stage.other))),
     );
-    // Not even their own record, nor an operator's view, has the words.
+    // Neither the caller's own record nor an operator's view contains the texts.
     for (const key of [stage.caller, stage.admin]) {
       found.push(...nets.find(`record of ${where}`, await whole(stage, `/v1/decisions/${decision}`, withKey(key))));
     }
@@ -164,7 +164,7 @@ async function drive(stage: Stage, fault: Fault, stream: boolean): Promise<void>
 const whole = async ({ box }: Stage, path: string, init: RequestInit = {}) =>
   wholeOf(await fetch(box.url + path, init));
 
-/** Everything that can be read by anybody. */
+/** Reads everything that any caller or operator can read. */
 async function lookAround(stage: Stage, when: string): Promise<void> {
   const open = ['/metrics', '/docs/json', '/docs', '/healthz', '/readyz', '/nothing', '/v1/models', '/admin/policy'];
   for (const path of open) stage.found.push(...stage.nets.find(`${when}: nobody at ${path}`, await whole(stage, path)));
@@ -201,7 +201,7 @@ function searchWritten({ nets, box, data, found }: Stage, when: string): void {
   for (const { name, text } of filesOf(data)) found.push(...nets.find(`${when}: ${name}`, text));
 }
 
-/** Policies with a secret where it should not be: wrong ones, and one that is right. */
+/** Policies with a secret in a wrong place: several invalid ones and a valid one. */
 function policiesWith(stage: Stage): readonly (readonly [name: string, text: string])[] {
   const { key } = stage.known;
   const good = policyOf(stage);
@@ -236,7 +236,7 @@ async function reloadAll(stage: Stage, step: number): Promise<void> {
     stage.found.push(...stage.nets.find(`reload: ${name}`, await whole(stage, '/admin/policy/reload', asked)));
     await lookAround(stage, `after a reload: ${name}`);
   }
-  // A variable that comes in by a reload is a secret from then on.
+  // A variable that a reload adds is a secret from then on.
   const late = policyOf(stage, 'LATE_KEY', `# ${stage.env.LATE_KEY}\n`);
   writeFileSync(join(stage.policies, 'policy.yaml'), late);
   const applied = await whole(stage, '/admin/policy/reload', { method: 'POST', ...withKey(stage.admin) });
@@ -245,7 +245,7 @@ async function reloadAll(stage: Stage, step: number): Promise<void> {
   for (const fault of FAULTS.slice(1, 8)) await drive(stage, fault, false);
 }
 
-/** Every write of the process fails with EFBIG, as in a full disk; false where that cannot be made. */
+/** Makes every write of the process fail with EFBIG, as on a full disk; returns false if that is impossible. */
 function breakDisk(pid: number, broken: boolean): boolean {
   const limit = broken ? '--fsize=1:unlimited' : '--fsize=unlimited:unlimited';
   const run = () => Bun.spawnSync(['prlimit', '--pid', String(pid), limit], { stdout: 'ignore', stderr: 'ignore' });
@@ -257,10 +257,11 @@ for (const form of orDeeply<'json' | 'pretty'>(['json'], ['pretty'])) {
     `no fault takes a secret, or the words of one caller, to anybody or anything else; log ${form}`,
     async () => {
       const stage = await setUp(form);
-      // The form of the log changes nothing else, so the second one has every third fault and policy; `npm run test:system` has every other.
+      // The format of the log changes nothing else, so the second format has every third fault and policy; `npm run test:system` has every
+      // other.
       const step = form === 'pretty' ? 3 : isDeep ? 1 : 2;
       const faults = FAULTS.filter((_, at) => at % step === 0);
-      // In `npm run test:system` every other fault meets a stream, and the rest JSON.
+      // In `npm run test:system` every other fault is played on a stream, and the rest on JSON.
       for (const [at, fault] of faults.entries())
         for (const stream of isDeep ? [false, true] : [at % 2 === 0]) await drive(stage, fault, stream);
       await lookAround(stage, 'after all faults');
@@ -270,7 +271,7 @@ for (const form of orDeeply<'json' | 'pretty'>(['json'], ['pretty'])) {
         breakDisk(stage.box.pid, false);
       }
       await reloadAll(stage, step);
-      // Killed amid a request, and started again on what is left.
+      // Kill the server during a request, and start it again with the same data.
       stage.first.behave({ hang: 'headers' });
       const body = JSON.stringify({ model: 'best', messages: said(stage.known.prompt) });
       const init = {
@@ -292,7 +293,7 @@ for (const form of orDeeply<'json' | 'pretty'>(['json'], ['pretty'])) {
       await stage.box.kill('SIGTERM');
       searchWritten(stage, 'after a stop');
       expect(stage.found).toEqual([]);
-      // A look at nothing finds nothing.
+      // Make sure that the search had texts to search.
       expect(stage.nets.searched).toBeGreaterThan(1_000_000);
       expect(stage.box.printed()).toContain('stopped');
       await Promise.all([stage.first.stop(), stage.second.stop()]);
@@ -301,7 +302,7 @@ for (const form of orDeeply<'json' | 'pretty'>(['json'], ['pretty'])) {
   );
 }
 
-test('the nets hold: a piece of eight characters is found in any of what is searched', () => {
+test('the search finds a piece of eight characters in everything that it searches', () => {
   const nets = new Nets();
   const canary = nets.add('secret', makeCanary());
   for (let at = 0; at + 8 <= canary.length; at++) {

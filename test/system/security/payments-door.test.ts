@@ -12,7 +12,7 @@ import { startSignalbox, temporaryFolder, writePolicy } from '../../support/sign
 import { bookProblems } from '../payments/model/books.ts';
 import { CHAT, chatBody, type Failure, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 
-/** What comes through the door that needs no key. */
+/** Requests to the routes that need no key. */
 let stand: Stand;
 let payer: PrivateKeyAccount;
 let requests = 0;
@@ -25,7 +25,7 @@ afterAll(() => stand.stop());
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** One request, byte by byte as given. */
+/** Sends one request with exactly these bytes. */
 async function raw(body: object, ...lines: readonly string[]) {
   const text = JSON.stringify(body);
   const head = ['host: localhost', 'content-type: application/json', `content-length: ${text.length}`, ...lines];
@@ -36,7 +36,7 @@ async function raw(body: object, ...lines: readonly string[]) {
   return response;
 }
 
-test('a header of 17 KB is 431, and what is no payment is 400, whatever bytes it is of', async () => {
+test('a header of 17 KB gets 431, and a header that is not a payment gets 400, whatever its bytes', async () => {
   const large = await fetch(stand.box.url + CHAT, {
     method: 'POST',
     headers: { ...JSON_TYPE, 'payment-signature': 'A'.repeat(17_000) },
@@ -82,7 +82,7 @@ function nested(depth: number): unknown {
   return value;
 }
 
-test('two payments in one request, and bytes that are no ASCII, are 400: none of them is taken', async () => {
+test('a request with two payments, or with non-ASCII bytes, gets 400 and no payment is taken', async () => {
   const body = chatBody(++requests);
   const first = await stand.sign(payer, body);
   const second = await stand.sign(payer, body);
@@ -97,7 +97,7 @@ test('two payments in one request, and bytes that are no ASCII, are 400: none of
   expect(stand.query("SELECT id FROM payments WHERE state <> 'failed'")).toEqual([]);
 });
 
-test('a proof for nothing gives a key to the wallet that has paid; not to another signer, nor to one that never paid', async () => {
+test('a free signature creates a key only for the wallet that has paid, not for another signer or a wallet without payments', async () => {
   const { chain } = stand;
   const stranger = await chain.payer(1_000_000_000n);
   const prove = async (account: PrivateKeyAccount, body: object, as = account) => {
@@ -119,13 +119,13 @@ test('a proof for nothing gives a key to the wallet that has paid; not to anothe
   expect(wallet).toBe(payer.address.toLowerCase());
   const me = await fetch(`${stand.box.url}/v1/wallets/me`, { headers: { authorization: `Bearer ${key}` } });
   expect(await me.json()).toMatchObject({ object: 'wallet', wallet: payer.address.toLowerCase() });
-  // A key that leaks must not make others.
+  // A leaked key must not create further keys.
   const more = await stand.post('/v1/wallets/keys', {}, { authorization: `Bearer ${key}` });
   expect(more.status).not.toBe(201);
   expect(await chain.balanceOf(payer.address)).toBe(before);
 });
 
-test('what a wallet’s key buys is never more than the wallet has, however much comes at once', async () => {
+test('a wallet’s key never spends more than the wallet has, even with many requests at once', async () => {
   const { chain } = stand;
   const account = await chain.payer(1_000_000_000n);
   const quote = await stand.quote({ credits: 1_000 }, '/v1/wallets/topup');
@@ -133,7 +133,7 @@ test('what a wallet’s key buys is never more than the wallet has, however much
   const topUp = await stand.post('/v1/wallets/topup', { credits: 1_000 }, { 'payment-signature': paid.header });
   expect(topUp.status).toBe(201);
   const { key } = (await topUp.json()) as { key: string };
-  // Each is at most 500 Credits, and costs about so much: two go.
+  // Each request costs at most 500 Credits and about that much, so two fit.
   const body = chatBody(++requests, { max_tokens: 110 });
   stand.upstream.behave({ usage: { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 } });
   const answers = await Promise.all(
@@ -151,7 +151,7 @@ test('what a wallet’s key buys is never more than the wallet has, however much
   expect(await bookProblems(stand)).toEqual([]);
 });
 
-test('a flood of requests for quotes is throttled, writes nothing, and costs no memory', async () => {
+test('a flood of requests for quotes is throttled, writes nothing, and uses no more memory', async () => {
   const { upstream, policy, chain } = stand;
   const throttled = policy.replace('keyless_per_minute: 1000000', 'keyless_per_minute: 200');
   const data = temporaryFolder();
@@ -175,7 +175,7 @@ test('a flood of requests for quotes is throttled, writes nothing, and costs no 
         counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1);
         await answer.arrayBuffer();
       }
-      // By then it has quoted as often as it will.
+      // At this point the server has made as many quotes as it ever will.
       if (round === 4) memory = residentMiB(box.pid);
     }
     expect(new Set(counts.keys()).isSubsetOf(new Set([402, 429, 503]))).toBe(true);
@@ -184,14 +184,14 @@ test('a flood of requests for quotes is throttled, writes nothing, and costs no 
     expect(counts.get(429) ?? 0).toBeGreaterThan(1_000);
     expect(upstream.requests.length).toBe(calls);
     expect(tablesOf(data)).toBe(tables);
-    // Far below a kilobyte a request more.
+    // The limit is far below a kilobyte for each request.
     expect(residentMiB(box.pid) - memory).toBeLessThan(60);
   } finally {
     await box.stop();
   }
 });
 
-/** How many rows each table has. */
+/** Returns the number of rows of each table. */
 function tablesOf(data: string): string {
   const db = new Database(`${data}/signalbox.db`, { readonly: true });
   try {
@@ -208,7 +208,7 @@ function tablesOf(data: string): string {
 
 const ANVIL_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
 
-test('real money needs a word of the operator, and a key that everybody knows opens nothing but a chain on this machine', async () => {
+test('real money needs an explicit setting of the operator, and a publicly known key works only with a chain on this machine', async () => {
   const mainnet = stand.policy.replace('eip155:84532', 'eip155:8453');
   const policies = writePolicy(mainnet);
   const check = await runHere(['policy', 'check', policies], UPSTREAM_ENV);
@@ -235,7 +235,7 @@ test('real money needs a word of the operator, and a key that everybody knows op
   }
 });
 
-test('what is charged is never more than what is paid, to the last microcredit, at any price and any usage', async () => {
+test('no charge exceeds its payment, to the last microcredit, at any price and any usage', async () => {
   const { chain } = stand;
   const account = await chain.payer(1_000_000_000n);
   const seed = seedOf('usages that are paid for');
@@ -263,7 +263,7 @@ test('what is charged is never more than what is paid, to the last microcredit, 
   expect(await bookProblems(stand)).toEqual([]);
 });
 
-test('the shape of a refusal is the one of every error, beside what x402 asks for', async () => {
+test('a refusal has the format of every error, plus the members that x402 requires', async () => {
   const answer = await stand.post(CHAT, chatBody(++requests));
   expect(answer.status).toBe(402);
   expect(answer.headers.get('cache-control')).toBe('no-store');

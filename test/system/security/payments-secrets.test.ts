@@ -3,7 +3,7 @@ import type { ClientPayment } from '../../payments/model/signed.ts';
 import { filesOf, wholeOf } from '../../security/canary-support.ts';
 import { chatBody, type Stand, startStand } from '../payments/model/stand.ts';
 
-/** Characters of a secret in a row that nothing may show. */
+/** The number of consecutive characters of a secret that must not appear anywhere. */
 const PIECE = 16;
 const PART = 8;
 const secretText = () => `${crypto.randomUUID()}${crypto.randomUUID()}`.replaceAll('-', '');
@@ -11,7 +11,10 @@ const secretText = () => `${crypto.randomUUID()}${crypto.randomUUID()}`.replaceA
 /** Looks for pieces of secrets in texts. */
 class Finder {
   readonly found: string[] = [];
-  /** The pieces, with their names, by a part that each of them has: few parts are looked for, and pieces where one is found. */
+  /**
+   * The pieces, with their names, indexed by a part that each piece contains. The search looks for the few parts first, and for pieces
+   * where it finds a part.
+   */
   readonly #pieces = new Map<string, [piece: string, name: string][]>();
 
   add(name: string, secret: string): string {
@@ -59,7 +62,7 @@ async function lookAround({ box }: Stand, finder: Finder, when: string): Promise
   finder.look(`${when}: log`, box.lines.join('\n'));
 }
 
-test('no fault shows the gas key, the token, the keys in nodes’ addresses or a signature: not even the database has them', async () => {
+test('no fault reveals the gas key, the token, the keys in nodes’ addresses or a signature, and the database does not contain them', async () => {
   const finder = new Finder();
   const bearer = finder.add('the bearer', secretText());
   const otherRpc = finder.add('the key of the other node', secretText());
@@ -115,7 +118,7 @@ test('no fault shows the gas key, the token, the keys in nodes’ addresses or a
   }
 });
 
-/** Every value of every table, as whoever reads the database would see it. How many tables there were. */
+/** Searches every value of every table, as a reader of the database would see it. Returns the number of tables. */
 function textOfTables(stand: Stand, finder: Finder): number {
   const tables = stand.query<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'");
   for (const { name } of tables) {

@@ -7,7 +7,7 @@ import { startSignalbox } from '../../support/signalbox.ts';
 import { bookProblems } from '../payments/model/books.ts';
 import { CHAT, chatBody, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 
-/** A client who tries to pay less, with another's money, or not at all. */
+/** A client that tries to pay less, to pay with the money of others, or not to pay. */
 let stand: Stand;
 let mine: PrivateKeyAccount;
 let other: PrivateKeyAccount;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => stand.stop());
 
-/** Whatever was tried: the books and the chain agree, and nothing is under way. */
+/** After each attack, the books and the chain agree, and nothing is in progress. */
 afterEach(async () => {
   await stand.settled();
   expect(await bookProblems(stand)).toEqual([]);
@@ -38,7 +38,7 @@ const seen = (): Seen => ({
   payments: stand.query<{ n: number }>('SELECT COUNT(*) AS n FROM payments')[0]!.n,
 });
 
-/** Refused with a new quote, before anybody was asked. */
+/** Checks that a payment is refused with a new quote before the server calls any node or provider. */
 async function expectRefused(send: () => Promise<Response>, ...statuses: number[]): Promise<string> {
   const before = seen();
   const response = await send();
@@ -77,7 +77,7 @@ const TAMPERED: Changes = {
   'a prototype': ({ extra }) => ({ extra: { ...extra, ['__proto__']: { x: 1 } } }),
 };
 
-/** The same terms, but that everything is for nothing. */
+/** Returns the same terms with all prices set to zero. */
 function reworded(terms: string): string {
   const [body = '', seal = ''] = terms.split('.');
   const inner = JSON.parse(Buffer.from(body, 'base64url').toString()) as object;
@@ -90,7 +90,7 @@ test('an offer that was changed anywhere is refused, and neither node nor provid
   for (const [what, change] of Object.entries(TAMPERED)) {
     const [offer] = required.accepts;
     const accepts = [{ ...offer!, ...change(offer!) }] as PaymentRequired['accepts'];
-    // Signed as it reads now, by a client who means it.
+    // The client signs the changed offer.
     const paid = await signed(mine, { accepts }).catch(() => null);
     const honest = await signed(mine, required);
     const header = paid?.header ?? encoded({ ...honest.payload, accepted: accepts[0] });
@@ -118,7 +118,7 @@ const AUTHORIZED: Readonly<Record<string, (paid: ClientPayment) => object>> = {
   'a payer that is none': () => ({ from: '0x' }),
 };
 
-test('an authorization of anything but the offer is refused, whether signed or put in behind the signature', async () => {
+test('an authorization of anything but the offer is refused, whether it is signed or changed after the signature', async () => {
   const body = chatBody(++requests);
   const required = await stand.quote(body);
   const honest = await signed(mine, required);
@@ -127,7 +127,7 @@ test('an authorization of anything but the offer is refused, whether signed or p
     const { signature, authorization } = honest.payload.payload;
     const behind = { ...honest.payload, payload: { signature, authorization: { ...authorization, ...changes } } };
     await expectRefused(() => stand.send(body, encoded(behind)), 402, 400);
-    // What cannot be signed at all was sent unsigned.
+    // Authorizations that cannot be signed are sent unsigned.
     const meant = await signed(mine, required, { authorize: changes }).catch(() => null);
     if (meant) await expectRefused(() => stand.send(body, meant.header), 402, 400);
   }
@@ -137,7 +137,7 @@ test('an authorization of anything but the offer is refused, whether signed or p
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
-/** Texts that some would take for the same signature. */
+/** Returns texts that some programs would take for the same signature. */
 function lookalikes(signature: string): Readonly<Record<string, string>> {
   const [r, s, v] = [signature.slice(2, 66), signature.slice(66, 130), Number.parseInt(signature.slice(130), 16)];
   const high = (ORDER - BigInt(`0x${s}`)).toString(16).padStart(64, '0');
@@ -156,7 +156,7 @@ function lookalikes(signature: string): Readonly<Record<string, string>> {
   };
 }
 
-test('of all forms of one signature at most one is taken, and it is debited once', async () => {
+test('of all forms of one signature, the server accepts at most one, and debits once', async () => {
   const body = chatBody(++requests);
   const paid = await stand.sign(mine, body);
   const { signature, authorization } = paid.payload.payload;
@@ -167,14 +167,14 @@ test('of all forms of one signature at most one is taken, and it is debited once
   const answers = await Promise.all([...headers, paid.header, paid.header].map((header) => stand.send(body, header)));
   const told = await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()] as const));
   for (const [status, text] of told) expect([200, 402, 409, 503], text).toContain(status);
-  // Whichever came first may have burnt the nonce; what was paid is answered, or balance.
+  // The form that came first may have used up the nonce. A paid request is answered, or its payment is balance.
   await stand.settled();
   const debit = before.balance - (await stand.chain.balanceOf(mine.address));
   expect([0n, BigInt(paid.payload.accepted.amount)]).toContain(debit);
   expect(stand.upstream.requests.length - before.calls).toBeLessThanOrEqual(1);
 });
 
-test('a quote for a wallet is of no use to another, nor for a request in the name of another', async () => {
+test('a quote for a wallet is useless for another wallet, and for a request in the name of another', async () => {
   const named = chatBody(++requests, { agent_wallet: mine.address });
   const quote = await stand.quote(named);
   const stolen = await signed(other, quote);
@@ -183,12 +183,12 @@ test('a quote for a wallet is of no use to another, nor for a request in the nam
   expect(await expectRefused(() => stand.send(renamed, stolen.header))).toBe('other_request');
   const own = await signed(mine, quote);
   expect(await expectRefused(() => stand.send(renamed, own.header))).toBe('other_request');
-  // The nonce is not burnt by any of that.
+  // None of these attempts used up the nonce.
   const answer = await stand.send({ ...named, agent_wallet: mine.address.toLowerCase() }, own.header);
   expect(answer.status).toBe(200);
 });
 
-test('a payment for one thing buys no other: chat, top-up and keys', async () => {
+test('a payment for one purpose pays for no other: chat, top-up and keys', async () => {
   const body = chatBody(++requests);
   const topUp = { usd: 1 };
   const forChat = await stand.sign(mine, body);
@@ -206,7 +206,7 @@ test('a payment for one thing buys no other: chat, top-up and keys', async () =>
   await expectRefused(() => at(CHAT, { ...body, max_tokens: 2_000 }, forChat));
 });
 
-test('a quote of another gateway is refused, though it is of the same policy, chain and payee', async () => {
+test('a quote of another gateway is refused, even with the same policy, chain and payee', async () => {
   const { policy, chain } = stand;
   const elsewhere = await startSignalbox({ policy, env: { ...UPSTREAM_ENV, X402_GAS_KEY: chain.gasKey } });
   const body = chatBody(++requests);
@@ -218,14 +218,14 @@ test('a quote of another gateway is refused, though it is of the same policy, ch
     const required = JSON.parse(Buffer.from(answer.headers.get('payment-required')!, 'base64').toString());
     paid = await signed(mine, required as PaymentRequired);
   } finally {
-    // Its own calls to the chain would be counted.
+    // Stop the other server, because its calls to the chain would be counted.
     await elsewhere.stop();
   }
   expect(await expectRefused(() => stand.send(body, paid.header))).toBe('unknown_quote');
 });
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-test('a stream that its caller leaves at any chunk is charged for what came, and the rest is balance', async () => {
+test('a stream whose caller disconnects at any chunk is charged for what arrived, and the rest becomes balance', async () => {
   const words = ['one ', 'two ', 'three ', 'four ', 'five '];
   stand.upstream.behave({ text: words, betweenChunksMs: 15 });
   const before = await stand.chain.balanceOf(mine.address);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { type Paid, startPaid } from '../support/paying.ts';
 
-/** Who learns of a wallet's balance from its address alone: docs/operate/privacy.md says the same. */
+/** What a caller who knows only its address learns about a wallet's balance, as docs/operate/privacy.md describes it. */
 let open: Paid;
 let closed: Paid;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ afterAll(async () => {
 const RICH = `0x${'a1'.repeat(20)}`;
 const POOR = `0x${'b2'.repeat(20)}`;
 
-/** What a request without a key or a signature is told, but for what differs with every quote. */
+/** Returns the answer to a request without a key or a signature, without the members that differ for each quote. */
 async function toldOf(at: Paid, wallet: string): Promise<{ readonly text: string; readonly balance: unknown }> {
   const body = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
   const response = await at.ask({ ...body, agent_wallet: wallet });
@@ -30,7 +30,7 @@ async function toldOf(at: Paid, wallet: string): Promise<{ readonly text: string
   return { text: JSON.stringify([error.message, bound, balance, accepts.map(({ amount }) => amount)]), balance };
 }
 
-test('the quote of a wallet that is named tells its balance up to the price, unless `apply_balance` is off', async () => {
+test('the quote of a named wallet reveals its balance only up to the price, and nothing if `apply_balance` is off', async () => {
   for (const at of [open, closed]) {
     const credited = await at.box.post(`/admin/wallets/${RICH}/credit`, { credits: 0.01, note: 'a gift' });
     expect(credited.status).toBe(200);

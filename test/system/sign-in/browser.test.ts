@@ -6,10 +6,10 @@ import { startIssuer, type TestIssuer } from '../../support/issuer.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { sharedBrowser } from '../support/browser.ts';
 
-/** One sign-in as a person does it: a real browser, the real provider’s pages. */
+/** A sign-in as a person does it, with a real browser and the real provider’s pages. */
 let issuer: TestIssuer;
 let box: Signalbox;
-/** One for all tests. */
+/** All tests share one page. */
 let page: Page;
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ afterAll(async () => {
   await issuer.stop();
 });
 
-test('a person signs in, is known to the admin API, and signs out, by what pages of ours may send', async () => {
+test('a person signs in, the admin API knows the person, and the person signs out, under the console’s own content security policy', async () => {
   await page.goto(`${box.url}/console/sign-in?return_to=/console/keys`);
   await page.locator('input[name=login]').fill('ada');
   await page.locator('input[name=password]').fill('x');
@@ -45,7 +45,7 @@ test('a person signs in, is known to the admin API, and signs out, by what pages
   expect((await page.goto(`${box.url}/admin/me`))?.status()).toBe(401);
 });
 
-test('a fault page has its styles from a file, and nothing that its own headers forbid', async () => {
+test('an error page loads its styles from a file, and violates none of its own headers', async () => {
   const faults: string[] = [];
   page.on('console', (message) => faults.push(message.text()));
   const answer = await page.goto(`${box.url}/console/sign-in/callback?code=x&state=y`);
@@ -55,7 +55,7 @@ test('a fault page has its styles from a file, and nothing that its own headers 
   expect(faults.filter((text) => !text.includes('400'))).toEqual([]);
 });
 
-test('a key signs in from the page, which keeps nothing of it, and out again', async () => {
+test('a key signs in on the page, which stores nothing of it, and signs out', async () => {
   await page.goto(`${box.url}/console/money`);
   const signIn = (key: string) =>
     page.evaluate(async (text) => {
@@ -75,7 +75,7 @@ test('a key signs in from the page, which keeps nothing of it, and out again', a
   expect((await page.goto(`${box.url}/admin/me`))?.status()).toBe(401);
 });
 
-/** A proxy in front of the gateway that passes `Host` and changes `Origin`. @param origin null removes it */
+/** A proxy in front of the gateway that forwards `Host` and changes `Origin`. @param origin null removes it */
 function startProxy(origin: string | null): Bun.Server<undefined> {
   return Bun.serve({
     port: 0,

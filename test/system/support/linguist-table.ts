@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import * as linguist from 'linguist-languages';
 
-/** Data and configuration that people have code written in, or ask about as they do about code. */
+/** Data and configuration languages that people request code in, or ask about as they do about code. */
 const DATA_KEPT: ReadonlySet<string> = new Set([
   'ABNF',
   'ASN.1',
@@ -45,9 +45,9 @@ const DATA_KEPT: ReadonlySet<string> = new Set([
   'edn',
 ]);
 
-/** Marked up for people to read: a text in one of these is no code. */
+/** Markup for human readers: a text in one of these languages is not code. */
 const DOCUMENTS: ReadonlySet<string> = new Set(['TeX', 'Mermaid', 'Rich Text Format', 'Roff']);
-/** Of the data, what programs run rather than read. */
+/** Languages that Linguist calls data although programs execute them. */
 const QUERIES: ReadonlySet<string> = new Set([
   'GraphQL',
   'Kusto',
@@ -61,13 +61,13 @@ const QUERIES: ReadonlySet<string> = new Set([
 const WIDTH = 120;
 
 export interface LinguistEntry {
-  /** In lower case, the language's own first. */
+  /** Names in lower case, the language's own name first. */
   readonly names: readonly string[];
-  /** Whether a text in it is data or a document rather than code. */
+  /** Whether a text in the language is data or a document rather than code. */
   readonly isData: boolean;
 }
 
-/** The languages of Linguist that a policy or a request may name, by name. */
+/** Returns the languages of Linguist that a policy or a request may name, by name. */
 export function linguistEntries(): readonly LinguistEntry[] {
   return Object.values(linguist)
     .filter(({ name, type }) => type === 'programming' || type === 'markup' || DATA_KEPT.has(name))
@@ -83,14 +83,14 @@ function namesOf(name: string, aliases: readonly string[]): readonly string[] {
   return [...new Set(plain)];
 }
 
-/** The package does not export its package.json: it is looked for beside its entry. */
+/** The package does not export its package.json, so the function looks next to its entry file. */
 export async function linguistVersion(): Promise<string> {
   const entry = createRequire(import.meta.url).resolve('linguist-languages');
   const { version } = await Bun.file(new URL('package.json', `file://${entry}`)).json();
   return String(version);
 }
 
-/** The file `src/core/linguist.ts` as it should be. */
+/** Returns the expected content of `src/core/linguist.ts`. */
 export async function linguistTable(): Promise<string> {
   const rows = linguistEntries().map(({ names, isData }) => `${isData ? '=' : ''}${names.join('|')};`);
   const lines: string[] = [];

@@ -20,9 +20,9 @@ import { type Signalbox, type StartOptions, startSignalbox, writePolicy } from '
 import { useStarted } from '../../support/use.ts';
 import { type ChainOptions, startChain, type TestChain } from './chain/chain.ts';
 
-/** Microcredits of one atomic unit: a Credit is 0.001 USD, and the token has six decimals. */
+/** Microcredits in one atomic unit: a Credit is 0.001 USD, and the token has six decimals. */
 export const MICROCREDITS_PER_UNIT = 1_000;
-/** What a settlement adds, in atomic units, by default. */
+/** The fee that a settlement adds by default, atomic units. */
 export const FEE = 1_000n;
 
 const MODELS: Readonly<Record<string, ModelOptions>> = {
@@ -33,22 +33,22 @@ const MODELS: Readonly<Record<string, ModelOptions>> = {
 const GATEWAY = 'gateway: { retries_max: 0, keyless_per_minute: 1000000, failed_auth_per_minute: 1000000 }\n';
 
 export interface PaidOptions extends Pick<ChainOptions, 'blockTimeMs'> {
-  /** Left running by `stop`; a new one if left out. */
+  /** A chain that `stop` leaves running; a new one by default. */
   readonly chain?: TestChain;
-  /** Left running by `stop`; a new one if left out. */
+  /** An upstream that `stop` leaves running; a new one by default. */
   readonly upstream?: FakeUpstream;
-  /** That of the upstream; `openai-compatible` if left out. */
+  /** The adapter of the upstream; `openai-compatible` by default. */
   readonly adapter?: string;
-  /** More sections of the policy; a `gateway` among them replaces the test's own. */
+  /** More sections of the policy; a `gateway` section replaces the test's own. */
   readonly policy?: string;
   readonly models?: Readonly<Record<string, ModelOptions>>;
-  /** Lines inside `payments.x402`, indented by four spaces, beside `enabled` and `networks`. */
+  /** Lines inside `payments.x402`, indented by four spaces, in addition to `enabled` and `networks`. */
   readonly x402?: string;
   /** False: the policy has no payments. */
   readonly takesPayments?: boolean;
-  /** In place of a local one with the chain's gas key. */
+  /** A facilitator in place of a local one with the chain's gas key. */
   readonly facilitator?: string;
-  /** Where the chain's node is asked; the chain's own address if left out. */
+  /** The address of the chain's node; the chain's own address by default. */
   readonly rpcUrl?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly data?: string;
@@ -56,24 +56,24 @@ export interface PaidOptions extends Pick<ChainOptions, 'blockTimeMs'> {
   readonly isProcess?: boolean;
 }
 
-/** What a wallet was told to pay. */
+/** A quote that a wallet received. */
 export interface Quoted {
   readonly response: Response;
   readonly required: PaymentRequired;
 }
 
-/** Sums of the journal, in microcredits, with what the books' own proof and the chain say. */
+/** Sums of the journal, in microcredits, with the results of the audit and figures of the chain. */
 export interface Books {
   readonly findings: readonly object[];
-  /** Holds that are open. */
+  /** The number of open holds. */
   readonly open: number;
   readonly deposits: number;
-  /** What was kept of them, less what was given back. */
+  /** Fees that were kept, less refunds. */
   readonly fees: number;
   readonly charged: number;
-  /** Atomic units that the operator's address has. */
+  /** Atomic units at the operator's address. */
   readonly received: bigint;
-  /** How many payments there are in each state. */
+  /** The number of payments in each state. */
   readonly payments: Readonly<Record<string, number>>;
 }
 
@@ -81,49 +81,49 @@ export interface Paid {
   readonly box: Signalbox;
   readonly chain: TestChain;
   readonly upstream: FakeUpstream;
-  /** The policy that it was started with. */
+  /** The policy at its start. */
   readonly policy: string;
-  /** Puts another policy in force. Throws when it is refused. */
+  /** Activates another policy. Throws if the server refuses it. */
   reload(policy: string): Promise<void>;
-  /** A wallet with so many atomic units, all of which were just made; one that can pay for anything if left out. */
+  /** A wallet with this many new atomic units; by default enough to pay for anything. */
   payer(atomic?: bigint): Promise<PrivateKeyAccount>;
-  /** Asks, pays what is asked for, and asks again, as the stock client does it. */
+  /** Sends a request, pays the requested amount, and sends it again, as the standard client does. */
   pay(account: PrivateKeyAccount, body: object, init?: Ask): Promise<Response>;
-  /** One request without a key. */
+  /** Sends one request without a key. */
   ask(body: object, init?: Ask): Promise<Response>;
-  /** What is to be paid for a request. Throws when it is told anything but a price. */
+  /** Returns the quote for a request. Throws if the answer is anything but a price. */
   quote(body: object, init?: Ask): Promise<Quoted>;
-  /** What the stock client puts into `PAYMENT-SIGNATURE`. */
+  /** Returns the standard client's value of `PAYMENT-SIGNATURE`. */
   sign(account: PrivateKeyAccount, required: PaymentRequired): Promise<string>;
-  /** Asks again with a payment. */
+  /** Sends a request again with a payment. */
   send(header: string, body: object, init?: Ask): Promise<Response>;
-  /** What a wallet has, in Credits, as the operator is told it. */
+  /** Returns the balance of a wallet in Credits, as operators see it. */
   balanceOf(wallet: string): Promise<number>;
-  /** How many payments are stored in each state. */
+  /** Returns the number of stored payments in each state. */
   payments(): Readonly<Record<string, number>>;
   books(): Promise<Books>;
   stop(): Promise<void>;
 }
 
 export interface Ask {
-  /** `/v1/chat/completions` if left out. */
+  /** `/v1/chat/completions` by default. */
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
-/** The stock client with its defaults, but for the asset that it may pay in, which is the test's own. */
+/** The standard client with its defaults, except for the asset, which is the test's own. */
 export function stockClient(account: PrivateKeyAccount, asset: string, network = 'eip155:84532' as const): x402Client {
   return new x402Client()
     .register(network, new ExactEvmScheme(account))
     .setSpendControls({ allowedAssets: [{ network, asset }] });
 }
 
-/** A `fetch` that pays. */
+/** Returns a `fetch` that pays. */
 export const payingFetch = (account: PrivateKeyAccount, { token }: TestChain): typeof fetch =>
   Object.assign(wrapFetchWithPayment(fetch, stockClient(account, token)), { preconnect: fetch.preconnect });
 
-/** Changes what a client would send, as hostile ones do. */
+/** Changes what a client would send, as a hostile client does. */
 export function tampered(header: string, change: (payload: Mutable) => void): string {
   // Every member may be changed into anything.
   const payload = structuredClone(decodePaymentSignatureHeader(header)) as unknown as Mutable;
@@ -139,10 +139,10 @@ export interface Mutable {
 export const requiredOf = (response: Response): PaymentRequired =>
   decodePaymentRequiredHeader(response.headers.get('payment-required') ?? '');
 
-/** The amount of the first thing that is offered, in atomic units. */
+/** Returns the amount of the first offer, in atomic units. */
 export const amountOf = ({ accepts }: PaymentRequired): bigint => BigInt(accepts[0]?.amount ?? -1);
 
-/** The section `payments` for a chain. */
+/** Returns the section `payments` for a chain. */
 export function paymentsSection(
   { token, payTo, url, chainId }: TestChain,
   { x402 = '', facilitator, rpcUrl = url }: Pick<PaidOptions, 'x402' | 'facilitator' | 'rpcUrl'> = {},
@@ -160,13 +160,13 @@ export function paymentsSection(
 ${x402}`;
 }
 
-/** What several servers that take payments on a chain start with. */
+/** Options for several servers that take payments on one chain. */
 export const paidServers = (chain: TestChain, upstream: Pick<FakeUpstream, 'url'>) => ({
   policy: testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, GATEWAY + paymentsSection(chain)),
   env: { ...UPSTREAM_ENV, TEST_GAS_KEY: chain.gasKey },
 });
 
-/** One payee for all tests of a file; after each test its provider and its chain behave as usual again. */
+/** Starts one payee for all tests of a file. After each test, its provider and its chain return to their usual behaviour. */
 export function usePaid(options: PaidOptions = {}): Paid {
   const paid = useStarted(() => startPaid(options));
   afterEach(async () => {
@@ -221,7 +221,7 @@ export async function startPaid(options: PaidOptions = {}): Promise<Paid> {
       writeFileSync(join(folder, 'policy.yaml'), next);
       const response = await box.post('/admin/policy/reload', {});
       const { result } = (await response.json()) as { result?: string };
-      // The server may have seen the file before it was told to look.
+      // The server may have noticed the file before this reload.
       if (result !== 'applied' && result !== 'unchanged') throw new Error(`${response.status}: not applied`);
     },
     payer: (atomic = 10_000_000n) => chain.payer(atomic),
@@ -257,7 +257,7 @@ export async function startPaid(options: PaidOptions = {}): Promise<Paid> {
   };
 }
 
-/** Payments are taken once the chain was looked at. */
+/** Waits until the server has checked the chain and takes payments. */
 export async function untilReady(box: Signalbox): Promise<void> {
   await waitFor(async () => {
     const terms = (await (await fetch(`${box.url}/.well-known/x402`)).json()) as { networks?: { ready: boolean }[] };
@@ -276,7 +276,7 @@ async function booksOf({ data }: Signalbox, chain: TestChain): Promise<Books> {
   const charged = ['post', 'settle', 'expire', 'correct'].reduce((sum, kind) => sum + (sums[kind] ?? 0), 0);
   const { deposit = 0, fee = 0 } = sums;
   const received = await chain.balanceOf(chain.payTo);
-  // A fee that was kept is a row below 0.
+  // A kept fee is a negative amount in the journal.
   return { findings, open, deposits: deposit, fees: 0 - fee, charged, received, payments };
 }
 

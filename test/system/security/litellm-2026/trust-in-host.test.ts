@@ -12,7 +12,9 @@ import { withKey } from '../../../support/signalbox.ts';
 import { useSignalbox, useStarted } from '../../../support/use.ts';
 import { CHAT, chatBody, quoteIn, startStand } from '../../payments/model/stand.ts';
 
-/** https://github.com/BerriAI/litellm/security/advisories/GHSA-4xpc-pv4p-pm3w: access was judged by a path made from `Host`. */
+/**
+ * https://github.com/BerriAI/litellm/security/advisories/GHSA-4xpc-pv4p-pm3w: LiteLLM decided access by a path that it built from `Host`.
+ */
 describe('CVE-2026-49468, trust in the header Host', () => {
   const { runs, seed } = effort('forged hosts', 150, 5_000);
   const PUBLIC = 'https://llm.example.com/gateway';
@@ -46,7 +48,7 @@ describe('CVE-2026-49468, trust in the header Host', () => {
 
   const locked = ROUTES.filter(({ path }) => path.startsWith('/admin/') || path.startsWith('/v1/'));
   const OPEN = ['healthz', 'docs', 'readyz', 'metrics', '.well-known/x402', 'console/sign-in', 'v1/models'];
-  /** Hosts that would hide the path of the request, or put an open one before it, in an address that is joined as text. */
+  /** Host values that would hide the path of the request, or put an open path before it, in an address that is joined as text. */
   const host = fc
     .tuple(
       fc.constantFrom('localhost:4000', EVIL, '', 'a@b', '[::1]'),
@@ -71,12 +73,12 @@ describe('CVE-2026-49468, trust in the header Host', () => {
     return text === '' || (/^HTTP\/1\.1 4\d\d /.test(text) && !text.includes(EVIL));
   };
 
-  test('no Host opens a locked route without a key, or one of administrators with another key', async () => {
+  test('no Host opens a protected route without a key, or an admin route with another key', async () => {
     expect(await holds(forged(locked, null), isShut(box.url), { runs, seed })).toBe(true);
     expect(await holds(forged(locked.filter(isForOperators), plain.key), isShut(box.url), { runs, seed })).toBe(true);
   });
 
-  test('a server that judges access by an address made from Host is found by the law', async () => {
+  test('the law finds a server that decides access by an address built from Host', async () => {
     const server = createServer(({ headers, url = '' }, response) => {
       const path = URL.parse(`http://${headers.host}${url}`)?.pathname ?? url;
       const isOpen = OPEN.some((open) => path === `/${open}`) || path === '/';
@@ -90,7 +92,7 @@ describe('CVE-2026-49468, trust in the header Host', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test('no answer names a Host that the caller made up, with `public_url`', async () => {
+  test('with `public_url`, no answer contains a Host that the caller invented', async () => {
     buildConsoleHere();
     const more = [`X-Forwarded-Host: ${EVIL}`, `Forwarded: host=${EVIL}`, `Origin: https://${EVIL}`];
     const paths = [
@@ -117,7 +119,7 @@ describe('CVE-2026-49468, trust in the header Host', () => {
     }
   });
 
-  test('a login counts at `public_url` alone: a Host and an Origin that agree with each other make none', async () => {
+  test('a login works only at `public_url`, even if Host and Origin agree with each other', async () => {
     const headers = { ...JSON_TYPE, host: EVIL, origin: `http://${EVIL}` };
     const body = JSON.stringify({ key: box.key });
     const signedIn = await fetch(`${box.url}/console/sign-in/key`, { method: 'POST', headers, body });
@@ -134,7 +136,7 @@ describe('CVE-2026-49468, trust in the header Host', () => {
     expect((await fetch(`${box.url}/admin/me`, { headers: { ...stolen, host: 'llm.example.com' } })).status).toBe(200);
   });
 
-  test('a kept answer belongs to its key, whatever Host the repeat has', async () => {
+  test('a stored answer belongs to its key, whatever Host the repeat has', async () => {
     const ask = async (host: string, key = box.key) => {
       const headers = { ...withKey(key).headers, ...JSON_TYPE, host, 'idempotency-key': 'of-one-host' };
       const response = await fetch(`${box.url}/v1/chat/completions`, {
@@ -149,7 +151,7 @@ describe('CVE-2026-49468, trust in the header Host', () => {
     expect(await ask('llm.example.com', plain.key)).not.toBe(first);
   });
 
-  test('the address to which sign-in returns, and the one that a quote names, are those of `public_url`', async () => {
+  test('sign-in returns to `public_url`, and a quote names `public_url`', async () => {
     const issuer = await startForgedIssuer();
     const gateway = await startGateway(issuer.url, `public_url: ${PUBLIC}\n`);
     const forwarded = [`X-Forwarded-Host: ${EVIL}`, 'X-Forwarded-Proto: http'];

@@ -13,12 +13,12 @@ import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts
 import { type AuditedTraffic, TRAFFIC_AUDIT_CASES } from '../../../store/suites/traffic-audit.ts';
 import { testCases } from '../../../store/support.ts';
 
-/** A database with books, a hold that is open, and charges of which some are in the sums. */
+/** A database with books, an open hold, and charges of which some are included in the sums. */
 let box: Awaited<ReturnType<typeof emptyLedger>>;
 let opened: Awaited<ReturnType<typeof openBooksOn>>;
 let fund: FundRef;
 
-/** The last charge. */
+/** The ID of the last charge. */
 let last = 0;
 async function spend(cost: number): Promise<void> {
   const id = nextId();
@@ -50,7 +50,7 @@ async function kindsIn(snapshot: PostgresSnapshot): Promise<readonly string[]> {
 }
 const openSnapshot = () => PostgresSnapshot.open(addressOf(box.url));
 
-/** Changes of one row, and how they are taken back. */
+/** Changes of one row, and the statements that undo them. */
 const DAMAGES: Readonly<Record<string, readonly [change: string, back: string, kind: string]>> = {
   'a fund that has spent less than its entries': [
     'funds SET spent = spent - 1',
@@ -116,7 +116,7 @@ async function auditedInPostgres(): Promise<AuditedTraffic> {
 
 describe('traffic in PostgreSQL', () => testCases(TRAFFIC_AUDIT_CASES, auditedInPostgres));
 
-test('a snapshot stays at its moment while books go on, and takes no writes', async () => {
+test('a snapshot shows its moment while the books change, and refuses writes', async () => {
   const snapshot = await openSnapshot();
   const { ledger, journal } = postgresRepositories(snapshot, null);
   const seen = async () => [await journal.horizon(), (await journal.checkpoint())?.charged, await kindsIn(snapshot)];

@@ -8,8 +8,8 @@ import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
 
 /**
- * Several instances on one database spend two budgets at once, while their connections are cut at any moment: no budget has more spent
- * and held than its limit, each caller was told what is booked, and what is left of a budget can be spent.
+ * Several instances on one database spend two budgets at once, while their connections break at random. No budget has more spent and held
+ * than its limit, each caller received the booked price, and the rest of a budget can be spent.
  */
 const { runs, seed, proved } = effort('postgres', 6, 100);
 
@@ -23,7 +23,7 @@ const requests = fc.array(
   },
 );
 
-/** Connections that were cut. */
+/** The number of cut connections. */
 let cutOff = 0;
 
 interface Told {
@@ -31,7 +31,7 @@ interface Told {
   readonly charged: number | null;
 }
 
-/** Holds and settles as a request does: what was not answered is asked again by its ID. */
+/** Holds and settles as a request does, and repeats an unanswered call with the same ID. */
 async function spend(books: LedgerBooks, funds: readonly FundRef[], hold: number, cost: number): Promise<Told> {
   const id = nextId();
   const first = await again(() => books.apply([holdOf(id, funds, hold)]));
@@ -97,7 +97,7 @@ const law = (ledger: Awaited<ReturnType<typeof emptyLedger>>, cuts: number) =>
     }
   });
 
-test('four instances spend what a budget has, exactly, while their connections are cut', async () => {
+test('four instances spend exactly what a budget has while their connections break', async () => {
   await using ledger = await emptyLedger();
   await fc.assert(law(ledger, 40), { numRuns: runs, seed });
   expect(cutOff).toBeGreaterThan(runs);

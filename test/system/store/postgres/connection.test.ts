@@ -17,7 +17,7 @@ import { freshDatabase } from '../../../support/shared-postgres.ts';
 
 const openAt = (url: string) => Connection.open(addressOf(url));
 
-/** Ends every backend of a database, from another process, while this one does nothing else. */
+/** Ends every backend of a database from another process, while this process does nothing else. */
 function killAll(url: string): void {
   const script = `const { Client } = require('pg'); const c = new Client(${JSON.stringify(url)}); (async () => { await c.connect();
     await c.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()");
@@ -25,7 +25,7 @@ function killAll(url: string): void {
   execFileSync(process.execPath, ['-e', script], { cwd: import.meta.dir, stdio: 'inherit' });
 }
 
-/** How many of several promises ended in each way: a code, or `ok`. */
+/** Counts how several promises ended: by code, or `ok`. */
 async function tally(work: readonly Promise<unknown>[]): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const end of await Promise.allSettled(work)) {
@@ -36,7 +36,7 @@ async function tally(work: readonly Promise<unknown>[]): Promise<Record<string, 
 }
 
 describe('A connection', () => {
-  test('gives back values as they went out, numbers of 64 bits as numbers', async () => {
+  test('a connection returns values unchanged, and numbers of 64 bits as numbers', async () => {
     await using database = await freshDatabase();
     const connection = await openAt(database.url);
     const values = [Number.MAX_SAFE_INTEGER, -0.1, 'ä\n"', new Uint8Array([0, 255, 7]), null];
@@ -49,10 +49,10 @@ describe('A connection', () => {
     await connection.close();
   });
 
-  test('gives back the texts of an array as they went out, whatever is in them', async () => {
+  test('a connection returns the texts of an array unchanged, whatever they contain', async () => {
     await using database = await freshDatabase();
     const connection = await openAt(database.url);
-    // PostgreSQL has no texts with a zero.
+    // PostgreSQL has no texts with a zero character.
     const unit = fc.constantFrom(
       '"',
       '\\',
@@ -80,7 +80,7 @@ describe('A connection', () => {
     await connection.close();
   });
 
-  test('whose backend is killed within a transaction stays lost: nothing of the transaction is sent anywhere else', async () => {
+  test('if its backend is killed within a transaction, a connection stays lost, and no part of the transaction is sent elsewhere', async () => {
     await using database = await freshDatabase();
     const connection = await openAt(database.url);
     await connection.run('CREATE TABLE t (n BIGINT)');
@@ -94,7 +94,7 @@ describe('A connection', () => {
     expect(await database.run('SELECT n FROM t')).toEqual([]);
   });
 
-  test('that is cut while the COMMIT is answered rejects, though the transaction has happened', async () => {
+  test('a connection that breaks before the answer to COMMIT rejects, although the transaction was committed', async () => {
     await using database = await freshDatabase();
     using cable = await layCable(database.server.port);
     const connection = await openAt(database.url.replace(`:${database.server.port}/`, `:${cable.port}/`));
@@ -108,7 +108,7 @@ describe('A connection', () => {
     await waitFor(async () => (await count())[0]?.n === 1);
   });
 
-  test('over which nothing comes any more ends within its bound', async () => {
+  test('a connection that receives nothing ends within its timeout', async () => {
     await using database = await freshDatabase();
     using cable = await layCable(database.server.port);
     const url = database.url.replace(`:${database.server.port}/`, `:${cable.port}/`);
@@ -121,7 +121,7 @@ describe('A connection', () => {
     expect(await refusalOf(unheard)).toBe('broken');
   });
 
-  test('goes on behind a statement that took too long', async () => {
+  test('a connection continues after a statement timed out', async () => {
     await using database = await freshDatabase();
     const connection = await Connection.open(addressOf(database.url), { ...USUAL_BOUNDS, statementMs: 100 });
     expect(await tally([connection.run('SELECT pg_sleep(60)')])).toEqual({ '57014': 1 });
@@ -129,7 +129,7 @@ describe('A connection', () => {
     await connection.close();
   });
 
-  test('answers storms of statements, some of which fail, each as it is', async () => {
+  test('a connection gives each of many statements its own answer, even if some fail', async () => {
     await using database = await freshDatabase();
     const connection = await openAt(database.url);
     for (let round = 0; round < 12; round++) {
@@ -152,7 +152,7 @@ describe('A connection', () => {
     await connection.close();
   });
 
-  test('hears messages, and tells that it is lost', async () => {
+  test('a connection receives notifications, and reports that it is lost', async () => {
     await using database = await freshDatabase();
     const connection = await openAt(database.url);
     const heard: string[] = [];
@@ -172,7 +172,7 @@ describe('A connection', () => {
 describe('Readers', () => {
   const readersOf = (url: string) => new PostgresReaders(() => openAt(url), 4);
 
-  test('answer everything although all backends are killed while the loop is blocked', async () => {
+  test('the connections answer everything although all backends are killed while the event loop is blocked', async () => {
     await using database = await freshDatabase();
     const readers = readersOf(database.url);
     const sleep = () => readers.read<{ n: number }>('SELECT 1 AS n FROM pg_sleep(0.5)');
@@ -183,7 +183,7 @@ describe('Readers', () => {
     await waitFor(isBusy);
     killAll(database.url);
     expect(await tally(busy)).toEqual({ ok: 8 });
-    // Idle ones, too.
+    // Idle backends are killed, too.
     killAll(database.url);
     const work = Array.from({ length: 200 }, (_, n) => readers.read<{ n: number }>('SELECT $1::bigint AS n', [n]));
     expect(await tally(work)).toEqual({ ok: 200 });
@@ -191,7 +191,7 @@ describe('Readers', () => {
     expect(await refusalOf(readers.read('SELECT 1').then(() => {}))).toBe('closed');
   });
 
-  test('refuse while the server is away, and go on once it is back', async () => {
+  test('the connections refuse statements while the server is away, and continue once it is back', async () => {
     await using database = await freshDatabase();
     using cable = await layCable(database.server.port);
     const url = database.url.replace(`:${database.server.port}/`, `:${cable.port}/`);
@@ -213,7 +213,7 @@ describe('The address of a database', () => {
     return database;
   };
 
-  test('over TLS is used where the certificate names the host and its authority is known, and only there', async () => {
+  test('with TLS works only if the certificate names the host and its authority is known', async () => {
     await using database = await secured();
     using folder = tempFolder();
     const authority = join(folder.path, 'authority.pem');
@@ -236,7 +236,7 @@ describe('The address of a database', () => {
     );
   });
 
-  test('has its password in a file, read for each connection', async () => {
+  test('can take its password from a file, which is read for each connection', async () => {
     await using database = await secured();
     using folder = tempFolder();
     const [authority, file] = [join(folder.path, 'authority.pem'), join(folder.path, 'password')];

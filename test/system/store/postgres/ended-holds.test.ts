@@ -25,7 +25,7 @@ import { waitFor } from '../../../support/answers.ts';
 
 const at = NOON;
 const NEVER = Number.POSITIVE_INFINITY;
-/** One that does not expire, of a wallet. */
+/** Makes a hold of a wallet that does not expire. */
 const lasting = (op: LedgerOp): LedgerOp =>
   ({ ...op, expiresAt: NEVER, dimensions: { key: 'key', selector: 'auto', holder: WALLET } }) as LedgerOp;
 
@@ -38,7 +38,7 @@ async function pair() {
     const rows = await ledger.run(`SELECT spent::int, held::int FROM funds WHERE name IN (${names}) ORDER BY id`);
     return rows.map(({ spent, held }) => [spent, held]);
   };
-  /** The lease of the first instance ends so long ago. */
+  /** Sets the end of the first instance's lease to this long ago. */
   const endLease = (agoMs: number) =>
     ledger.run(`UPDATE instances SET until = extract(epoch FROM clock_timestamp()) * 1000 - ${agoMs} WHERE slot = 1`);
   return {
@@ -52,7 +52,7 @@ async function pair() {
 }
 const idsOf = async (books: LedgerBooks) => (await books.orphans()).map(({ id }) => id);
 
-test('what a dead instance held is ended once, however many sweep; its earmarks hold nothing any more', async () => {
+test('the holds of a dead instance are ended once, however many sweeps run, and its earmarks no longer hold anything', async () => {
   await using box = await pair();
   const { one, other } = box;
   const funds = [fundOf(1_000), balanceOf(WALLET)];
@@ -66,7 +66,7 @@ test('what a dead instance held is ended once, however many sweep; its earmarks 
     [0, 30],
     [30, 200],
   ]);
-  // It may come back, and end what it began.
+  // The instance may come back and end its own work.
   await box.endLease(FREE_AFTER_MS / 2);
   expect(await idsOf(other)).toEqual([]);
   await box.endLease(FREE_AFTER_MS + 1);
@@ -83,13 +83,13 @@ test('what a dead instance held is ended once, however many sweep; its earmarks 
   ]);
   const deposit = { paid: 90, fee: 0, note: 'pay_2' };
   expect(await refusalOf(one.apply([{ kind: 'capture', id: earmarked, at, deposit }]))).toBe('fenced');
-  // Under a new name it is alive, and its payment is told by the chain.
+  // Under a new name the instance is alive, and the chain reports its payment.
   await box.ledger.run(`UPDATE instances SET until = 9007199254740991 WHERE slot = 1`);
   expect(await refusalOf(one.apply([{ kind: 'capture', id: earmarked, at, deposit }]))).toBe('unmet');
   expect(await idsOf(other)).toEqual([]);
 });
 
-test('a slot that another has taken, and one that was given back, leave orphans at once', async () => {
+test('holds of a slot that another instance has taken, or that was released, are orphans at once', async () => {
   await using box = await pair();
   const id = nextId();
   await box.one.apply([lasting(holdOf(id, [], 50))]);
@@ -104,7 +104,7 @@ test('a slot that another has taken, and one that was given back, leave orphans 
   }
 });
 
-test('a hold of a living instance that expired a minute ago is an orphan, with the holder whose balance it draws on', async () => {
+test('an expired hold of a living instance is an orphan after a minute, with the holder whose balance it uses', async () => {
   await using box = await pair();
   const [now] = await box.ledger.run('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms');
   const expiring = (agoMs: number): LedgerOp =>
@@ -114,13 +114,13 @@ test('a hold of a living instance that expired a minute ago is an orphan, with t
   await box.one.apply([old, young]);
   const { id } = old as { id: number };
   expect(await box.one.orphans()).toEqual([{ id, reserved: 5, charged: 0, holder: WALLET }]);
-  // Who has paid in advance does not pay for a crash.
+  // A wallet that has paid in advance does not pay for a crash.
   await closeOrphans(box.other, 'charge', at);
   expect(await idsOf(box.one)).toEqual([]);
   expect(await box.figures(balanceOf(WALLET))).toEqual([[0, 5]]);
 });
 
-test('results of old holds are forgotten, not those of open ones; a refund that comes later finds its hold by the entries', async () => {
+test('results of old holds are deleted, results of open ones are not, and a later refund finds its hold by the entries', async () => {
   await using box = await pair();
   const { one: books, ledger } = box;
   const funds = [fundOf(1_000), balanceOf(WALLET)];
@@ -172,7 +172,7 @@ test('grants and refunds that two instances adopt at once are booked once', asyn
   }
 });
 
-test('a balance that another instance has opened is known without a question for it', async () => {
+test('an instance knows a balance that another instance has opened without a query for it', async () => {
   await using box = await pair();
   const { ledger: table } = postgresRepositories(box.ledger.store, processTimers);
   const opened = new Set<string>();

@@ -9,7 +9,7 @@ import { holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
 import { tempFolder } from '../../../store/support.ts';
 import { waitFor } from '../../../support/answers.ts';
 
-/** Groups of operations at a database that can be away, with a spool. */
+/** Groups of operations with a spool, on a database that can be away. */
 function harness(path: string | null) {
   const kept = new KeptOps(() => {});
   if (path !== null) kept.spool = Spool.create(path, 1, null);
@@ -39,12 +39,12 @@ function harness(path: string | null) {
 const ahead = spyOn(performance, 'now');
 afterEach(() => ahead.mockRestore());
 
-test('while the database is away, a hold whose answer was lost and that must be voided keeps no price of others from their callers', async () => {
+test('while the database is away, a hold that lost its answer and must be voided does not delay the prices of other callers', async () => {
   using folder = tempFolder();
   using box = harness(`${folder.path}/spool`);
   const { groups, state } = box;
   state.isAway = true;
-  // A group is repeated for two seconds: here until the first time.
+  // A group is retried for two seconds; in this test, until the first retry.
   let now = 0;
   ahead.mockImplementation(() => (now += 3_000));
   const [lost, other] = [nextId(), nextId()];
@@ -59,7 +59,7 @@ test('while the database is away, a hold whose answer was lost and that must be 
   expect(state.decided.sort()).toEqual(['settle', 'void']);
 });
 
-test('while the database is away, a call counts as lost that no spool keeps, and none that a spool keeps', async () => {
+test('while the database is away, a call is reported as lost unless a spool stores it', async () => {
   using folder = tempFolder();
   for (const [path, lost] of [
     [null, 1],
@@ -80,7 +80,7 @@ test('while the database is away, a call counts as lost that no spool keeps, and
   }
 });
 
-test('once the database is back, all holds of a turn are decided, and none has the failure of an earlier group', async () => {
+test('once the database is back, all holds of a turn are decided, and none gets the failure of an earlier group', async () => {
   using box = harness(null);
   const { groups, state } = box;
   const hold = () => groups.add([{ op: holdOf(nextId(), [], 10) }]);
@@ -91,7 +91,7 @@ test('once the database is back, all holds of a turn are decided, and none has t
   expect(await turn()).toEqual(['fulfilled', 'fulfilled', 'fulfilled']);
 });
 
-test('what was added is told as written once it is decided, though more keeps coming', async () => {
+test('an appended operation is reported as written once it is decided, even if more keep coming', async () => {
   using box = harness(null);
   const { groups, state } = box;
   const add = () => groups.add([{ op: settleOf(nextId(), 7) }], [], true);

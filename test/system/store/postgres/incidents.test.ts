@@ -5,7 +5,7 @@ import { fundOf, holdOf, NOON, nextId, settleOf } from '../../../store/suites/bo
 
 const at = NOON;
 
-/** Two instances at one PostgreSQL, and how many statements have decided what they were asked. */
+/** Two instances that share one PostgreSQL database, and the number of statements that have decided their operations. */
 async function twoInstances() {
   const ledger = await sharedLedger();
   let statements = 0;
@@ -21,10 +21,10 @@ async function twoInstances() {
   };
 }
 
-test('books in PostgreSQL, two instances > 9: a charge is booked by the price of another tier, or of another instance', async () => {
+test('books in PostgreSQL, two instances > 9: a charge is booked at the price of another tier, or of another instance', async () => {
   await using box = await twoInstances();
   const fund = fundOf(1e6);
-  /** Each costs its price, so that an entry tells whether it has its own. */
+  /** Each charge costs its own price, so that an entry shows whether it has the right one. */
   const entryAt = (price: number) => {
     const tariff = { model: 'm', provider: 'p', upstream: 'u', price: String(price) };
     return { tariff, usage: plainUsage(1, 1), estimated: false, cost: price };

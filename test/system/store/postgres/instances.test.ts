@@ -13,7 +13,7 @@ import { laidDatabase } from '../../../support/shared-postgres.ts';
 
 const clock = () => performance.now();
 
-/** A database with a handle for each of so many processes. */
+/** A database with a handle for each of this many processes. */
 async function processes(count: number) {
   const database = await laidDatabase();
   const handles = await Promise.all(Array.from({ length: count }, () => openHandle(database.url)));
@@ -28,7 +28,7 @@ async function processes(count: number) {
   return {
     ...{ handles, lease, run },
     async [Symbol.asyncDispose]() {
-      // A lease that is kept renews itself for as long as the process runs, beside whatever test comes next.
+      // A lease that is kept renews itself as long as the process runs, even during later tests.
       for (const instance of kept) await instance.release();
       for (const handle of handles) await handle.close().catch(() => {});
       await database[Symbol.asyncDispose]();
@@ -37,7 +37,7 @@ async function processes(count: number) {
 }
 
 describe('Instances of a PostgreSQL', () => {
-  test('that begin at once have slots of their own, and IDs that no other has', async () => {
+  test('instances that start at once have different slots and never share an ID', async () => {
     await using box = await processes(4);
     const instances = await Promise.all([0, 1, 2, 3].map(box.lease));
     expect(instances.map(({ slot }) => slot).sort()).toEqual([0, 1, 2, 3]);
@@ -57,7 +57,7 @@ describe('Instances of a PostgreSQL', () => {
     expect(next.nextId()).toBeGreaterThan(last);
   });
 
-  test('state their lease in each commit: once it is over nothing more is written, but under a new one', async () => {
+  test('each commit checks the lease of its instance: after its end, only a new lease can write', async () => {
     await using box = await processes(2);
     const [store] = box.handles;
     const { pendingSettlements } = withRepositories(store!);
@@ -81,7 +81,7 @@ describe('Instances of a PostgreSQL', () => {
 });
 
 describe('Leaders of a PostgreSQL', () => {
-  test('take each job once, keep it while their lease lasts, and lose it with that of their instance', async () => {
+  test('each job has one instance, which keeps it while its lease lasts and loses it with its lease', async () => {
     await using box = await processes(3);
     const instances = await Promise.all([0, 1, 2].map(box.lease));
     const leaders = box.handles.map((handle, at) => {
@@ -105,7 +105,7 @@ describe('Leaders of a PostgreSQL', () => {
   });
 });
 
-test('An instance of a PostgreSQL whose lease has ended is told that it leads nothing', async () => {
+test('an instance on PostgreSQL whose lease has ended is not a leader', async () => {
   await using box = await processes(1);
   const [handle] = box.handles;
   const instance = await box.lease(0);
@@ -116,7 +116,7 @@ test('An instance of a PostgreSQL whose lease has ended is told that it leads no
 });
 
 describe('News of a PostgreSQL', () => {
-  test('are heard by a message without a look, and again behind a connection that was lost', async () => {
+  test('news arrives by notification without a poll, and again after a lost connection', async () => {
     await using box = await processes(2);
     const [one, other] = box.handles;
     const news = postgresNews(one!, { open: one!.open, clock, timers: processTimers, onAway: () => {} });
@@ -133,7 +133,7 @@ describe('News of a PostgreSQL', () => {
     await waitFor(() => heard.length > 0);
     expect(heard.splice(0)).toEqual(['policy']);
     await box.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN "${NEWS_CHANNEL}"'`);
-    // Nothing tells of it: the look behind the next LISTEN does.
+    // No notification arrives for this change; the poll after the next LISTEN finds it.
     await other!.commit([others.raise('keys')]);
     await waitFor(() => heard.length > 0);
     expect(heard.splice(0)).toEqual(['keys']);

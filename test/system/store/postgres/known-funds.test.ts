@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { KnownFunds } from '../../../../src/store/postgres/books/known-funds.ts';
 import { fundOf } from '../../../store/suites/books.ts';
 
-test('a look that began before an answer brings nothing older than the answer', () => {
+test('a poll of funds that started before the database’s latest answer is ignored', () => {
   let now = 0;
   const known = new KnownFunds(() => now);
   const fund = fundOf(50);

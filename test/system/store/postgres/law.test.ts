@@ -10,7 +10,7 @@ import { laidDatabase } from '../../../support/shared-postgres.ts';
 
 const { runs, seed, proved } = effort('postgres', 10, 300);
 
-test('the stores in SQLite and in PostgreSQL agree after any commits of access and payments, by two instances', async () => {
+test('the stores in SQLite and PostgreSQL agree after any commits of access and payments by two instances', async () => {
   await fc.assert(
     lawOf(() => openInPostgres(2)),
     { numRuns: runs, seed },
@@ -19,13 +19,13 @@ test('the stores in SQLite and in PostgreSQL agree after any commits of access a
 });
 
 describe('The tables', () => {
-  /** Of the books, and of SQLite alone. */
+  /** Tables of the books, and tables that only SQLite has. */
   const APART =
     /^(?:accounts|adjust|balances|budget|charge|checkpoint|fence|fund|identity|journal|ledger|migrations|spend|sqlite_|state|tariffs)/;
-  /** Of records as version 0.1 wrote them, and of an index that comes behind its records. */
+  /** Tables of records as version 0.1 wrote them, and of an index that is built after its records. */
   const EARLIER = ['decisions', 'record_indexing', 'instances'];
 
-  test('have the columns that those of SQLite have', async () => {
+  test('PostgreSQL’s tables have the columns of SQLite’s tables', async () => {
     using folder = tempFolder();
     const store = await openSqlite(folder.file, ALL_TABLES);
     const columns = await store.query<{ name: string }>({

@@ -5,7 +5,7 @@ import { StoreError } from '../../../../src/store/store.ts';
 import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { fundOf, granted, holdOf, nextId } from '../../../store/suites/books.ts';
 
-/** Books on a database that decides, and whose answers are lost until it is `well`; it may be out of reach behind the first. */
+/** Books on a database that decides while its answers are lost until it is `well`. It may be unreachable after the first loss. */
 async function losing(isAwayBehind: boolean) {
   const ledger = await emptyLedger();
   let isWell = false;
@@ -26,11 +26,11 @@ async function losing(isAwayBehind: boolean) {
     recover: () => {
       isWell = true;
     },
-    /** Asks for a hold as the gateway does. */
+    /** Requests a hold as the gateway does. */
     hold: () => applyOnce(tools, [holdOf(id, [fund], 100)]),
-    /** What is held by now, and whether the hold is open. */
+    /** Returns the held amount, and whether the hold is open. */
     async found() {
-      // Behind the void, which nobody waits for.
+      // This call finishes after the void, for which no caller waits.
       await opened.books.append([{ kind: 'release', id: nextId() }]);
       const [row] = await ledger.run(`SELECT held::int FROM funds WHERE name = 'all'`);
       return [row?.held, (await opened.books.reservation(id))?.isOpen ?? false];
@@ -44,7 +44,7 @@ async function losing(isAwayBehind: boolean) {
 
 for (const isAwayBehind of [false, true]) {
   const how = isAwayBehind ? 'the database cannot be reached behind it' : 'no other comes';
-  test(`a hold whose answer is lost is granted where the database is back soon: ${how}`, async () => {
+  test(`a hold whose answer is lost is granted if the database is back soon: ${how}`, async () => {
     await using box = await losing(isAwayBehind);
     const asked = box.hold();
     setTimeout(box.recover, 300);
@@ -52,7 +52,7 @@ for (const isAwayBehind of [false, true]) {
     expect(await box.found()).toEqual([100, true]);
   });
 
-  test(`a hold whose answer is lost for good is voided, and never granted: ${how}`, async () => {
+  test(`a hold whose answer is lost permanently is voided, and never granted: ${how}`, async () => {
     await using box = await losing(isAwayBehind);
     const asked = box.hold().then(
       () => 'granted',

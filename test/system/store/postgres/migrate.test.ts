@@ -18,7 +18,10 @@ const FIRST: SchemaVersion = { sql: 'CREATE TABLE one (n BIGINT); INSERT INTO on
 const SECOND: SchemaVersion = { sql: 'ALTER TABLE one ADD COLUMN m BIGINT; UPDATE one SET n = n + 1', serves: 1 };
 const THIRD: SchemaVersion = { sql: 'ALTER TABLE one DROP COLUMN m', serves: 3 };
 
-/** Awaited, and not by `rejects`: that runs the loop inside of the test, in which the tasks of others seem to be failures of it. */
+/**
+ * This helper awaits the promise instead of using `rejects`, which runs the event loop inside the test: failures of other tasks would look
+ * like failures of this test.
+ */
 const refusalOf = (work: Promise<unknown>): Promise<string> => work.then(() => 'nothing was refused', String);
 
 describe('Migrations', () => {
@@ -34,7 +37,7 @@ describe('Migrations', () => {
     return { open, connection, rows, [Symbol.asyncDispose]: dispose };
   };
 
-  test('run once, in order, and only those that a database lacks', async () => {
+  test('migrations run once, in order, and only those that a database lacks', async () => {
     await using box = await opened();
     expect(await schemaOf(box.connection)).toEqual({ version: 0, serves: 0, program: '' });
     expect(await migrate(box.connection, [FIRST], '1.0.0')).toEqual([1]);
@@ -44,7 +47,7 @@ describe('Migrations', () => {
     expect(await schemaOf(box.connection)).toEqual({ version: 3, serves: 3, program: '2.0.0' });
   });
 
-  test('of several instances that start at once run once', async () => {
+  test('migrations of several instances that start at once run once', async () => {
     await using box = await opened();
     const connections = await Promise.all(Array.from({ length: 6 }, box.open));
     const applied = await Promise.all(connections.map((one) => migrate(one, [FIRST, SECOND], '1.0.0')));
@@ -53,7 +56,7 @@ describe('Migrations', () => {
     for (const one of connections) await one.close();
   });
 
-  test('that fail change nothing, say which it was, and leave the versions before', async () => {
+  test('migrations that fail change nothing, name the failed one, and keep the earlier versions', async () => {
     await using box = await opened();
     const broken = { sql: 'DELETE FROM one; SELECT 1 / 0', serves: 1 };
     expect(await refusalOf(migrate(box.connection, [FIRST, broken], '1.0.0'))).toContain(
@@ -64,7 +67,7 @@ describe('Migrations', () => {
     expect(await migrate(box.connection, [FIRST, SECOND], '1.0.1')).toEqual([2]);
   });
 
-  test('say which programs the tables serve: older ones go on beside an addition, and not beside a removal', async () => {
+  test('migrations state which programs may use the tables: older programs continue after an addition, but not after a removal', async () => {
     await using box = await opened();
     const stateAfter = async (versions: readonly SchemaVersion[]) => {
       await migrate(box.connection, versions, '2.0.0');
@@ -72,7 +75,7 @@ describe('Migrations', () => {
     };
     const added = await stateAfter([FIRST, SECOND]);
     for (const known of [1, 2]) requireSchema(added, known);
-    // A program of before is served, and migrates nothing.
+    // An older program may use the tables, and migrates nothing.
     expect(await migrate(box.connection, [FIRST], '1.0.0')).toEqual([]);
     expect(() => requireSchema(added, 3)).toThrow('its tables have version 2, not 3; run `signalbox db migrate` first');
     const removed = await stateAfter([FIRST, SECOND, THIRD]);
@@ -88,7 +91,7 @@ describe('Migrations', () => {
 describe('A server', () => {
   const RECKLESS = ['fsync', 'synchronous_commit', 'full_page_writes'];
 
-  test('that keeps what it has answered is used; each reckless setting is refused with a sentence', async () => {
+  test('a database that keeps committed data is accepted; each unsafe setting is refused with a sentence', async () => {
     await using server = await startPostgres();
     const refusal = async () => {
       const connection = await Connection.open(addressOf(server.urlOf('postgres')));
@@ -106,7 +109,7 @@ describe('A server', () => {
       await server.run(`ALTER SYSTEM SET ${name} = off`);
       await server.run('SELECT pg_reload_conf()');
       const says = new RegExp(`^StoreError: ${name} is off: a crash`);
-      // A reload comes a moment later.
+      // A reload of the settings takes effect a moment later.
       while ((await refusal()) === null) await server.run('SELECT pg_sleep(0.01)');
       expect(await refusal()).toMatch(says);
       await server.run(`ALTER SYSTEM RESET ${name}`);
@@ -115,7 +118,7 @@ describe('A server', () => {
     }
   });
 
-  test('behind a pooler is used where a connection keeps its session, and refused where each transaction takes the next that is free', async () => {
+  test('a database with a pooler is accepted if a connection keeps its session, and refused if each transaction gets another session', async () => {
     const poolOf = (mode: 'session' | 'transaction', elsewhere = 0) => {
       const free = [1, 2, 3, 4];
       const open = async () => {
@@ -140,7 +143,7 @@ describe('A server', () => {
           close: async () => end(),
         };
       };
-      // Others of the pool take the sessions in between.
+      // Other clients of the pool use the sessions in between.
       const openLater = async () => {
         free.push(...free.splice(0, elsewhere));
         return open();
@@ -159,7 +162,7 @@ describe('A server', () => {
     }
   });
 
-  test('that takes no writes, as a standby, is refused with a sentence', async () => {
+  test('a database that refuses writes, such as a standby, is refused with a sentence', async () => {
     await using database = await freshDatabase();
     await database.server.run(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`);
     const connection = await Connection.open(addressOf(database.url));
@@ -170,7 +173,7 @@ describe('A server', () => {
   });
 });
 
-/** Each column, index, constraint, trigger and function, as PostgreSQL describes it. */
+/** Lists each column, index, constraint, trigger and function as PostgreSQL describes it. */
 const TABLES = `WITH tables AS (SELECT oid, relname, reloptions FROM pg_class
     WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace AND relname <> 'signalbox_schema')
   SELECT relname AS table, concat_ws(' ', attname, format_type(atttypid, atttypmod), attcollation::regcollation,
@@ -184,7 +187,7 @@ const TABLES = `WITH tables AS (SELECT oid, relname, reloptions FROM pg_class
   UNION ALL SELECT 'functions', pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
   ORDER BY 1, 2`;
 
-test('a new database has the tables, indexes, triggers and functions of one that an earlier version made and this one migrated', async () => {
+test('a new database has the same tables, indexes, triggers and functions as a database that an earlier version created and this one migrated', async () => {
   await using earlier = await freshDatabase();
   await restoreFixture(FOLDER_637098BD, earlier.url);
   const connection = await Connection.open(addressOf(earlier.url), MIGRATION_BOUNDS);
@@ -193,13 +196,13 @@ test('a new database has the tables, indexes, triggers and functions of one that
   await using fresh = await laidDatabase();
   const partsOf = async (database: TestDatabase) => {
     const rows = await database.run(TABLES);
-    // The same condition, which the two state by `IN` and by `OR`.
+    // Both databases have the same condition, one with `IN` and the other with `OR`.
     return rows.filter(({ part }) => !`${part}`.startsWith('idempotency_state_check '));
   };
   const found = await partsOf(fresh);
   expect(found.length).toBeGreaterThan(400);
   expect(found).toEqual(await partsOf(earlier));
-  // The earlier version did not note which buckets it deleted: the audit compares from the first ones on.
+  // The earlier version did not record which buckets it deleted, so the audit compares from the first existing buckets.
   const kept = await earlier.run('SELECT width, bucket FROM traffic_kept ORDER BY width');
   expect(kept).toHaveLength(3);
   expect(kept).toEqual(

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
 
-/** What books do while holds are open: under another name, and with a refund of one. */
+/** Books with open holds: under another instance name, and with a refund of an open hold. */
 let ledger: Awaited<ReturnType<typeof emptyLedger>>;
 beforeAll(async () => {
   ledger = await emptyLedger();
 });
 afterAll(() => ledger[Symbol.asyncDispose]());
 
-test('holds of a process that took another name count once, and those of others as well', async () => {
+test('holds of a process that took another name count once, and so do those of other processes', async () => {
   await using one = await openBooksOn(ledger, 1);
   await using other = await openBooksOn(ledger, 2);
   const [own, foreign, later] = [nextId(), nextId(), nextId()];
@@ -26,7 +26,7 @@ test('holds of a process that took another name count once, and those of others 
   expect(one.books.open()).toEqual({ count: 0, held: 0 });
 });
 
-test('a refund of a hold that is open stops no other request, and is booked once the hold has ended', async () => {
+test('a refund of an open hold blocks no other request, and is booked once the hold has ended', async () => {
   await using one = await openBooksOn(ledger, 3);
   const hold = nextId();
   await one.books.apply([holdOf(hold, [fundOf(1_000)], 100)]);

@@ -31,20 +31,20 @@ beforeAll(async () => {
 });
 afterAll(() => box.close());
 
-/** IDs in a day of these tests. */
+/** The number of IDs in a day of these tests. */
 const DAY = 1_000;
 const PARTITIONS = 10;
-/** Each history comes behind all others, so that they can share the tables. */
+/** Each history has later IDs than all earlier ones, so that they can share the tables. */
 let base = 0;
 
-/** What happens between two prunings. */
+/** The events between two prunings. */
 interface Stretch {
-  /** IDs that pass. */
+  /** The number of IDs that pass. */
   readonly passed: number;
-  /** Of records, as distances from now. */
+  /** Ages of new records, as distances from now. */
   readonly ages: readonly number[];
   readonly days: number;
-  /** Whether partitions were made; else no lock was free for it. */
+  /** Whether partitions were prepared; if not, no lock was free for it. */
   readonly isPrepared: boolean;
 }
 const stretches: fc.Arbitrary<Stretch> = fc.record({
@@ -68,7 +68,7 @@ const TABLES = ['records', 'record_index', 'record_labels'];
 const idsIn = async (table: string) =>
   (await box.handles[0].query<{ id: number }>(sql(`SELECT id FROM ${table} ORDER BY id DESC`))).map(({ id }) => id);
 
-/** Whether PostgreSQL keeps what SQLite does, and beside it only rows of a partition in which a retention ended. */
+/** Whether PostgreSQL keeps the rows that SQLite keeps, plus only rows of a partition in which a retention period ended. */
 async function keepsTheSame(history: readonly Stretch[]): Promise<boolean> {
   await using other = await openInSqlite();
   const [handle] = box.handles;
@@ -77,7 +77,7 @@ async function keepsTheSame(history: readonly Stretch[]): Promise<boolean> {
   base += 1_000_000;
   let now = base;
   const taken = new Set<number>();
-  /** Those that no pruning was to delete, whatever partition each retention ended in. */
+  /** Rows that no pruning may delete, whichever partition each retention period ended in. */
   const left = new Set<number>();
   for (const { passed, ages, days, isPrepared } of history) {
     now += passed;
@@ -116,7 +116,7 @@ async function openReader() {
   return Object.assign(connection, { [Symbol.asyncDispose]: () => connection.close() });
 }
 
-/** Records of some days, with their partitions. */
+/** Adds records of some days, with their partitions. */
 async function filled(days: number) {
   await box.run(`TRUNCATE ${TABLES.join(', ')}`);
   base += 1_000_000;
@@ -130,7 +130,7 @@ async function filled(days: number) {
   return { handle, log, idAt: (day: number) => base + day * DAY };
 }
 
-test('while a long query reads, no partition is dropped, records are added and read, and a try again drops it', async () => {
+test('while a long query reads, no partition is dropped, but records are added and read; a later try drops the partition', async () => {
   const { handle, idAt } = await filled(4);
   const { log } = postgresRecords(handle);
   await using reader = await openReader();
@@ -149,7 +149,7 @@ test('while a long query reads, no partition is dropped, records are added and r
   expect([await log.find(idAt(2) - 100), (await log.find(idAt(2)))?.id]).toEqual([null, idAt(2)]);
 });
 
-test('two instances that divide and drop at once, while both add records, lose none', async () => {
+test('two instances that create and drop partitions at once, while both add records, lose no record', async () => {
   const { idAt } = await filled(3);
   let next = 1;
   const work = box.handles.map(async (handle) => {
@@ -169,7 +169,7 @@ test('two instances that divide and drop at once, while both add records, lose n
   for (const table of TABLES) expect(await idsIn(table)).toEqual(kept);
 });
 
-test('a user of the tables alone may divide and drop; one who may not delete records may not', async () => {
+test('a user with rights on the tables alone can create and drop partitions; a user without the right to delete records cannot', async () => {
   const { idAt } = await filled(3);
   await box.run(`CREATE ROLE serving LOGIN; CREATE ROLE looking LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO looking;
     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO serving`);
@@ -186,7 +186,7 @@ test('a user of the tables alone may divide and drop; one who may not delete rec
   expect(await serving.log.find(idAt(2) - 100)).toBeNull();
 });
 
-test('where too many rows lie behind the last bound they stay there, old ones go singly, and new ones are added', async () => {
+test('if the last partition has too many rows, they stay, old rows are deleted one by one, and new rows are added', async () => {
   const { handle, log, idAt } = await filled(2);
   const { partition } = postgresRecords(handle, processTimers);
   const far = idAt(500);

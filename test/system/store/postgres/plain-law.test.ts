@@ -13,8 +13,8 @@ import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts
 import { waitFor } from '../../../support/answers.ts';
 
 /**
- * Most holds and settlements are decided by a statement of their own, the others by the function of the database. Over the same histories
- * a ledger that has both and one that has the function alone answer alike, hold the same locks, and have the same rows in all tables.
+ * A special statement decides most single holds and settlements; the function of the database decides all others. A ledger with both and a
+ * ledger with only the function give the same answers, hold the same locks and have the same rows in all tables after the same histories.
  */
 const { runs, seed, proved } = effort('postgres', 12, 2_000);
 
@@ -22,11 +22,11 @@ type Ledger = Awaited<ReturnType<typeof emptyLedger>>;
 type Decide = BooksDatabase['decide'];
 
 interface Turn {
-  /** Decided at once. */
+  /** Operations that are decided at once. */
   readonly steps: readonly Step[];
   /** Whether the lease of the server has ended. */
   readonly isLapsed: boolean;
-  /** Whether a request that is refused waits for the fund. */
+  /** Whether a refused request waits for the fund. */
   readonly isPatient: boolean;
 }
 
@@ -50,43 +50,43 @@ const settleBy = (who: number, cost: number): Step => ({
   ...{ kind: 'settle', who, cost, most: Number.MAX_SAFE_INTEGER },
 });
 const turnOf = (one: Step, isLapsed = false): Turn => ({ steps: [one], isLapsed, isPatient: true });
-/** Histories that chance finds seldom, of two budgets that have 90 and 150. The first hold in a window is the function's. */
+/** Histories that random generation rarely finds, with two budgets of 90 and 150. The function decides the first hold in a window. */
 const KEEN: readonly (readonly Turn[])[] = [
-  // The second amount is free once, and not twice.
+  // The second amount fits once but not twice.
   [turnOf(holdBy(0, 0)), turnOf(holdBy(1, 10, 60))],
-  // A request waits for what another holds.
+  // A request waits for an amount that another one holds.
   [turnOf(holdBy(0, 60)), turnOf(holdBy(1, 60)), turnOf(holdBy(2, 10))],
-  // A window needs a new row when its limit was changed: before a hold, and before a settlement.
+  // A window needs a new row after a change of its limit: before a hold, and before a settlement.
   ...[turnOf(holdBy(1, 20)), turnOf(settleBy(0, 20))].map((last) => [
     ...[turnOf(holdBy(0, 20)), turnOf({ kind: 'enforce', rank: 4, limit: 200, isOwn: false }), last],
   ]),
-  // A settlement of more than is held, and of a hold that has ended.
+  // A settlement of more than the held amount, and of a hold that has ended.
   [turnOf(holdBy(0, 20)), turnOf(settleBy(0, 30)), turnOf(settleBy(0, 10))],
-  // A lease that has ended.
+  // A hold under a lease that has ended.
   [turnOf(holdBy(0, 20)), turnOf(holdBy(1, 20), true), turnOf(settleBy(0, 20), true)],
 ];
 const turns = fc.tuple(fc.constantFrom(...KEEN), anyTurns).map((parts) => parts.flat());
 
-/** All rows of the ledger. The name of a `join` is random. */
+/** All rows of the ledger. The name of a `join` is random and therefore left out. */
 const TABLES = ['funds', 'holds', 'journal', 'fund_rows', 'enforced', 'counted'].map(
   (table) => `SELECT '${table}' AS of, to_jsonb(t)::text AS row FROM ${table} AS t`,
 );
 const ROWS = `${TABLES.join(' UNION ALL ')} UNION ALL
   SELECT 'done_once', to_jsonb(t)::text FROM done_once AS t WHERE name NOT LIKE 'join %' ORDER BY 1, 2`;
 
-/** A call of nothing makes a group of two, which the function decides. */
+/** Adding an empty call makes a group of two, which the function decides. */
 const byFunction = (decide: Decide): Decide => {
   return (owner, calls, awaited) => decide(owner, [...calls, { ops: [], also: [] }], awaited);
 };
 
-/** One side: a ledger, its books, and what was seen of it. */
+/** One side of the comparison: a ledger, its books, and the observed results. */
 class Side implements AsyncDisposable {
   readonly books: LedgerBooks;
   readonly #ledger: Ledger;
   readonly #close: () => Promise<void>;
-  /** The funds that requests wait for. */
+  /** The funds for which requests wait. */
   readonly awaited = new Set<FundRef>();
-  /** Statements for holds that were sent. */
+  /** The number of statements for holds that were sent. */
   holds = 0;
 
   private constructor(ledger: Ledger, opened: Awaited<ReturnType<typeof openBooksOn>>, funds: readonly FundRef[]) {
@@ -134,7 +134,7 @@ class Side implements AsyncDisposable {
     }
   }
 
-  /** @returns the funds that are free while an operation waits for the last of its funds, and its answer */
+  /** @returns the funds that are free while an operation waits for the last of its funds, and the answer of the operation */
   async freeMeanwhile(op: LedgerOp, budgets: readonly number[]): Promise<readonly unknown[]> {
     const blocker = await Connection.open(addressOf(this.#ledger.url));
     const select = `SELECT id FROM funds WHERE budget IN (${budgets.join(',')}) ORDER BY id`;
@@ -159,7 +159,7 @@ class Side implements AsyncDisposable {
 
 type Change = (text: string) => string;
 
-/** What the ledger with both ways has changed; nothing in the law itself. */
+/** A change of the ledger with both ways. The law itself is unchanged. */
 interface Mutant {
   readonly change?: Change;
   readonly spoil?: (decide: Decide) => Decide;
@@ -221,7 +221,7 @@ const changed = (isMeant: (text: string) => boolean, part: string | RegExp, by: 
 });
 const LEASE = /EXISTS \(SELECT 1 FROM instances[^)]*\([^)]*\([^)]*\)\)[^)]*\)[^)]*\)/;
 
-/** Each condition left out. */
+/** Mutants that each omit one condition. */
 const MUTANTS: Readonly<Record<string, Mutant>> = {
   'locks the funds of a hold in another order': changed(isHold, 'ORDER BY f.id FOR', 'ORDER BY f.id DESC FOR'),
   'locks the funds of a settlement in another order': changed(

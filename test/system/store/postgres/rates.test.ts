@@ -9,7 +9,10 @@ import { MemoryRates } from '../../../store/memory/rates.ts';
 import { demand, demands } from '../../../store/rate-demands.ts';
 import { laidDatabase } from '../../../support/shared-postgres.ts';
 
-/** The rules of shared limits stand in a function of the database; those of the store in memory, by which the laws of instances go, are the same. */
+/**
+ * A function of the database implements the rules of shared limits. The in-memory store, against which the laws of instances run, has the
+ * same rules.
+ */
 const { runs, seed, proved } = effort('postgres', 40, 2_000);
 
 let database: Awaited<ReturnType<typeof laidDatabase>>;
@@ -70,13 +73,13 @@ const alike = fc.asyncProperty(histories, async (history) => {
   return true;
 });
 
-describe('Shared limits of a PostgreSQL', () => {
-  test('are decided as in memory', async () => {
+describe('Shared limits in PostgreSQL', () => {
+  test('give the same decisions as in memory', async () => {
     await fc.assert(alike, { numRuns: runs, seed });
     proved('the database decides shared limits as the store in memory does');
   });
 
-  test('are granted once to instances that ask at once, in any order of limits', async () => {
+  test('are granted once when several instances request them at once, in any order of limits', async () => {
     const instances = [storeOf(0), storeOf(1), storeOf(2)];
     const granted = { 'rule one': 0, 'rule two': 0 };
     await Promise.all(
@@ -91,11 +94,11 @@ describe('Shared limits of a PostgreSQL', () => {
         }),
       ),
     );
-    // One more for each minute that the machine takes.
+    // On a slow machine, one more request passes each minute.
     for (const count of Object.values(granted)) expect([1, 2]).toContain(count);
   });
 
-  test('of streams are free again once the lease of their instance has ended', async () => {
+  test('on streams are free again once the lease of their instance has ended', async () => {
     const [one, other] = [storeOf(3), storeOf(4)];
     const streams = (more: Partial<RateDemand>) => [demand({ unit: 'streams', subject: 'dead', most: 2, ...more })];
     const lease = (until: number) =>
@@ -111,7 +114,7 @@ describe('Shared limits of a PostgreSQL', () => {
     expect((await other.take(streams({ need: 1 })))[0]).toMatchObject({ granted: 1, left: 1 });
   });
 
-  test('outlive a lost connection, keep any text, and are pruned where they tell nothing', async () => {
+  test('survive a lost connection, accept any text, and are pruned once they no longer matter', async () => {
     const store = storeOf(5);
     const odd = demand({ subject: 'a\0\ud800b', most: 600, need: 1 });
     expect(await store.take([odd])).toEqual([{ granted: 1, ahead: 0, left: 599 * 60_000 }] satisfies RateGrant[]);

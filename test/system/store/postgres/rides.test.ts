@@ -11,7 +11,7 @@ import { figures, fundOf, holdOf, nextId, settleOf } from '../../../store/suites
 import { waitFor } from '../../../support/answers.ts';
 import { claimOf, HOT } from './spender.ts';
 
-/** What rides with operations is decided and written by the same statement of the database. */
+/** One statement of the database decides operations and writes the data attached to them. */
 const { runs, seed, proved } = effort('postgres', 8, 1_000);
 
 const reasonOf = (error: unknown): string => (error instanceof StoreError ? error.reason : String(error));
@@ -29,7 +29,9 @@ const calls = fc.array(
   { minLength: 4, maxLength: 24 },
 );
 
-/** A name goes to one hold that is granted; one whose name is another's holds nothing, and spoils no other of its group. */
+/**
+ * A name goes to one granted hold. A hold whose name belongs to another one holds nothing, and does not affect other holds of its group.
+ */
 const law = (ledger: Awaited<ReturnType<typeof emptyLedger>>) =>
   fc.asyncProperty(calls, async (plan) => {
     const opened = await Promise.all([1, 2].map((slot) => openBooksOn(ledger, slot)));
@@ -40,7 +42,7 @@ const law = (ledger: Awaited<ReturnType<typeof emptyLedger>>) =>
         plan.map(async ({ at, name, amount, both }) => {
           const id = nextId();
           const claims = name === null ? [] : [claimOf(base * 4 + name, id, at)];
-          // A second statement, whose effect would stay where the first is not met.
+          // A second attached statement, whose effect would remain if the condition of the first failed without a rollback.
           const noted = both ? [sqlPendingSettlements(ledger.store).put(`${id}`, `it's \\ "${name}"`, -id)] : [];
           const outcome = await outcomeOf(opened[at]!.books, id, amount, fund, [...claims, ...noted]);
           return { id, name, both, outcome };
@@ -69,7 +71,7 @@ const law = (ledger: Awaited<ReturnType<typeof emptyLedger>>) =>
     }
   });
 
-test('a name that rides with holds of two instances goes to one that is granted, and others of the group stand', async () => {
+test('a name attached to holds of two instances goes to one granted hold, and others of the group are unaffected', async () => {
   await using ledger = await emptyLedger();
   await fc.assert(law(ledger), { numRuns: runs, seed });
   proved(
@@ -77,13 +79,13 @@ test('a name that rides with holds of two instances goes to one that is granted,
   );
 }, 600_000);
 
-test('an unmet condition of a settlement’s company, or a row that another keeps locked, fails its own call alone', async () => {
+test('if a condition of a settlement’s attached writes fails, or another process locks the row, only its own call fails', async () => {
   await using ledger = await emptyLedger();
   const { books, close } = await openBooksOn(ledger);
   const fund = fundOf(1_000, 'one');
   const ids = [nextId(), nextId(), nextId()] as const;
   await books.apply([holdOf(ids[0], [fund], 10)], [claimOf(ids[0], ids[0], 1)]);
-  // The second of two: what the first has written is undone with the hold.
+  // The second of two writes fails, so the first is rolled back with the hold.
   const [put, taken] = [sqlPendingSettlements(ledger.store).put('own', 'v', 1), claimOf(ids[0], ids[1], 1)];
   const settled = settleOf(ids[0], 4);
   const [unmet, first, other] = await Promise.all([
@@ -98,7 +100,7 @@ test('an unmet condition of a settlement’s company, or a row that another keep
   ]);
   expect(await ledger.run('SELECT * FROM pending_settlements')).toEqual([]);
   expect(figures(books, fund)).toEqual([[4, 30]]);
-  // A settlement counts, whatever becomes of what follows from it.
+  // A settlement counts even if its attached writes fail.
   const unmetSequel = books.append([settleOf(ids[2], 5)], () => ({
     ops: [{ kind: 'join', sums: [{ fund, amount: 3 }] }],
     writes: [claimOf(ids[0], ids[2], 1)],
@@ -106,7 +108,7 @@ test('an unmet condition of a settlement’s company, or a row that another keep
   expect(await unmetSequel.then(String, reasonOf)).toBe('unmet');
   await waitFor(() => books.written());
   expect(figures(books, fund)).toEqual([[12, 0]]);
-  // Of a transaction that stands still.
+  // The lock of a transaction that does not continue.
   const locking = ledger.run(
     `BEGIN; SELECT 1 FROM idempotency WHERE decision = ${ids[2]} FOR UPDATE; SELECT pg_sleep(20)`,
   );
@@ -128,7 +130,7 @@ test('an unmet condition of a settlement’s company, or a row that another keep
 const SPENDER = join(import.meta.dir, 'spender.ts');
 
 /**
- * Stops a process in the middle of its groups again and again. @returns the longest that a hold of another one took meanwhile, ms
+ * Stops a process in the middle of its groups again and again. @returns the longest time of another process's hold, ms
  * @param way `slow` for groups that are transactions of several round trips
  */
 async function stopping(ledger: Awaited<ReturnType<typeof emptyLedger>>, stops: number, way: string): Promise<number> {
@@ -156,9 +158,9 @@ async function stopping(ledger: Awaited<ReturnType<typeof emptyLedger>>, stops: 
   return longest;
 }
 
-test('an instance that is stopped in the middle of a group keeps nobody’s locks', async () => {
+test('an instance that stops in the middle of a group keeps no locks that block others', async () => {
   await using ledger = await emptyLedger();
-  // 1 s is promised, on a machine that does nothing else.
+  // We promise 1 s on an idle machine.
   expect(await stopping(ledger, 12, 'usual')).toBeLessThan(4_000);
   const [row] = await ledger.run('SELECT spent, held FROM funds');
   const [sum] = await ledger.run(

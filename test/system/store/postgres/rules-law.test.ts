@@ -7,8 +7,8 @@ import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { booksInMemory } from '../../../store/tested-books.ts';
 
 /**
- * The rules stand twice: in src/core/accounting, and in the function of the database. Over the same histories of any operations, in groups of
- * any size, both answer alike and have the same figures in the end.
+ * The rules of money exist twice: in src/core/accounting, and in a function of the database. After the same histories of operations, in
+ * groups of any size, both give the same answers and have the same figures.
  */
 const { runs, seed, proved } = effort('postgres', 10, 4_000);
 
@@ -37,7 +37,7 @@ const law = (ledger: Pick<Awaited<ReturnType<typeof emptyLedger>>, 'store'>) =>
     try {
       for (const group of groups) {
         const ops = group.map((one) => things.op(one)).filter((op) => op !== null);
-        // A correction looks up what it corrects before it is asked for: it waits for what is under way.
+        // A correction first reads the entry that it corrects, so it waits for operations in progress.
         const sets = ops.some(({ kind }) => kind === 'correct') ? ops.map((op) => [op]) : [ops];
         for (const set of sets) {
           const found = await Promise.all(set.map((op) => answerOf(books, op)));
@@ -52,7 +52,7 @@ const law = (ledger: Pick<Awaited<ReturnType<typeof emptyLedger>>, 'store'>) =>
     }
   });
 
-/** Holds and funds whose figures are others than those of their entries. */
+/** Finds holds and funds whose figures differ from the sums of their entries. */
 const UNLIKE_ENTRIES = `
   SELECT 'hold' AS what, h.id FROM holds AS h LEFT JOIN journal AS j ON j.reservation = h.id
     WHERE h.state IN ('open', 'closed') GROUP BY h.id

@@ -11,14 +11,14 @@ import type { SqlTables } from '../../../../src/store/sql/statement.ts';
 import type { Write } from '../../../../src/store/store.ts';
 import { fundOf, holdOf, settleOf } from '../../../store/suites/books.ts';
 
-/** The server keeps no promise for a client that is stopped longer than any test. */
+/** The idle limit is longer than any test. The usual limit would end a stopped client's transaction, and hide a lock that it keeps. */
 const BOUNDS = { ...USUAL_BOUNDS, idleInTransactionMs: 120_000 };
 
-/** The fund that all spend, the same for each process. */
+/** The fund that all processes spend. */
 export const HOT = { ...fundOf(1e12, 'hot'), key: 'hot', budget: 1e6 };
 
 const bytesOf = (id: number): Uint8Array => new TextEncoder().encode(`${id}`.padStart(32, '0'));
-/** The claim of a name by a decision. */
+/** A decision's claim of an idempotency name. */
 export function claimOf(name: number, decision: number, slot: number): Write {
   const { claim } = sqlIdempotency({} as SqlTables);
   const [of, own] = [bytesOf(name), bytesOf(decision)];
@@ -26,7 +26,7 @@ export function claimOf(name: number, decision: number, slot: number): Write {
   return claim({ ...row, salt: own, verifier: own, body: of, answer: null, owner: { slot, epoch: 1 } }, null);
 }
 
-/** Opens the books of an instance. @param isSlow whether a group is a transaction of several round trips, as it must not be */
+/** Opens the books of an instance. @param isSlow whether a group is a transaction of several round trips, which the product avoids */
 async function openBooks(url: string, slot: number, isSlow: boolean) {
   const open = () => Connection.open(addressOf(url), BOUNDS);
   const readers = new PostgresReaders(open, 1);
@@ -44,7 +44,7 @@ async function openBooks(url: string, slot: number, isSlow: boolean) {
   return openPostgresBooks({ db, timers: processTimers, clock, instance: { slot, epoch: 1 } });
 }
 
-/** Spends without an end, each request with an idempotency key: `bun spender.ts URL SLOT IN_FLIGHT [slow]`. */
+/** Spends without end, each request with an idempotency key: `bun spender.ts URL SLOT IN_FLIGHT [slow]`. */
 if (import.meta.main) {
   const [, , url, slot, inFlight, way] = process.argv;
   const books = await openBooks(url!, Number(slot), way === 'slow');

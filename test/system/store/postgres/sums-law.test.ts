@@ -20,8 +20,8 @@ import { extendOf, fundOf, holdOf, NOON, nextId, postOf, settleOf } from '../../
 import { waitFor } from '../../../support/answers.ts';
 
 /**
- * Instances charge, give back, fold, count and forget at once. At any moment, the sums with the rest of the journal are what the journal adds up
- * to, its audit finds nothing, and each charge is counted once into a budget.
+ * Instances charge, refund, fold, count and delete at once. At every moment, the sums plus the rest of the journal equal the whole journal,
+ * the audit finds nothing, and each charge is counted once in a budget.
  */
 const { runs, seed, proved } = effort('postgres', 3, 200);
 
@@ -66,7 +66,7 @@ const FIGURES = ['charges', 'microcredits', 'input', 'output'] as const;
 const summed = (rows: readonly Pick<PlainSum, (typeof FIGURES)[number]>[]) =>
   FIGURES.map((figure) => rows.reduce((sum, row) => sum + row[figure], 0));
 
-/** What the database knows at one moment, by its sums and by the journal alone. */
+/** Returns the database's figures at one moment, from its sums and from the journal alone. */
 async function look({ url }: Pick<Ledger, 'url'>, keyId: string): Promise<void> {
   const snapshot = await PostgresSnapshot.open(addressOf(url));
   try {
@@ -112,10 +112,10 @@ async function spend(
   expect(await books.apply([back])).toEqual([{ kind: 'granted', amount: Math.min(7, ended.charged) }]);
 }
 
-/** All holds were made before. */
+/** All holds are older than this time. */
 const LATER = NOON + 86_400_000;
 
-/** Counts what a budget has not counted. Another may have been faster. */
+/** Counts the entries that a budget has not counted. Another instance may have counted them first. */
 async function count(books: LedgerBooks, fund: FundRef): Promise<void> {
   const window = { starts: NOON, ends: Number.POSITIVE_INFINITY };
   const { from, to, charges } = await books.uncounted(fund.budget, window);
@@ -126,7 +126,7 @@ async function count(books: LedgerBooks, fund: FundRef): Promise<void> {
 const law = (ledger: Ledger) =>
   fc.asyncProperty(plans, async (plan) => {
     const opened = await Promise.all(plan.map((_, lane) => openBooksOn(ledger, lane + 1)));
-    // A budget that was never counted is drawn on by keys that were never charged.
+    // Keys that were never charged use a budget that was never counted.
     const keys = [0, 1, 2].map((key) => `key-${nextId()}-${key}`);
     const horizon = () => new Horizon(ledger.query, processTimers, { entries: 'journal_seq' });
     const { ledger: table } = postgresRepositories(ledger.store, processTimers);
@@ -157,7 +157,7 @@ const law = (ledger: Ledger) =>
     }
   });
 
-test('sums and the rest of the journal are what the journal adds up to, whoever folds and counts meanwhile', async () => {
+test('the sums plus the rest of the journal equal the journal, even while instances fold and count', async () => {
   await using ledger = await emptyLedger();
   await fc.assert(law(ledger), { numRuns: runs, seed, endOnFailure: true });
   proved(
@@ -167,7 +167,7 @@ test('sums and the rest of the journal are what the journal adds up to, whoever 
 
 const LOOKS = `SELECT 1 FROM pg_stat_activity WHERE query LIKE '%FROM pg_locks%' AND pid <> pg_backend_pid()`;
 
-test('a fold waits for entries that were numbered and are not there yet', async () => {
+test('a fold waits for entries that have a number but are not visible yet', async () => {
   await using ledger = await emptyLedger();
   await using opened = await openBooksOn(ledger);
   const { books } = opened;
@@ -184,7 +184,7 @@ test('a fold waits for entries that were numbered and are not there yet', async 
   const folding = books.checkpoint().then(() => {
     isFolded = true;
   });
-  // It has looked, and looks again.
+  // The fold has polled once, and polls again.
   await waitFor(async () => (await ledger.run(LOOKS)).length > 0);
   expect([isFolded, await books.charged()]).toEqual([false, 5]);
   await connection.script('COMMIT');
@@ -194,7 +194,7 @@ test('a fold waits for entries that were numbered and are not there yet', async 
   await connection.close();
 });
 
-test('a checkpoint leaves the sums to a fold of a moment ago', async () => {
+test('a checkpoint leaves the sums to a fold that ran a moment ago', async () => {
   await using ledger = await emptyLedger();
   await using opened = await openBooksOn(ledger);
   const { books } = opened;
@@ -210,7 +210,7 @@ test('a checkpoint leaves the sums to a fold of a moment ago', async () => {
   expect(await folded()).toEqual([15]);
 });
 
-test('a budget that all holds draw on is counted on: a look does not read the journal from its begin', async () => {
+test('a budget that all holds use is counted from its last count, not from the beginning of the journal', async () => {
   await using ledger = await emptyLedger();
   await using opened = await openBooksOn(ledger);
   const { books } = opened;
@@ -228,7 +228,7 @@ test('a budget that all holds draw on is counted on: a look does not read the jo
   await look();
   const { from: second, charges } = await look();
   expect([second! > first!, charges]).toEqual([true, []]);
-  // One that does not draw on it stays to be counted.
+  // A budget that the holds do not use stays uncounted.
   await spend([]);
   await look();
   expect(await look()).toMatchObject({ from: second, charges: [{ microcredits: 4 }] });

@@ -7,7 +7,7 @@ import { withRepositories } from '../../../store/postgres/opened.ts';
 import { openBooksOn, sharedLedger } from '../../../store/postgres/stage.ts';
 import { LAW, type Laid, lawOf } from '../../../store/traffic-books-law.ts';
 
-/** A process that starts again has another epoch, by which it is seen that those of before have ended. */
+/** A process that starts again has a new epoch, which shows that work of the earlier epoch has ended. */
 const laidInPostgres: Laid = async (size) => {
   const { url, run } = await sharedLedger();
   let starts = 0;

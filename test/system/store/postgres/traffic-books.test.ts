@@ -15,7 +15,7 @@ const OUTCOME: DecisionOutcome = {
   ...{ firstPartMs: null, totalMs: 10, cappedBy: null, usageReplaced: false },
 };
 
-test('while two instances book and record, two count: traffic has every request, and every microcredit that was told, once', async () => {
+test('while two instances book and record and two others count, traffic has every request and every reported microcredit once', async () => {
   await using ledger = await emptyLedger();
   const opened = [await openBooksOn(ledger, 1), await openBooksOn(ledger, 2)] as const;
   const counters = opened.map(() => postgresTraffic(ledger.store, { size: { records: 9, entries: 9 }, waitMs: 10 }));
@@ -31,7 +31,7 @@ test('while two instances book and record, two count: traffic has every request,
     const writes = at % 4 ? [log.add(made)] : [];
     const [settled] = await books.append([settleOf(id, COST)], () => ({ ops: [], writes }));
     if (settled?.kind === 'charged') told += settled.charged;
-    // Of some the record comes behind the charge.
+    // Some records are written after their charge.
     if (writes.length === 0) await ledger.store.commit([log.add(made) as SqlWrite]);
   };
   let isOver = false;
@@ -43,7 +43,7 @@ test('while two instances book and record, two count: traffic has every request,
     await Promise.all(ids.map(request));
     isOver = true;
     await Promise.all(counting);
-    // Behind what was under way when the last count looked.
+    // Count until the work that was in progress at the last count is included.
     while (await counters[0]!.count(now));
     const day = { step: 'day', from: 0, to: now + STEP_MS.day, series: null } as const;
     const [total] = await counters[1]!.sums({ ...day, kind: 'total' });

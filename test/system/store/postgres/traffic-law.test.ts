@@ -17,7 +17,7 @@ import { countsRightly, type History, histories } from '../../../store/traffic-h
 import { pausing } from '../../../store/traffic-support.ts';
 import { laidDatabase } from '../../../support/shared-postgres.ts';
 
-/** Two handles that count, and connections whose transactions end in another order than that in which they began. */
+/** Two handles that count, and connections whose transactions end in another order than they began. */
 let box: {
   readonly handles: readonly [Handle & SqlTables, Handle & SqlTables];
   readonly late: readonly Connection[];
@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => box.close());
 
 const dialect = new PostgresDialect();
-/** Of writes: each third is of a transaction that ends behind later ones. */
+/** A third of the writes belong to a transaction that ends after later ones. */
 const LATE = 3;
 
 async function holds(history: History): Promise<boolean> {
@@ -83,7 +83,7 @@ describe('in PostgreSQL', () => {
 
 const answerOf = async (horizon: Horizon<'entries'>) => (await horizon.within(0)).entries;
 
-test('the horizon is below every number of a transaction under way, even of one that began when all others had ended', async () => {
+test('the horizon is below every number of an open transaction, even of one that began after all others had ended', async () => {
   const [one, other] = box.handles;
   const query: BooksQuery = (text, values) => one.query({ sql: text }, values);
   const horizon = new Horizon(query, processTimers, { entries: 'journal_seq' });
@@ -94,7 +94,7 @@ test('the horizon is below every number of a transaction under way, even of one 
   expect(await answerOf(horizon)).toBeLessThan(seq);
   const last = await other.query<{ seq: number }>({ sql: `SELECT nextval('journal_seq') AS seq` });
   await late!.script('COMMIT');
-  // With the number of an overrun.
+  // The sum includes the number of an overrun.
   expect(await answerOf(horizon)).toBe(last[0]!.seq + 1);
 });
 

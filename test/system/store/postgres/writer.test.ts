@@ -12,7 +12,7 @@ import { layCable } from '../../../support/cable.ts';
 import { startPostgres } from '../../../support/postgres.ts';
 import { laidDatabase, layTables } from '../../../support/shared-postgres.ts';
 
-/** A handle over a cable, with what it said was lost. */
+/** A handle that uses a cable, with its reports of lost writes. */
 async function cabled(options: { doubtMs?: number } = {}) {
   const database = await laidDatabase();
   const cable = await layCable(database.server.port);
@@ -34,10 +34,10 @@ async function cabled(options: { doubtMs?: number } = {}) {
   };
 }
 
-/** The statement itself: the level of a transaction has the word, too. */
+/** Whether the bytes contain the COMMIT statement itself; the isolation level `READ COMMITTED` contains the word as well. */
 const isCommit = (sent: string): boolean => sent.includes('COMMIT\0');
 
-/** Cuts the first COMMIT alone. */
+/** Cuts only the first COMMIT. */
 const once = (where: 'behind' | 'before') => {
   let isDone = false;
   return (sent: string) => {
@@ -65,7 +65,7 @@ describe('Writes to PostgreSQL', () => {
     },
   );
 
-  test('whose COMMIT is cut while the database stays away are unknown to their callers, and an append among them happens once', async () => {
+  test('if a COMMIT is cut and the database stays away, its callers get an unknown outcome, and an append in it happens once', async () => {
     await using box = await cabled({ doubtMs: 150 });
     const { store, pending } = box;
     await store.commit([pending('first')]);
@@ -78,7 +78,7 @@ describe('Writes to PostgreSQL', () => {
     };
     store.append([pending('a'), box.tables.news.raise('keys')]);
     expect(await refusalOf(store.commit([pending('b')]))).toBe('unknown');
-    // Of later ones it is known that they have not happened.
+    // For later commits it is certain that they did not happen.
     expect(await refusalOf(store.commit([pending('c')]))).toBe('broken');
     box.cable.cuts = () => false;
     await waitFor(() => store.written());
@@ -86,7 +86,7 @@ describe('Writes to PostgreSQL', () => {
     expect(await store.query<{ keys: number }>({ sql: 'SELECT keys FROM news' })).toEqual([{ keys: 1 }]);
   });
 
-  test('while the database is away are refused at once, and appends are written in their order once it is back', async () => {
+  test('while the database is away, commits are refused at once, and appends are written in order once it is back', async () => {
     await using box = await cabled();
     const { store, pending, tables } = box;
     await store.commit([pending('first')]);
@@ -102,13 +102,13 @@ describe('Writes to PostgreSQL', () => {
     expect([store.activity.waiting, store.activity.isFailing, await box.stored()]).toEqual([0, false, ['b', 'first']]);
   });
 
-  test('while nothing comes over the way are refused in the turn that asks, once it is known, and go on by themselves', async () => {
+  test('while the connection is silent, commits are refused once this is known, and work again without a restart', async () => {
     await using box = await cabled();
     const { store, pending } = box;
     await store.commit([pending('first')]);
     box.cable.cuts = () => 'before';
     expect(await refusalOf(store.commit([pending('a')]))).toBe('broken');
-    // A new connection would wait for its bound now.
+    // A new connection would now wait until its timeout.
     box.cable.cuts = () => false;
     box.cable.isSilent = true;
     await quietFor(200, 'a success without an answer', () => !store.activity.isFailing);
@@ -125,7 +125,7 @@ describe('Writes to PostgreSQL', () => {
     expect(await box.stored()).toEqual(['c', 'first']);
   });
 
-  test('that break a rule or a condition are refused alone: their neighbours in the transaction are written', async () => {
+  test('a commit that violates a rule or a condition is refused alone; other commits of its transaction are written', async () => {
     await using box = await cabled();
     const { store, pending, tables } = box;
     await store.commit([tables.keys.insert(keyInfo('one'), new Uint8Array(32))]);
@@ -135,7 +135,7 @@ describe('Writes to PostgreSQL', () => {
         [pending('x'), tables.keys.insert(keyInfo('one'), new Uint8Array(32))],
         [pending('b')],
         [pending('y'), tables.people.requireMembership({ team: 'none', user: null })],
-        // The first in their order says why, though the second is refused, too.
+        // The first error in order is reported, although the second commit is refused, too.
         [
           tables.people.requireMembership({ team: 'none', user: null }),
           tables.keys.insert(keyInfo('one'), new Uint8Array(32)),
@@ -147,7 +147,7 @@ describe('Writes to PostgreSQL', () => {
     expect(await box.stored()).toEqual(['a', 'b', 'c']);
   });
 
-  test('that meet those of another instance in the wrong order are done again', async () => {
+  test('commits that deadlock with those of another instance are repeated', async () => {
     await using database = await laidDatabase();
     await database.server.run(`ALTER DATABASE ${database.name} SET deadlock_timeout = '5ms'`);
     const handles = await Promise.all([openHandle(database.url), openHandle(database.url)]);
@@ -160,7 +160,7 @@ describe('Writes to PostgreSQL', () => {
     for (const handle of handles) await handle.close();
   });
 
-  test('whose conditions look at other rows take turns: no team is removed while a user comes to it', async () => {
+  test('commits whose conditions read other rows run one after the other: no team is removed while a user joins it', async () => {
     await using database = await laidDatabase();
     const handles = await Promise.all([openHandle(database.url), openHandle(database.url)]);
     const [one, other] = handles.map((handle) => withRepositories(handle).people);
@@ -178,13 +178,13 @@ describe('Writes to PostgreSQL', () => {
     for (const handle of handles) await handle.close();
   });
 
-  test('are done again where their connection was lost before the COMMIT: while it was idle, or by a process that stood still', async () => {
+  test('commits are repeated if their connection was lost before the COMMIT, while it was idle or the process was stopped', async () => {
     await using box = await cabled();
     const { store, pending, tables } = box;
     await store.commit([pending('a')]);
     box.cable.cutAll();
     await store.commit([pending('b')]);
-    // Another process takes its turn, and is stopped.
+    // Another process takes its turn and is then stopped.
     const stopped = await Connection.open(addressOf(box.url));
     await stopped.script(`BEGIN; ${TURN}`);
     const began = performance.now();
@@ -194,7 +194,7 @@ describe('Writes to PostgreSQL', () => {
     await stopped.close();
   });
 
-  test('of many callers share transactions', async () => {
+  test('commits of many callers share transactions', async () => {
     await using box = await cabled();
     const { store, pending } = box;
     const keys = Array.from({ length: 200 }, (_, at) => `key ${String(at).padStart(3, '0')}`);
@@ -205,7 +205,7 @@ describe('Writes to PostgreSQL', () => {
   });
 });
 
-test('A commit that was answered, and an append of which `written` was true, are there behind a crash of the server', async () => {
+test('a commit that was answered, and an append with a true `written`, survive a crash of the server', async () => {
   await using server = await startPostgres();
   await server.create('crashing');
   const url = server.urlOf('crashing');

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
 
-/** Where the program for this machine is: the package that asks for it brings one for each platform. */
+/** Returns the path of the program for this machine. The main package depends on one package for each platform. */
 function anvilPath(): string {
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
   const name = `@foundry-rs/anvil-${process.platform}-${architecture}/bin/anvil${process.platform === 'win32' ? '.exe' : ''}`;
-  // The package for this platform is a dependency of that one, and may stand below it.
+  // The platform's package is a dependency of the main package, and may be inside its folder.
   const beside = createRequire(createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json'));
   return beside.resolve(name);
 }
@@ -15,7 +15,7 @@ export interface Anvil {
   stop(): Promise<void>;
 }
 
-/** A chain of its own on a free port of this machine, empty and mining at once. */
+/** Starts a separate, empty chain on a free port of this machine. It mines each transaction at once. */
 export async function startAnvil(chainId: number): Promise<Anvil> {
   const args = ['--host', '127.0.0.1', '--port', '0', '--chain-id', String(chainId), '--accounts', '1'];
   const child = Bun.spawn([anvilPath(), ...args], { stdout: 'pipe', stderr: 'pipe' });
@@ -34,7 +34,7 @@ export async function startAnvil(chainId: number): Promise<Anvil> {
   }
 }
 
-/** Reads what it prints up to its address, and lets it print the rest for nobody. */
+/** Reads the output up to the address, and discards the rest. */
 async function listening(child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>): Promise<string> {
   const decoder = new TextDecoder();
   const reader = child.stdout.getReader();

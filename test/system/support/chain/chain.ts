@@ -15,23 +15,23 @@ import { startAnvil } from './anvil.ts';
 import { contract } from './compile.ts';
 import { TOKEN_ABI } from './token-abi.ts';
 
-/** Where clients of every chain look for it. */
+/** The address at which clients of every chain expect this contract. */
 const MULTICALL: Address = '0xcA11bde05977b3631167028862bE2a173976CA11';
 
-/** Which variable of the contract the balances are. */
+/** The storage slot of the contract's balances. */
 const BALANCES_SLOT = 4n;
 
-/** viem's clients do not know this one. */
+/** viem's clients do not have this method. */
 type AnvilDrop = { Method: 'anvil_dropAllTransactions'; Parameters?: undefined; ReturnType: null };
 
 export interface ChainOptions {
-  /** 84532 if left out, as on Base Sepolia. */
+  /** 84532 by default, as on Base Sepolia. */
   readonly chainId?: number;
-  /** A block each so many ms; each transaction at once in a block of its own if left out. */
+  /** The time between blocks, ms; by default each transaction gets its own block at once. */
   readonly blockTimeMs?: number;
-  /** Of the token; 6 if left out. */
+  /** Decimals of the token; 6 by default. */
   readonly decimals?: number;
-  /** Whether it has the contract that tells why a payment fails; true if left out. */
+  /** Whether the chain has the contract that explains failed payments; true by default. */
   readonly multicall?: boolean;
 }
 
@@ -40,29 +40,29 @@ export interface TestChain extends AsyncDisposable {
   readonly chainId: number;
   /** A stablecoin `USDC`, version `2`. */
   readonly token: Address;
-  /** An operator's address, whose key nobody has. */
+  /** An operator's address whose private key does not exist. */
   readonly payTo: Address;
-  /** Has 100 ether. */
+  /** A private key whose account has 100 ether. */
   readonly gasKey: Hex;
   readonly gasAddress: Address;
-  /** viem's, with all that anvil can do. */
+  /** viem's client, with all methods of anvil. */
   readonly client: ReturnType<typeof clientOf>;
-  /** A new account with so many atomic units and 1 ether. Mines. */
+  /** Makes a new account with this many atomic units and 1 ether. Mines a block. */
   payer(balanceAtomic: bigint): Promise<PrivateKeyAccount>;
   balanceOf(address: string): Promise<bigint>;
-  /** Transactions by the payer itself. They are mined when they resolve. */
+  /** Sends a transaction of the payer itself that cancels an authorization. Resolves once it is mined. */
   cancel(account: PrivateKeyAccount, nonce: Hex): Promise<Hex>;
   transfer(account: PrivateKeyAccount, to: Address, amount: bigint): Promise<Hex>;
-  /** From now on the token moves nothing from or to this address. */
+  /** From now on the token refuses transfers from or to this address. */
   block(address: Address): Promise<void>;
-  /** Sends calls of a payer, or a contract's creation, and mines them. Resolves with the hash; throws when it reverts. */
+  /** Sends a payer's call, or creates a contract, and mines it. Resolves with the hash; throws if it reverts. */
   send(account: PrivateKeyAccount, call: { to?: Address; data: Hex }): Promise<{ hash: Hex; created: Address | null }>;
-  /** Takes all that an account has, without a transaction. */
+  /** Removes the whole balance of an account, without a transaction. */
   empty(address: Address): Promise<void>;
   mine(blocks?: number): Promise<void>;
-  /** Whether each transaction is mined at once. */
+  /** Sets whether each transaction is mined at once. */
   automine(on: boolean): Promise<void>;
-  /** Forgets the transactions that are not mined. */
+  /** Forgets the transactions that are not mined yet. */
   dropTransactions(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -85,7 +85,7 @@ const clientOf = (id: number, url: string) =>
     .extend(publicActions)
     .extend(walletActions);
 
-/** Starts a chain with a stablecoin on it. Takes a fifth of a second. */
+/** Starts a chain with a stablecoin. Takes a fifth of a second. */
 export async function startChain(options: ChainOptions = {}): Promise<TestChain> {
   const { chainId = 84_532, blockTimeMs, decimals = 6, multicall = true } = options;
   const anvil = await startAnvil(chainId);
@@ -97,7 +97,7 @@ export async function startChain(options: ChainOptions = {}): Promise<TestChain>
   if (multicall) await client.setCode({ address: MULTICALL, bytecode: contract('Multicall')?.deployed ?? '0x' });
 
   const sent = async (hash: Hex) => {
-    // Nothing mines by itself while that is turned off.
+    // While automatic mining is off, the function must mine a block.
     if (!(await client.getAutomine())) await client.mine({ blocks: 1 });
     const receipt = await client.waitForTransactionReceipt({ hash });
     if (receipt.status !== 'success') throw new Error(`The transaction ${hash} was reverted.`);
@@ -136,7 +136,7 @@ export async function startChain(options: ChainOptions = {}): Promise<TestChain>
       return account;
     },
     balanceOf: (address) =>
-      // An address in any case of letters.
+      // Accepts an address in any letter case.
       client.readContract({ ...write, functionName: 'balanceOf', args: [address.toLowerCase() as Address] }),
     async cancel(account, nonce) {
       const signature = await account.signTypedData({

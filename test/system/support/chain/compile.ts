@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 
 const CONTRACTS = join(import.meta.dir, 'contracts');
-/** Where what the compiler makes of them is kept: compiling takes seconds. */
+/** The file that stores the compiler's output, because compiling takes seconds. */
 export const COMPILED = join(import.meta.dir, 'contracts.json');
 
 const Hex = Type.TemplateLiteral([Type.Literal('0x'), Type.String()]);
@@ -31,14 +31,14 @@ const Output = Type.Object({
 
 const textOf = (file: string): string => readFileSync(join(CONTRACTS, file), 'utf8');
 
-/** Stored beside the compiler's output: a change of a contract without a new compilation shows. */
+/** The hash is stored with the compiler's output, so that a test finds a changed contract without a new compilation. */
 export function sourcesHash(): string {
   const hash = new Bun.CryptoHasher('sha256');
   for (const file of readdirSync(CONTRACTS).sort()) hash.update(textOf(file));
   return hash.digest('hex');
 }
 
-/** As the compiler makes them now. */
+/** Compiles the contracts. */
 export async function compileContracts(): Promise<Compiled> {
   const { default: solc } = await import('solc');
   const files = readdirSync(CONTRACTS).sort();
@@ -65,7 +65,7 @@ export async function compileContracts(): Promise<Compiled> {
   );
 }
 
-/** As they were compiled and kept; `test/system/payments/chain-contracts.test.ts` compares their sources. */
+/** Returns a stored contract; `test/system/payments/chain-contracts.test.ts` compares its sources. */
 export function contract(name: string): Compiled[string] {
   const { sources: _, ...stored } = JSON.parse(readFileSync(COMPILED, 'utf8'));
   const found = Value.Parse(Compiled, stored)[name];

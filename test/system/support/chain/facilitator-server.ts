@@ -10,9 +10,9 @@ import { freePort } from '../../../support/ports.ts';
 import type { TestChain } from './chain.ts';
 
 /**
- * How it fails. What ends in `After` does its work first: the money has moved, and nobody hears of it.
- * `hang` and `hangAfter` never answer; `reset` and `resetAfter` break the connection, `crashAfter` goes down; `garbage` and `garbageAfter` answer no
- * JSON; `wrong` answers JSON of another form; `redirect` sends to another place.
+ * How the service fails. A name that ends in `After` does its work first: the money has moved, but the caller gets no answer. `hang` and
+ * `hangAfter` never answer; `reset` and `resetAfter` break the connection; `crashAfter` stops the service; `garbage` and `garbageAfter`
+ * answer with invalid JSON; `wrong` answers with JSON of another form; `redirect` redirects elsewhere.
  */
 export type ServiceFault =
   | 'status'
@@ -33,35 +33,35 @@ export type ServicePath = '/supported' | '/verify' | '/settle';
 interface ServiceRequest {
   path: string;
   authorization: string | undefined;
-  /** As `Accept-Encoding` has them. */
+  /** The value of `Accept-Encoding`. */
   codings: string | undefined;
   body: string;
 }
 
 export interface FacilitatorServer {
   readonly url: string;
-  /** Paths asked for, in turn, with some headers and the body of each. */
+  /** The received requests in order, each with its path, some headers and its body. */
   readonly requests: Readonly<ServiceRequest>[];
-  /** From now on so, on one path or all; null: all is well. */
+  /** Sets a fault for one path or all; null ends it. */
   fail(fault: ServiceFault | null, path?: ServicePath): void;
-  /** Answers with this in place of its own. Undefined: no longer. */
+  /** Sets an answer in place of the service's own; undefined removes it. */
   answer(path: ServicePath, content: unknown): void;
-  /** Waits before each answer, ms. */
+  /** Sets a delay before each answer, ms. */
   slow(ms: number): void;
-  /** Nobody listens any more, or again. */
+  /** Stops listening; `up` listens again. */
   down(): Promise<void>;
   up(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface FacilitatorServerOptions {
-  /** Asked for as `Bearer …`; nothing is if left out. */
+  /** The token that the service requires as `Bearer …`; none by default. */
   readonly bearer?: string;
-  /** The node that it settles through; the chain's own if left out. */
+  /** The node for settlements; by default the chain's own. */
   readonly rpcUrl?: string;
 }
 
-/** A service that settles on a chain of a test, with x402's own library and a gas key of its own. */
+/** Starts a service that settles on a test chain, with x402's own library and its own gas key. */
 export async function startFacilitatorServer(
   chain: TestChain,
   options: FacilitatorServerOptions = {},
@@ -83,7 +83,7 @@ export async function startFacilitatorServer(
     if (delayMs > 0) await Bun.sleep(delayMs);
     if (options.bearer !== undefined && authorization !== `Bearer ${options.bearer}`) return reply(401, '{}');
     const kind = fault !== null && (fault.path ?? path) === path ? fault.kind : null;
-    // A fault that comes before the work is in its place.
+    // A fault without `After` replaces the work.
     if (kind === null || kind.endsWith('After')) {
       const content = answers.has(path) ? answers.get(path) : await service(path, body);
       if (kind === null) return reply(content === undefined ? 404 : 200, JSON.stringify(content ?? {}));
@@ -139,7 +139,7 @@ export async function startFacilitatorServer(
   };
 }
 
-/** What it does: an answer for a path and a body; undefined for a path that it does not have. */
+/** Returns the service's function: an answer for a path and a body; undefined for an unknown path. */
 async function serviceOn(chain: TestChain, rpcUrl: string) {
   const account = privateKeyToAccount(generatePrivateKey());
   await chain.client.setBalance({ address: account.address, value: parseEther('100') });
@@ -156,7 +156,7 @@ async function serviceOn(chain: TestChain, rpcUrl: string) {
   return async (path: string, body: string): Promise<unknown> => {
     if (path === '/supported') return facilitator.getSupported();
     if (path !== '/verify' && path !== '/settle') return undefined;
-    // What the library's own client sends.
+    // The body that the library's own client sends.
     const asked = JSON.parse(body) as { paymentPayload: PaymentPayload; paymentRequirements: PaymentRequirements };
     if (path === '/verify') return facilitator.verify(asked.paymentPayload, asked.paymentRequirements);
     return facilitator.settle(asked.paymentPayload, asked.paymentRequirements);

@@ -13,7 +13,7 @@ import { queryOf } from '../../../../src/payments/facilitator/facilitator.ts';
 import { type Authorized, type SignOptions, signPayment } from '../../../support/pay.ts';
 import type { TestChain } from './chain.ts';
 
-/** The variable that `meansOf` has the gas key in. */
+/** The variable in which `meansOf` puts the gas key. */
 export const GAS_KEY = 'TEST_GAS_KEY';
 
 const LOCAL = {
@@ -23,7 +23,7 @@ const LOCAL = {
   gasAlarmWei: 10n ** 15n,
 } as const;
 
-/** A policy's network on a chain of a test, settled in this process unless it says otherwise. */
+/** A policy's network on a test chain, settled in this process unless `changes` say otherwise. */
 export function networkOn(chain: TestChain, changes: Partial<PaymentNetwork> = {}): PaymentNetwork {
   return {
     id: `eip155:${chain.chainId}`,
@@ -39,16 +39,16 @@ export function networkOn(chain: TestChain, changes: Partial<PaymentNetwork> = {
   };
 }
 
-/** The same, settled in this process with another patience. */
+/** Settles in this process with another confirmation timeout. */
 export const patientFor = (confirmationTimeoutMs: number): FacilitatorPolicy => ({ ...LOCAL, confirmationTimeoutMs });
 
 export interface TestMeans extends NetworkHost {
   readonly alarms: string[];
-  /** What is noted. */
+  /** The stored notes. */
   readonly notes: Map<string, string>;
 }
 
-/** What a network is opened with, for a chain of a test: with its gas key, and notes in memory. */
+/** The options to open a network on a test chain: its gas key, and notes in memory. */
 export function meansOf(chain: TestChain, changes: Partial<NetworkHost> = {}): TestMeans {
   const alarms: string[] = [];
   const notes = new Map<string, string>();
@@ -76,11 +76,11 @@ export function meansOf(chain: TestChain, changes: Partial<NetworkHost> = {}): T
   };
 }
 
-/** An offer as Signalbox makes it, of so many atomic units. */
+/** An offer as Signalbox makes it, of this many atomic units. */
 export function offerOf({ id, asset, payTo }: PaymentNetwork, amount: bigint): PaymentRequirements {
   return {
     scheme: 'exact',
-    // CAIP-2 in a policy, and here.
+    // Policies use the CAIP-2 form, and so do offers.
     network: id as PaymentRequirements['network'],
     amount: String(amount),
     asset: asset.address,
@@ -90,7 +90,7 @@ export function offerOf({ id, asset, payTo }: PaymentNetwork, amount: bigint): P
   };
 }
 
-/** An authorization that a payer has signed for a network. */
+/** Makes an authorization for a network, signed by a payer. */
 export async function authorize(
   account: PrivateKeyAccount,
   network: PaymentNetwork,
@@ -105,6 +105,6 @@ export async function authorize(
   return { payload, requirements, payer, nonce, amount: BigInt(value), validBefore: Number(validBefore) };
 }
 
-/** What the chain is asked with for an authorization, seen a minute ago. */
+/** A query to the chain about an authorization that was seen a minute ago. */
 export const traceOf = (authorization: Authorization): AuthorizationQuery =>
   queryOf(authorization, Date.now() - 60_000);

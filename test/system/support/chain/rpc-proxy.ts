@@ -3,22 +3,22 @@ import { makePrefix, ownCalls } from '../../../support/own-server.ts';
 import { freePort } from '../../../support/ports.ts';
 
 /**
- * What goes wrong between a client and its node. `error` answers each call with a JSON-RPC error; `cut` breaks the
- * connection without forwarding, `lost` forwards and breaks it then; `hang` never answers.
+ * A fault between a client and its node. `error` answers each call with a JSON-RPC error; `cut` breaks the connection without forwarding
+ * the call; `lost` forwards the call and then breaks the connection; `hang` never answers.
  */
 export type RpcFault = 'error' | 'status' | 'garbage' | 'empty' | 'hang' | 'cut' | 'lost';
 
 export interface RpcProxy extends AsyncDisposable {
   readonly url: string;
-  /** Calls so far, of one method or all. */
+  /** Returns the number of calls so far, for one method or all. */
   count(method?: string): number;
-  /** From now on so; for the methods that are named, or all. Null: all is well. */
+  /** Sets a fault for the named methods, or for all. Null ends it. */
   fail(fault: RpcFault | null, ...methods: string[]): void;
-  /** Answers calls of this method with this result, which the node is not asked for; undefined: no longer. */
+  /** Answers calls of this method with this result instead of calling the node; undefined ends it. */
   answer(method: string, result: unknown): void;
-  /** Refuses to search more blocks at once, as public nodes do. */
+  /** Refuses to search more blocks in one call, as public nodes do. */
   limitLogs(blocks: number): void;
-  /** Nobody listens any more, or again. */
+  /** Stops listening; `up` listens again. */
   down(): Promise<void>;
   up(): Promise<void>;
   stop(): Promise<void>;
@@ -31,7 +31,7 @@ interface Call {
   readonly params: readonly { readonly fromBlock?: string; readonly toBlock?: string }[];
 }
 
-/** A door to a node that can be shut in every way. */
+/** Starts a proxy to a node that a test can make fail in every way. */
 export async function startRpcProxy(target: string): Promise<RpcProxy> {
   const counts = new Map<string, number>();
   const answers = new Map<string, unknown>();

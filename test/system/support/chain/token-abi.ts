@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem';
 
-/** What tests call of `contracts/Token.sol`. */
+/** The functions of `contracts/Token.sol` that tests call. */
 export const TOKEN_ABI = parseAbi([
   'constructor(string name, string version, uint8 decimals)',
   'function balanceOf(address account) view returns (uint256)',
