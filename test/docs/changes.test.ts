@@ -8,13 +8,13 @@ const OLD = '## 0.1.0\n\nThe first version.\n';
 const usage: Change = { name: 'usage.md', text: '### Money\n\n- Usage by session.\n' };
 const keys: Change = { name: 'keys.md', text: '### Keys\n\n- Keys have notes.\n- Notes are texts.\n' };
 
-test('a release puts all changes under their themes, above the releases before it', () => {
+test('a release puts all changes under their themes, above the earlier releases', () => {
   const section =
     '## 1.0.0 (2026-12-01)\n\n### Money\n\n- Usage by session.\n\n### Keys\n\n- Keys have notes.\n- Notes are texts.\n';
   expect(withRelease(`${HEAD}\n${OLD}`, [usage, keys], '1.0.0', '2026-12-01')).toBe(`${HEAD}\n${section}\n${OLD}`);
 });
 
-test('a release takes over the unreleased section and adds to its themes', () => {
+test('a release uses the unreleased section and adds to its themes', () => {
   const unreleased =
     '## 0.2.0-dev (unreleased)\n\nRead this.\n\n### Money\n\n- Holds grow.\n\n### Policies\n\n- Teams.\n';
   const section =
@@ -24,12 +24,12 @@ test('a release takes over the unreleased section and adds to its themes', () =>
   );
 });
 
-test('a change in another form is refused with its file', () => {
+test('a change in another form is refused, and the error names its file', () => {
   for (const text of ['', '- no theme', '### Theme\nno list', '## Theme\n\n- list'])
     expect(() => withRelease(HEAD, [{ name: 'odd.md', text }], '1.0.0', '2026-12-01')).toThrow('changes/odd.md');
 });
 
-test('every file of changes/ can be released', () => {
+test('every file of changes/ has the form that a release needs', () => {
   const folder = join(import.meta.dir, '../../changes');
   const names = readdirSync(folder).filter((name) => name !== 'README.md');
   const changes = names.map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));

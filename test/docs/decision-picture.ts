@@ -6,8 +6,8 @@ import { runHere } from '../support/run-here.ts';
 import { ACCENT, CHOSEN, DIM, GREY, LINE, onLine, picture, text, WARM } from './svg.ts';
 
 /**
- * The picture of the README: a decision of the shipped policy with one rule of a team, as `policy explain --json` tells
- * it. Every figure and word in it is read from there.
+ * The picture of the README: a decision of the shipped policy plus one rule for a team, with all figures and words from the output of
+ * `policy explain --json`.
  */
 const RULE = `constraints:
   - name: contracted-providers
@@ -77,12 +77,12 @@ const WIDTH = 920;
 const RIGHT = WIDTH - 28;
 const ROW = 30;
 const TOP = 196;
-/** Where the bars begin, and the most that they take; behind them stand their figures. */
+/** Where the bars begin, and their greatest width; their figures are to the right. */
 const BARS = { left: 436, width: 262 };
 const END = 'text-anchor="end"';
 const SMALL = `fill="${DIM}" font-size="12"`;
 
-/** Utilities are close together: the axis begins a little below the least. */
+/** Utilities are close together, so the axis begins slightly below the lowest one. */
 interface Axis {
   readonly from: number;
   readonly to: number;
@@ -156,7 +156,7 @@ function header({ from, to, x }: Axis, rows: number): readonly string[] {
   ];
 }
 
-/** A bar ends where the expected quality is worth; time and cost are taken off it, and the utility is left. */
+/** A bar ends at the worth of the expected quality. Time and cost are subtracted, and the utility is left. */
 function rankedRow(
   { rank, model, quality, cost_credits, latency_ms, utility, parts }: Candidate,
   at: number,
@@ -169,7 +169,7 @@ function rankedRow(
     `<rect x="${x(left).toFixed(1)}" y="${y - 12}" width="${(x(right) - x(left)).toFixed(1)}" height="15" fill="${fill}"/>`;
   const timed = utility! - parts!.latency;
   const end = x(timed - parts!.cost);
-  // The line of a mark stops around a figure; the row of the choice covers it.
+  // The line of a mark stops around a figure; the row of the choice covers the line.
   const figureText = isChoice ? text : onLine;
   const off = (value: number) => `−${Math.abs(value).toFixed(3)}`;
   return [
@@ -188,7 +188,7 @@ function rankedRow(
   ].join('\n');
 }
 
-/** Every model that is left out, under its reason. */
+/** Draws every excluded model under its reason. */
 function leftOutRows(rejected: readonly Candidate[], y: number): readonly string[] {
   const groups = [...Map.groupBy(rejected, reasonOf)].sort(([, a], [, b]) => b.length - a.length);
   const lines = groups.flatMap(([reason, models]) => {
@@ -209,12 +209,12 @@ function leftOutRows(rejected: readonly Candidate[], y: number): readonly string
 
 const isSlow = ({ rejections }: Candidate): boolean => rejections.some(({ text: words }) => words.includes('latency'));
 
-/** The reason in a few words; two of them share the row `both`. */
+/** The reason in a few words; models with two reasons share the row `both`. */
 const reasonOf = ({ rejections: [first, second] }: Candidate): string => {
   if (second !== undefined) return 'both';
   const [rule] = first!.rules;
   return rule === undefined ? 'slower than max_latency_ms' : `rule ${rule.name}`;
 };
 
-/** `1,200`, `24.04`, `4.51`: at most two places. */
+/** At most two decimals: `1,200`, `24.04`, `4.51`. */
 const figure = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 2 });

@@ -1,8 +1,8 @@
-/** A policy of `test/policy/golden/` in which a code is reported, and how to mend it. */
+/** A policy of `test/policy/golden/` that causes a diagnostic, and its fix. */
 export interface Example {
   readonly golden: string;
-  /** The mend in a sentence or two, in Markdown. */
+  /** The fix in one or two sentences, as Markdown. */
   readonly mend: string;
-  /** A text of the policy and its correction; undefined where the mend is outside the policy. */
+  /** A text of the policy and its correction; undefined if the fix is outside the policy. */
   readonly correction?: readonly [from: string, to: string];
 }

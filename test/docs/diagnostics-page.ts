@@ -2,7 +2,7 @@ import { DIAGNOSTICS, type DiagnosticCode, severityOf } from '../../src/policy/d
 import type { Example } from './diagnostics-example.ts';
 import { EXAMPLES } from './diagnostics-examples.ts';
 
-/** Every example with its code, in the page's order. */
+/** Every example with its code, in the order of the page. */
 export const DIAGNOSED: readonly (readonly [DiagnosticCode, Example])[] = Object.values(EXAMPLES).flatMap(entriesOf);
 
 function entriesOf(group: Partial<Record<DiagnosticCode, Example>>): (readonly [DiagnosticCode, Example])[] {
@@ -13,7 +13,7 @@ function isCode(code: string): code is DiagnosticCode {
   return Object.hasOwn(DIAGNOSTICS, code);
 }
 
-/** `docs/policies/diagnostics.md`, made from the table of codes and the mends of the examples. A test compares them. */
+/** Makes `docs/policies/diagnostics.md` from the table of codes and the fixes of the examples. A test compares the file. */
 export function diagnosticsPage(): string {
   const groups = Object.entries(EXAMPLES).map(
     ([title, group]) => `## ${title}\n\n${entriesOf(group).map(row).join('\n')}`,

@@ -3,10 +3,10 @@ import { isObject } from '../../src/core/object.ts';
 import type { Surface } from '../../src/dialects/surface.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
 
-/** The type of most errors. The page names only others. */
+/** The type of most errors. The page states only other types. */
 const COMMON_TYPE = 'invalid_request_error';
 
-/** The errors of Messages by their type there, with the statuses of the codes that have it. */
+/** Lists the errors of Anthropic Messages by their type, with the statuses of the codes that have the type. */
 function messagesTypes(): string {
   const surface = SURFACES.find(({ path }) => path === '/v1/messages');
   const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => typeOf(surface, code) !== '');

@@ -20,7 +20,7 @@ test('docs/route/explain.md shows what its command prints', async () => {
     writeFileSync(join(folder, 'rules.yaml'), RULE);
     const { out, code } = await runHere(['policy', 'explain', folder, ...flags.split(' '), '--data', folder]);
     expect(code).toBe(0);
-    // What the page leaves out: the providers that are not set, and what is not known here.
+    // The page omits the providers without a key, and data that this test does not know.
     const [told = ''] = out.split('\nProviders that cannot serve here');
     expect(words(told)).toBe(words(shown));
     const table = (text: string) => text.slice(0, text.indexOf('\n\nThe request names'));
@@ -30,5 +30,5 @@ test('docs/route/explain.md shows what its command prints', async () => {
   }
 });
 
-/** The page has shorter lines. */
+/** The page has shorter lines, so line breaks are ignored. */
 const words = (text: string): string => text.trim().replaceAll(/\s+/g, ' ');

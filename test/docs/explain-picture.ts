@@ -5,7 +5,7 @@ import { wrapped } from '../../src/core/text.ts';
 import { runHere } from '../support/run-here.ts';
 import { escaped } from './svg.ts';
 
-/** A terminal of 108 columns with the output of `policy explain`: dark, wherever it is shown. */
+/** A terminal with 108 columns that shows the output of `policy explain`, dark on every page. */
 const MESSAGE = 'Write a function in Rust that parses a date';
 const KEYS = ['OPENAI', 'ANTHROPIC', 'GEMINI'].map((name) => [`${name}_API_KEY`, 'x']);
 const COLUMNS = 108;

@@ -7,7 +7,7 @@ import { markdownTable } from './table.ts';
 
 const PATH = join(import.meta.dir, '../../docs/operate/provider-faults.md');
 
-/** The faults that the page shows. The others have one of the same results, and are rarer. */
+/** The faults that the page shows. All other faults are rarer and have one of the same results. */
 const SHOWN: readonly string[] = [
   'does not listen',
   'answers 500',
@@ -49,7 +49,7 @@ function resultOf(outcome: Outcome): string {
   }
 }
 
-/** One text where both forms have the same, else one for each. */
+/** Returns one text if both forms have the same, else one for each. */
 function forBoth({ json, stream }: Fault, tell: (outcome: Outcome) => string): string {
   const [ofJson, ofStream] = [tell(json), tell(stream)];
   return ofJson === ofStream ? ofJson : `JSON: ${ofJson}; stream: ${ofStream}`;

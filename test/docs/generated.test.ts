@@ -19,7 +19,7 @@ import { rolesPage } from './roles-page.ts';
 import { choicesPage, selectorsPage } from './selectors-page.ts';
 import { selectorsPicture } from './selectors-picture.ts';
 
-/** Files that are made from code, whole or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
+/** Files that are generated from code, completely or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
 const PAGES = {
   'docs/operate/errors.md': errorsPage,
   'docs/policies/diagnostics.md': diagnosticsPage,
@@ -41,7 +41,7 @@ const PAGES = {
 } as const;
 
 for (const [path, make] of Object.entries(PAGES)) {
-  test(`${path} says what the code says`, async () => {
+  test(`${path} has the content that the code generates`, async () => {
     const file = Bun.file(join(import.meta.dir, '../..', path));
     const made = await make();
     if (process.env.UPDATE) await file.write(made);

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { box, DIM, FAINT, LINE, picture, text } from './svg.ts';
 
-/** The modules of `src`, from those that start a server down to what all of them use. A module may import from below, never from above. */
+/** The modules of `src`, from those that start a server down to those that all others use. A module imports only from below. */
 const FLOORS: readonly (readonly [floor: string, modules: Readonly<Record<string, string>>])[] = [
   ['starts', { server: 'start, reload, drain', tools: 'importers, plugin kit' }],
   ['doors', { http: 'routes, admission', console: 'the web application' }],

@@ -2,22 +2,25 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { brokenDocsIn, brokenIn, Repo } from './links.ts';
 
-/** Every page of the repo points at what is there: files, headings, images, paths in its prose. Nothing is fetched. */
+/**
+ * The links and paths of every page of the repository lead to something that exists: files, headings, images, and paths in the text. The
+ * test downloads nothing.
+ */
 const ROOT = join(import.meta.dir, '../..');
 const repo = new Repo(ROOT, new Set(['node_modules', '.git', '.signalbox', 'dist']));
 
 const PAGES = repo.filesLike('**/*.md');
 
-test('every page is looked at', () => {
+test('the test checks every page', () => {
   for (const page of ['README.md', 'CHANGELOG.md', 'docs/policies/language.md', 'deploy/README.md'])
     expect(PAGES).toContain(page);
 });
 
-test.each(PAGES)('%s points at nothing that is not there', (page) => {
+test.each(PAGES)('every link and path of %s leads to something that exists', (page) => {
   expect(brokenIn(page, repo.text(page), repo)).toEqual([]);
 });
 
-test('the comments of the shipped policy name docs that are there', () => {
+test('the comments of the shipped policy name existing docs', () => {
   const files = repo.filesLike('policies/*.yaml');
   expect(files).toContain('policies/signalbox.yaml');
   expect(files.flatMap((file) => brokenDocsIn(file, repo.text(file), repo))).toEqual([]);
@@ -26,7 +29,7 @@ test('the comments of the shipped policy name docs that are there', () => {
   ]);
 });
 
-test('a page that points at what is not there is found out, in each way', () => {
+test('the check finds a wrong link or path of each kind', () => {
   const page = `
 # Some \`code\` & more
 

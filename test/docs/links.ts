@@ -3,10 +3,10 @@ import { dirname, join, normalize } from 'node:path';
 import GithubSlugger from 'github-slugger';
 import { lexer, type Token, type Tokens } from 'marked';
 
-/** What pages may point at: every file and folder of the repo, by its path from the root. */
+/** What pages may link to: every file and folder of the repository, by its path from the root. */
 export class Repo {
   readonly #root: string;
-  /** Names in exactly these letters, whatever the file system thinks of capitals; folders end with `/`. */
+  /** Paths in exactly these letters, even if the file system ignores case; folders end with `/`. */
   readonly #paths = new Set<string>();
   readonly #anchors = new Map<string, ReadonlySet<string>>();
 
@@ -24,7 +24,7 @@ export class Repo {
     return path === '' || this.#paths.has(path) || this.#paths.has(`${path.replace(/\/$/, '')}/`);
   }
 
-  /** Whether something is there that a pattern with `*` fits. */
+  /** Whether a path fits a pattern with `*`. */
   hasLike(pattern: string): boolean {
     return pattern.includes('*') ? this.filesLike(pattern).length > 0 : this.has(pattern);
   }
@@ -49,7 +49,7 @@ export class Repo {
   }
 }
 
-/** All that a page points at and is not there, as `page: what is wrong`. */
+/** Returns every link or path of a page that leads nowhere, as `page: what is wrong`. */
 export function brokenIn(page: string, text: string, repo: Repo): string[] {
   const found: string[] = [];
   for (const token of tokensIn(text)) {
@@ -59,7 +59,7 @@ export function brokenIn(page: string, text: string, repo: Repo): string[] {
       const targets = [...token.raw.matchAll(/\b(?:href|src)="([^"]*)"/g)].map(([, target = '']) => target);
       found.push(...targets.flatMap((target) => brokenTarget(page, text, target, repo)));
     }
-    // A reference that nobody defines is no link, and stays in the text as it was written.
+    // Markdown keeps a reference without a definition as text, so it must be checked here.
     if (token.type === 'text' && !hasParts(token)) {
       const left = [...token.raw.matchAll(/\[[^\][]+\]\[[^\][]*\]/g)].map(([reference]) => reference);
       found.push(...left.map((reference) => `${reference} is a reference that is not defined`));
@@ -68,7 +68,7 @@ export function brokenIn(page: string, text: string, repo: Repo): string[] {
   return found.map((problem) => `${page}: ${problem}`);
 }
 
-/** Paths of docs that a text without links names, such as a comment. */
+/** Returns the wrong paths of docs in a text without links, such as a comment. */
 export function brokenDocsIn(file: string, text: string, repo: Repo): string[] {
   const named = [...text.matchAll(/\bdocs\/[\w./-]+\.md\b/g)].map(([path]) => path);
   return named.filter((path) => !repo.has(path)).map((path) => `${file}: ${path} is not there`);
@@ -101,7 +101,7 @@ function anchorsIn(text: string): Set<string> {
   return anchors;
 }
 
-/** A heading as it is read, without the signs of its markup. */
+/** Returns a heading as readers see it, without markup. */
 const wordsOf = (token: Token): string =>
   hasParts(token) ? token.tokens.map(wordsOf).join('') : 'text' in token ? unescaped(`${token.text}`) : '';
 
@@ -125,18 +125,18 @@ function brokenTarget(page: string, text: string, target: string, repo: Repo): s
   return anchors.has(anchor) ? [] : [`${target} names no heading of ${at}`];
 }
 
-/** Whole words that name a file or folder: from the root, from `src/` as rooms are called, or from where the page is. */
+/** Checks words that name a file or folder: from the root, from `src/` for modules, or from the page's own folder. */
 function brokenPath(page: string, words: string, repo: Repo): string[] {
   if (!/^[\w.*-]+(?:\/[\w.*-]+)*\/?$/.test(words) || !words.includes('/')) return [];
   const [top = ''] = words.split('/');
   const bases = ['', 'src/', `${dirname(page)}/`];
   if (OPERATORS.has(top) || !bases.some((base) => repo.has(`${base}${top}/`))) return [];
   const isSaidAsFile = /\.\w+$|\/$/.test(words);
-  // Tests are called without the end of their names; other words with a stroke are no paths.
+  // Pages name tests without `.test.ts`. Other words with a slash are not paths.
   const forms = isSaidAsFile ? [words] : [words, `${words}.test.ts`];
   const isThere = bases.some((base) => forms.some((form) => repo.hasLike(normalize(base + form))));
   return isThere || (!isSaidAsFile && top !== 'test') ? [] : [`\`${words}\` is not there`];
 }
 
-/** An operator's own folder, for which pages make up files. */
+/** A folder of operators, for which pages invent file names. */
 const OPERATORS: ReadonlySet<string> = new Set(['policies']);

@@ -7,14 +7,14 @@ const ROOT = join(import.meta.dir, '../..');
 const PAGES = ['README.md', ...readdirSync(join(ROOT, 'docs'), { recursive: true }).map((name) => `docs/${name}`)];
 const NAME = /\b(?:signalbox|process)_[a-z_]+_[a-z]+\b/g;
 
-/** A histogram is three. */
+/** A histogram has three names. */
 const known = new Set(
   documentedFamilies.flatMap(({ name, type }) =>
     type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
   ),
 );
 
-test('every metric that the documentation names is one that there is', () => {
+test('every metric that the documentation names exists', () => {
   const strangers = PAGES.filter((path) => path.endsWith('.md')).flatMap((path) =>
     [...readFileSync(join(ROOT, path), 'utf8').matchAll(NAME)]
       .map(([name]) => name)

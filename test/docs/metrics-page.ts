@@ -29,7 +29,7 @@ const NO_NEWS = { raise: never, on: never, look: never, ageOf: () => 0, lookEver
 const watched = watchProcess();
 watched.stop();
 
-/** Every family by the part of the page that tells of it. Nothing is read of them but what they say of themselves. */
+/** Every metric family, under the part of the page that describes it. The page uses only the descriptions of families, not their values. */
 const PARTS: Readonly<Record<string, readonly Family[]>> = {
   chats: createChatMetrics().families,
   edge: [...createEdgeMetrics().families, ...gateFamilies({ inside: 0, waiting: 0 }, { size: 0 })],
@@ -64,7 +64,7 @@ export function metricsPage(): string {
   );
 }
 
-/** Sets of labels that many families have, by the words that the page explains. */
+/** Sets of labels that many families share, with the words that the page explains. */
 const LABEL_SETS: readonly (readonly [string, readonly string[]])[] = [
   ['_request_', ['operation', 'selector', 'model', 'provider', 'upstream']],
   ['_endpoint_', ['provider', 'model', 'upstream']],
@@ -81,7 +81,7 @@ function listOf(families: readonly Family[] | undefined): string {
   return families.map(lineOf).join('\n');
 }
 
-/** Most gauges of budgets say it; the page says it once. */
+/** Most gauges of budgets have this phrase, so the page has it once. */
 const TIGHTEST = ', of the subject with the least left';
 
 function lineOf({ name, type, labels, help }: Family): string {

@@ -1,11 +1,14 @@
 import { crc32 } from 'node:zlib';
 
-/** A picture of a page cannot be compared byte by byte, for each machine has fonts of its own. It names the words that it shows. */
+/**
+ * A test cannot compare a picture byte by byte, because each machine has its own fonts. The picture therefore contains a digest of the text
+ * that it shows.
+ */
 const KEYWORD = 'Words';
-/** The length, type and check sum of a chunk, and `IEND`, the last chunk of every PNG, which has no data. */
+/** The bytes of a chunk's length, type and checksum, and of `IEND`, the empty last chunk of every PNG. */
 const [FRAME, END] = [12, 12];
 
-/** A PNG with the digest of the words that it shows, in place of any that it has. */
+/** Returns a PNG with the digest of the text that it shows, replacing any earlier digest. */
 export function stamped(png: Uint8Array, words: string): Uint8Array {
   const digest = new Bun.CryptoHasher('sha256').update(words).digest('hex');
   const typed = Buffer.from(`tEXt${KEYWORD}\0${digest}`, 'latin1');
@@ -17,7 +20,7 @@ export function stamped(png: Uint8Array, words: string): Uint8Array {
   return Buffer.concat([body, chunk, png.subarray(png.length - END)]);
 }
 
-/** The digest that a PNG has, or null. */
+/** Returns the digest of a PNG, or null. */
 export function stampOf(png: Uint8Array): string | null {
   const tail = Buffer.from(png.subarray(png.length - END - FRAME - KEYWORD.length - 1 - 64)).toString('latin1');
   return /tEXtWords\0([0-9a-f]{64})/.exec(tail)?.[1] ?? null;

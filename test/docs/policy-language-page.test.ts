@@ -5,7 +5,7 @@ import type { PolicyFile } from '../../src/policy/load.ts';
 import { LANGUAGE_POLICY } from '../policy/language-policy.ts';
 import { rehearsed } from '../policy/rehearsal.ts';
 
-/** The examples of docs/policies/language.md are loaded: the first alone, the others beside it and the whole language. */
+/** The test loads the examples of docs/policies/language.md: the first one alone, the others together with it. */
 const TEXT = readFileSync(join(import.meta.dir, '../../docs/policies/language.md'), 'utf8');
 const blocks = [...TEXT.matchAll(/^```yaml policy( beside)?\n([\s\S]*?)^```$/gm)].map(
   ([, beside = '', text = ''], at): PolicyFile & { beside: boolean } => ({
@@ -16,24 +16,24 @@ const blocks = [...TEXT.matchAll(/^```yaml policy( beside)?\n([\s\S]*?)^```$/gm)
 );
 
 describe('the examples of docs/policies/language.md', () => {
-  test('begin with one that is a policy of its own', () => {
+  test('begin with a complete policy', () => {
     const [first] = blocks;
     expect(first?.beside).toBe(false);
     expect(rehearsed(first ? [first] : [], () => 'set-for-the-test')).toBe('');
   });
 
-  test('are right beside it, without a warning', () => {
+  test('are valid together with it, without a warning', () => {
     expect(blocks.filter(({ beside }) => beside).length).toBeGreaterThan(1);
     expect(rehearsed(blocks, () => 'set-for-the-test')).toBe('');
   });
 });
 
 describe('a policy with every section', () => {
-  test('begins with a file that is a policy of its own', () => {
+  test('begins with a file that is a complete policy', () => {
     expect(rehearsed(LANGUAGE_POLICY.slice(0, 1), () => 'set-for-the-test')).toBe('');
   });
 
-  test('is right, without a warning, and its cases hold', () => {
+  test('is valid, without a warning, and its cases pass', () => {
     expect(LANGUAGE_POLICY.length).toBeGreaterThan(10);
     expect(rehearsed(LANGUAGE_POLICY, () => 'set-for-the-test')).toBe('');
   });

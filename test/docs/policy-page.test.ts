@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { rehearsed } from '../policy/rehearsal.ts';
 import { GUIDE, shippedBeside, type TextFile, weakened } from './policy-page.ts';
 
-/** As `policy check` has it: every variable is set. */
+/** As in `policy check`, every variable is set. */
 const generous = () => 'http://127.0.0.1:9/';
 const nothing = () => undefined;
 
@@ -10,7 +10,7 @@ const said = (files: readonly TextFile[], get: (name: string) => string | undefi
   rehearsed([...shippedBeside(files), ...files], get);
 const errorsIn = (text: string) => text.split('\n').filter((line) => /^\S+:\d+:\d+ {2}(?!warning)/.test(line));
 
-/** The cases of a weakened file at which something is said: they are its last lines. */
+/** Returns the cases of a weakened file that report something. The cases are the last lines of the file. */
 function failingCases(file: TextFile, names: readonly string[]): string[] {
   const lines = file.text.trimEnd().split('\n').length;
   const places = errorsIn(said([file], generous)).map((line) => /^weakened\.yaml:(\d+):/.exec(line)?.[1]);
@@ -18,23 +18,23 @@ function failingCases(file: TextFile, names: readonly string[]): string[] {
 }
 
 describe('the files of docs/policies/guide.md', () => {
-  test('have cases wherever a case can prove something', () => {
+  test('have cases for everything that a case can prove', () => {
     expect(GUIDE.length).toBeGreaterThan(10);
     const silent = GUIDE.filter(({ cases }) => cases.length === 0).map(({ sections }) => Object.keys(sections));
     expect(silent).toEqual([['teams'], ['teams', 'budgets']]);
   });
 
-  test('have names of their own', () => {
+  test('have unique names', () => {
     const paths = [...GUIDE, ...shippedBeside([])].map(({ path }) => path.replace('policies/', ''));
     expect(new Set(paths).size).toBe(paths.length);
   });
 
   for (const guide of GUIDE) {
-    test(`${guide.path} is right beside the shipped policy`, () => {
+    test(`${guide.path} is valid together with the shipped policy`, () => {
       expect(said([guide], generous)).toBe('');
     });
 
-    test(`${guide.path}: whatever is taken away, a case notices, and no case holds without its rule`, () => {
+    test(`${guide.path}: removing any part makes a case fail, and no case passes without its rule`, () => {
       const names = guide.cases.map(({ name }) => name);
       const failing = weakened(guide).map(({ what, file }) => ({ what, cases: failingCases(file, names) }));
       expect(failing.filter(({ cases }) => cases.length === 0)).toEqual([]);
@@ -42,7 +42,7 @@ describe('the files of docs/policies/guide.md', () => {
     });
   }
 
-  test('would not pass with a case that proves nothing', () => {
+  test('would fail with a case that proves nothing', () => {
     const [guide] = GUIDE.filter(({ path }) => path === 'interns.yaml');
     const vacuous = { name: 'anybody may use anything', given: {}, expect: { reason: 'auto:balanced' } };
     const names = [...(guide?.cases ?? []).map(({ name }) => name), vacuous.name];
@@ -52,7 +52,7 @@ describe('the files of docs/policies/guide.md', () => {
     expect(names.filter((name) => !failing.has(name))).toEqual([vacuous.name]);
   });
 
-  test('are right together, with every key and with none', () => {
+  test('are valid together, with every key and with none', () => {
     expect(said(GUIDE, generous)).toBe('');
     expect(errorsIn(said(GUIDE, nothing))).toEqual([]);
   });

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { shippedPolicy } from '../policy/support.ts';
 
-/** What the guide's pages show, for their tests: the files of their tasks, and their shell blocks. */
+/** The content of the guide's pages for their tests: the files of their tasks, and their shell blocks. */
 const PAGE = ['guide', 'limit-callers', 'any-model', 'choosing', 'editing']
   .map((name) => readFileSync(join(import.meta.dir, `../../docs/policies/${name}.md`), 'utf8'))
   .join('\n');
 
-/** A policy file that can be read. */
+/** A policy file as text. */
 export interface TextFile {
   readonly path: string;
   readonly text: string;
@@ -19,7 +19,7 @@ interface GuideCase {
   readonly name: string;
   readonly expect: Data;
 }
-/** A file of the guide, and what stands under each of its keys. */
+/** A file of the guide, and the content of each of its keys. */
 export interface GuideFile extends TextFile {
   readonly sections: Data;
   readonly cases: readonly GuideCase[];
@@ -38,7 +38,7 @@ export const SCRIPTS: readonly string[] = [...PAGE.matchAll(/^```sh run\n([\s\S]
 
 const isData = (value: unknown): value is Data => typeof value === 'object' && value !== null;
 
-/** The shipped policy without the single values that these files say: one value stands in one file. */
+/** Returns the shipped policy without the single values that these files set, because only one file may set a value. */
 export function shippedBeside(files: readonly TextFile[]): TextFile[] {
   const stated = files.flatMap(({ text }) => Object.entries<unknown>(parse(text)));
   const values = new Set(stated.filter(([, value]) => !isData(value)).map(([key]) => key));
@@ -46,17 +46,17 @@ export function shippedBeside(files: readonly TextFile[]): TextFile[] {
   return shippedPolicy().map(({ path, text }) => ({ path, text: text.split('\n').filter(isKept).join('\n') }));
 }
 
-/** A file of the guide with a rule, a condition, a model or a value less. */
+/** A file of the guide without one rule, condition, model or value. */
 export interface Weakened {
   readonly what: string;
   readonly file: TextFile;
 }
 
-/** Every way to take something away that its cases prove; its cases stand in lines of their own, in their order. */
+/** Returns every way to remove something that the file's cases prove. Each case keeps a line of its own, in order. */
 export function weakened(guide: GuideFile): Weakened[] {
   const { sections, cases } = guide;
   const ways = Object.entries(sections).flatMap(([key, value]) => waysOf(key, value));
-  // Cases alone are about the shipped policy: there, each is turned to expect something else.
+  // A file with only cases describes the shipped policy. Each case is changed to expect something else.
   if (Object.keys(sections).length === 0) {
     const turned = cases.map((each) => ({ ...each, expect: { ...each.expect, task: 'translation' } }));
     return [{ what: 'another task', file: fileOf({}, turned) }];
@@ -67,7 +67,7 @@ export function weakened(guide: GuideFile): Weakened[] {
 type Way = readonly [what: string, changed: Data];
 
 function waysOf(key: string, value: unknown): Way[] {
-  // A provider shows by its models; cases know neither the books nor the pace, whose effect a server shows.
+  // A provider is tested through its models. Cases know neither the ledger nor rates; a server test shows these.
   if (['providers', 'teams', 'budgets', 'rate_limits'].includes(key)) return [];
   if (!isData(value)) return [[`the ${key} that is shipped`, { [key]: undefined }]];
   if (Array.isArray(value)) return value.flatMap((rule: Data, at) => rulesLess(key, value, rule, at));

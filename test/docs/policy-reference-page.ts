@@ -9,7 +9,7 @@ import { cell, code, limitsOf, typeName } from './schema-words.ts';
 
 const ALL = Object.entries<Section>(LANGUAGE);
 
-/** The sections by what they are about. Those without a page share a table. */
+/** The sections by subject. Those without a page share a table. */
 const GROUPS = ['Serve', 'Choose', 'Spend', 'Run'].map((title) => ({
   title,
   members: ALL.filter(([, { page }]) => page?.[0] === title),
@@ -18,7 +18,7 @@ const VALUES = ALL.filter(([, { page }]) => !page);
 
 const HEAD = 'key | meaning\n---|---\n';
 
-/** `docs/policies/reference.md`, made from the schema of the language. A test compares them. */
+/** Makes `docs/policies/reference.md` from the schema of the language. A test compares the file. */
 export function policyReferencePage(): string {
   const index = GROUPS.map(
     ({ title, members }) => `- ${title}: ${members.map(([name]) => `[${name}](#${name})`).join(', ')}`,
@@ -109,7 +109,7 @@ const inheritedBy = ({ inherits }: StrategyPlugin): readonly string[] =>
 const without = (properties: Readonly<Record<string, TSchema>> = {}, names: readonly string[]) =>
   Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name)));
 
-/** The fields of a variable. Those of a part, such as a price, have the path of the part. */
+/** The fields of a variable. The fields of a part, such as a price, have the path of the part. */
 function fieldRows(path: string, type: TypeName): string[] {
   return Object.entries<readonly [string, string]>(FIELDS[type]).flatMap(([name, [of, means]]) => {
     const isPart = isTypeName(of) && path !== 'endpoint';
@@ -117,7 +117,7 @@ function fieldRows(path: string, type: TypeName): string[] {
   });
 }
 
-/** The rows of a map, of each of its names, or of each item of a list. */
+/** The rows of a map, of a map with any names, or of each item of a list. */
 function rowsOf(schema: TSchema, prefix: string, shared = SHARED[prefix]): string[] {
   const inner = named(schema);
   if (inner) return rowsOf(inner, prefix === '' ? '' : `${prefix}<name>.`);
@@ -128,7 +128,7 @@ function rowsOf(schema: TSchema, prefix: string, shared = SHARED[prefix]): strin
     if (shared?.keys.includes(key)) return [];
     const path = `${prefix}${key}`;
     const own = row(path, property, required.includes(key) && property.default === undefined);
-    // The shape of messages is OpenAI's.
+    // OpenAI defines the form of messages.
     if (key === 'messages') return [own];
     const below = [
       ...rowsOf(property, property.type === 'array' ? `${path}[].` : `${path}.`),
@@ -139,7 +139,7 @@ function rowsOf(schema: TSchema, prefix: string, shared = SHARED[prefix]): strin
   return shared ? [...rows, `\`${prefix}…\` | ${shared.keys.map(code).join(', ')}: ${shared.as}.`] : rows;
 }
 
-/** Keys that stand elsewhere on the page, and share a row here, by what precedes them or the name of their section. */
+/** Keys that are described elsewhere on the page and share one row, by the path before them or the name of their section. */
 const SHARED: Readonly<Record<string, { readonly keys: readonly string[]; readonly as: string }>> = {
   'endpoints[].': {
     keys: ['provider', 'upstream', 'regions', 'price', 'after_abort'],
@@ -164,16 +164,16 @@ const SHARED: Readonly<Record<string, { readonly keys: readonly string[]; readon
   teams: { keys: ['models', 'limits', 'budgets', 'member_defaults'], as: 'as in [organization](#organization)' },
 };
 
-/** Whether the rows of a map's keys say all about the map. */
+/** Whether the rows of a map's keys describe the map completely. */
 const isPlain = ({ type, description = '' }: TSchema): boolean =>
   type === 'object' && !description.includes('`') && !description.includes('Default');
 
-/** The row of a map's keys that are names, beside those that are known. */
+/** The row for names that a map accepts in addition to its known keys. */
 function otherKeys({ properties, additionalProperties }: TSchema, path: string): string[] {
   return properties && additionalProperties?.type ? [row(`${path}.<task>`, additionalProperties, false)] : [];
 }
 
-/** The schema of what stands under each name of a map, with the keys of every kind of name; null where its keys are known. */
+/** The schema of the values of a map with any names, with the keys of every kind of value; null if the keys of the map are known. */
 function named(schema: TSchema): TSchema | null {
   const [first, ...others]: TSchema[] = Object.values(schema.patternProperties ?? {});
   if (!first?.properties) return null;
@@ -192,13 +192,13 @@ function row(path: string, schema: TSchema, isRequired: boolean): string {
   return `\`${path}\`${bracketed(type)} | ${meaningOf(schema)}`;
 }
 
-/** A type in brackets; most keys are texts, so that these have none. */
+/** Returns a type in brackets; empty for text, the type of most keys. */
 function bracketed(type: string): string {
   const words = type.replace(/^text; /, 'default ').replace(/^text(?:, |$)/, '');
   return words === '' ? '' : ` (${words})`;
 }
 
-/** The description, and an example where the form of a text matters. */
+/** Returns the description, with an example if the form of a text matters. */
 function meaningOf({ description = '', examples: [example] = [], expected = '' }: TSchema): string {
   return cell(expected.includes('such as') ? `${description} Example: ${code(example)}.` : description);
 }

@@ -13,17 +13,17 @@ import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { PROGRAM, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 import { GUIDE, SCRIPTS, shippedBeside } from './policy-page.ts';
 
-/** One server with all that docs/policies/guide.md shows: a request for each task, and its shell blocks as they stand. */
+/** One server with everything in docs/policies/guide.md: a request for each task, and its shell blocks as printed. */
 const ROOT = join(import.meta.dir, '../..');
 const KEYS = { OPENAI_API_KEY: 'of-the-house', OPENAI_EU_API_KEY: 'of-the-eu', OPENAI_RESEARCH_KEY: 'of-research' };
-// What `answer_worth` does is shown by an edit, at the end.
+// An edit at the end shows the effect of `answer_worth`.
 const worth = GUIDE.filter(({ sections }) => 'answer_worth' in sections);
 const rest = GUIDE.filter((file) => !worth.includes(file));
 
 let upstream: FakeUpstream;
 let live: LivePolicy;
 
-/** Providers' addresses lead to the fake one, and the zone is one in which it is night, in cases too. */
+/** Replaces the addresses of providers by the fake one, and the time zone by one in which it is night, also in cases. */
 function here(text: string): string {
   const east = ((2 - new Date().getUTCHours() + 36) % 24) - 12;
   const hours = `${Math.abs(east)}`;
@@ -32,7 +32,7 @@ function here(text: string): string {
       .replaceAll(/base_url: https?:\S+/g, `base_url: ${upstream.url}`)
       .replace('openai: { preset: openai,', `openai: { preset: openai, base_url: "${upstream.url}",`)
       .replaceAll(/preset: openai, api_key_env/g, `preset: openai, base_url: "${upstream.url}", api_key_env`)
-      // The names of these zones count to the west.
+      // In the names of these zones, positive numbers are west of Greenwich.
       .replace('time_zone: UTC', `time_zone: Etc/GMT${east < 0 ? '+' : '-'}${hours}`)
       .replaceAll(':30:00Z', `:30:00${east < 0 ? '-' : '+'}${hours.padStart(2, '0')}:00`)
   );
@@ -64,7 +64,7 @@ const HELLO = [{ role: 'user', content: 'hi, how are you?' }];
 const chat = (key: string, body: object) =>
   live.box.post('/v1/chat/completions', { model: 'auto', messages: HELLO, ...body }, as(key));
 
-/** The model and the provider that answered. */
+/** Returns the model and the provider that answered. */
 async function served(key: string, body: object): Promise<[model: string, provider: string | undefined]> {
   const response = await chat(key, body);
   const { platform } = await answerOf(response);
@@ -76,19 +76,19 @@ const quality = { route_strategy: { cost_weight: 0, quality_weight: 1 } };
 const code = (words: number) => [{ role: 'user', content: `Write a function in Go. ${'word '.repeat(words)}` }];
 
 describe('a server with the policy of docs/policies/guide.md', () => {
-  test('add a model: it answers by its name there', async () => {
+  test('add a model: the workstation serves it under its name', async () => {
     expect(await served(live.box.key, { model: 'team-coder' })).toEqual(['team-coder', 'workstation']);
     expect(upstream.requests.at(-1)?.body.model).toBe('qwen3-coder-30b');
   });
 
-  test('use a provider’s key: the selector is charged to the second account', async () => {
+  test('use a provider’s key: requests of the selector use the second account', async () => {
     expect(await served(live.box.key, { model: 'research' })).toEqual(['research-luna', 'openai-research']);
     expect(upstream.requests.at(-1)?.headers.get('authorization')).toBe('Bearer of-research');
   });
 
-  test('cap a team’s month: what may not fit is refused for the team alone', async () => {
+  test('cap a team’s month: only the team is refused a request that may exceed the cap', async () => {
     const [team, labelled] = [await keyWith({}, 'billing'), await keyWith({ team: 'billing' })];
-    // Its worst case is 128,000 tokens at 50 USD per 1M.
+    // The highest possible cost is 128,000 tokens at 50 USD per 1M tokens.
     const dear = {
       model: 'gpt-6-astra',
       max_tokens: 128_000,
@@ -101,7 +101,7 @@ describe('a server with the policy of docs/policies/guide.md', () => {
     expect(await served(team.key, { model: 'gpt-6-luna' })).toEqual(['gpt-6-luna', 'openai']);
   });
 
-  test('cap several teams together: each of them, and no label of the same text', async () => {
+  test('cap several teams together: each of them counts, but not a label with the same text', async () => {
     const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
     const dear = { model: 'gpt-6-astra', max_tokens: 128_000, messages };
     for (const team of ['sales', 'support']) {
@@ -125,24 +125,24 @@ describe('a server with the policy of docs/policies/guide.md', () => {
     expect(await served(sales.key, { model: 'office-luna' })).toEqual(['office-luna', 'openai']);
   });
 
-  test('prefer local models at night: cheap work stays in the house', async () => {
+  test('prefer local models at night: easy work runs on the local model', async () => {
     const route = await live.box.post('/v1/route', { model: 'auto-cheap', task_type: 'writing' });
     expect((await adviceOf(route)).recommended_model).toBe('local-qwen3.8-27b');
   });
 
-  test('give an agent a small balance: it spends that, and then 402', async () => {
+  test('give an agent a small balance: it spends the balance and then gets 402', async () => {
     const agent = await keyWith({ role: 'agent' });
     const grant = await live.box.post(`/admin/keys/${agent.id}/grant`, { credits: 1 });
     expect(grant.status).toBe(200);
     expect(await served(agent.key, { model: 'gpt-6-luna', max_tokens: 100 })).toEqual(['gpt-6-luna', 'openai']);
-    // Less than the least useful answer costs.
+    // The rest of the balance is less than the cost of the shortest useful answer.
     const rest = await keyWith({ role: 'agent' });
     await live.box.post(`/admin/keys/${rest.id}/grant`, { credits: 0.001 });
     await expectError(await chat(rest.key, { model: 'gpt-6-luna' }), 'insufficient_quota');
     await expectError(await chat(agent.key, { model: 'gpt-6-astra' }), 'no_eligible_model');
   });
 
-  test('send small talk to cheap models: whatever its caller weighs', async () => {
+  test('send small talk to cheap models, whatever weights the caller sends', async () => {
     const { key } = await keyWith({});
     const [model] = await served(key, quality);
     expect(['gpt-6-astra', 'gpt-6.1-sol', 'gpt-5.6-terra']).not.toContain(model);
@@ -150,12 +150,12 @@ describe('a server with the policy of docs/policies/guide.md', () => {
     expect(await served(key, { model: 'gpt-6.1-sol', messages: code(1) })).toEqual(['gpt-6.1-sol', 'openai']);
   });
 
-  test('cap the cost of one request: by what is likely, and by what is certain', async () => {
+  test('cap the cost of one request, by its likely and by its highest possible cost', async () => {
     const { key } = await keyWith({});
     await expectError(await chat(key, { model: 'gpt-6-astra', messages: code(8_000) }), 'no_eligible_model');
     const hard = { model: 'gpt-6-luna', budget_limit: 1 };
     expect(await served(key, hard)).toEqual(['gpt-6-luna', 'openai']);
-    // 1 Credit at 0.5 USD per 1M buys less than 2,000 tokens of output.
+    // 1 Credit at 0.5 USD per 1M tokens buys less than 2,000 tokens of output.
     expect(upstream.requests.at(-1)?.body.max_completion_tokens).toBeLessThan(2_000);
   });
 
@@ -165,7 +165,7 @@ describe('a server with the policy of docs/policies/guide.md', () => {
     const advice = await adviceOf(await route());
     expect(['gpt-6-luna', 'office-luna', 'research-luna', 'local-qwen3.8-27b']).toContain(advice.recommended_model);
     for (let i = 1; i < 10; i++) expect((await route()).status).toBe(200);
-    // On a slow machine one may have come back meanwhile.
+    // On a slow machine, the limit may have freed one request in between.
     const refused = await waitFor(async () => [await route()].find(({ status }) => status !== 200));
     expect(await expectError(refused, 'rate_limit_exceeded')).toMatchObject({ details: { limit: 'free-tier-pace' } });
   });
@@ -176,21 +176,21 @@ describe('a server with the policy of docs/policies/guide.md', () => {
     expect(await served(key, { model: 'gpt-6-luna', messages: code(1) })).toEqual(['gpt-6-luna', 'openai']);
   });
 
-  test('roll out a new model: pilots are given it, others refused', async () => {
+  test('roll out a new model: pilots get it, others are refused', async () => {
     const [pilot, other] = [await keyWith({ group: 'pilot' }), await keyWith({})];
     expect(await served(pilot.key, { model: 'gpt-next', messages: code(1) })).toEqual(['gpt-next', 'openai']);
     await expectError(await chat(other.key, { model: 'gpt-next', messages: code(1) }), 'no_eligible_model');
   });
 
-  test('say what a good answer is worth: saved, it is in force', async () => {
+  test('set the worth of a good answer: the saved value is active', async () => {
     const { key } = await keyWith({});
-    // Too soon for the model on hardware of its own, which costs nothing and is preferred.
+    // This limit is too low for the model on local hardware, which is free and preferred.
     const query = { constraints: { max_latency_ms: 12_000 } };
     const ask = async (model: string) =>
       (await adviceOf(await live.box.post('/v1/route', { model, ...query }, as(key)))).recommended_model;
     const before = await ask('auto');
     const { revision } = await live.status();
-    // One value stands in one file: it is taken out there, and said here.
+    // Only one file may set this value, so the test moves it from the shipped file to this one.
     for (const { path, text } of [...shippedBeside(worth), ...worth]) {
       live.replace(path.replace('policies/', ''), here(text));
     }
@@ -211,7 +211,7 @@ describe('the shell blocks of docs/policies/guide.md', () => {
   });
   afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-  /** As an operator has it who pasted all of it, in a clone. */
+  /** Runs in a clone, as for an operator who has pasted all blocks. */
   const run = (text: string) =>
     runToEnd(
       ['sh', '-ec', text.replaceAll('./signalbox', PROGRAM).replaceAll('http://127.0.0.1:8787', live.box.url)],
@@ -230,7 +230,7 @@ describe('the shell blocks of docs/policies/guide.md', () => {
   });
 
   for (const text of SCRIPTS.filter((each) => !commands.includes(each))) {
-    test(`work as they stand: ${text.split('\n')[0]}`, async () => {
+    test(`work as printed: ${text.split('\n')[0]}`, async () => {
       const { code: ended, out, err } = await run(text);
       expect({ ended, err }).toEqual({ ended: 0, err: '' });
       expect(out).toMatch(/\S/);
@@ -239,7 +239,7 @@ describe('the shell blocks of docs/policies/guide.md', () => {
   }
 
   for (const text of commands) {
-    test(`work as they stand: ${text.trimEnd()}`, async () => {
+    test(`work as printed: ${text.trimEnd()}`, async () => {
       const [, , ...words] = [...text.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word);
       const args = words.map((word) => (/^(my-)?policies$/.test(word) ? join(home, word) : word));
       const output = await runPolicy(args, commandIn(join(home, 'mine')));
@@ -249,7 +249,7 @@ describe('the shell blocks of docs/policies/guide.md', () => {
   }
 });
 
-/** These start no process of their own: it would take longer than all else here. */
+/** These commands run inside the test process, because processes would take longer than all other tests of this file. */
 const commands = SCRIPTS.filter((text) => /^\.\/signalbox policy [^\n]+\n$/.test(text));
 
 function commandIn(folder: string): PolicyCommand {

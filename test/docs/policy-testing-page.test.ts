@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PROGRAM, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 
 const page = readFileSync(join(import.meta.dir, '../../docs/policies/testing.md'), 'utf8');
-/** The policy that the page's cases are about. */
+/** The policy that the cases of the page test. */
 const MODELS = `version: 2
 providers:
   far: { adapter: openai, api_key_env: OPENAI_API_KEY }
@@ -36,7 +36,7 @@ constraints:
 
 const block = (info: string): string => page.split(`\`\`\`${info}\n`)[1]!.split('```')[0]!;
 
-test('the example of the page comes out as the page shows it', async () => {
+test('the example of the page has the result that the page shows', async () => {
   const home = temporaryFolder();
   mkdirSync(join(home, 'policies'));
   writeFileSync(join(home, 'policies/models.yaml'), MODELS);

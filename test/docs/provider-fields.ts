@@ -4,11 +4,11 @@ import { CAPABILITIES, type Capability, capabilityNames } from '../../src/core/c
 import { profile } from '../support/chat-body.ts';
 import { providerCall } from '../support/provider-call.ts';
 
-/** A feature that a request may use beside its text. */
+/** A feature that a request may use in addition to its text. */
 export interface Probe {
   readonly asks: string;
   readonly fields: Partial<ChatRequest>;
-  /** What stands in the request anyway. */
+  /** Other members of the request. */
   readonly beside?: Partial<ChatRequest>;
 }
 
@@ -21,7 +21,7 @@ const withPart = (part: object): Partial<ChatRequest> => ({
 const before = (message: ChatMessage): Partial<ChatRequest> => ({ messages: [message, PROMPT] });
 const schema = { type: 'object', additionalProperties: false };
 
-/** What is put to every adapter, in the order in which the page shows it. */
+/** The features that are tried with every adapter, in the order of the page. */
 export const PROBES: readonly Probe[] = [
   { asks: 'a `system` message', fields: before({ role: 'system', content: 'S' }) },
   { asks: 'a `developer` message', fields: before({ role: 'developer', content: 'D' }) },
@@ -87,20 +87,23 @@ export const PROBES: readonly Probe[] = [
   { asks: '`user`', fields: { user: 'u-1' } },
 ];
 
-/** A model of an adapter that probes are put to. */
+/** A model of an adapter with which features are tried. */
 export interface Probed {
   readonly adapter: WireAdapter & { lacks?(model: ModelTraits, upstream: string): readonly string[] };
   readonly upstream: string;
   readonly model: ModelTraits;
 }
 
-/** The capabilities that a request needs because of this. */
+/** Returns the capabilities that a request needs because of this feature. */
 export function neededBy({ fields, beside }: Probe): Capability[] {
   const needs = (request: Partial<ChatRequest>) => profile({ messages: [PROMPT], ...request }).needs;
   return capabilityNames(needs({ ...beside, ...fields }) & ~needs({ ...beside }));
 }
 
-/** The outcome for the adapter: sent as it is, in the words of its dialect, dropped, done by the gateway, or not sent because of what it lacks. */
+/**
+ * Returns the outcome for the adapter: sent unchanged, translated to its dialect, dropped, done by the gateway, or not sent because a
+ * capability is missing.
+ */
 export function madeOf(probe: Probe, { adapter, upstream, model }: Probed): string {
   const lacks = adapter.lacks?.(model, upstream) ?? [];
   const has = (name: Capability) => CAPABILITIES[name].of !== 'model' || model.capabilities.includes(name);
@@ -120,7 +123,7 @@ export function madeOf(probe: Probe, { adapter, upstream, model }: Probed): stri
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What the second has and the first has not, as paths with their values. */
+/** Returns the members that only the second request has, as paths with their values. */
 function differences(plain: unknown, asked: unknown, path = ''): string[] {
   if (Bun.deepEquals(plain, asked)) return [];
   if (isObject(plain) && isObject(asked)) {

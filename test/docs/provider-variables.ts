@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { EVERY_VARIABLE, SERVICES, shippedSnapshot } from '../policy/shipped.ts';
 
 const names = [...shippedSnapshot(EVERY_VARIABLE).providers.keys()];
-/** The variables of each service that takes a key, in the order of the shipped policy. */
+/** The variables of each service that needs a key, in the order of the shipped policy. */
 const variables = SERVICES.toSorted((a, b) => names.indexOf(a.name) - names.indexOf(b.name)).flatMap(
   ({ preset: { apiKeyEnv, baseUrlEnv } }) =>
     apiKeyEnv === undefined ? [] : [[apiKeyEnv, ...(baseUrlEnv === undefined ? [] : [baseUrlEnv])]],
 );
 
-/** A file whose part between two marks is made of those variables. */
+/** A file whose part between two marks is made from these variables. */
 const pageOf = (path: string, part: RegExp, lines: readonly string[]) => () =>
   readFileSync(join(import.meta.dir, '../..', path), 'utf8').replace(
     part,

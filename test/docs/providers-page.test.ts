@@ -17,7 +17,7 @@ describe('the examples of docs/extend/providers.md', () => {
   const files = [{ path: 'p.yaml', text: 'version: 2\n' }, ...blocks];
   const context = { ...shippedContext({}), env: { get: () => 'http://127.0.0.1:1/v1' } };
 
-  test('are right together, and every provider in them serves a model', () => {
+  test('are valid together, and every provider in them serves a model', () => {
     const { snapshot, diagnostics } = loadPolicy(files, context);
     expect(diagnostics).toEqual([]);
     const providers = blocks.flatMap(({ text }) => [...text.matchAll(/^ {2}([\w-]+):.*\b(?:preset|adapter):/gm)]);
@@ -26,7 +26,7 @@ describe('the examples of docs/extend/providers.md', () => {
     expect([...new Set(used)].sort()).toEqual([...(snapshot?.providers.keys() ?? [])].sort());
   });
 
-  test('name the variables that the providers ask for', () => {
+  test('name the variables that the providers need', () => {
     const asked = new Set<string>();
     const get = (name: string) => {
       asked.add(name);
@@ -38,7 +38,7 @@ describe('the examples of docs/extend/providers.md', () => {
 });
 
 describe('docs/extend/fields.md', () => {
-  test('shows for every capability which fields need it', () => {
+  test('the page shows for every capability which fields need it', () => {
     const asked = new Set(PROBES.flatMap(neededBy));
     expect(LACKED_CAPABILITIES.filter((name) => !asked.has(name))).toEqual(['reasoning', 'token_input', 'stop']);
   });

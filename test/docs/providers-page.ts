@@ -51,20 +51,20 @@ function services(): string {
   }).join('\n');
 }
 
-/** How long services keep a prompt, where they say so. */
+/** Returns how long services keep a prompt in their cache, if they state it. */
 function caches(): string {
   return SERVICES.flatMap(({ name, preset: { cache } }) =>
     cache ? [`- ${code(name)}: ${cache.ttlS} s, from ${cache.tokensMin} tokens`] : [],
   ).join('\n');
 }
 
-/** The settings of a service, as a policy that names its preset and nothing else has them. */
+/** The settings of a service for a policy that names only its preset. */
 function prepared(plugin: ProviderPlugin, preset: ProviderPreset): PreparedProvider {
   const defaults = plugin.name === 'openai-compatible' ? PLAIN : { prompt_cache: 'auto' };
   return plugin.prepare({ ...defaults, ...preset.settings });
 }
 
-/** Names of a model that does not reason and of one that does, where the adapter goes by names. */
+/** Names of a model that does not reason and of one that does, if the adapter depends on names. */
 const NAMES: Readonly<Record<string, readonly [string, string]>> = {
   openai: ['gpt-4.1', 'gpt-6.1-sol'],
   'azure-openai': ['gpt-4.1', 'gpt-6.1-sol'],
@@ -81,7 +81,7 @@ const traits = (model: Partial<ModelTraits>): ModelTraits => ({
   ...model,
 });
 
-/** The capabilities that no model of a service has, and those that its reasoning models lack besides. */
+/** The capabilities that no model of a service has, and those that its reasoning models lack in addition. */
 function lacksOf(plugin: ProviderPlugin, name: string, preset: ProviderPreset) {
   const adapter = prepared(plugin, preset);
   const [plain, reasoner] = NAMES[name] ?? ['model', 'model'];
@@ -100,7 +100,7 @@ function capabilities(): string {
   }).join('\n');
 }
 
-/** One model of each adapter, as the shipped catalog describes it; and the dialect without anybody's particulars. */
+/** One model of each adapter, as the shipped catalog describes it; and the dialect without the specifics of any service. */
 function probed(): readonly (readonly [string, Probed])[] {
   const all = traits({ capabilities: CAPABILITY_NAMES.filter((name) => name !== 'reasoning') });
   return [
@@ -125,7 +125,7 @@ function wire(name: string, settings: Readonly<Record<string, unknown>>): Probed
   return adapter;
 }
 
-/** Fields with the same outcome everywhere share a row. */
+/** Fields with the same outcome for all adapters share a row. */
 function fields(): string {
   const columns = probed();
   const outcomesOf = (probe: Probe) => columns.map(([, one]) => madeOf(probe, one));
@@ -137,7 +137,7 @@ function fields(): string {
   return markdownTable(['field', ...columns.map(([title]) => title)], rows);
 }
 
-/** What becomes of the reasoning of earlier answers, by the setting of the name. */
+/** The treatment of reasoning in earlier answers, for each value of the setting. */
 const HISTORIES: Readonly<Record<DialectSettings['reasoning_history'], string>> = {
   reasoning_content: 'as `reasoning_content`',
   reasoning: 'as `reasoning`',

@@ -29,7 +29,7 @@ const STEPS: readonly Message[] = [
   { from: GATEWAY, to: CALLER, words: 'the price and a decision ID' },
 ];
 
-/** The fund at moments of the request: spent and held, of 100 Credits. */
+/** The budget at moments of the request: spent and held, of 100 Credits. */
 const FUND: readonly (readonly [label: string, spent: number, held: number])[] = [
   ['before', 20, 0],
   ['while the answer streams', 20, 30],
@@ -67,7 +67,7 @@ function drawn({ from, to, words, note }: Message, y: number): string {
   const label = isLeft
     ? onLine(GATEWAY - 14, y + 4, note ?? '', 'text-anchor="end"')
     : onLine(GATEWAY + 14, y + 4, note ?? '');
-  // An arrow ends at the rim of the dot that stands for its step.
+  // An arrow ends at the edge of the dot of its step.
   const end = note && to === GATEWAY ? to - 6 : to;
   return [
     ...(from === to

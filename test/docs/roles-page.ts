@@ -7,7 +7,7 @@ import { code } from './schema-words.ts';
 const PAGE = join(import.meta.dir, '../../docs/operate/roles.md');
 const [BEGIN, END] = ['<!-- made: actions -->', '<!-- end -->'];
 
-/** The page of roles with what decides: a line for the actions that the same roles may take. */
+/** Makes the page of roles from the rules in code: one line for all actions that the same roles may take. */
 export function rolesPage(): string {
   const text = readFileSync(PAGE, 'utf8');
   const alike = Map.groupBy(ACTION_NAMES, reachesOf);
@@ -16,7 +16,7 @@ export function rolesPage(): string {
   return `${before}${BEGIN}\n\n${lines.join('\n')}\n\n${after}`;
 }
 
-/** The roles by how far they reach, such as `**all** owner, admin; **team** lead`. */
+/** Lists the roles by reach, such as `**all** owner, admin; **team** lead`. */
 function reachesOf(action: (typeof ACTION_NAMES)[number]): string {
   const reaches = Map.groupBy(ROLES, (role) => reachOf(role, action) ?? '');
   reaches.delete('');

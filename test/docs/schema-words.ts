@@ -1,7 +1,7 @@
 import { Kind, type TSchema } from '@sinclair/typebox';
 import { CAPABILITY_NAMES } from '../../src/core/capability.ts';
 
-/** Words for the parts of a schema, in a table of Markdown. */
+/** Words for the parts of a schema, for a Markdown table. */
 export const code = (value: unknown): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 export const cell = (text: string): string => text.replaceAll('|', '\\|').trim();
 
@@ -16,7 +16,7 @@ export function typeName(schema: TSchema): string {
   return schema.type ?? (schema[Kind] === 'Unknown' ? 'anything' : 'one of several forms');
 }
 
-/** The names of capabilities have a section of their own. */
+/** The names of capabilities have their own section on the page. */
 function wordsOf(options: readonly TSchema[]): string {
   const words = options.map((option) => `${option.const}`);
   const isCapabilities = words.length > 3 && words.every((word) => CAPABILITY_NAMES.some((name) => name === word));
@@ -28,7 +28,7 @@ function listName(items: TSchema | undefined): string {
   return items?.type === 'string' ? 'texts' : 'list';
 }
 
-/** The bounds of a number, such as ` 0–1` or ` >0, ≤100`. */
+/** Returns the bounds of a number, such as ` 0–1` or ` >0, ≤100`. */
 export function limitsOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: TSchema): string {
   if (minimum !== undefined && maximum !== undefined) return ` ${minimum}–${maximum}`;
   const low = minimum !== undefined ? `≥${minimum}` : exclusiveMinimum !== undefined ? `>${exclusiveMinimum}` : null;

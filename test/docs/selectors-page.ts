@@ -19,7 +19,7 @@ export function requestOf(id: string): Case {
   return one;
 }
 
-/** A request of the panel for each task, and how the page names it. */
+/** A request of the panel for each task, with its name on the page. */
 const REQUESTS: readonly (readonly [id: string, name: string])[] = [
   ['good-morning-one-line', '“Good morning :)”'],
   ['wasser-siedepunkt', 'why water boils earlier on a mountain'],
@@ -35,7 +35,7 @@ const REQUESTS: readonly (readonly [id: string, name: string])[] = [
   ['proof-functional-equation', 'a functional equation, with proof'],
 ];
 
-/** `docs/route/selectors.md`, with the tables between its marks made anew; a test holds the file to it. */
+/** Returns `docs/route/selectors.md` with new tables between its marks. A test compares the file. */
 export async function selectorsPage(): Promise<string> {
   const text = marked(PAGE, 'panel', tableOf(await heldNow()));
   const shown = REQUESTS.filter(([id]) => REQUESTS_SHOWN.has(id));
@@ -43,7 +43,7 @@ export async function selectorsPage(): Promise<string> {
   return marked(PAGE, KEYS_SHOWN, tableOf(rows.map(([name = '', , ...cells]) => [name, ...cells])), text);
 }
 
-/** `test/panel/choices.md`, in the same way: the choices for every set of keys. */
+/** Returns `test/panel/choices.md` in the same way, with the choices for every set of keys. */
 export async function choicesPage(): Promise<string> {
   let text = marked(CHOICES, 'panel', tableOf(await heldRows()));
   text = marked(CHOICES, 'misread', await misreadList(), text);
@@ -52,7 +52,7 @@ export async function choicesPage(): Promise<string> {
   return text;
 }
 
-/** The set of keys and the requests that the page shows. */
+/** The set of keys that the page shows. */
 const KEYS_SHOWN = 'three';
 const REQUESTS_SHOWN: ReadonlySet<string> = new Set([
   'good-morning-one-line',
@@ -67,7 +67,7 @@ function keysNamed(name: string): KeySet {
   return keys;
 }
 
-/** The page with what stands between the marks of this name replaced. */
+/** Returns the page with the part between the marks of this name replaced. */
 function marked(path: string, name: string, made: string, text = readFileSync(join(ROOT, path), 'utf8')): string {
   const mark = new RegExp(`^(<!-- made: ${name} -->\n)[\\s\\S]*?^(<!-- end -->)$`, 'm');
   if (!mark.test(text)) throw new Error(`${path} has no mark for ${name}`);
@@ -75,9 +75,8 @@ function marked(path: string, name: string, made: string, text = readFileSync(jo
 }
 
 /**
- * What held at the commit of the panel, before any figure was changed for it; for requests that were added later, at the
- * commit before what they show was mended: `auto`, `auto-cheap`, `auto-fast`, both
- * laws together, by set of keys.
+ * The results at the commit of the panel, before any figure was changed for it; for requests that were added later, at the commit before
+ * the fix of what they show. Order: `auto`, `auto-cheap`, `auto-fast`, both laws together; for each set of keys.
  */
 const BEFORE: Readonly<Record<string, Readonly<Record<Part, readonly number[]>>>> = {
   openai: { requests: [86, 41, 108, 128], aside: [38, 20, 50, 60] },
@@ -98,7 +97,7 @@ function verdictsOf(part: Part, keys: KeySet): Promise<Verdict[]> {
   return verdicts;
 }
 
-/** How many choices hold now: those of the requests that the weights were tuned on, and of those kept aside. */
+/** Counts the acceptable choices now, for requests that the weights were tuned on, and for requests kept for evaluation. */
 async function heldNow(): Promise<string[][]> {
   const rows = [['keys', ...SELECTORS.map((selector) => `\`${selector}\``), 'against its name']];
   for (const keys of KEY_SETS) {
@@ -109,7 +108,7 @@ async function heldNow(): Promise<string[][]> {
   return rows;
 }
 
-/** How many choices of the panel hold, before and now. */
+/** The rows with the number of acceptable choices, before and now. */
 async function heldRows(): Promise<string[][]> {
   const rows = [['keys', 'of', ...SELECTORS.map((selector) => `\`${selector}\``), 'against its name']];
   for (const keys of KEY_SETS) {
@@ -123,7 +122,9 @@ async function heldRows(): Promise<string[][]> {
   return rows;
 }
 
-/** The requests of the panel whose task is misread: as expected, and as read. The keys make no difference to it. */
+/**
+ * Lists the requests of the panel whose task is recognized wrongly, with the expected and the recognized task. The keys make no difference.
+ */
 async function misreadList(): Promise<string> {
   const cases = PARTS.flatMap((part) => panelOf(part));
   const verdicts = (await Promise.all(PARTS.map((part) => verdictsOf(part, KEY_SETS[0]!)))).flat();
@@ -180,11 +181,11 @@ async function choiceOf(one: Case, selector: Selector, runtime: Runtime): Promis
   };
 }
 
-/** Two digits that count: `0.17`, `3.4`, `120`. */
+/** Two significant digits: `0.17`, `3.4`, `120`. */
 const credits = (value: number): string =>
   value >= 10 ? String(Math.round(value)) : String(Number(value.toPrecision(2)));
 
-/** Laid out as the formatter does, so that it has nothing to say about what was made. */
+/** Aligned like Biome's output, so that the formatter does not change the table. */
 function tableOf(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, at) => Math.max(3, ...rows.map((cells) => Bun.stringWidth(cells[at]!))));
   const line = (cells: readonly string[]) =>

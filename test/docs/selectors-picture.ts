@@ -8,8 +8,8 @@ import { requestOf } from './selectors-page.ts';
 import { ACCENT, DIM, GOOD, LINE, picture, text, WARM } from './svg.ts';
 
 /**
- * The picture of `docs/route/selectors.md`: cost against quality of every model, for four requests of the panel and all keys,
- * with the choices of the three selectors. Every figure in it is an estimate of the shipped policy.
+ * The picture of `docs/route/selectors.md`: cost and quality of every model, for four requests of the panel with all keys, and the choices
+ * of the three selectors. Every figure in it is an estimate of the shipped policy.
  */
 const REQUESTS: readonly (readonly [id: string, title: string])[] = [
   ['good-morning-one-line', '“Good morning :)”'],
@@ -51,7 +51,10 @@ function panelFor(id: string, title: string, runtime: Runtime): Panel {
 
 const [WIDTH, HEIGHT] = [920, 852];
 const PLOT = { width: 376, height: 190, left: 78, top: 132, stepX: 438, stepY: 384 };
-/** Each has a colour and a size of its own: rings around one model stand in each other, and none needs its colour to be known. */
+/**
+ * Each selector has its own colour and size: rings around one model are inside each other, and readers can tell them apart without the
+ * colour.
+ */
 const COLOURS: Readonly<Record<Selector, string>> = { auto: ACCENT, 'auto-cheap': GOOD, 'auto-fast': WARM };
 const RING: Readonly<Record<Selector, number>> = { auto: 6, 'auto-cheap': 9, 'auto-fast': 12 };
 
@@ -79,18 +82,18 @@ function draw(panels: readonly Panel[]): string {
 const ring = (x: number, y: number, selector: Selector): string =>
   `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${RING[selector]}" fill="none" stroke="${COLOURS[selector]}" stroke-width="2.5"/>`;
 
-/** Steps between the marks of an axis: the least that leaves at most `MARKS_MAX` of them. */
+/** Distances between the marks of an axis. The picture uses the smallest one that leaves at most `MARKS_MAX` marks. */
 const STEPS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
 const MARKS_MAX = 8;
 
-/** An axis over these qualities: from a mark to a mark, with room for a ring. */
+/** An axis over these qualities, from one mark to another, with room for a ring. */
 function qualityAxis(qualities: readonly number[]) {
   const [low, high] = [Math.min(...qualities), Math.max(...qualities)];
   const step = STEPS.find((one) => (high - low) / one < MARKS_MAX - 2) ?? STEPS.at(-1)!;
   const least = Math.floor(low / step - 0.3) * step;
   const most = Math.ceil(high / step + 0.3) * step;
   const marks = Array.from({ length: Math.round((most - least) / step) + 1 }, (_, at) => least + at * step);
-  // No model is expected to be perfect.
+  // The axis ends below 1, because no model is expected to be perfect.
   return {
     least,
     most,

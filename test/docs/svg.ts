@@ -1,6 +1,6 @@
 /**
- * The colours and the few elements of the drawings in `docs/pictures/`. A drawing has a paper of its own, light or dark as the
- * reader's system is, so it is legible even where the page around it is the other.
+ * The colours and the few elements of the drawings in `docs/pictures/`. A drawing has its own background, light or dark as in the reader's
+ * system, so it is readable even on a page of the other kind.
  */
 export const [INK, DIM, LINE, PAPER, FAINT] = ['#1f2328', '#59636e', '#d0d7de', '#ffffff', '#f6f8fa'];
 export const [ACCENT, GOOD, WARM, GREY, CHOSEN] = ['#0969da', '#1a7f37', '#b04600', '#818b98', '#e6f4ff'];
@@ -12,7 +12,7 @@ export const escaped = (words: string): string => words.replace(/[&<>]/g, (found
 export const text = (x: number, y: number, words: string, more = ''): string =>
   `<text x="${round(x)}" y="${round(y)}" ${more}>${escaped(words)}</text>`;
 
-/** A text on a line: the line stops around it. */
+/** A text on a line: the line stops around the text. */
 export const onLine = (x: number, y: number, words: string, more = ''): string =>
   text(x, y, words, `stroke="${PAPER}" stroke-width="4" paint-order="stroke" ${more}`);
 
@@ -21,7 +21,7 @@ export const box = (x: number, y: number, width: number, height: number, more = 
 
 const round = (length: number): number => Number(length.toFixed(1));
 
-/** A drawing with a frame, a title for readers of the screen, and arrow heads `#head`. */
+/** A drawing with a frame, a title for screen readers, and arrow heads `#head`. */
 export const picture = (width: number, height: number, title: string, body: string): string =>
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="ui-sans-serif, system-ui, Segoe UI, Helvetica, Arial, sans-serif" font-size="13" fill="${INK}" role="img">
 <title>${escaped(title)}</title>
@@ -32,7 +32,7 @@ ${body}
 </svg>
 `;
 
-/** Each colour of a drawing, and the one in its place on a dark paper. */
+/** Each colour of a drawing, and its replacement on a dark background. */
 const DARK: Readonly<Record<string, string>> = {
   [INK]: '#e6edf3',
   [DIM]: '#9198a1',
@@ -47,7 +47,7 @@ const DARK: Readonly<Record<string, string>> = {
   [HELD]: '#9e6a03',
 };
 
-/** The style that gives a drawing its colours of the dark. A viewer that does not know it shows the light ones. */
+/** The style with a drawing's dark colours. A viewer that does not support it shows the light ones. */
 export const inTheDark = (colours: Readonly<Record<string, string>>): string =>
   `<style>@media (prefers-color-scheme: dark) {${Object.entries(colours)
     .map(([light, dark]) => ` [fill="${light}"] { fill: ${dark} } [stroke="${light}"] { stroke: ${dark} }`)

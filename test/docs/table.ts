@@ -1,4 +1,4 @@
-/** A table of Markdown, laid out as the formatter does, so that it leaves the table as it was made. */
+/** A Markdown table, aligned like Biome's output, so that the formatter does not change it. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((_, at) => Math.max(3, ...[head, ...rows].map((cells) => Bun.stringWidth(cells[at] ?? ''))));
   const padded = (cell: string, at: number) => cell + ' '.repeat((widths[at] ?? 0) - Bun.stringWidth(cell));
