@@ -11,8 +11,8 @@ import { readVersions } from '../system/clients/languages/versions.ts';
 import { effort } from './effort.ts';
 
 /**
- * `npm run test:deep -- clients`: clients in other languages, installed from their registries, against a served Signalbox.
- * `CLIENTS=Python,Rust` chooses languages, and `CLIENTS=openai` chooses clients.
+ * `npm run test:deep -- clients`: clients in other languages, installed from their registries, with a running Signalbox server.
+ * `CLIENTS=Python,Rust` selects languages, and `CLIENTS=openai` selects clients.
  */
 const { proved, provedPart } = effort('clients', 1, 1);
 const INSTALL_MS = 1_800_000;
@@ -69,7 +69,7 @@ function testsOf(language: ClientLanguage, clients: ClientLanguage['clients']): 
   }, INSTALL_MS);
 
   for (const client of clients)
-    test(`${client.name} works, and sees the usage that its key is charged`, async () => {
+    test(`${client.name} works, and reports the usage that its key is charged for`, async () => {
       const environment = await stage.environmentOf(client.name);
       const { code, out, err } = await runProgram(language.command(folder, client), { ...environment });
       expect({ code, out: code === 0 ? '' : out, err: code === 0 ? '' : err }).toEqual({ code: 0, out: '', err: '' });

@@ -7,14 +7,14 @@ import { addressIn } from '../support/serve-here.ts';
 import { cleanEnvironment, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 import { effort } from './effort.ts';
 
-/** `npm run test:deep -- clone`: the commands of a newcomer in a clone of the last commit, with packages from the registry. */
+/** `npm run test:deep -- clone`: a newcomer's commands in a clone of the latest commit, with packages from the registry. */
 const { proved } = effort('clone', 1, 1);
 const ROOT = join(import.meta.dir, '../..');
 const PATIENCE = 600_000;
 const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs a command until a pattern is printed, then ends it as a supervisor does. */
+/** Runs a command until it prints a pattern, then stops it as a supervisor does. */
 async function until<T>(command: readonly string[], find: (text: string) => T | null, use: (found: T) => unknown) {
   const child = Bun.spawn([...command], {
     cwd: folder,

@@ -8,8 +8,8 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { deeply, orDeeply } from './deeply.ts';
 
 /**
- * Codex itself, unmodified, in a home of its own and with no other server in reach: a turn that reads a file, edits it and
- * runs a command, with a scripted model behind the gateway.
+ * Codex itself, unmodified, in its own home folder and with access to no other server. In each turn it reads a file, edits it and runs a
+ * command; behind the gateway is a scripted model.
  */
 const CODEX = join(import.meta.dir, 'node_modules/.bin/codex');
 const PATCH = '*** Begin Patch\n*** Update File: greeting.txt\n@@\n-Hello\n+Hello, world\n*** End Patch';
@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const close of opened.splice(0).reverse()) await close();
 });
 
-/** What the model does next, by the number of results that it has seen. */
+/** The next action of the model, by the number of results that it has received. */
 function agent({ asked }: RecordedRequest) {
   const run = (cmd: string) => ({ toolCalls: [{ name: 'exec_command', arguments: JSON.stringify({ cmd }) }] });
   const seen = asked.turns.reduce((count, turn) => count + turn.results.length, 0);
@@ -47,7 +47,7 @@ async function openGateway(
   return [box, upstream];
 }
 
-/** Runs one turn. @returns the answer, and the files that the turn left */
+/** Runs one turn. @returns the answer, and the files after the turn */
 async function turn(box: Signalbox, more: string) {
   const root = mkdtempSync(join(tmpdir(), 'signalbox-codex-'));
   opened.push(() => rmSync(root, { recursive: true, force: true }));
@@ -69,7 +69,7 @@ enabled = false
 `;
   writeFileSync(join(home, 'config.toml'), config);
   const options = ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '-C', work];
-  // A proxy that nobody runs stands before every other server.
+  // Every other server is only reachable through a proxy that does not exist.
   const nowhere = { HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1' };
   const child = Bun.spawn([CODEX, 'exec', ...options, 'Make the greeting greet the world.'], {
     env: { PATH: process.env.PATH, HOME: home, CODEX_HOME: home, SIGNALBOX_KEY: box.key, ...nowhere },
@@ -101,7 +101,7 @@ test.each(orDeeply([bySocket, translated], [byPost]))(
   },
 );
 
-test('where the policy turns the WebSocket off, Codex goes on by POST', async () => {
+test('if the policy turns the WebSocket off, Codex continues with POST', async () => {
   const [box, upstream] = await openGateway(
     'openai',
     'gpt-6-luna',
@@ -114,7 +114,7 @@ test('where the policy turns the WebSocket off, Codex goes on by POST', async ()
 deeply('where its frames are too large for the WebSocket, Codex goes on by POST', async () => {
   const more = '\ngateway: { socket_bytes_max: 16384, retries_max: 0 }\n';
   const [box, upstream] = await openGateway('openai', 'gpt-6-luna', more);
-  // Five retries, as it comes, take seven seconds.
+  // Codex makes five retries by default, which take seven seconds.
   expect(await turn(box, 'supports_websockets = true\nstream_max_retries = 1')).toEqual(DONE);
   expect(upstream.requests.length).toBe(4);
 });
@@ -127,10 +127,10 @@ deeply(
     const isRefused = () =>
       box.lines.some((line) => line.includes('rate_limit_exceeded') && line.includes('"message":"chat"'));
     const done = turn(box, 'supports_websockets = true');
-    // Others take what there is, a request a second, until Codex has been refused.
+    // Other requests use up the rate limit, one request a second, until Codex is refused.
     while (!isRefused() && upstream.requests.length < 4) {
       const { status } = await box.post('/v1/route', {});
-      // Nothing is left for a while: the processor is Codex's.
+      // The limit is used up for a while, so leave the CPU to Codex.
       if (status === 429) await Bun.sleep(10);
     }
     expect(await done).toEqual(DONE);

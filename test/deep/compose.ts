@@ -8,7 +8,10 @@ import { textOf } from '../system/deploy/manifests.ts';
 import { ask, audit, booked, COST, chat, makeKey, type Stage, startStage } from '../system/postgres/stage.ts';
 import { effort } from './effort.ts';
 
-/** `npm run test:deep -- proxies`: deploy/compose/haproxy.cfg, as it is but for names, in front of two servers at one PostgreSQL. */
+/**
+ * `npm run test:deep -- proxies`: deploy/compose/haproxy.cfg with other names only, in front of two servers that share one PostgreSQL
+ * database.
+ */
 const { proved } = effort('proxies', 1, 1);
 if (Bun.which('haproxy') === null)
   throw new Error('This section needs haproxy. On Debian and Ubuntu: apt-get install haproxy.');
@@ -43,7 +46,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-test('Callers of the proxy notice nothing while a server stops: a stream goes on, and no request fails or is charged twice', async () => {
+test('callers of the proxy notice nothing while a server stops: a stream continues, and no request fails or is charged twice', async () => {
   const { fleet, gate } = stage;
   const [first, second] = fleet.servers;
   const key = await makeKey(stage, 'blue');
@@ -55,7 +58,7 @@ test('Callers of the proxy notice nothing while a server stops: a stream goes on
     },
   } as typeof first & object;
 
-  // One stream at each server, for the proxy gives a request to the server that has fewer.
+  // Each server gets one stream, because the proxy sends a request to the server with fewer requests.
   gate.close();
   const streams = [chat(front, key, { stream: true }), chat(front, key, { stream: true })];
   await waitFor(() => gate.inside === 2);
@@ -75,7 +78,7 @@ test('Callers of the proxy notice nothing while a server stops: a stream goes on
   expect(await booked(second!, 'blue')).toBe((told.length + 2) * COST);
   expect(told).toEqual(told.map(() => COST));
   expect(await audit(second!)).toBe('nothing wrong');
-  // What it says of a server whose health it asks for wrongly.
+  // HAProxy logs this if its health check uses the wrong protocol or path.
   expect(readFileSync(join(home, 'log'), 'utf8')).not.toContain('wrong status');
   proved(
     'haproxy: deploy/compose/haproxy.cfg has callers notice nothing while one of two servers at a PostgreSQL stops',

@@ -11,7 +11,7 @@ const credits = (kills: readonly Kill[], of: (kill: Kill) => number): string =>
 const count = (kills: readonly Kill[], of: (kill: Kill) => number): number =>
   kills.reduce((sum, kill) => sum + of(kill), 0);
 
-/** The result of kills, as a sentence. */
+/** Describes the result of kills in a sentence. */
 function resultOf(where: string, kills: readonly Kill[]): string {
   const answered = count(kills, (kill) => kill.answered);
   const orphans = count(kills, (kill) => kill.orphans);

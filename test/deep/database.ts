@@ -7,9 +7,9 @@ import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
 import { ask, audit, booked, COST, chat, isReady, makeKey, startCabled, startStage } from '../system/postgres/stage.ts';
 import { effort } from './effort.ts';
 
-/** `npm run test:deep -- database`: a database whose disk is full, and servers that stand still in the middle of a group. */
+/** `npm run test:deep -- database`: a database with a full disk, and servers that are paused in the middle of a group. */
 const { runs, proved } = effort('database', 1, 4);
-/** Holds a new cluster, and little more. */
+/** The disk fits a new cluster and little more. */
 const DISK = '300m';
 const CALLERS = 8;
 
@@ -20,7 +20,7 @@ afterEach(async () => {
 
 const sumOf = (told: readonly { readonly micro: number }[]) => told.reduce((sum, { micro }) => sum + micro, 0);
 
-if (!mayMount) console.log('left out, for nothing may be mounted here: a database whose disk is full');
+if (!mayMount) console.log('skipped, because nothing can be mounted here: a database whose disk is full');
 
 test.skipIf(!mayMount)(
   `${runs} times a database whose disk is full: 503, streams under way tell their prices, nothing is lost`,
@@ -56,7 +56,7 @@ test.skipIf(!mayMount)(
       console.log(
         `the first 503 ${Math.round(performance.now() - filled)} ms behind the full disk, of ${told.length} requests`,
       );
-      // Where the log of writes needs room, the database ends itself.
+      // If its write-ahead log finds no room, the database stops.
       if (run % 2 === 1) await database.run('SELECT pg_switch_wal()').catch(() => {});
       gate.resolve();
       for (const stream of streams) {
@@ -92,7 +92,10 @@ test.skipIf(!mayMount)(
 
 const isDeciding = ({ said }: Way) => /ledger_decide|nextval\('journal_seq'/.test(said);
 
-/** The moments at which a process stands still, by what it sends: the group is on its way to the database, or the COMMIT of its records is. */
+/**
+ * The moments at which a process is paused, by the bytes that it sends: while the group is on its way to the database, or while the COMMIT
+ * of its records is.
+ */
 const MOMENTS: Readonly<Record<string, (sent: string, way: Way) => boolean>> = {
   'has sent a group': (sent, way) => isDeciding(way) && sent.includes('B\0'),
   'commits its records': (sent) => sent.includes('COMMIT\0'),
@@ -135,7 +138,7 @@ test.each(
     for (const { status, micro } of others) expect([status, micro]).toEqual([200, COST]);
     expect(Math.min(...others.slice(0, 5).map(({ ms }) => ms))).toBeLessThan(1_000);
     const late = await Promise.all(under);
-    // An answer that has waited for its price for too long ends without it; what was served is booked.
+    // An answer that waited too long for its price ends without a price, but its cost is booked.
     const ways = [
       [200, COST],
       [200, 0],
@@ -154,7 +157,7 @@ test.each(
     }, 240_000);
     expect(total).toBe(sum);
     const rows = await fleet.database.run('SELECT slot, epoch FROM instances', fleet.url.split('/').at(-1));
-    // Within its lease it is who it was; behind it, it has another name.
+    // A server that continues within its lease keeps its name; after the lease it has a new name.
     expect(rows.some(({ slot, epoch }) => Number(slot) > 1 || Number(epoch) > 1)).toBe(seconds > 20);
     expect(await audit(going)).toBe('nothing wrong');
     proved(

@@ -4,8 +4,8 @@ import { fullDiskRound, makeSmallDisk, type Round } from '../crash/full-disk.ts'
 import { effort } from './effort.ts';
 
 /**
- * `npm run test:deep -- disk-full`: the disk fills up under running requests, the server ends, the disk has room again, the
- * server starts; again and again on the same data folder.
+ * `npm run test:deep -- disk-full`: the disk fills up while requests run, the server ends, the disk gets room again, and the server starts;
+ * repeated on the same data folder.
  */
 const { runs, random, proved } = effort('disk-full', 2, 60);
 

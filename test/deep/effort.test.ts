@@ -8,7 +8,7 @@ import { SECTIONS } from './sections.ts';
 const isAsked = process.env.SIGNALBOX_SEED !== undefined;
 
 describe('the seeds of laws', () => {
-  test('are set for each law that names none, in every file', () => {
+  test('are set in every file for each law that sets none', () => {
     const { seed } = fc.readConfigureGlobal() ?? {};
     if (isDeep && !isAsked) expect(seed).toBeNumber();
     else expect(seed).toBe(seedOf('laws'));

@@ -1,34 +1,35 @@
 import { appendFileSync } from 'node:fs';
 
-/** How hard a test tries: a little in `npm test`, with a fixed seed; much in `npm run test:deep`, with a new one each time. */
+/** How much work a test does: little in `npm test`, with a fixed seed; much in `npm run test:deep`, with a new seed each time. */
 export interface Effort {
   readonly runs: number;
   readonly seed: number;
   /** Random numbers in [0, 1) that follow from the seed. */
   random(): number;
   /**
-   * To be called when all runs held: what was tried, in a line for `test/deep/results.md`.
-   * @param table of the results, in Markdown, for a part of that page of its own
+   * Call it when all runs have passed. It adds a line to `test/deep/results.md`.
+   * @param what the guarantee that was tested
+   * @param table the results in Markdown, for a separate part of that page
    */
   proved(what: string, table?: string): void;
-  /** To be called instead if the developer chose a part of the runs: the page keeps its row. */
+  /** Call it instead if the developer selected a part of the runs: the page keeps its row. */
   provedPart(): void;
 }
 
-/** What the environment asks of a section's test, and where it wants the proof. */
+/** The environment tells a section's test its effort, and the file for its result. */
 const { SIGNALBOX_DEEP, SIGNALBOX_SEED, SIGNALBOX_RUNS, SIGNALBOX_PROOF } = process.env;
 
 /** True in `npm run test:deep`. */
 export const isDeep = SIGNALBOX_DEEP === '1';
 
-/** The seed is printed, so that a failure can be had again: `SIGNALBOX_SEED=… bun test <file>`. */
+/** Prints the seed, so that you can repeat a failure: `SIGNALBOX_SEED=… bun test <file>`. */
 export function effort(section: string, few: number, many: number): Effort {
   const found = effortOf(section, seedOf(section), few, many);
   console.log(`${section}: ${found.runs} runs, seed ${found.seed}`);
   return found;
 }
 
-/** In `npm test` always the same for a name, in `npm run test:deep` a new one; `SIGNALBOX_SEED` where it is set. */
+/** Returns a seed: in `npm test` always the same for a name, in `npm run test:deep` a new one; `SIGNALBOX_SEED` if it is set. */
 export function seedOf(name: string): number {
   if (SIGNALBOX_SEED !== undefined) return Number(SIGNALBOX_SEED);
   return (isDeep ? crypto.getRandomValues(new Uint32Array(1))[0]! : Bun.hash.crc32(name)) % 1_000_000;
@@ -50,8 +51,8 @@ function effortOf(section: string, seed: number, few: number, many: number): Eff
 }
 
 /**
- * How often fast-check tries a law: `few` times in `npm test`, `many` times in `npm run test:deep -- laws`. A failure prints the
- * seed. A law that does not hold keeps its row out of `test/deep/results.md`.
+ * The number of cases with which fast-check tests a law: `few` in `npm test`, `many` in `npm run test:deep -- laws`. A failure prints the
+ * seed. A law that fails has no row in `test/deep/results.md`.
  */
 export function tries(law: string, few: number, many: number): { readonly numRuns: number; readonly seed: number } {
   const { runs, seed, proved } = effortOf('laws', seedOf(law), few, many);
@@ -59,10 +60,10 @@ export function tries(law: string, few: number, many: number): { readonly numRun
   return { numRuns: runs, seed };
 }
 
-/** Of the mutants of a law, or other cases that are alike, `npm test` takes each fifth, which shows that the law is awake. */
+/** `npm test` takes every fifth mutant of a law, or every fifth of other similar cases. This shows that the law can fail. */
 export const someOf = <T>(all: readonly T[]): readonly T[] => all.filter((_, at) => isDeep || at % 5 === 0);
 
-/** Mulberry32: small, and the same everywhere. */
+/** Mulberry32, a small generator with the same numbers on every machine. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -8,21 +8,21 @@ import { descriptors, openFiles, residentMiB, slopeOf } from '../support/process
 import { effort } from './effort.ts';
 
 /**
- * `npm run test:deep -- faults-soak`: an hour of JSON and streams against upstreams with mixed faults, with callers
- * who leave and reloads: memory and descriptors stay, and the ledger and the upstreams counted the same.
+ * `npm run test:deep -- faults-soak`: an hour of JSON and streams with upstreams that fail in many ways, callers that disconnect, and
+ * reloads. Memory and descriptors must not grow, and the ledger must agree with the upstreams.
  */
 const { runs: seconds, random, proved } = effort('faults-soak', 20, 3_600);
 const DIALECTS = ['openai', 'anthropic', 'gemini'] as const;
 const ADAPTERS = { openai: 'openai-compatible', anthropic: 'anthropic', gemini: 'gemini' } as const;
 const CALLERS = 16;
 const LEAVING = 0.01;
-/** Longest pause of a caller between two requests, ms: so that an hour is about the hour, and not about the load. */
+/** The longest pause of a caller between two requests, ms. The test is about duration, not load. */
 const PAUSE_MS = 100;
 const RELOAD_EVERY_MS = 10_000;
-/** MiB a minute, once it has warmed up: far below what one leaked request in a thousand would come to. */
+/** The allowed growth after warming up, MiB a minute: far below one leaked request in a thousand. */
 const SLOPE_MAX = 2;
 
-/** What an upstream counts for a request: told in its usage, and known by the number in the prompt. */
+/** The usage that an upstream counts for a request, derived from the number in its prompt. */
 const usageOf = (n: number) => ({ prompt_tokens: 10 + (n % 97), completion_tokens: 3 + (n % 17) });
 const numberIn = ({ text }: RecordedRequest): number => Number(/request (\d+)/.exec(text)?.[1] ?? -1);
 
@@ -40,7 +40,7 @@ const FAULTS: readonly Behaviour[] = [
   { hang: 2 },
 ];
 
-/** Of each request, whether the upstream that had it last told its usage. */
+/** For each request, whether the last upstream that received it reported its usage. */
 const toldUsage = new Map<number, boolean>();
 
 function behaviourOf(request: RecordedRequest): Behaviour {
@@ -62,7 +62,7 @@ test(
     }));
     const providers = upstreams.map(({ dialect, server: { url } }) => [dialect, { url, adapter: ADAPTERS[dialect] }]);
     const more = '    deadlines: { first_token_ms: 300, idle_ms: 300, total_ms: 2000 }\n';
-    // A model of each dialect, and the next one's for its second endpoint.
+    // A model of each dialect; its second endpoint uses the next model's dialect.
     const models = DIALECTS.map((dialect, at) => {
       const endpoints = [dialect, DIALECTS[(at + 1) % DIALECTS.length]!];
       return [dialect, { endpoints, quality: 0.9 - at / 10, more }];
@@ -75,10 +75,10 @@ test(
       );
     const live = await startLivePolicy({ 'policy.yaml': text(1) }, { isProcess: true });
     const { box } = live;
-    /** The number of the request, by the decision that answered it. */
+    /** The number of the request for each decision that answered it. */
     const decisions = new Map<number, number>();
     const outcomes = new Map<string, number>();
-    /** Numbers of the requests that were answered to the end. */
+    /** The numbers of the requests that were answered completely. */
     const whole: number[] = [];
     const until = performance.now() + seconds * 1_000;
     let asked = 0;
@@ -113,7 +113,7 @@ test(
     let reloads = 0;
     const reload = setInterval(() => {
       live.replace('policy.yaml', text(1 + (++reloads % 2)));
-      // What the upstreams remember is this process's memory, not the server's, but an hour of it is much.
+      // The requests that the upstreams record are memory of this process, not of the server. In an hour they would be much.
       for (const { server } of upstreams) server.requests.length = 0;
     }, RELOAD_EVERY_MS);
     let opened: [readonly string[], number] = [[], 0];
@@ -132,7 +132,7 @@ test(
       const audit = await box.run('ledger', 'audit');
       expect([audit.code, audit.err]).toEqual([0, '']);
       expect(named(openFiles(box.pid))).toEqual(named(opened[0]));
-      // Connections come and go; what is leaked would not stop growing.
+      // Connections come and go, but leaked descriptors would grow without end.
       expect(descriptors(box.pid).length).toBeLessThanOrEqual(opened[1] + 3 * CALLERS);
       const settled = memory.slice(Math.floor(memory.length / 3));
       const slope = slopeOf(settled);
@@ -151,10 +151,10 @@ test(
   2 * 3_600_000,
 );
 
-/** Files with a name: the thread that parses policies comes and goes with a few that have none. */
+/** Counts only files with a name, because the thread that parses policies opens and closes a few without. */
 const named = (files: readonly string[]): string[] => files.filter((file) => !file.startsWith('anon_inode:'));
 
-/** Whatever is booked as reported is what an upstream counted for that very request, at its price. */
+/** Checks that each booking of reported usage equals the count of an upstream for this request, at its price. */
 function expectUpstreamsCount(entries: readonly Entry[], decisions: ReadonlyMap<number, number>) {
   let total = 0;
   let credits = 0;
@@ -162,7 +162,7 @@ function expectUpstreamsCount(entries: readonly Entry[], decisions: ReadonlyMap<
     const n = reservation === null ? undefined : decisions.get(reservation);
     if (n === undefined || estimated !== 0 || (kind !== 'settle' && kind !== 'post')) continue;
     const { prompt_tokens, completion_tokens } = usageOf(n);
-    // An attempt that failed has reported what there was so far.
+    // A failed attempt has reported the output up to its failure.
     const output = kind === 'post' ? Math.min(output_tokens!, completion_tokens) : completion_tokens;
     expect([n, input_tokens, output_tokens]).toEqual([n, prompt_tokens, output]);
     expect(amount).toBe(prompt_tokens * 1_000 + output * 4_000);
@@ -173,7 +173,7 @@ function expectUpstreamsCount(entries: readonly Entry[], decisions: ReadonlyMap<
   return { total, credits };
 }
 
-/** Every answer that came whole is settled once, and by what the upstream reported where it reported it. */
+/** Checks that every complete answer is settled once, with the usage that the upstream reported, if it reported any. */
 function expectAllBooked(entries: readonly Entry[], decisions: ReadonlyMap<number, number>, whole: readonly number[]) {
   const settled = new Map<number, number | null>();
   const twice: number[] = [];

@@ -14,15 +14,15 @@ import {
 import { effort } from './effort.ts';
 
 /**
- * `npm run test:deep -- first-start`: kill -9 at random moments of a first start, and of the second, third and fourth. The
- * next start must serve, with one admin key, which is in its file and opens the server.
+ * `npm run test:deep -- first-start`: kill -9 at random moments of a first start, and of the second, third and fourth. The next start must
+ * serve, with one admin key, which is in its file and works.
  */
 const { runs, random, proved } = effort('first-start', 4, 300);
 
 const HOUR_MS = 3_600_000;
-/** Kills of one data folder before it is left to start. */
+/** How often one data folder's start is killed before it may finish. */
 const KILLS_MAX = 4;
-/** A file that a start writes, and how soon after it appears the kill comes at most, ms. */
+/** A file that a start writes, and the latest time of the kill after the file appears, ms. */
 const FILES = ['server.lock', 'signalbox.db', 'signalbox.db-wal', 'ledger.id', 'admin.key.part', 'admin.key'] as const;
 const SOON_MS = 4;
 
@@ -46,7 +46,7 @@ const STATES = [
 ] as const;
 type State = (typeof STATES)[number];
 
-/** How far a start had come when it was killed. It is read from a copy: whoever opens a database writes beside it. */
+/** How far a start had come when it was killed. It is read from a copy, because opening a database writes files next to it. */
 function stateOf(data: string): State {
   const [file, part] = [join(data, 'signalbox.db'), `${keyFile(data)}.part`];
   if (!existsSync(file)) return 'before there was a database';
@@ -69,7 +69,7 @@ const spawn = (data: string) =>
     stderr: 'ignore',
   });
 
-/** Kills a start at a random moment: some time after it began, or soon after one of its files appears. */
+/** Kills a start at a random moment: some time after its beginning, or soon after one of its files appears. */
 async function killedStart(data: string, startMs: number): Promise<void> {
   const file = random() < 0.6 ? FILES[Math.floor(random() * FILES.length)] : undefined;
   const waitMs = random() * (file === undefined ? startMs : SOON_MS);
@@ -84,7 +84,7 @@ async function killedStart(data: string, startMs: number): Promise<void> {
   await child.exited;
 }
 
-/** Starts, and finds out that every key in the database is one that somebody has. */
+/** Starts, and checks that every key in the database is known to the test. */
 async function started(data: string, installed: string): Promise<void> {
   const box = await startSignalbox({
     data,

@@ -11,19 +11,19 @@ import { readVersions } from '../system/clients/languages/versions.ts';
 import { effort } from './effort.ts';
 
 /**
- * `npm run test:deep -- fuzz`: schemathesis sends requests to every operation of the OpenAPI document, and compares the answers with
- * it. Each failure must be one of `KNOWN`. `SIGNALBOX_SEED=…` repeats a run.
+ * `npm run test:deep -- fuzz`: schemathesis sends requests to every operation of the OpenAPI document, and compares the answers with the
+ * document. Each failure must be in `KNOWN`. `SIGNALBOX_SEED=…` repeats a run.
  */
 const { runs, seed, proved } = effort('fuzz', 5, 20);
 const HOUR_MS = 3_600_000;
-/** Unknown failures that are printed. */
+/** The most unknown failures that the test prints. */
 const SHOWN_MAX = 30;
 
 const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const missing = missingTools(python);
-if (missing.length > 0) console.log(`left out: this machine has no ${missing.join(' and no ')}`);
+if (missing.length > 0) console.log(`skipped: this machine has no ${missing.join(' and no ')}`);
 
 test.skipIf(missing.length > 0)(
   'every operation answers as its document says, and refuses only requests that the document forbids',
@@ -58,7 +58,7 @@ test.skipIf(missing.length > 0)(
         {},
         HOUR_MS,
       );
-      // 1: there are failures.
+      // Code 1 means that there are failures.
       expect({ code, said: code > 1 ? (out + err).slice(-4_000) : '' }).toEqual({ code: Math.min(code, 1), said: '' });
       const [file = ''] = readdirSync(report);
       const { findings, operations, cases } = await readReport(join(report, file));

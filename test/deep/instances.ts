@@ -9,18 +9,18 @@ import { type Ending, type StormRequest, send } from '../system/postgres/storm.t
 import { type Evidence, evidenceOf, problemsOf, standingOf } from '../system/postgres/verdict.ts';
 import { effort, randomFrom } from './effort.ts';
 
-/** `npm run test:deep -- instances`: server processes at one budget that are killed under load, seed after seed. */
+/** `npm run test:deep -- instances`: server processes that share one budget and are killed under load, for one seed after another. */
 const PROCESSES = 4;
 const REQUESTS = 2_000;
-/** Their mean price is some 0.24 Credits, so that about half of the requests can be paid. */
+/** The mean price of a request is about 0.24 Credits, so the budget fits about half of the requests. */
 const LIMIT = 250;
-/** Most output tokens of a request; its price follows from them. */
+/** The most output tokens of a request, which determine its price. */
 const TOKENS_MAX = 100;
 const SMALL: StormRequest = { maxTokens: 1, isStream: false };
 const LARGE: StormRequest = { maxTokens: TOKENS_MAX, isStream: false };
-/** How often a caller whose connection breaks sends again, at any server. */
+/** How often a caller whose connection breaks repeats its request, on any server. */
 const TRIES = 6;
-/** The upstream lets so many pass at once, at most, this often. */
+/** The upstream answers at most this many requests at once, at this interval, ms. */
 const [PASS_MAX, PASS_EVERY_MS] = [60, 5];
 
 interface Storm {
@@ -28,7 +28,7 @@ interface Storm {
   readonly killed: readonly Signalbox[];
 }
 
-/** Four processes, each with a folder of its own that its successors take over, and a server beside them that sweeps. */
+/** Four processes with their own folders, which their successors take over, and another server that sweeps. */
 class Fleet {
   readonly stage: Stage;
   readonly sweeper: Signalbox;
@@ -54,12 +54,12 @@ class Fleet {
     return this.stage.fleet.start({ isProcess: true, data });
   }
 
-  /** A key of a budget of its own. */
+  /** Creates a key with its own budget. */
   key(): Promise<MadeKey> {
     return makeKey(this.stage, `team-${++this.#keys}`);
   }
 
-  /** Holds that sweeps have ended so far. */
+  /** The number of holds that sweeps have ended so far. */
   get orphans(): number {
     const counts = this.sweeper.lines.map((line) => /"message":"closed reservations.*"count":(\d+)/.exec(line)?.[1]);
     return counts.reduce((sum, count) => sum + Number(count ?? 0), 0);
@@ -69,7 +69,7 @@ class Fleet {
     return `team-${this.#keys}`;
   }
 
-  /** Sends all requests at once, and kills processes while they are answered; each has a successor at once. */
+  /** Sends all requests at once, and kills processes while they answer. Each killed process gets a successor at once. */
   async storm({ key }: MadeKey, random: () => number): Promise<Storm> {
     const { gate } = this.stage;
     const below = (limit: number) => Math.floor(random() * limit);
@@ -112,7 +112,7 @@ class Fleet {
     return { endings, killed };
   }
 
-  /** Spends what is left, once nothing is held, until each server refuses the smallest request. */
+  /** Spends the rest of the budget once nothing is held, until each server refuses the smallest request. */
   async spendRest(key: MadeKey): Promise<Ending[]> {
     const { sweeper, boxes } = this;
     for (const box of boxes) await waitFor(async () => (await models(box, key)).status === 200);
@@ -136,7 +136,7 @@ class Fleet {
   }
 }
 
-/** One seed: the storm, the sweep, the rest of the budget, and what is wrong then. */
+/** Plays one seed: the storm, the sweep, the rest of the budget, and a check for errors. */
 async function play(fleet: Fleet, seed: number) {
   const [began, swept] = [performance.now(), fleet.orphans];
   const key = await fleet.key();
@@ -167,11 +167,11 @@ async function play(fleet: Fleet, seed: number) {
 
 const { runs, seed, proved } = effort('instances', 2, 100);
 
-describe('Four processes at one budget that are killed under 2,000 requests', () => {
+describe('Four processes with one budget that are killed under 2,000 requests', () => {
   const all: Awaited<ReturnType<typeof play>>['figures'][] = [];
 
   for (const [half, onCrash] of (['charge', 'release'] as const).entries()) {
-    test(`overspend nothing, leave nothing unusable, and have booked what was told: orphans ${onCrash}`, async () => {
+    test(`never overspend, leave the whole budget usable, and have booked every reported price: orphans ${onCrash}`, async () => {
       await using fleet = await Fleet.start(onCrash);
       for (let at: number = half; at < runs; at += 2) {
         const { problems, figures } = await play(fleet, seed + at);
@@ -191,7 +191,7 @@ describe('Four processes at one budget that are killed under 2,000 requests', ()
   });
 });
 
-test('The verdict finds each fault in what callers and the ledger say', () => {
+test('the check finds each error in the figures of callers and the ledger', () => {
   const good: Evidence = {
     ...{ limit: 1_000, spent: 990, held: 0, audit: 'nothing wrong' },
     told: [{ decision: 'dec_1', micro: 500 }],

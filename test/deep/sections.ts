@@ -1,7 +1,7 @@
-/** What `npm run test:deep` runs: each section is a test that takes its number of runs from `effort`. */
+/** A section of `npm run test:deep`: one or more tests that take their number of runs from `effort`. */
 export interface Section {
   readonly name: string;
-  /** The test's file, or several. */
+  /** The test files of the section. */
   readonly files: readonly string[];
 }
 

@@ -8,8 +8,8 @@ import { effort } from './effort.ts';
 import { installed, MODEL_SERVERS, type ModelServer, weightsIn } from './model-servers.ts';
 
 /**
- * `npm run test:deep -- servers`: model servers of one's own, with a small model that the CPU runs. The first run builds
- * llama-cpp-python, which takes ten minutes of CPU. llama.cpp's server and Ollama are tried where they are on the `PATH`.
+ * `npm run test:deep -- servers`: local model servers, with a small model that runs on the CPU. The first run builds llama-cpp-python,
+ * which takes ten minutes of CPU. The section also tests llama.cpp's server and Ollama if they are on the `PATH`.
  */
 const { runs, seed, proved } = effort('servers', 2, 12);
 const PATIENCE_MS = 900_000;
@@ -38,7 +38,7 @@ const FORCED = { tools: [tool], tool_choice: { type: 'function', function: { nam
 const schema = { ...tool.function.parameters, additionalProperties: false };
 const FORM = { response_format: { type: 'json_schema', json_schema: { name: 'weather', schema } } };
 
-/** A server that runs, with a gateway in front of it. */
+/** A running model server, with a gateway in front of it. */
 class Stand {
   readonly server: ModelServer;
   readonly #folder = temporaryFolder();
@@ -92,7 +92,7 @@ models:
     return this.post('/v1/chat/completions', { temperature: 0, max_tokens: 24, ...body }, init);
   }
 
-  /** The same call without the gateway. */
+  /** Makes the same call without the gateway. */
   direct(body: object): Promise<Response> {
     return fetch(`${this.#url}/chat/completions`, {
       method: 'POST',
@@ -102,7 +102,7 @@ models:
   }
 }
 
-/** What callers see of an answer. */
+/** Returns the part of an answer that callers see. */
 const seen = ({ choices: [choice], usage }: Pick<Answer, 'choices' | 'usage'>) => ({
   text: choice!.message.content,
   finish: choice!.finish_reason,
@@ -111,7 +111,7 @@ const seen = ({ choices: [choice], usage }: Pick<Answer, 'choices' | 'usage'>) =
 });
 
 /**
- * Returns what `ask` finds before and after the others ran; null where the server does not repeat its own answers, as the state of
+ * Calls `ask` before and after `others`, and returns its result; null if the server does not repeat its own answers, because the state of
  * its cache can change them. The first call fills the cache.
  */
 async function repeated<T>(ask: () => Promise<T>, others: () => Promise<void>): Promise<T | null> {
@@ -122,7 +122,7 @@ async function repeated<T>(ask: () => Promise<T>, others: () => Promise<void>): 
   return JSON.stringify(before) === JSON.stringify(after) ? before : null;
 }
 
-/** The same of a stream. Without the server's usage, the gateway's own count says that it is estimated. */
+/** Returns the same part of a stream. Without the server's usage, the gateway's own count is marked as estimated. */
 async function seenInStream(response: Response) {
   const { chunks, done } = await eventsOf(response);
   expect([response.status, done]).toEqual([200, true]);
@@ -258,7 +258,7 @@ function casesOf(server: ModelServer): void {
       const streamed = await stand.chat({ messages: said('The weather in Oslo?'), ...FORCED, stream: true });
       const { chunks } = await eventsOf(streamed);
       const pieces = chunks.flatMap(({ choices: [choice] }) => choice?.delta.tool_calls ?? []);
-      // A model's template can ignore the choice of a tool: then a direct call has no call either.
+      // A model's template can ignore `tool_choice`; then a direct call has no tool call either.
       if (server.forcedTools === 'ignored' && (calls ?? []).length === 0) return void expect(pieces).toEqual([]);
       expect(calls!.map(({ function: fn }) => [fn.name, Object.keys(JSON.parse(fn.arguments))])).toEqual([
         ['weather', ['city']],

@@ -6,12 +6,12 @@ import { startSignalbox } from '../support/signalbox.ts';
 import { effort } from './effort.ts';
 
 /**
- * `npm run test:deep -- square-wave`: a provider that is up for ten seconds and down for ten, beside one that is well,
- * under steady traffic through the real server. The same with a clock of its own stands in test/providers/health.
+ * `npm run test:deep -- square-wave`: a provider that is up for ten seconds and down for ten, and another one that is always up, under
+ * steady traffic through the real server. test/providers/health has the same test with a simulated clock.
  */
 const PHASE_MS = 10_000;
 const EVERY_MS = 50;
-/** The longest that the first probe of an up phase can let wait: an outage of ten seconds comes to ejections of up to 8 s, and a fifth more. */
+/** The longest wait for the first probe of an up phase, ms: an outage of ten seconds causes ejections of up to 8 s, plus a fifth. */
 const PROBE_MS = 8_000 * 1.2;
 
 const { runs: cycles, proved } = effort('square-wave', 1, 6);
@@ -23,7 +23,7 @@ interface Seen {
   readonly failures: number;
 }
 
-test('a provider that comes and goes: no caller notices, and it is used again within one probe', async () => {
+test('if a provider comes and goes, callers notice nothing, and it is used again after one probe', async () => {
   const [wave, well] = [startFakeUpstream({ key: UPSTREAM_KEY }), startFakeUpstream({ key: UPSTREAM_KEY })];
   const policy = testPolicy(
     { wave: wave.url, well: well.url },
@@ -58,7 +58,7 @@ test('a provider that comes and goes: no caller notices, and it is used again wi
       const before = wave.requests.length;
       await phase();
       const down = wave.requests.length - before;
-      // Five faults open the breaker, each with a retry at most and some beside it under way; then one probe an ejection.
+      // Five faults open the breaker, each with at most one retry and some requests in progress; after that, each ejection has one probe.
       expect(down).toBeLessThanOrEqual(40);
       wave.behave({});
       const since = performance.now();
@@ -67,7 +67,7 @@ test('a provider that comes and goes: no caller notices, and it is used again wi
       expect(back).toBeGreaterThanOrEqual(0);
       const backAfter = up[back]!.at - since;
       expect(backAfter).toBeLessThanOrEqual(PROBE_MS + 4 * EVERY_MS);
-      // Once it is back all that follows goes there, and nothing fails any more; some were under way before.
+      // After its return, all later requests go to this provider and none fails; some requests were already in progress before.
       const settled = up.slice(back).filter(({ at }) => at > up[back]!.at + 500);
       expect(new Set(settled.map(({ model, failures }) => `${model} ${failures}`))).toEqual(new Set(['best 0']));
       told.push(`${down} requests while it was down, back after ${(backAfter / 1000).toFixed(1)} s`);

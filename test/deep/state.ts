@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { ELSEWHERE, SUITES } from '../support/elsewhere.ts';
 import { effort } from './effort.ts';
 
-/** `npm run test:deep -- state`: the suites at the door on other stores. */
+/** `npm run test:deep -- state`: the suites that use only HTTP, on other stores. */
 const ROOT = join(import.meta.dir, '../..');
 const STORES = Object.keys(ELSEWHERE);
 const { proved } = effort('state', STORES.length, STORES.length);
 
 for (const store of STORES)
-  test(`the suites at the door pass on another store: ${store}`, async () => {
-    // What a section hands on to its own tests is not theirs.
+  test(`the HTTP suites pass on another store: ${store}`, async () => {
+    // The settings of a section must not reach its own test processes.
     const { SIGNALBOX_DEEP: _, SIGNALBOX_PROOF: __, ...env } = process.env;
     const args = [process.execPath, 'test', '--timeout=120000', ...(SUITES[store] ?? [])];
     const child = Bun.spawn(args, {
@@ -26,5 +26,5 @@ for (const store of STORES)
   }, 900_000);
 
 test('each store is in the results', () => {
-  proved(`the suites at the door pass on the stores ${STORES.join(', ')}`);
+  proved(`the HTTP suites pass on the stores ${STORES.join(', ')}`);
 });
