@@ -119,11 +119,11 @@ function draw({ choice, route_reason, facts, expected_output_tokens, candidates 
     ...ranked.map((candidate, at) => rankedRow(candidate, at, candidate.model === choice, axis)),
     text(28, below, `Left out: ${rejected.length} of ${candidates.length} models`, 'font-weight="600"'),
     ...leftOut,
-    text(28, end + 14, `${route_reason} takes the highest utility: ${choice}.`),
+    text(28, end + 14, `${route_reason} chooses the highest utility: ${choice}.`),
     text(
       28,
       end + 34,
-      `It can cost ${figure(chosen.worst_case_credits)} Credits at most; the worst case of it and its fallbacks is set aside first.`,
+      `It can cost ${figure(chosen.worst_case_credits)} Credits at most; Signalbox first reserves the worst case of the model and its fallbacks.`,
     ),
   ];
   return picture(WIDTH, end + 58, `Why ${choice}: a decision, explained`, body.join('\n'));
@@ -134,8 +134,8 @@ function header({ from, to, x }: Axis, rows: number): readonly string[] {
   const ticks = Array.from({ length: Math.round((to - from) / TICK) + 1 }, (_, at) => from + at * TICK);
   const legend = [
     [ACCENT, 'utility', 0],
-    [GREY, 'taken off for time', 76],
-    [WARM, 'taken off for cost', 224],
+    [GREY, 'subtracted for time', 76],
+    [WARM, 'subtracted for cost', 224],
   ] as const;
   return [
     ...ticks.map(

@@ -64,7 +64,7 @@ export function housePicture(): string {
   body.push(`<line x1="28" x2="${RIGHT}" y1="${y}" y2="${y}" stroke="${LINE}"/>`);
   body.push(box(LEFT, y + 14, 392, MODULE_HEIGHT), text(LEFT + 10, y + 33, 'plugins/', 'font-weight="600"'));
   body.push(
-    text(LEFT + 10, y + 50, 'strategies, providers; import signalbox/plugin alone', `font-size="11" fill="${DIM}"`),
+    text(LEFT + 10, y + 50, 'strategies, providers; import only signalbox/plugin', `font-size="11" fill="${DIM}"`),
   );
   body.push(
     box(LEFT + 400, y + 14, RIGHT - LEFT - 400, MODULE_HEIGHT),

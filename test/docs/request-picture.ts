@@ -49,7 +49,7 @@ export function requestPicture(): string {
   const bottom = TOP + 24 + STEPS.length * ROW;
   const body = [
     text(28, 36, 'The life of a request', 'font-size="20" font-weight="600"'),
-    text(28, 58, 'Signalbox sets the worst case aside, on disk, before it calls a provider.', `fill="${DIM}"`),
+    text(28, 58, 'Signalbox reserves the highest possible cost on disk before it calls a provider.', `fill="${DIM}"`),
     ...lanes.flatMap(([name, x]) => [
       `<line x1="${x}" x2="${x}" y1="${TOP}" y2="${bottom}" stroke="${LINE}" stroke-dasharray="4 4"/>`,
       box(x - 60, TOP - 26, 120, 28),
