@@ -42,7 +42,7 @@ const serves = () =>
   );
 
 test(
-  'a clone that `npm start` installed runs `npm run postgres`, and then `npm start` again',
+  'a clone that `npm start` installed runs `npm run postgres` and then `npm start` again',
   async () => {
     expect((await runToEnd(['git', 'clone', '--quiet', ROOT, folder], {})).code).toBe(0);
     await serves();

@@ -93,7 +93,7 @@ const bySocket: Served = ['a model of OpenAI, over a WebSocket', 'openai', 'gpt-
 const translated: Served = ['a model of Anthropic', 'anthropic', 'claude-sonnet-4-5', ''];
 
 test.each(orDeeply([bySocket, translated], [byPost]))(
-  'a turn of Codex ends well with %s',
+  'a turn of Codex succeeds with %s',
   async (_, adapter, model, more) => {
     const [box, upstream] = await openGateway(adapter, model);
     expect(await turn(box, more)).toEqual(DONE);

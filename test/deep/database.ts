@@ -110,7 +110,7 @@ test.each(
       ] as const,
   ),
 )(
-  'a server that %s and stands still for %i s: others go on within a second, it goes on as its lease says, told = booked',
+  'a server that %s and is paused for %i s: others continue within a second, it continues as its lease allows, and reported prices are booked',
   async (moment, seconds) => {
     const stage = await startCabled(0, { limit: 1_000_000 });
     ends.push(() => stage[Symbol.asyncDispose]());

@@ -26,7 +26,7 @@ const missing = missingTools(python);
 if (missing.length > 0) console.log(`skipped: this machine has no ${missing.join(' and no ')}`);
 
 test.skipIf(missing.length > 0)(
-  'every operation answers as its document says, and refuses only requests that the document forbids',
+  'every operation answers as the OpenAPI document says, and refuses only requests that the document forbids',
   async () => {
     await installPython(folder, readVersions().languages.Python ?? {}, ['fuzz']);
     const report = join(folder, 'report');

@@ -224,7 +224,7 @@ for (const [name, open] of Object.entries(PROXIES)) {
     });
 
     test(
-      'waits for an answer, a stream and a WebSocket that are silent for long, and goes on behind a pause',
+      'waits for an answer, a stream and a WebSocket that are silent for long, and continues after a pause',
       async () => {
         const client = openResponses({ url }, box.key, {}, { rejectUnauthorized: false });
         expect((await client.ask({ input: 'Hi' })).at(-1)).toMatchObject({ type: 'response.completed' });

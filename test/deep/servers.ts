@@ -160,13 +160,13 @@ function casesOf(server: ModelServer): void {
   afterAll(() => stand.stop());
   afterAll(() => {
     tried.push(
-      `${server.name}: any of ${runs} prompts as in a direct call, streams, tools, forms, aborts, five at once`,
+      `${server.name}: any of ${runs} prompts as in a direct call, streams, tools, schemas, aborts, five at once`,
     );
   });
   const can = (capability: string) => server.capabilities.includes(capability);
 
   test(
-    'answers as a direct call does: text, usage and finish reason, in one body and in a stream',
+    'answers like a direct call: text, usage and finish reason, in JSON and as a stream',
     async () => {
       let compared = 0;
       await fc.assert(
@@ -232,7 +232,7 @@ function casesOf(server: ModelServer): void {
   );
 
   test(
-    'answers in a JSON schema where the policy declares it, and is refused by name where not',
+    'answers in a JSON schema if the policy declares it, and otherwise Signalbox refuses the field by name',
     async () => {
       const response = await stand.chat({ messages: said('Which city?'), ...FORM });
       if (can('json_schema')) {
@@ -270,7 +270,7 @@ function casesOf(server: ModelServer): void {
   );
 
   test(
-    'takes any conversation: instructions of a developer, answers without content, results of tools',
+    'accepts any conversation: developer instructions, answers without content, tool results',
     async () => {
       const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } };
       const first = fc.constantFrom<object[]>(
@@ -301,7 +301,7 @@ function casesOf(server: ModelServer): void {
   );
 
   test(
-    'goes on after a caller who leaves in the middle of a stream',
+    'continues after a caller disconnects during a stream',
     async () => {
       const leave = new AbortController();
       const body = { messages: said('Tell a long story.'), max_tokens: 1_000, stream: true };

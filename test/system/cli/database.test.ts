@@ -14,7 +14,7 @@ test('db migrate creates the tables of a database, and db status reports their v
   expect(await run('status')).toEqual({
     code: 2,
     out: expect.stringMatching(
-      /^Database {2}.*signalbox\.db\nTables {4}none yet\nProgram {3}of version \d+\. `signalbox db migrate` brings them/,
+      /^Database {2}.*signalbox\.db\nTables {4}none yet\nProgram {3}version \d+\. To update them, run `signalbox db migrate`\./,
     ),
     err: '',
   });

@@ -32,7 +32,7 @@ export const own = defineStrategy({
 
 describe('signalbox plugin new', () => {
   test.each(orDeeply(['strategy'], ['provider']))(
-    'makes a %s that type-checks and passes its own test in a folder far away',
+    'plugin new creates a %s that type-checks and passes its own test in a folder outside the clone',
     async (kind) => {
       const { text, code } = await run('new', kind, 'my-own-7', '--dir', at(kind));
       expect(code).toBe(0);
@@ -65,11 +65,11 @@ describe('signalbox plugin new', () => {
     [['new', 'strategy', 'My_Own'], /at most 64 lower-case letters, digits and dashes, not "My_Own"/],
     [['new', 'strategy', '../up'], /not "\.\.\/up"/],
     [['new', 'strategy', 'a'.repeat(65)], /at most 64/],
-    [['new', 'strategy', 'auto'], /Signalbox has a strategy `auto` already/],
+    [['new', 'strategy', 'auto'], /Signalbox already has a strategy `auto`/],
     [['new', 'strategy', 'x', '--to', 'y'], /--to/],
     [['make'], /The commands of plugin are new or test/],
     [[], /The commands of plugin are new or test/],
-  ] as const)('%j gives one clear sentence', async (args, told) => {
+  ] as const)('%j prints one clear sentence', async (args, told) => {
     const failed = run(...args);
     await expect(failed).rejects.toThrow(told);
     await expect(failed).rejects.toBeInstanceOf(UsageError);
@@ -138,7 +138,7 @@ describe('signalbox plugin test', () => {
     expect(plugins).toMatchObject([{ kind: 'strategy', name: 'auto', status: 'alpha' }]);
     const broken = plugins[0].laws.filter(({ outcome }: { outcome: string }) => outcome === 'broken');
     expect(broken).toMatchObject([
-      { law: 'name', fault: expect.stringContaining('Signalbox has a strategy `auto` already') },
+      { law: 'name', fault: expect.stringContaining('Signalbox already has a strategy `auto`') },
       { law: 'deterministic', fault: 'the plugin uses a clock (Date.now)' },
     ]);
   });
@@ -226,7 +226,7 @@ export const read = <b />;`;
     await Promise.all(
       cases.map(([name, text, told]) => expect(run('test', write(`bad/${name}`, text))).rejects.toThrow(told)),
     );
-    await expect(run('test', at('bad/none.ts'))).rejects.toThrow(/There is no file .*none\.ts\.$/);
+    await expect(run('test', at('bad/none.ts'))).rejects.toThrow(/There is no file .*none\.ts\./);
     await expect(run('test', 'no-such-package')).rejects.toThrow(/the package `no-such-package` is not installed/);
     for (const [flag, value] of [
       ['--runs', '0'],

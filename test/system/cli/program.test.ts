@@ -30,7 +30,7 @@ const more: readonly Line[] = [
   [1, 'plugin new nothing'],
 ];
 test.each(orDeeply(few, more))(
-  'ends with %i, and prints as a process what it prints in a test: %s',
+  'exits with %i, and prints the same as a process and inside a test: %s',
   async (code, line) => {
     const args = [...line.split(' '), ...(/^(?:import|plugin|serve)/.test(line) ? [] : ['--data', box.data])];
     const result = await runCommand(args);
@@ -40,7 +40,7 @@ test.each(orDeeply(few, more))(
 );
 
 test.skipIf(!existsSync('/dev/full'))(
-  'ends with 1 where its output cannot be written, and with 0 where its reader has had enough',
+  'exits with 1 if its output cannot be written, and with 0 if its reader closes the pipe',
   async () => {
     const full = Bun.spawn([PROGRAM, 'help'], {
       env: cleanEnvironment({}),

@@ -136,7 +136,7 @@ test('Signalbox refuses a cache of one hour without a price if a fund applies', 
 });
 
 test.each([{ container: 'c' }, { mcp_servers: [{ type: 'url' }] }])(
-  'what only Anthropic runs leaves no model of another service: %j',
+  'a feature that only Anthropic has excludes models of other services: %j',
   async (request) => {
     const failed = await failureOf(request);
     expect([failed.status, failed.errorCode]).toEqual([422, 'no_eligible_model']);

@@ -240,7 +240,7 @@ describe('a continued turn', () => {
   test.each([
     ['tools', { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 2 }] }],
     ['cache marks', { system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral', ttl: '1h' } }] }],
-  ])('pays for the %s of the turns before it, which are still in force', async (_, more) => {
+  ])('a continued turn pays for the %s of the turns before it, which still apply', async (_, more) => {
     const unpriced = [400, 'invalid_request_error', 'unsupported_parameter'];
     const limit = { budget_limit: 1_000 };
     const id = await begun('best', live.box.key, more);

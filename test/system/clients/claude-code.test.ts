@@ -185,7 +185,7 @@ describe.each(['anthropic', 'gemini'] as const)('on an upstream of %s', (dialect
       'messages.1.content.0: Invalid `signature` in `thinking` block',
       'adaptive thinking is not supported on this model',
       'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter',
-    ])('an error that the program recovers from comes out word for word: %s', async (message) => {
+    ])('an error from which the program recovers reaches it word for word: %s', async (message) => {
       bench.upstream.next({ status: 400, error: { message } });
       const response = await send(requestOf([userSays('Hi.')]));
       expect([response.status, await response.json()]).toEqual([

@@ -35,7 +35,7 @@ describe('LangChain', () => {
   test.each([
     ['chat', false],
     ['Responses', true],
-  ])('parses the call of `withStructuredOutput` over %s', async (_, useResponsesApi) => {
+  ])('LangChain parses the call of `withStructuredOutput` over %s', async (_, useResponsesApi) => {
     const chat = new ChatOpenAI({
       model: MODEL,
       apiKey: box.key,
@@ -77,14 +77,17 @@ describe('the AI SDK', () => {
     };
   };
 
-  test.each(['OpenAI’s chat', 'Responses', 'Messages'] as const)('gets a forced call over %s', async (dialect) => {
-    const model = providers()[dialect];
-    const whole = await generateText({ model, ...forced });
-    expect(whole.toolCalls).toMatchObject([{ toolName: 'city', input: CITY }]);
-    expect(whole.finishReason).toBe('tool-calls');
-    const stream = streamText({ model, ...forced });
-    expect(await stream.toolCalls).toMatchObject([{ toolName: 'city', input: CITY }]);
-    expect(await stream.finishReason).toBe('tool-calls');
-    expect(upstream.requests.slice(-2).map(({ asked }) => asked.schema !== null)).toEqual([true, true]);
-  });
+  test.each(['OpenAI’s chat', 'Responses', 'Messages'] as const)(
+    'the AI SDK receives a forced call over %s',
+    async (dialect) => {
+      const model = providers()[dialect];
+      const whole = await generateText({ model, ...forced });
+      expect(whole.toolCalls).toMatchObject([{ toolName: 'city', input: CITY }]);
+      expect(whole.finishReason).toBe('tool-calls');
+      const stream = streamText({ model, ...forced });
+      expect(await stream.toolCalls).toMatchObject([{ toolName: 'city', input: CITY }]);
+      expect(await stream.finishReason).toBe('tool-calls');
+      expect(upstream.requests.slice(-2).map(({ asked }) => asked.schema !== null)).toEqual([true, true]);
+    },
+  );
 });

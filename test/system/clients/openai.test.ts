@@ -79,7 +79,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(platformOf(completion)?.credits_consumed).toBeGreaterThan(0);
     });
 
-    onlyWith('choices', 'gives as many choices as n says', async () => {
+    onlyWith('choices', 'a completion has as many choices as `n` states', async () => {
       bench.upstream.next({ text: 'One of some.' });
       const { choices } = await client.chat.completions.create({ model: 'auto', messages, n: 3 });
       expect(choices.map(({ index, message }) => [index, message.content])).toEqual(
@@ -144,7 +144,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(platformOf(final)).toMatchObject({ credits_consumed: platformOf(json)!.credits_consumed });
     });
 
-    onlyWith('choices', 'of several choices keeps them apart and finishes each', async () => {
+    onlyWith('choices', 'a stream of several choices keeps them separate and finishes each', async () => {
       bench.upstream.next({ text: ['a', 'b'] });
       const stream = client.chat.completions.stream({ model: 'auto', messages, n: 2 });
       const { choices } = await stream.finalChatCompletion();
@@ -160,27 +160,31 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(choices[0]).toMatchObject({ finish_reason: 'stop', message: { role: 'assistant', content: '' } });
     });
 
-    onlyWith('logprobs', 'of token probabilities tells them with their tokens, and none of a refusal', async () => {
-      const token = (text: string) => ({ token: text, logprob: -0.1, bytes: null, top_logprobs: [] });
-      const raw = ['Hel', 'lo', null].map((text) => `data: ${JSON.stringify(scored(text))}\n\n`);
-      bench.upstream.next({ raw });
-      const stream = client.chat.completions.stream({ model: 'best', messages, logprobs: true });
-      const seen: unknown[] = [];
-      let refusals = 0;
-      stream.on('chunk', ({ choices }) => {
-        const [choice] = choices;
-        if (choice?.logprobs) seen.push([choice.delta.content, choice.logprobs.content?.map((each) => each.token)]);
-      });
-      stream.on('logprobs.refusal.delta', () => refusals++);
-      stream.on('logprobs.refusal.done', () => refusals++);
-      const { choices } = await stream.finalChatCompletion();
-      expect(seen).toEqual([
-        ['Hel', ['Hel']],
-        ['lo', ['lo']],
-      ]);
-      expect(refusals).toBe(0);
-      expect(choices[0]?.logprobs).toEqual({ content: [token('Hel'), token('lo')], refusal: null });
-    });
+    onlyWith(
+      'logprobs',
+      'a stream of token probabilities reports each with its token, and none for a refusal',
+      async () => {
+        const token = (text: string) => ({ token: text, logprob: -0.1, bytes: null, top_logprobs: [] });
+        const raw = ['Hel', 'lo', null].map((text) => `data: ${JSON.stringify(scored(text))}\n\n`);
+        bench.upstream.next({ raw });
+        const stream = client.chat.completions.stream({ model: 'best', messages, logprobs: true });
+        const seen: unknown[] = [];
+        let refusals = 0;
+        stream.on('chunk', ({ choices }) => {
+          const [choice] = choices;
+          if (choice?.logprobs) seen.push([choice.delta.content, choice.logprobs.content?.map((each) => each.token)]);
+        });
+        stream.on('logprobs.refusal.delta', () => refusals++);
+        stream.on('logprobs.refusal.done', () => refusals++);
+        const { choices } = await stream.finalChatCompletion();
+        expect(seen).toEqual([
+          ['Hel', ['Hel']],
+          ['lo', ['lo']],
+        ]);
+        expect(refusals).toBe(0);
+        expect(choices[0]?.logprobs).toEqual({ content: [token('Hel'), token('lo')], refusal: null });
+      },
+    );
 
     test('a stream of a refusal ends with the refusal', async () => {
       bench.upstream.next({ refusal: 'I may not do that.' });

@@ -278,7 +278,7 @@ describe('an answer', () => {
   test.each([
     [{ cached_tokens: 4 }, { cached_tokens: 4, cache_write_tokens: 0 }],
     [undefined, { cached_tokens: 0, cache_write_tokens: 0 }],
-  ])('of a service that does not count writes to its cache has 0 of them: %j', async (details, expected) => {
+  ])('an answer of a service that does not count cache writes reports 0 of them: %j', async (details, expected) => {
     const usage = { ...END.usage, input_tokens_details: details };
     upstream.next({ raw: [JSON.stringify({ ...END, usage })], form: 'json' });
     const body = (await (await post({ input: 'Hi' })).json()) as Json;

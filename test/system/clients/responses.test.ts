@@ -272,7 +272,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
         'input[0].name',
       ],
       ['a budget too low', { budget_limit: 0.001 }, 400, 'budget_limit_too_low', 'budget_limit'],
-    ] as const)('for %s names its code and field', async (_, body, status, code, param) => {
+    ] as const)('an error for %s has its code and field', async (_, body, status, code, param) => {
       const { length } = bench.upstream.requests;
       const error = await rejection(client.responses.create({ ...ask, ...(body as object) }));
       expect([error.status, error.code, error.param ?? null]).toEqual([status, code, param]);

@@ -16,7 +16,7 @@ test.each([
   ['', ['saved', 'baseline']],
   ['/money?range=1h', ['saved', 'baseline']],
   ['/money?tab=budgets', ['held']],
-] as const)('at /console%s the words are explained at a click, on a phone too', async (path, words) => {
+] as const)('at /console%s a click explains each term, on a phone as well', async (path, words) => {
   for (const width of [1_280, 390]) {
     const { page, faults } = await openConsole(stage, { path, width });
     for (const word of words) {

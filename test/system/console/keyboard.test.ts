@@ -91,7 +91,7 @@ test('with the keyboard, a person creates a key, finds it, suspends it, resumes 
 });
 
 test.each(orDeeply(['Escape'], ['the way back of the browser']))(
-  'a request far down the list is read, and %s leads back to its row',
+  'a person reads a request far down the list, and %s leads back to its row',
   async (way) => {
     await page.goto(`${stage.box.url}/console/requests`);
     await settled(page);

@@ -318,7 +318,7 @@ test('the code example of a request has a variable in place of a secret', async 
 });
 
 deeply(
-  'auditors see decisions and are told who sends; a member without a key is led to one, and sends with it',
+  'auditors see decisions and who may send requests; a member without a key gets a link to create one, and sends with it',
   async () => {
     const auditor = (await openConsole(stage, { ...at(), role: 'auditor' })).page;
     await heading(auditor, 'would answer');

@@ -66,7 +66,7 @@ test.each([
     ['Charged', 'Held now', 'Budgets and balances', 'Empty or soon empty'],
     'Budgets cannot be shown',
   ],
-])('%s says which of its figures could not be read, and shows the others', async (path, pattern, names, title) => {
+])('%s names the figures that could not be read, and shows all others', async (path, pattern, names, title) => {
   const { page } = await openConsole(stage);
   await page.route(pattern, (route) => route.fulfill({ status: 503, json: { error: { message: 'Try again.' } } }));
   await openConsole(stage, { path });

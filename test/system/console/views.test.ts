@@ -44,7 +44,7 @@ describe.each([...VIEW_PATHS])('the view /console%s', (path) => {
 
   // All views share one navigation bar.
   test.if(path === '' || isDeep)(
-    'is reached by the keyboard: first the way past the rail, then its seven words',
+    'the keyboard reaches every part: first the link past the navigation, then its seven entries',
     async () => {
       const { page } = await openConsole(stage, { path });
       expect(await tabOrder(page, 9)).toEqual([
@@ -67,7 +67,7 @@ test.each(
       ['/playground/old', 'Playground'],
     ],
   ) as [string, string][],
-)('%s is no page, and leads to %s', async (path, near) => {
+)('%s is not a page, and links to %s', async (path, near) => {
   const { page } = await openConsole(stage, { path });
   await page.getByRole('heading', { name: 'No such page' }).waitFor();
   await page.getByRole('link', { name: `Go to ${near}` }).click();
@@ -88,7 +88,7 @@ test.each(
       ['/fleet?to=2026-11-01', /has no `?from/],
     ],
   ) as [string, RegExp][],
-)('the address %s cannot be read: the page says so and leads back', async (path, words) => {
+)('for the invalid address %s the page says so and links back', async (path, words) => {
   const { page, faults } = await openConsole(stage, { path });
   await page.getByRole('heading', { name: 'This address cannot be read' }).waitFor();
   expect(await page.getByRole('alert').textContent()).toMatch(words);
@@ -110,7 +110,7 @@ test.each(
       '/policies/diff?a=x&b=y',
     ],
   ).map((path) => [path] as [string]),
-)('a link to what is not there, %s, leaves no blank page', async (path) => {
+)('a link to something that does not exist, %s, shows a page that says so', async (path) => {
   const { page, faults } = await openConsole(stage, { path });
   await page
     .getByText(/[Nn]ot found|[Nn]o such|has no file|cannot be (?:shown|read)|Nothing|no .*nope/)
@@ -189,7 +189,7 @@ describe('roles', () => {
         ['member', ['Overview', 'Playground', 'Requests', 'People', 'Money', 'Fleet']],
       ],
     ),
-  )('a person of the role %s sees the views that it may open, and no others', async (role, words) => {
+  )('a person with the role %s sees exactly the views that this role may open', async (role, words) => {
     const { page, faults } = await openConsole(stage, { role });
     expect(await page.locator('.rail-view').allTextContents()).toEqual([...words]);
     expect(faults).toEqual([]);

@@ -11,7 +11,7 @@ const body = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }
 const THINKS_MS = 1_000;
 
 test.skipIf(!mayMount)(
-  'what a wallet was told of its payment on a full disk is what the next start has booked, fee and all',
+  'the next start books the payment, with its fee, that a wallet was shown while the disk was full',
   async () => {
     const data = temporaryFolder();
     byMount.mount(data);

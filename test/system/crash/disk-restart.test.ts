@@ -95,7 +95,7 @@ describe.skipIf(!mayMount)('prices that were reported on a full disk', () => {
 });
 
 test.skipIf(!mayMount)(
-  'while the disk is full, a server is not ready though nobody asks, and changes of keys are 503 and no defect',
+  'while the disk is full, a server is not ready even without requests, and changes of keys get 503, which is not logged as a defect',
   async () => {
     const disk = makeDisk();
     const box = await disk.start(false);

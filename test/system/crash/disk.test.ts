@@ -52,7 +52,7 @@ const failures = ({ lines }: Signalbox): string[] => lines.filter((line) => line
 describe('a full disk', () => {
   for (const { name, disk, possible } of orDeeply(DISKS.slice(0, 1), DISKS.slice(1))) {
     test.skipIf(!possible)(
-      `refuses what would cost money, ends and books what runs, and is forgiven without a restart: ${name}`,
+      `the server refuses requests that cost money, ends and books running ones, and recovers without a restart: ${name}`,
       async () => {
         const { box, upstreams } = await start(disk);
         upstreams.pace(SLOW_MS);

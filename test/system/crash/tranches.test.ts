@@ -25,7 +25,7 @@ async function told(asked: Promise<Response>): Promise<number | null> {
 }
 
 test(
-  'kill -9 while holds grow: the audit is clean, nothing told is lost, nothing is held above the budget, and what was open is charged as far as it had grown',
+  'kill -9 while holds grow: the audit is clean, no reported charge is lost, no budget is exceeded, and each open hold is charged up to its size',
   async () => {
     let grown = 0;
     for (let run = 0; run < runs; run++) {

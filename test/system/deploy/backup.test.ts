@@ -61,7 +61,7 @@ const chat = (box: Signalbox, key = box.key) => chatWith(box, { headers: { autho
 
 describe('the page’s own commands', () => {
   test(
-    'copy a server under traffic, and a folder made of the copy goes on from that moment: keys, budgets, balances',
+    'copy a server under traffic, and a server on the copy continues from that moment with the same keys, budgets and balances',
     async () => {
       const root = temporaryFolder();
       const upstream = startFakeUpstream({ key: UPSTREAM_KEY });
@@ -121,7 +121,7 @@ describe('the page’s own commands', () => {
   );
 
   test(
-    'of Compose brings a copy out of the container by the standard output, and leaves no file in the data folder',
+    'for Compose write a copy from the container to standard output, and leave no file in the data folder',
     async () => {
       const root = temporaryFolder();
       const policies = writePolicy(testPolicy({ first: 'http://127.0.0.1:1/v1' }, { best: { endpoints: ['first'] } }));

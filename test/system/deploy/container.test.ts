@@ -70,7 +70,7 @@ describe('compose.yaml', () => {
     ['a text for a truth', 'read_only: true', 'read_only: certainly', '/services/signalbox/read_only must be boolean'],
     ['a key at the wrong depth', '    read_only: true', '    healthcheck2: {}\n    read_only: true', 'healthcheck2'],
     ['a text for a list', 'cap_drop: [ALL]', 'cap_drop: ALL', '/services/signalbox/cap_drop must be array'],
-  ])('with %s is found out', (_what, from, to, fault) => {
+  ])('the check finds a mistake: %s', (_what, from, to, fault) => {
     expect(compose).toContain(from);
     expect(faultsOfCompose(compose.replace(from, to)).join('\n')).toContain(fault);
   });

@@ -19,7 +19,7 @@ const linesWith = (box: Signalbox, text: string): string[] => box.lines.filter((
 
 describe('a data folder that is removed while a server uses it', () => {
   test(
-    'is noticed: what costs is refused and not sent, and goes on once the folder is back',
+    'is noticed: the server refuses requests that cost money, and serves again once the folder is back',
     async () => {
       const data = join(newFolder(), 'data');
       const box = await start(data, { isProcess: true });
@@ -69,7 +69,7 @@ function heldBack(): { readonly url: string; readonly asked: Promise<void>; letG
 }
 
 test(
-  'a server whose folder another one has taken over is not ready, and reports no price of what the other one has closed',
+  'a server whose folder another server has taken over is not ready, and reports no price for holds that the other has closed',
   async () => {
     const data = newFolder();
     const env = { SIGNALBOX_API_KEY: makeTestKey() };
@@ -104,7 +104,7 @@ function makeReadOnly(folder: string): boolean {
 }
 
 test(
-  'a data folder that cannot be written ends the start with why',
+  'a data folder that cannot be written ends the start with the reason',
   async () => {
     const data = newFolder();
     if (!makeReadOnly(data)) {
@@ -121,7 +121,7 @@ test(
 );
 
 test(
-  'a damaged database is neither served from nor copied, and each says so in one sentence',
+  'the server and the copy command refuse a damaged database, each in one sentence',
   async () => {
     const data = newFolder();
     const box = await start(data, { isProcess: true });
@@ -164,7 +164,7 @@ interface Daily {
 
 describe('a clock that jumps', () => {
   test(
-    'ahead and back again holds up nobody, loses no charge, and freezes the windows of budgets until it has caught up',
+    'ahead and back again delays no request, loses no charge, and freezes the windows of budgets until the time catches up',
     async () => {
       const data = newFolder();
       let jumpedMs = 0;

@@ -165,7 +165,7 @@ for (const { title, folder, hasClock, answers, open, ...earlier } of EARLIER) {
     });
 
     test(
-      'works with an operator’s commands, and the policy passes its own cases',
+      'accepts an operator’s commands, and the policy passes its own cases',
       async () => {
         await opened.run(['policy', 'check', policies()]);
         await opened.run(['policy', 'test', policies()]);

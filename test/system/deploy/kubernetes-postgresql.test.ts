@@ -24,7 +24,7 @@ const job = yamlOf(`${FOLDER}/migration.yaml`).spec.template;
 const [migration] = job.spec.containers;
 
 describe('The manifests of deploy/kubernetes/postgresql', () => {
-  test.each(files.filter((file) => file !== 'kustomization.yaml'))('%s keeps the schemas of Kubernetes', (file) => {
+  test.each(files.filter((file) => file !== 'kustomization.yaml'))('%s follows the schemas of Kubernetes', (file) => {
     expect(faultsOfManifests(textOf(`${FOLDER}/${file}`))).toEqual([]);
   });
 
@@ -34,7 +34,7 @@ describe('The manifests of deploy/kubernetes/postgresql', () => {
     ['autoscaler', 'minReplicas: 2', 'minReplicas: two', 'minReplicas: type {"type":"integer"}'],
     ['autoscaler', 'averageUtilization', 'averageUsage', 'target/averageUsage: unknown field'],
     ['migration', 'backoffLimit', 'backOffLimit', 'spec/backOffLimit: unknown field'],
-  ])('%s.yaml with %s as %s is found out', (file, from, to, fault) => {
+  ])('the check finds %s.yaml with %s set to %s', (file, from, to, fault) => {
     const text = textOf(`${FOLDER}/${file}.yaml`);
     expect(text).toContain(from);
     expect(faultsOfManifests(text.replace(from, to)).join('\n')).toContain(fault);

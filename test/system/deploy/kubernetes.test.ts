@@ -12,7 +12,7 @@ const [container] = pod.containers;
 const labels = statefulSet.spec.template.metadata.labels;
 
 describe('The manifests of deploy/kubernetes', () => {
-  test.each(files.filter((file) => file !== 'kustomization.yaml'))('%s keeps the schemas of Kubernetes', (file) => {
+  test.each(files.filter((file) => file !== 'kustomization.yaml'))('%s follows the schemas of Kubernetes', (file) => {
     expect(faultsOfManifests(textOf(`${FOLDER}/${file}`))).toEqual([]);
   });
 
@@ -59,7 +59,7 @@ describe('The manifests of deploy/kubernetes', () => {
     ['a version that has no such kind', set, 'apps/v1', 'apps/v2', 'apps/v2 StatefulSet: there is no schema'],
     ['a protocol that is none', textOf(`${FOLDER}/network.yaml`), 'protocol: UDP', 'protocol: UPD', 'protocol: enum'],
     ['a misspelled peer', textOf(`${FOLDER}/network.yaml`), 'ipBlock', 'ipblock', 'ipblock: unknown field'],
-  ])('with %s are found out', (_, text, from, to, fault) => {
+  ])('the check finds a mistake: %s', (_, text, from, to, fault) => {
     expect(text).toContain(from);
     expect(faultsOfManifests(text.replace(from, to)).join('\n')).toContain(fault);
   });

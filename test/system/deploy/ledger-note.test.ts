@@ -47,7 +47,7 @@ async function refusal(folder: string): Promise<string> {
 
 describe('a start is refused in one sentence, and works once the files are back,', () => {
   deeply(
-    'where the database is gone, empty, or another installation’s; without the note it begins with empty books',
+    'if the database is missing, empty, or belongs to another installation; without the note, the server starts with empty books',
     async () => {
       const [data, other] = [newFolder(), newFolder()];
       const credits = await served(data, 'SIGTERM');
@@ -95,7 +95,7 @@ describe('a start is refused in one sentence, and works once the files are back,
   );
 
   deeply(
-    'where the write-ahead log is gone after kill -9, at the first start and later',
+    'if the write-ahead log is missing after kill -9, at the first start and later',
     async () => {
       const data = newFolder();
       const away = join(newFolder(), 'wal');
@@ -116,7 +116,7 @@ describe('a start is refused in one sentence, and works once the files are back,
   );
 
   deeply(
-    'a start is refused where an older copy is in the place of the database; without the note it is taken',
+    'a start is refused if an older copy replaces the database; without the note, the copy is accepted',
     async () => {
       const data = newFolder();
       const credits = await served(data, 'SIGTERM');
@@ -134,7 +134,7 @@ describe('a start is refused in one sentence, and works once the files are back,
 });
 
 test(
-  'a note that is deleted under a running server is not written again before the next start',
+  'a note that is deleted while the server runs is written again only at the next start',
   async () => {
     const data = newFolder();
     const box = await start(data, false);

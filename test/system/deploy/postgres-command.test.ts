@@ -31,7 +31,7 @@ function start() {
 }
 
 test(
-  'it prints the address of an empty database, and Ctrl-C leaves nothing of it',
+  '`npm run postgres` prints the address of an empty database, and Ctrl-C removes all its data',
   async () => {
     const { child, address } = start();
     const connectionString = await waitFor(address);
@@ -50,7 +50,7 @@ test(
 );
 
 test(
-  'a Ctrl-C while it starts leaves nothing either',
+  'Ctrl-C during the start of `npm run postgres` also removes all its data',
   async () => {
     const { child } = start();
     await waitFor(() => readdirSync(folder).length > 0);

@@ -79,7 +79,7 @@ const toMicro = (credits: number): number => Math.round(credits * 1e6);
 describe('a data folder of an earlier version', () => {
   for (const { fixture, policy, charged, spent } of EARLIER) {
     test(
-      `is taken up whole: keys, charges, budgets, balances and decisions (${fixture})`,
+      `keeps its keys, charges, budgets, balances and decisions (${fixture})`,
       async () => {
         const { data, file } = dataOf(fixture);
         const upstream = startFakeUpstream({ key: UPSTREAM_KEY });
@@ -119,7 +119,7 @@ describe('a data folder of an earlier version', () => {
   }
 
   test(
-    'can be copied by this version before it is upgraded, and keeps its tables until a server starts',
+    'can be copied by this version before an upgrade, and keeps its tables until a server starts',
     async () => {
       const { data, file } = dataOf('middle');
       const before = versionsIn(file);
@@ -137,7 +137,7 @@ describe('a data folder of an earlier version', () => {
 });
 
 test.each([[['keys', 'list']], [['keys', 'create']], [['wallets', 'list']]])(
-  '%p leaves the tables of an earlier version to the server: one of that version may use them',
+  'the command %p does not migrate tables of an earlier version, because a server of that version may use them',
   async (command) => {
     const { data, file } = dataOf('first');
     const before = versionsIn(file);
@@ -199,7 +199,7 @@ describe('the server and all commands refuse a data folder of a newer version in
 });
 
 test(
-  'an upgrade that is cut off midway by kill -9 has changed nothing, and the next start does all of it',
+  'an upgrade that kill -9 interrupts changes nothing, and the next start does the whole upgrade',
   async () => {
     const { file } = dataOf('middle');
     const before = versionsIn(file);

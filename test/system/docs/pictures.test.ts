@@ -60,7 +60,7 @@ describe('the drawings of docs/pictures', () => {
     ['leaves its box', '<rect width="60" height="30" fill="#eee" /><text x="5" y="20">more than fits</text>'],
     ['is too small', '<text x="10" y="20" font-size="8">small</text>'],
     ['is faint', '<text x="10" y="20" fill="#a0a8b0">faint</text>'],
-  ])('are judged: a text that %s is a fault', async (fault, drawing) => {
+  ])('are checked: a text that %s is a fault', async (fault, drawing) => {
     await page.emulateMedia({ colorScheme: 'light' });
     const faults = await faultsIn(`<svg viewBox="0 0 ${WIDTH} 100" font-size="14">${drawing}</svg>`);
     expect(faults).toEqual([expect.stringContaining(fault)]);

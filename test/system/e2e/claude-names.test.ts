@@ -92,7 +92,7 @@ ${more}`,
     ['claude-opus-8', 'auto'],
     ['claude-opus-4-77', 'other'],
     ['claude-opus-4-8-x', 'auto-cheap'],
-  ])('%s means %s: a model before a pattern, and the longest pattern first', async (name, meaning) => {
+  ])('%s means %s: a model comes before a pattern, and the longest pattern comes first', async (name, meaning) => {
     for (const box of [first, second, stated]) expect(await meaningOf(box, name)).toBe(meaning);
   });
 

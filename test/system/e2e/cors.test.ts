@@ -149,7 +149,7 @@ describe('A preflight request of a browser', () => {
   });
 
   test.each(['/admin/policy', '/metrics', '/healthz', '/docs', '/v1/nothing'])(
-    'is never let in to %s',
+    'never gets access to %s',
     async (path) => {
       const answer = await preflight(path, listed.origin, 'GET');
       expect(answer.status).toBeGreaterThanOrEqual(400);

@@ -109,7 +109,7 @@ async function openStreams(box: Signalbox, count: number) {
 
 describe('a rejected promise of a plugin without a handler', () => {
   test(
-    'ends nothing: it is logged without secrets, counted, and laid to the plugin, and open streams of others go on',
+    'ends nothing: the server logs it without secrets, counts it for the plugin, and continues all open streams',
     async () => {
       const box = await start();
       expect(await rejections(box)).toEqual({ none: 0 });
@@ -137,7 +137,7 @@ describe('a rejected promise of a plugin without a handler', () => {
   );
 
   test(
-    'is counted a thousand times, and has ten lines a minute',
+    'is counted a thousand times, but logged at most ten times a minute',
     async () => {
       const box = await start();
       expect((await route(box, 'flood')).status).toBe(200);
@@ -156,7 +156,7 @@ describe('a rejected promise of a plugin without a handler', () => {
   };
 
   deeply(
-    'a promise that is left rejected may be an adapter’s',
+    'the same applies to a rejected promise of an adapter',
     async () => {
       const adapter = inTemplate('provider', 'const messages:');
       const folder = policyFolder(UNRULY);
@@ -186,7 +186,7 @@ describe('a rejected promise of a plugin without a handler', () => {
   );
 
   test(
-    'while it is loaded, keeps the server from nothing',
+    'does not stop the start of the server if it happens while the plugin is loaded',
     async () => {
       const box = await start(`${UNRULY}\nvoid fail('error');\nawait new Promise((done) => setTimeout(done, 50));\n`);
       expect((await route(box, 'none')).status).toBe(200);
@@ -197,7 +197,7 @@ describe('a rejected promise of a plugin without a handler', () => {
   );
 
   test(
-    'is said by a command in one sentence, which ends with 1 and not in a crash',
+    'makes a command exit with 1 and one sentence, not with a crash',
     async () => {
       const folder = policyFolder(UNRULY);
       const cases = 'cases: [{ name: one, given: { model: error }, expect: { model: best } }]\n';
@@ -216,7 +216,7 @@ describe('a rejected promise of a plugin without a handler', () => {
 
 describe('an uncaught exception', () => {
   test(
-    'has the server admit nobody more, finish what runs, and end with 1; a second one cuts nothing',
+    'makes the server refuse new requests, finish running ones, and exit with 1; a second exception cuts off nothing',
     async () => {
       const box = await start();
       const streams = await openStreams(box, 3);
@@ -242,7 +242,7 @@ describe('an uncaught exception', () => {
   );
 
   deeply(
-    'an uncaught exception while a plugin is loaded ends the start with a sentence',
+    'an uncaught exception during the loading of a plugin ends the start with one sentence',
     async () => {
       const thrown = "setTimeout(() => { throw new Error('thrown by a timer'); }, 0);";
       const folder = policyFolder(`${UNRULY}\n${thrown}\nawait new Promise((done) => setTimeout(done, 1000));\n`);

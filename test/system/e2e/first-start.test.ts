@@ -57,7 +57,7 @@ const taken = (port: number): Promise<true | null> =>
   });
 
 test(
-  'the key file is whole before the port takes its first connection',
+  'the key file is complete before the port accepts its first connection',
   async () => {
     const data = newFolder();
     const port = freePort();
@@ -97,7 +97,7 @@ describe('after a first start that was killed', () => {
   );
 
   test(
-    'between the commit and the rename, the key is handed over by the next start, and no other is made',
+    'between the commit and the rename, the next start delivers the key and creates no other',
     async () => {
       const data = newFolder();
       await (await start(data)).stop();
@@ -112,7 +112,7 @@ describe('after a first start that was killed', () => {
   );
 
   test(
-    'a start with SIGNALBOX_API_KEY removes the part of a key that opens nothing',
+    'a start with SIGNALBOX_API_KEY removes an incomplete key file',
     async () => {
       const data = newFolder();
       writeFileSync(partFile(data), `${makeTestKey('stranger0000')}\n`);
@@ -124,7 +124,7 @@ describe('after a first start that was killed', () => {
   );
 
   test(
-    'by 0.1 with a key in the database and none in the file, the next start says how to make one',
+    'of version 0.1 with a key in the database and none in the file, the next start says how to create one',
     async () => {
       const data = newFolder();
       await (await start(data)).stop();

@@ -218,7 +218,7 @@ describe('on a terminal', () => {
   });
 
   deeply(
-    'prints which providers serve, which has no model yet or does not listen, and how many are not in use, and Ctrl-C ends it cleanly',
+    'prints the providers that serve, that have no model or do not listen, and the number of unused ones, and Ctrl-C ends it cleanly',
     async () => {
       const closed = 'http://127.0.0.1:9/v1';
       const env = { OPENAI_API_KEY: 'sk-none', LM_STUDIO_BASE_URL: closed, OLLAMA_BASE_URL: closed };

@@ -21,24 +21,27 @@ async function errorOf(
 }
 
 describe('`agent_wallet`', () => {
-  test.each(['with a key', 'without a key'])('is checked alike %s, by the address and its checksum', async (door) => {
-    const ask = (agent_wallet: string) =>
-      door === 'with a key'
-        ? paid.box.post('/v1/chat/completions', { ...body, agent_wallet })
-        : paid.ask({ ...body, agent_wallet });
-    for (const form of FORMS) {
-      const response = await ask(form);
-      await response.text();
-      expect(response.status).toBe(door === 'with a key' ? 200 : 402);
-    }
-    for (const wrong of WRONG) {
-      const response = await ask(wrong);
-      expect(response.status).toBe(400);
-      const { code, param, message } = await errorOf(response);
-      expect({ code, param }).toEqual({ code: 'invalid_value', param: 'agent_wallet' });
-      expect(message).toMatch(/0x and 40 hexadecimal digits.*EIP-55/);
-    }
-  });
+  test.each(['with a key', 'without a key'])(
+    'is checked in the same way %s: its form and its checksum',
+    async (door) => {
+      const ask = (agent_wallet: string) =>
+        door === 'with a key'
+          ? paid.box.post('/v1/chat/completions', { ...body, agent_wallet })
+          : paid.ask({ ...body, agent_wallet });
+      for (const form of FORMS) {
+        const response = await ask(form);
+        await response.text();
+        expect(response.status).toBe(door === 'with a key' ? 200 : 402);
+      }
+      for (const wrong of WRONG) {
+        const response = await ask(wrong);
+        expect(response.status).toBe(400);
+        const { code, param, message } = await errorOf(response);
+        expect({ code, param }).toEqual({ code: 'invalid_value', param: 'agent_wallet' });
+        expect(message).toMatch(/0x and 40 hexadecimal digits.*EIP-55/);
+      }
+    },
+  );
 
   test('/v1/route checks an address like the chat route', async () => {
     const route = (agent_wallet: string) => paid.box.post('/v1/route', { ...body, agent_wallet });

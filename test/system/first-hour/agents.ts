@@ -74,7 +74,7 @@ const simulatedChats = async (): Promise<number> =>
   total(readPage(await (await simulated.get('/metrics')).text()), 'signalbox_chats_total') ?? 0;
 
 test.each(cases)(
-  '%s with Node %p answers in a line, edits a file with its own tool, keeps a session of three turns, and ends after one or two requests to simulated models',
+  '%s with Node %p answers, edits a file with its own tool, keeps a session of three turns, and ends after one or two requests to simulated models',
   async (_, node, agent) => {
     const path = paths.get(node)!;
     const installed = await installedAgent(agent, path);

@@ -117,7 +117,7 @@ test.if(isDeep)('connections use only the memory that the server reserved for th
 });
 
 test.each([1, 6])(
-  'announcements on %d connections of keys with a request a minute take the room of one each',
+  'announcements on %d connections of keys with one request a minute use the memory of one announcement each',
   async (count) => {
     const harm = await harmOf(async () => {
       const keys = await Promise.all(Array.from({ length: count }, () => box.makeKey('--rpm', '1')));
@@ -189,7 +189,7 @@ test.each([
   ['pings', 0x89],
   ['pongs', 0x8a],
 ])(
-  'a flood of %s ends its connection',
+  'a flood of %s closes its connection',
   async (what, head) => {
     const [perConnection, connections] = [150_000, Math.ceil(runs / 5)];
     const frames = Buffer.concat(Array.from({ length: perConnection }, () => Buffer.from([head, 0x80, 0, 0, 0, 0])));

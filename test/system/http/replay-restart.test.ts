@@ -181,24 +181,21 @@ describe('kill -9 during an answer', () => {
     expect(netCharge(place.data)).toBe(COST);
   });
 
-  deeply(
-    'an orphan does not stand in the way of its repeat: what it took of a budget is free again before',
-    async () => {
-      const place = newPlace();
-      const key = newKey();
-      const budget = 'budgets: [{ name: tight, limit_credits: 0.5, window: month, on_exhausted: reject }]\n';
-      upstream.next({ hang: 'headers' }, USAGE);
-      const box = await startMortal(place, budget);
-      await begun(box, key, false);
-      await stopped(box, 'SIGKILL');
-      const next = await start(place, budget);
-      await expectError(await ask(next, newKey()), 'insufficient_quota');
-      expect((await ask(next, key)).status).toBe(200);
-    },
-  );
+  deeply('an orphan does not block its repeat: its share of the budget is free again first', async () => {
+    const place = newPlace();
+    const key = newKey();
+    const budget = 'budgets: [{ name: tight, limit_credits: 0.5, window: month, on_exhausted: reject }]\n';
+    upstream.next({ hang: 'headers' }, USAGE);
+    const box = await startMortal(place, budget);
+    await begun(box, key, false);
+    await stopped(box, 'SIGKILL');
+    const next = await start(place, budget);
+    await expectError(await ask(next, newKey()), 'insufficient_quota');
+    expect((await ask(next, key)).status).toBe(200);
+  });
 
   deeply(
-    'another body under its key is refused, and changes nothing; the same one is not in flight for ever',
+    'another body with its key is refused and changes nothing; the same body is not reported as in flight forever',
     async () => {
       const place = newPlace();
       const key = newKey();

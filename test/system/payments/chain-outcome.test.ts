@@ -71,7 +71,7 @@ describe('an authorization', () => {
   test.each([
     ['to another payee', { to: '0x00000000000000000000000000000000000000aa' }],
     ['of less', { value: '999' }],
-  ] as const)('whose nonce the payer used up with one %s is cancelled', async (_, changes) => {
+  ] as const)('an authorization whose nonce the payer used for a %s is cancelled', async (_, changes) => {
     const payer = await chain.payer(2_000n);
     const payment = await authorize(payer, networkOn(chain), 1_000n);
     const { nonce } = authorized(payment).authorization;

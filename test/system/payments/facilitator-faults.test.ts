@@ -66,7 +66,7 @@ describe('a node', () => {
   });
 
   test.each(['error', 'status', 'garbage', 'empty', 'cut'] as const)(
-    'fails with %s is unavailable, whichever call fails before a transaction is sent',
+    'a node that fails with %s is unavailable, whichever call fails before a transaction is sent',
     async (fault) => {
       const methods = ['eth_getCode', 'eth_call', 'eth_estimateGas', 'eth_getTransactionCount', 'eth_getBalance'];
       for (const method of [...methods, 'eth_getBlockByNumber']) {

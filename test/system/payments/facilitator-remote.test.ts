@@ -68,7 +68,7 @@ test('a payment that its payer cannot fund is invalid, or fails', async () => {
 
 describe('a service', () => {
   test.each(['hang', 'status', 'reset', 'garbage', 'wrong'] as const)(
-    'fails with %s at a settlement is unclear, though nothing was sent',
+    'a service that fails with %s at a settlement leaves the outcome unknown, even if nothing was sent',
     async (fault) => {
       const { facilitator, chain: read } = await open(remote({ timeoutMs: 500 }));
       const payment = await authorized();
@@ -110,7 +110,7 @@ describe('a service', () => {
   });
 
   test.each(['settlement_pending', 'invalid_exact_evm_transaction_failed', 'unexpected_settle_error', 'No, dear!'])(
-    'refuses for the reason %p may have sent a transaction',
+    'a service that refuses for the reason %p may have sent a transaction',
     async (errorReason) => {
       const { facilitator } = await open();
       const payment = await authorized();

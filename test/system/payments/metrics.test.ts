@@ -78,7 +78,7 @@ describe('The metrics of payments', () => {
     expect(figuresFor(bench)).toEqual({ ...NOTHING, failed: 1 });
   });
 
-  benchTest('show unsettled payments, and their outcomes by the chain', async (bench) => {
+  benchTest('show unsettled payments, and their outcomes according to the chain', async (bench) => {
     const offers = [await bench.signedPayment(newAccount()), await bench.signedPayment(newAccount())] as const;
     for (const [at, way] of (['lost', 'stuck'] as const).entries()) {
       bench.chain.behavior = way;
@@ -172,7 +172,7 @@ describe('The metrics of payments', () => {
     expect(samples()).toBe(0.5);
   });
 
-  shopTest('show no gas where a service pays it', async (shop) => {
+  shopTest('show no gas if a service pays it', async (shop) => {
     const { payments } = await shop.open();
     const { gas } = Object.groupBy(Object.keys(figuresOf(paymentFamilies(payments))), (name) =>
       name.includes('gas') ? 'gas' : 'other',

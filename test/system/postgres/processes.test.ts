@@ -173,7 +173,7 @@ async function outage(key: MadeKey): Promise<number> {
 }
 
 test.if(isDeep)(
-  'Prices told while the database is away are booked once, from the spools of processes that were killed and of a server that was stopped',
+  'prices reported while the database is away are booked once, from the spools of killed processes and of a stopped server',
   async () => {
     const { database, url } = stage.fleet;
     const key = await keyOf('red');
@@ -203,21 +203,18 @@ test.if(isDeep)(
   },
 );
 
-test.if(isDeep)(
-  'A process that finds no free place for a server waits, and a stop ends it with the others',
-  async () => {
-    await query(`INSERT INTO instances (slot, epoch, until, ids_through, is_released)
+test.if(isDeep)('a process without a free slot for a server waits, and a stop ends it with the others', async () => {
+  await query(`INSERT INTO instances (slot, epoch, until, ids_through, is_released)
     SELECT slot, 1, ${Date.now() + 3_600_000}, 0, 0 FROM generate_series(0, 127) AS slot ON CONFLICT (slot) DO NOTHING`);
-    const listening = () => box.lines.filter((line) => line.includes('"listening"')).length;
-    const before = listening();
-    const restarted = restart();
-    await waitFor(() => box.lines.some((line) => line.includes('the start waits for one')));
-    box.signal('SIGTERM');
-    expect(await box.exited).toBe(0);
-    expect(await restarted).toMatchObject({ code: 1, out: expect.stringContaining('waits until one is free.') });
-    expect(listening()).toBe(before);
-  },
-);
+  const listening = () => box.lines.filter((line) => line.includes('"listening"')).length;
+  const before = listening();
+  const restarted = restart();
+  await waitFor(() => box.lines.some((line) => line.includes('the start waits for one')));
+  box.signal('SIGTERM');
+  expect(await box.exited).toBe(0);
+  expect(await restarted).toMatchObject({ code: 1, out: expect.stringContaining('waits until one is free.') });
+  expect(listening()).toBe(before);
+});
 
 test('a second signal ends the processes at once and frees their slots', async () => {
   const places = async () => {

@@ -101,7 +101,7 @@ test.each([
   [null, 'configure the proxy to pass Origin unchanged'],
   ['https://llm.example.com', 'set public_url in the policy'],
 ])(
-  'behind a proxy that sends the Origin %p, the sign-in page says what to configure',
+  'if a proxy sends the Origin %p, the sign-in page says what to configure',
   async (origin, advice) => {
     const proxy = startProxy(origin);
     await page.goto(`http://127.0.0.1:${proxy.port}/console`);

@@ -100,9 +100,9 @@ export async function linguistTable(): Promise<string> {
     else lines.push(row);
   }
   return `/**
- * Names and aliases of languages by GitHub's Linguist (MIT), from the package linguist-languages ${await linguistVersion()}, in lower case.
- * \`;\` ends a language, whose own name stands first; \`=\` begins one that is data or a document. Generated: \`UPDATE=1 bun
- * test test/system/core/languages.test.ts\` writes it. The package takes 80 to 260 ms to import, and is for development alone.
+ * Names and aliases of languages from GitHub's Linguist (MIT), taken from the package linguist-languages ${await linguistVersion()}, in lower case. Each entry
+ * ends with \`;\` and begins with the language's own name; \`=\` at the beginning marks data or documents. Generated: \`UPDATE=1 bun test
+ * test/system/core/languages.test.ts\` writes it. The package is a development dependency only, because its import takes 80 to 260 ms.
  */
 export const LINGUIST = \`
 ${lines.join('\n')}

@@ -105,7 +105,7 @@ async function keepsTheSame(history: readonly Stretch[]): Promise<boolean> {
 
 const law = fc.asyncProperty(fc.array(stretches, { minLength: 2, maxLength: 8 }), keepsTheSame);
 const LAW =
-  'PostgreSQL keeps the records that SQLite keeps, and beside them only those of the partition in which a retention ended, however that changes';
+  'PostgreSQL keeps the records that SQLite keeps, plus only records of a partition in which a retention period ended, even if that period changes';
 
 test(LAW, async () => {
   await fc.assert(law, tries(LAW, 1, 100));

@@ -49,7 +49,7 @@ const once = (where: 'behind' | 'before') => {
 
 describe('Writes to PostgreSQL', () => {
   test.each(['behind', 'before'] as const)(
-    'whose COMMIT is cut %s it are found out, and happen once',
+    'if a COMMIT is cut (%s it), the writer finds out its outcome, and the commit happens once',
     async (where) => {
       await using box = await cabled();
       const { store, pending } = box;
