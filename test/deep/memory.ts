@@ -14,7 +14,10 @@ const { runs: waves, proved } = effort('memory', 1, 2);
 
 const FLOOD = { connections: 300, bytes: 9_900_000 };
 const WAVE = { connections: 1_500, bytes: 150_000, waitMs: 500, withinMs: 120_000 };
-/** MiB that a flood may add where bodies are small, and where they may be as large as `gateway.body_bytes_max`: `docs/operate/sizing.md`. */
+/**
+ * The memory that a flood may add, MiB: on routes with small bodies, and on routes with bodies up to `gateway.body_bytes_max`
+ * (`docs/operate/sizing.md`).
+ */
 const SMALL_ADDED_MAX = 64;
 const LARGE_ADDED_MAX = 3 * 512;
 /** The memory that the process may have during a wave, MiB (`docs/operate/limits.md`). */

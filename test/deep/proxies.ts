@@ -14,8 +14,8 @@ import { textOf } from '../system/deploy/manifests.ts';
 import { effort } from './effort.ts';
 
 /**
- * `npm run test:deep -- proxies`: the blocks of docs/operate/proxies.md for Caddy and nginx, as they are but for names, ports and
- * certificates, in the real programs. A caller at 127.0.0.2 is told from the proxy at 127.0.0.1.
+ * `npm run test:deep -- proxies`: the Caddy and nginx blocks of docs/operate/proxies.md with other names, ports and certificates only, in
+ * the real programs. The caller is 127.0.0.2 and the proxy is 127.0.0.1, so that tests can distinguish them.
  */
 const { proved } = effort('proxies', 2, 2);
 
