@@ -159,9 +159,9 @@ describe('signalbox wallets', () => {
   });
 
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
-    [[], /wallets takes list, show, block, unblock or credit/],
-    [['close', 'x'], /wallets takes list, show, block, unblock or credit/],
-    [['show'], /wallets show takes an ID/],
+    [[], /commands of wallets are list, show, block, unblock or credit/],
+    [['close', 'x'], /commands of wallets are list, show, block, unblock or credit/],
+    [['show'], /wallets show needs an ID/],
     [['block', '0x12'], /0x and 40 hexadecimal digits/],
     [['show', '0x12'], /0x and 40 hexadecimal digits/],
     [['credit', `0x${'1'.repeat(40)}`], /CREDITS|credits/],
