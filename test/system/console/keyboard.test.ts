@@ -4,7 +4,7 @@ import { orDeeply } from '../../deep/deeply.ts';
 import { waitFor } from '../../support/answers.ts';
 import { withKey } from '../../support/signalbox.ts';
 import { sharedBrowser } from '../support/browser.ts';
-import { type ConsoleStage, openStage, settled, tabTo } from './stage.ts';
+import { CONSOLE_POLICY, type ConsoleStage, openStage, settled, tabTo } from './stage.ts';
 
 /** Complete tasks with the keyboard only: sign in, work, and return, without a pointer. */
 
@@ -12,7 +12,8 @@ let stage: ConsoleStage;
 let page: Page;
 const faults: string[] = [];
 beforeAll(async () => {
-  stage = await openStage(60);
+  // A larger budget, so that no request is refused and the list is longer than the window.
+  stage = await openStage(60, CONSOLE_POLICY.replace('limit_credits: 6000,', 'limit_credits: 60000,'));
   page = await (await sharedBrowser()).newPage({ viewport: { width: 1_280, height: 700 } });
   page.setDefaultTimeout(10_000);
   page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
@@ -97,7 +98,7 @@ test.each(orDeeply(['Escape'], ['the way back of the browser']))(
     await settled(page);
     const first = page.locator('tbody tr:first-child a:focus');
     while ((await first.count()) === 0) await page.keyboard.press('Tab');
-    for (let row = 0; row < 20; row++) await page.keyboard.press('Tab');
+    for (let row = 0; row < 30; row++) await page.keyboard.press('Tab');
     const [href, top] = await page
       .locator(':focus')
       .evaluate((link): [string | null, number] => [
