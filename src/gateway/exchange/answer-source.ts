@@ -4,7 +4,7 @@ import type { NextParts } from '../../providers/upstream-call.ts';
 import type { FundedHold } from '../money/funding.ts';
 import type { Receipt } from '../money/receipt.ts';
 
-/** The names that an answer has in every dialect. */
+/** The names and figures that an answer has in every dialect. */
 export interface AnswerIdentity {
   /** The ID of the decision. Each surface derives the ID of its answer from it. */
   readonly decision: number;
@@ -14,7 +14,7 @@ export interface AnswerIdentity {
   readonly model: string;
   /** The expected input in tokens, for dialects that report it before the first content. Absent if none is known. */
   readonly inputTokens?: number;
-  /** Whether the gateway may end or edit the answer before its provider ends it. If absent, it may. */
+  /** Whether the gateway may end or edit the answer before its provider ends it. If this field is absent, the gateway may do so. */
   readonly mayBeCut?: boolean;
   /**
    * The fields of the request that were not sent to the model, as `platform.dropped` names them, once the model answers; absent or empty
@@ -24,11 +24,11 @@ export interface AnswerIdentity {
 }
 
 /**
- * The source of one answer, as parts. A running exchange is a source, and a stored answer that is sent again is another. Writers and
+ * An answer source returns one answer in parts. A running exchange is a source, and so is a stored answer that is sent again. Writers and
  * streams depend only on this interface.
  *
- * A reader must call `open`, then `read` until it returns null, or `abandon`. A reader that stops in the middle without `abandon` holds
- * money and a place until the deadline.
+ * The reader of an answer source must call `open`, then `read` until `read` returns null, or `abandon`. A reader that stops in the middle
+ * without `abandon` holds money and a place in the queue of requests until the deadline.
  */
 export interface AnswerSource extends AnswerIdentity {
   /** The receipt of the answer; null until the answer has ended. */
@@ -46,17 +46,17 @@ export interface AnswerSource extends AnswerIdentity {
    */
   read(): NextParts;
   /**
-   * Ends the answer early. Does nothing after its end.
-   * @param reason the error for its reader, or that the reader has disconnected
+   * Ends the answer early. A call after the end of the answer does nothing.
+   * @param reason the error for the reader of the answer, or that the reader has disconnected
    */
   abandon(reason: SignalboxError | 'caller-gone'): void;
 }
 
-/** An answer that is being carried out. The exchange implements it; a guard on answers would wrap it. */
+/** An answer that a model is writing. The exchange implements this interface, and a guard on answers would wrap the exchange. */
 export interface RunningAnswer extends AnswerSource {
   readonly funded: FundedHold;
   /** The part of the policy for the gateway that the answer runs under. */
   readonly policy: GatewayPolicy;
-  /** Whether its caller has disconnected. */
+  /** Whether the caller of the answer has disconnected. */
   readonly isDeserted: boolean;
 }

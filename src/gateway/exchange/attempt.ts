@@ -32,13 +32,16 @@ import type { RunnableRequest } from './runnable-request.ts';
 interface AttemptLimits {
   /** When the request must be answered, ms on the clock. */
   readonly deadlineAt: number;
-  /** Whether other endpoints are left to try. If so, an answer without streaming gets no more time than it should need. */
+  /**
+   * Whether other endpoints are left to try. If other endpoints are left, an answer without streaming gets no more time than the answer
+   * should need.
+   */
   readonly hasOthers: boolean;
   /** Reserves memory for the answer. */
   readonly room: AnswerRoom;
   /**
-   * The output tokens of all choices that are paid for, if this number grows during the answer. Then the provider's answer is a stream,
-   * whatever the caller receives.
+   * The output tokens of all choices that are paid for, if this number grows during the answer. For such an answer, the provider is asked
+   * for a stream even if the caller receives JSON.
    */
   readonly outputPaid?: number;
 }
@@ -46,12 +49,12 @@ interface AttemptLimits {
 /** A timeout counts against the endpoint only if at least this share of the endpoint's own time limit was left when the attempt began. */
 const FAIR_SHARE = 0.9;
 /**
- * If the endpoint was silent for this share of its time limit, the attempt counts against it even if the caller disconnected. Otherwise
- * impatient callers would make Signalbox choose it again and again.
+ * If the endpoint was silent for this share of its time limit, the attempt counts against the endpoint even if the caller disconnected. If
+ * such attempts did not count, Signalbox would choose a silent endpoint again and again for impatient callers.
  */
 const SILENT_SHARE = 0.5;
 
-/** One attempt at one endpoint: its call, its measurements, and its report on the endpoint's health. */
+/** An attempt at an endpoint: the call of the provider, the measurements, and the report on the endpoint's health. */
 export class Attempt {
   readonly way: RankedEndpoint;
   readonly model: Model;
@@ -61,7 +64,7 @@ export class Attempt {
   readonly meter: Meter;
   /** The fields of the request that were left out, as `platform.dropped` names them. */
   readonly dropped: readonly string[];
-  /** The request as it was sent to the endpoint, and the changes to make to the answer. */
+  /** The request that was sent to the endpoint, and the changes to make to the answer. */
   readonly fitted: EndpointCall;
   /** The output tokens that are paid for, of all choices. */
   outputPaid: number;
@@ -74,7 +77,7 @@ export class Attempt {
   readonly #isStream: boolean;
   /** The time within which the endpoint must send content, ms. */
   readonly #ownMs: number;
-  /** When the reader began to wait, ms on the clock; NaN while it does not wait. */
+  /** When the reader of the answer began to wait, ms on the clock; NaN while the reader does not wait. */
   #waitsSince = Number.NaN;
 
   /** Sends the request: when the constructor returns, the request is on its way. */
@@ -125,8 +128,8 @@ export class Attempt {
   }
 
   /**
-   * Returns the batch with the first content part, or the failure before it. Returns a promise while neither has arrived; call again after
-   * it resolves.
+   * Returns the batch with the first content part, or the failure before the first content. While neither has arrived, the method returns a
+   * promise; call the method again after the promise resolves.
    */
   content(): readonly StreamPart[] | ProviderFailure | Promise<void> {
     for (;;) {
@@ -136,7 +139,7 @@ export class Attempt {
       const now = this.#runnable.clock();
       this.meter.observe(batch, now);
       const { failure } = this.meter;
-      // A batch can have both the first content and a failure. The caller has not seen this content, so another endpoint may be tried.
+      // If a batch has both the first content and a failure, the caller has not seen the content, so another endpoint may be tried.
       if (failure) return failure;
       if (this.meter.firstContentAt !== null) {
         const isTimed = this.#isStream || this.#calls > 0;
@@ -160,13 +163,14 @@ export class Attempt {
     return next;
   }
 
-  /** Ends the attempt with a complete answer. Returns its record and its usage. */
+  /** Ends the attempt with a complete answer. Returns the attempt's record and usage. */
   completed(): { readonly record: AttemptRecord; readonly measured: MeasuredUsage } {
     const { meter } = this;
     const now = this.#runnable.clock();
     const measured = completeUsage(meter, this.expected);
     const { usage } = measured;
-    // The speed is measured only if the reader did not slow down the stream. Otherwise a slow reader would make the endpoint look slow.
+    // The endpoint's speed is measured only if the reader did not slow down the stream, because a slow reader would make the endpoint look
+    // slow.
     const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
     this.#reporter.completed(
       visible,
@@ -191,7 +195,7 @@ export class Attempt {
     const answer = this.fitted.rewrite ?? this.meter;
     // For a thread, the turns in the request are not everything that the provider has read, so the prompt cache is not updated.
     if (facts.thread === undefined) history.noteAnswer(this.model, this.endpoint, read, answer, runtime.snapshot);
-    // Some providers report reasoning tokens as ordinary output.
+    // Providers exist that report reasoning tokens as ordinary output.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
     if (estimated || isMixed || this.meter.isFiltered) return;
     const tokens = (usage.outputTokens - usage.reasoningTokens) / facts.choices;
@@ -201,8 +205,8 @@ export class Attempt {
   }
 
   /**
-   * Returns the tokens of the prompt that the provider's cache may have. If the provider bills cache writes separately, writes happen only
-   * on request and are reported. Otherwise the provider caches automatically.
+   * Returns the tokens of the prompt that the provider's cache may have. If the provider bills cache writes separately, the provider writes
+   * to its cache only on request and reports the writes. A provider that does not bill cache writes separately caches automatically.
    */
   #cacheableTokens({ usage }: MeasuredUsage): number {
     const { input, cacheWrite } = lineFor(this.endpoint.price, usage.inputTokens);
@@ -210,10 +214,10 @@ export class Attempt {
     return usage.cachedInputTokens + usage.cacheWriteTokens;
   }
 
-  /** Ends the attempt with a failure, before or after its first content. Returns its record. */
+  /** Ends the attempt with a failure, before or after its first content. Returns the attempt's record. */
   failed(failure: ProviderFailure): AttemptRecord {
     const hasBegun = this.meter.firstContentAt !== null;
-    // The deadline of the whole request may cut off a long answer although the endpoint was never late.
+    // The deadline of the whole request may cut off a long answer although the endpoint never exceeded its own time limit.
     const isFair = this.#deadlineAt - this.#openedAt >= FAIR_SHARE * this.#ownMs;
     const isOwnFault = hasBegun ? this.#runnable.clock() < this.#deadlineAt : isFair;
     // An upstream may close the connection if its stream is not read for a long time.
@@ -233,7 +237,7 @@ export class Attempt {
   }
 
   /**
-   * Ends an attempt that no longer has a reader. Returns its record.
+   * Ends an attempt that no longer has a reader. Returns the attempt's record.
    *
    * @param byCaller true if the caller disconnected, false if the gateway gave up the attempt
    * @param whole the usage to charge for an answer that ended at its stop sequences, and is therefore complete for its caller; null for
@@ -258,8 +262,8 @@ export class Attempt {
   }
 
   /**
-   * Ends an attempt whose answer was cut off for lack of money. Returns its record and its usage.
-   * @param most the most tokens that its provider may bill
+   * Ends an attempt whose answer was cut off for lack of money. Returns the attempt's record and usage.
+   * @param most the most tokens that the provider may bill
    */
   cutShort(most: ExpectedTokens): { readonly record: AttemptRecord; readonly measured: MeasuredUsage } {
     return { record: this.left(false), measured: this.abortedUsage(most) };
@@ -274,9 +278,10 @@ export class Attempt {
 
   /**
    * Returns the usage to charge for an incomplete answer: see `brokenUsage`. If the gateway closed the connection, a provider that stops
-   * generating is charged with its margin. A provider that bills the whole answer is charged with its worst case, because nothing more is
-   * known. Hidden reasoning can only be estimated from elapsed time. A high rate is assumed, so that disconnecting early is not free.
-   * @param failure how the answer broke off; null if the caller left
+   * generating is charged with its margin. A provider that bills the whole answer is charged with its worst case, because Signalbox does
+   * not know how much the provider generated. Hidden reasoning can only be estimated from elapsed time. Signalbox assumes a high rate of
+   * hidden reasoning, so that disconnecting early is not free.
+   * @param failure how the answer broke off; null if the caller disconnected
    */
   broken(failure: ProviderFailure | null): MeasuredUsage {
     const { readings, facts } = this.#runnable.decision;
@@ -312,9 +317,9 @@ export class Attempt {
   }
 
   /**
-   * Whether to abort the call, because all choices have ended and at least one ended at a stop sequence. If the provider has ended them all
-   * itself, it reports its usage at once. If the provider bills the whole answer, it reports its usage at the end. In both cases the call
-   * is not aborted.
+   * Whether to abort the call, because all choices have ended and at least one ended at a stop sequence. The call is not aborted if the
+   * provider ended all choices itself, because the provider then reports the usage at once, or if the provider bills the whole answer,
+   * because the provider reports the usage at the end.
    */
   get isOver(): boolean {
     const isOpen = this.meter.finished < this.#runnable.decision.facts.choices;
@@ -322,9 +327,9 @@ export class Attempt {
   }
 
   /**
-   * Returns how long an attempt may take while other endpoints are left, in ms. A stream must send its first content within this time. An
-   * answer without streaming sends nothing before its end, so its limit is the time for the first token plus twice the time of its longest
-   * output at the model's speed.
+   * Returns how long an attempt may take while other endpoints are left, in ms. A stream must send its first content within the time limit.
+   * An answer without streaming sends nothing before its end, so the limit is the time for the first token plus twice the time of its
+   * longest output at the model's speed.
    */
   #patienceMs(): number {
     const { deadlines } = this.model;
@@ -353,7 +358,7 @@ export class Attempt {
     return (this.#ttftFactor - 1) * this.#runnable.decision.readings.ttftMs[this.#slot]!;
   }
 
-  /** The number of calls that an embedding request needs; 0 for other requests. */
+  /** The number of calls that an embedding request needs; 0 for a request that is not an embedding request. */
   get #calls(): number {
     const { embedding: facts } = this.#runnable.decision.facts;
     const { embedding } = this.model;

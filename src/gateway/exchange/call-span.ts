@@ -6,7 +6,7 @@ import { isPlausible, type Usage } from '../../core/usage.ts';
 import type { SpanAttributes, SpanResult } from '../../host/telemetry/trace.ts';
 import { type ProviderAddress, providerAddressOf } from './provider-address.ts';
 
-/** The facts about one call to one endpoint that its span shows. */
+/** The facts about a call to an endpoint that the span of the call shows. */
 export interface CallFacts {
   readonly provider: Provider;
   readonly endpoint: Endpoint;
@@ -50,7 +50,7 @@ export function callSpan({ provider, endpoint, request, outputCap, attempt, usag
   };
 }
 
-/** Returns the figures that the caller set, without its text: no stop sequences, `user` or tools. */
+/** Returns the figures that the caller set, without the text of the request: no stop sequences, `user` or tools. */
 function requestedAttributes(settings: ModelSettings): SpanAttributes {
   const { seed, choices, answerFormat: format } = settings;
   return {

@@ -2,13 +2,13 @@ import type { EventPlace, PassedPart, StreamPart } from '../../contract/parts.ts
 import { inputOf, isObject, parseJson } from '../../core/object.ts';
 import { valueAt, withEdits } from '../../core/original.ts';
 
-/** A part with a text that its caller reads. */
+/** A part of an answer with text that the caller reads. */
 type TextualPart = Extract<StreamPart, { readonly place?: EventPlace }>;
 
 /**
- * Returns a batch with changed texts, each also changed in the event that it was read from. It is the only way to change an answer that may
- * be passed through unchanged. It adds and removes no part; text that waits for the text after it moves into a later part. State parts stay
- * as their model wrote them, including the thoughts in them.
+ * Returns a batch with changed texts, each also changed in the event that it was read from. Only this function may change an answer that
+ * may be passed through unchanged. The function adds and removes no part; text that waits for later text moves into a later part. State
+ * parts stay as their model wrote them, including the thoughts in them.
  * @param textFor returns the new text for a part, or the same text for no change
  */
 export function withTexts(

@@ -27,7 +27,7 @@ interface DecidedRequest extends UnfittedRequest {
   readonly decision: { readonly facts: Facts; readonly id: number };
 }
 
-/** A call to an endpoint, and the fields of its request that were left out. */
+/** A call to an endpoint, and the fields of the request that were not sent to the endpoint. */
 export interface EndpointCall {
   readonly call: ProviderCall;
   readonly dropped: readonly string[];
@@ -71,7 +71,7 @@ export function callFor(
   return { call, dropped: [...dropped, ...unsupported], adapted, rewrite };
 }
 
-/** A request as one endpoint may receive it. */
+/** A request in the form in which a particular endpoint may receive it. */
 interface EndpointRequest {
   readonly request: ModelRequest;
   /** Fields that the gateway does not know and that the provider accepts. */
@@ -113,7 +113,8 @@ function readable(
 ): Pick<EndpointRequest, 'request' | 'dropped'> {
   const left = withReadableState(request, (turn) => {
     const writer = history.writerOf(turn);
-    // If it is unknown which model wrote the reasoning, a caller who names the model is responsible for it.
+    // If Signalbox does not know which model wrote the reasoning in a request, a caller who names a model is responsible for sending that
+    // reasoning to the model.
     return writer === null ? decision.facts.pinned : writer === family;
   });
   return { request: left.request, dropped: shown(left.dropped) };
@@ -123,8 +124,8 @@ function readable(
 const PATH_SHOWN = 128;
 
 /**
- * Joins the paths that were left out for every endpoint, for this endpoint, and by its adapter. The adapter's list is bounded: a long
- * conversation can have thousands of paths, and a caller's names may have any length.
+ * Joins the paths of the fields that were left out for every endpoint, for this endpoint, and by this endpoint's adapter. The adapter's
+ * list is bounded: a long conversation can have thousands of paths, and a caller's names may have any length.
  */
 export function droppedPaths(
   before: readonly string[],

@@ -42,8 +42,8 @@ import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnabl
 const UNREAD_GRACE_MS = 1_000;
 
 /**
- * Steps 7 and 8 of a request: carries out the decision and pays for it. The end of the answer, a failure, a disconnect of the caller and a
- * shutdown all end the exchange through `#settle`, which runs exactly once.
+ * An exchange is steps 7 and 8 of a request: it carries out the decision and pays for the answer. The end of the answer, a failure, a
+ * disconnect of the caller and a shutdown all end the exchange through `#settle`, which runs exactly once.
  */
 export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** When the request was admitted, Unix time in seconds. */
@@ -66,22 +66,22 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #growing: GrowingAnswer | null = null;
   /** The attempt that failed last. */
   #last: Attempt | null = null;
-  /** The endpoints that were unavailable when their turn came. */
+  /** The endpoints that were unavailable when the exchange was about to try them. */
   readonly #shut = new Map<EndpointHealth, UnavailableEndpoint>();
   readonly #pause = new AttemptPause();
-  /** The batch with the first content part, until it is read. */
+  /** The batch with the first content part, until the reader gets the batch. */
   #first: readonly StreamPart[] | null = null;
   /** The tokens of the charged usage; 0 before the end. */
   #tokens = 0;
-  /** Whether a failed attempt has cost something. */
+  /** Whether a failed attempt was charged. */
   #billed = false;
   /** The memory of an answer without streaming; null before its first bytes. */
   #bytes: ByteHold | null = null;
   /** Whether the end of the exchange has begun. The receipt follows once the ledger's books have answered. */
   #isOver = false;
-  /** Resolves once the books have answered; null if they already have, or were not yet called. */
+  /** A promise that resolves once the ledger's books have answered; null if the books have already answered, or were not yet called. */
   #answering: Promise<unknown> | null = null;
-  /** Whether it is known that the settlement is durable, or that it may be lost. */
+  /** Whether Signalbox knows that the settlement is durable, or that the settlement may be lost. */
   #isConfirmed = false;
   readonly #alarm: DeadlineAlarm;
 
@@ -97,7 +97,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.recorder = recorder;
     this.#deadlineAt = startedAt + models[decision.ranked[0].model]!.deadlines.totalMs;
     this.#plan = new Plan(decision, { retriesMax: policy.retriesMax, clock, random: Math.random });
-    // An attempt has the same deadline and reports it to its reader. This alarm is for the case that there is no reader.
+    // An attempt reports the same deadline to its reader, but an answer may have no reader, so this alarm also ends the exchange at the
+    // deadline.
     this.#alarm.set(performance.now() + this.#deadlineAt - clock() + UNREAD_GRACE_MS);
   }
 
@@ -155,7 +156,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       }
       throw this.#fail();
     } catch (cause) {
-      // Only a defect leads here. Without a reader, money and a place would be held until the deadline.
+      // Only a defect of the program leads to this line. The exchange ends, because an exchange without a reader would hold money and a
+      // place until the deadline.
       if (!this.#ended()) this.abandon('caller-gone');
       await this.#confirm();
       throw cause;
@@ -193,7 +195,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const seen = this.#seen(running, batch);
     if (failure === null || this.#ended()) return seen;
     this.#note(running, failure);
-    // The caller already has the complete answer: the exchange only read on after the answer's stop sequences.
+    // The caller already has the complete answer if the answer reached its stop sequences and the exchange only continued reading from the
+    // provider.
     const isWhole = running.fitted.rewrite?.isOver ?? false;
     if (!isWhole) this.error = brokenError(running.model.id, failure);
     this.#settle(isWhole ? 'completed' : 'broken', running, source.broken(failure));
@@ -201,8 +204,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   /**
-   * Returns the parts of a batch that the caller may see. An answer that has ended at its stop sequences is charged like an answer that its
-   * caller left.
+   * Returns the parts of a batch that the caller may see. An answer that has ended at its stop sequences is charged like an answer whose
+   * caller disconnected.
    */
   #seen(running: Attempt, batch: readonly StreamPart[]): readonly StreamPart[] {
     const seen = running.fitted.rewrite?.read(batch) ?? batch;
@@ -251,8 +254,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   /**
-   * Asks the endpoint's health whether an attempt may begin; null if it may not. A second attempt at the same provider uses up its retry
-   * budget.
+   * Checks with the endpoint's health whether an attempt may begin; null if no attempt may begin. A second attempt at the same provider
+   * uses up its retry budget.
    */
   #admitted(step: PlannedAttempt): AttemptReporter | null {
     const { way, again, force } = step;
@@ -272,7 +275,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return null;
   }
 
-  /** Waits for the money of an attempt. If there is none, the attempt is reported as dropped. */
+  /**
+   * Waits for the money of an attempt. If there is no money for the attempt, the attempt is reported to the endpoint's health as dropped.
+   */
   async #awaited(funding: Promise<FundedWay | null>, reporter: AttemptReporter): Promise<FundedWay | null> {
     let funded: FundedWay | null = null;
     try {
@@ -283,7 +288,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return this.#ended() ? null : funded;
   }
 
-  /** Begins an attempt: when this returns, its request is on its way. */
+  /** Begins an attempt: when this method returns, the request to the provider is on its way. */
   #begin(way: FundedWay, reporter: AttemptReporter): Attempt {
     const outputPaid = way.growth ? paidOutput(way.growth, this.funded.hold.left) : undefined;
     const limits = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers, room: this, outputPaid };
@@ -297,7 +302,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return this.#running;
   }
 
-  /** Notes a failed attempt and posts its usage as far as it is known. */
+  /** Notes a failed attempt and posts the attempt's usage as far as the usage is known. */
   #giveUp(running: Attempt, failure: ProviderFailure): Promise<void> | null {
     const { model, endpoint, meter, call } = running;
     this.#failed.push(this.#note(running, failure));
@@ -313,7 +318,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     });
   }
 
-  /** Called when no attempt is left. If the last attempt was cut off while its upstream worked, it is charged as a broken answer. */
+  /**
+   * The exchange calls this method when no attempt is left. If the last attempt was cut off while the upstream worked, the last attempt is
+   * charged as a broken answer.
+   */
   #fail(): SignalboxError {
     const [last, failure] = [this.#last, this.#failed.at(-1)?.failure];
     const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
@@ -326,12 +334,12 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return error;
   }
 
-  /** Null if the receipt may be shown. Otherwise the caller waits for the end until the promise resolves. */
+  /** Returns null if the receipt may be shown; else a promise, which must resolve before the caller gets the end of the answer. */
   #confirmed(): null | Promise<void> {
     return this.#isConfirmed ? null : this.#confirm();
   }
 
-  /** Removes the price from the receipt if the price may be lost, or is not known in time. */
+  /** Removes the price from the receipt if the charge may be lost, or the price is not known in time. */
   #confirm(): Promise<void> {
     const { timers } = this.#runnable.runtime.alarms;
     return isBookedInTime(this.#answering, this.#parts.ledger, timers).then((isBooked) => {
@@ -349,7 +357,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return failed;
   }
 
-  /** The only way in which an exchange ends: it posts the last attempt, releases the rest, and writes the record in the same commit. */
+  /**
+   * Every exchange ends in this method, which posts the last attempt, releases the rest of the hold, and writes the decision record in the
+   * same commit.
+   */
   #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: MeasuredUsage | null): void {
     this.#runnable.context.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
@@ -364,7 +375,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     try {
       answer = this.funded.hold.settle(line, (settlement) => this.#close(status, running, measured, settlement));
     } finally {
-      // Books in this process have already answered by now.
+      // Books that are in this process have already answered when this line runs.
       if (answer === null || this.receipt !== null) end();
       else {
         this.#answering = answer.finally(end);

@@ -15,11 +15,11 @@ export interface FailedAttempt {
   /** The provider's name of the model. */
   readonly upstream: string;
   readonly failure: ProviderFailure;
-  /** The provider's own ID of the request; null if it gave none. */
+  /** The provider's own ID of the request; null if the provider gave no ID. */
   readonly requestId: string | null;
-  /** False if the adapter could not express the request and nothing was sent. If absent, it was sent. */
+  /** False if the adapter could not express the request and nothing was sent. If this field is absent, the request was sent. */
   readonly sent?: boolean;
-  /** True if content came before the failure. If absent, none came. */
+  /** True if content came before the failure. If this field is absent, no content came. */
   readonly hasBegun?: boolean;
 }
 
@@ -78,7 +78,10 @@ const refusedError = ({ message }: ProviderFailure, info: ErrorInfo): SignalboxE
     info,
   );
 
-/** Whether the adapter could not express the request and sent nothing. The adapter of another provider may be able to. */
+/**
+ * Whether the adapter could not express the request and sent nothing. The adapter of another provider may be able to express the same
+ * request.
+ */
 const isUnsayable = ({ kind }: ProviderFailure, sent = true): boolean => kind === 'rejected' && !sent;
 
 /** Whether the provider rejected the request as the caller's mistake, so that no other model would accept it. */
@@ -89,7 +92,7 @@ export const hasCalled = (failed: readonly FailedAttempt[], provider: string): b
   failed.some((one) => one.provider === provider && !isUnsayable(one.failure, one.sent));
 
 /**
- * Returns the pause that an endpoint requests, ms; null if waiting for it does not help.
+ * Returns the pause that an endpoint requests, ms; null if waiting does not help.
  * @param now Unix ms
  */
 export function pauseOf(
@@ -97,7 +100,7 @@ export function pauseOf(
   { retryAfterMs = 0 }: ProviderFailure,
   now: number,
 ): number | null {
-  // A pause that came with a 5xx status is not part of the endpoint's health, but it is respected as well.
+  // A pause that came with a 5xx status is not part of the endpoint's health, but Signalbox respects this pause as well.
   if (state === 'healthy') return retryAfterMs;
   return state === 'cooling' ? Math.max(retryAfterMs, retryAt - now) : null;
 }
@@ -105,11 +108,11 @@ export function pauseOf(
 /** The facts about a request that no attempt answered. */
 interface UnansweredRequest {
   readonly failed: readonly FailedAttempt[];
-  /** The endpoints that were unavailable when their turn came. */
+  /** The endpoints that were unavailable when the exchange was about to try them. */
   readonly shut: readonly UnavailableEndpoint[];
   /** The model of the last attempt; null for none. */
   readonly model: Pick<Model, 'id' | 'pattern'> | null;
-  /** Whether the last attempt is charged. If so, the error tells the client not to repeat the request. */
+  /** Whether the last attempt is charged. The error of a charged attempt tells the client not to repeat the request. */
   readonly billed: boolean;
   readonly request: ModelRequest;
   /** The time of the failure, Unix ms. */
@@ -230,7 +233,10 @@ function valueWithoutAddresses(value: unknown): unknown {
   return isObject(value) ? objectWithoutAddresses(value) : value;
 }
 
-/** Makes the error of an answer that broke off after it had begun. It is billed, so the client must not repeat the request blindly. */
+/**
+ * Makes the error of an answer that broke off after it had begun. The incomplete answer is billed, so the client must not repeat the
+ * request blindly.
+ */
 export function brokenError(model: string, failure: ProviderFailure): SignalboxError {
   const [code, what] =
     failure.kind === 'timeout'
@@ -253,7 +259,10 @@ export const slowReaderError = () =>
     'The answer was read too slowly, and a part of it was skipped. Send the same request again, with the same `Idempotency-Key` or payment, to get the whole answer.',
   );
 
-/** The error for an answer that found no room in memory. The part until then is charged, so clients should not repeat the request. */
+/**
+ * The error for an answer that found no room in memory. The part of the answer that was already read is charged, so clients should not
+ * repeat the request.
+ */
 export const crowdedError = (outputField: string) =>
   new SignalboxError(
     'overloaded',
@@ -269,7 +278,7 @@ export const callerGone = () =>
 
 /** Returns true for a failure after which the upstream may still have worked: it accepted the request, and its answer has no end. */
 export function wasCut(failure: ProviderFailure | undefined): boolean {
-  // A failure with a status is an answer, so the upstream has finished.
+  // An upstream that answered with an HTTP status has finished its work.
   if (!failure || failure.status !== undefined) return false;
   return failure.kind === 'timeout' || failure.kind === 'cut' || failure.kind === 'connect';
 }

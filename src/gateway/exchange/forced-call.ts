@@ -7,7 +7,7 @@ export interface AnswerRewrite {
   readonly isOver: boolean;
   /** A number that changes with each change of what the caller has received. */
   readonly mark: number;
-  /** Returns what the caller may see of the next parts. */
+  /** Returns the next parts of the answer in the form that the caller may see. */
   read(parts: readonly StreamPart[]): readonly StreamPart[];
 }
 

@@ -10,9 +10,12 @@ import type { Attempt } from './attempt.ts';
 import { failureIn } from './failure.ts';
 import { WaitingParts } from './waiting-parts.ts';
 
-/** The most characters that wait for a slow reader. When there are more, the whole worst case is held, or the answer ends. */
+/**
+ * The most characters of an answer that wait for a slow reader. When more characters wait, the whole worst case is held, or the answer
+ * ends.
+ */
 const AHEAD_MAX = 65_536;
-/** The longest wait of an extension for money, ms. In practice the answer ends before. */
+/** The longest wait of an extension for money, ms. In practice the answer ends before this time. */
 const EXTENSION_WAIT_MS = HOUR_MS;
 
 /** The parts of an attempt that are needed to pay for its answer while it is written. */
@@ -23,16 +26,16 @@ export type MeteredAttempt = Pick<Attempt, 'read' | 'completed' | 'cutShort' | '
 
 interface GrowingAnswerOptions {
   readonly hold: Pick<Hold, 'left' | 'overrun' | 'extend' | 'scarcest'>;
-  /** The parts that were read before. */
+  /** The parts of the answer that were read before this object was made. */
   readonly first: readonly StreamPart[];
   /** Reserves memory for an answer that is stored until its end; null for an answer that is passed on. */
   readonly room: AnswerRoom | null;
 }
 
 /**
- * An answer that is paid for while it is written. It is read from the provider as fast as it comes, even if its reader is slow, because
- * text that waits on the way would be billed but not counted. Its hold is extended before the answer needs it. If the extension is refused,
- * the answer ends at the last token that is paid for, as if the output limit were there.
+ * An answer that is paid for while the model writes it. Signalbox reads the answer from the provider as fast as the answer comes, even if
+ * the caller reads slowly, because text that waits in the network would be billed but not counted. The hold is extended before the answer
+ * needs more money. If the extension is refused, the answer ends at the last token that is paid for, as if the output limit were there.
  */
 export class GrowingAnswer {
   /** Whether the answer was cut off for lack of money, and the fund that lacked it. */
@@ -47,11 +50,11 @@ export class GrowingAnswer {
   readonly #ahead = new WaitingParts();
   #isExtending = false;
   #isEnded = false;
-  /** Resolves the wait of the reader, or the upstream's wait for the reader. */
+  /** Resolves the promise with which the reader waits for the answer, or the answer waits for a slow reader. */
   #arrival: PromiseWithResolvers<void> | null = null;
   #room: PromiseWithResolvers<void> | null = null;
   #refusedBy: string | null = null;
-  /** The overrun of the attempts before this one. */
+  /** The overrun of the earlier attempts of the request. */
   readonly #overrunBefore: Microcredits;
 
   constructor(attempt: MeteredAttempt, terms: TrancheTerms, options: GrowingAnswerOptions) {
@@ -63,7 +66,7 @@ export class GrowingAnswer {
     void this.#readAhead();
   }
 
-  /** Same contract as `read` of an upstream call. */
+  /** This method has the same contract as `read` of an upstream call. */
   read(): NextParts {
     const batch = this.#ahead.take();
     if (batch) {
@@ -75,17 +78,20 @@ export class GrowingAnswer {
     return this.#arrival.promise;
   }
 
-  /** Same contract as `completed` of an attempt. */
+  /** This method has the same contract as `completed` of an attempt. */
   completed(): ReturnType<Attempt['completed']> {
     return this.isCut ? this.#attempt.cutShort(this.#billable()) : this.#attempt.completed();
   }
 
-  /** Same contract as `broken` of an attempt. It also charges what the provider may have written beyond what was read. */
+  /**
+   * This method has the same contract as `broken` of an attempt, but also charges the text that the provider may have written and that was
+   * not read.
+   */
   broken(): ReturnType<Attempt['broken']> {
     return this.#attempt.abortedUsage(this.#billable());
   }
 
-  /** The most that the provider may bill for the text that was read, and for the text that it has written since. */
+  /** The most tokens that the provider may bill for the text that was read, and for the text that the provider has written since then. */
   #billable(): ExpectedTokens {
     const { inputMax, margin } = this.#terms;
     return { inputTokens: inputMax, outputMax: this.#bound.tokens + margin };
@@ -160,11 +166,11 @@ export class GrowingAnswer {
         this.#refusedBy = cappingName(title);
       };
       const isGranted = await hold.extend(next, { waitMs: EXTENSION_WAIT_MS, signal, onBlocked });
-      // After a final refusal, the extension is not requested again.
+      // After a final refusal, the extension of the hold is not requested again.
       this.#isExtending = !isGranted;
       return isGranted;
     } catch {
-      // An extension that cannot be stored must not be spent.
+      // Money of an extension that cannot be stored must not be spent.
       return false;
     }
   }
@@ -186,7 +192,8 @@ export class GrowingAnswer {
   #cut(): void {
     this.isCut = true;
     this.#attempt.call.abort();
-    // If no fund has refused, the extension was requested too late or answered too late. Then the fund with the least money is named.
+    // If no fund has refused the extension, the extension was requested or answered too late, and the error names the fund with the least
+    // money.
     const { scarcest } = this.#options.hold;
     this.cutBy = this.#refusedBy ?? (scarcest && cappingName(scarcest));
     const cut: StreamPart[] = [];

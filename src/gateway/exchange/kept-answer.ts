@@ -13,20 +13,20 @@ import { WaitingParts } from './waiting-parts.ts';
 export interface KeptAnswerOptions {
   readonly source: Omit<RunningAnswer, 'policy'>;
   readonly run: IdempotentRun;
-  /** Whether the answer is streamed to the caller. Then an error after its first part is its last event. */
+  /** Whether the answer is streamed to the caller. An error after the first part of a stream is the last event of the stream. */
   readonly isStream: boolean;
-  /** Called with a defect: an error of the program while it read the answer, not an error of the answer. */
+  /** A function that is called with a defect: an error of the program while the program read the answer, not an error of the answer. */
   readonly onDefect: (error: unknown) => void;
 }
 
-/** The most characters that wait for a reader, and how long they may wait, ms. */
+/** The most characters of a stored answer that wait for a reader, and how long the characters may wait, ms. */
 const WAITING_CHARS_MAX = 262_144;
 const CATCH_UP_MS = 10_000;
 
 /**
- * An answer that is stored for repeats. It is read to its end as fast as its source sends it, with or without a reader, and is stored
- * before the reader gets the end. A slow reader delays the answer for a limited time. Then the answer continues without that reader. The
- * reader gets an error at the end, and can send the request again to get the stored answer.
+ * An answer that is stored for repeats of its request. Signalbox reads the answer to its end, with or without a reader, and stores the
+ * answer before the reader gets the end. A slow reader delays the answer for a limited time, after which the answer continues without that
+ * reader. That reader gets an error at the end, and can send the request again to get the stored answer.
  */
 export class KeptAnswer implements AnswerSource {
   error: SignalboxError | null = null;
@@ -143,7 +143,8 @@ export class KeptAnswer implements AnswerSource {
     if (fate === 'drop') await run.drop();
     else if (fate === 'lose') await run.lose();
     else {
-      // The error is charged, and a repeat would get only the same stored error, so the error names no time to retry.
+      // The request is charged although it ended with an error, and a repeat would get only the same stored error, so the error names no
+      // time to retry.
       const { retryAfterMs: _, ...info } = error.info;
       this.error = funded.errorOf(new SignalboxError(error.code, error.message, { ...info, retry: false }), true);
       await run.keep({ headers: funded.headers, parts: endLine(this.#source, this.error) });
@@ -153,9 +154,10 @@ export class KeptAnswer implements AnswerSource {
 
   #fateOf({ code }: SignalboxError): 'keep' | 'drop' | 'lose' {
     const { isDeserted, receipt } = this.#source;
-    // The caller disconnected without an answer, and nothing was charged. The request may be sent again and is then charged normally.
+    // If the caller disconnected without an answer and nothing was charged, the same request may be sent again and is then charged
+    // normally.
     if (isDeserted || !receipt || receipt.platform.credits_consumed === 0) return 'drop';
-    // A shutdown cut off the answer, which is not the caller's fault.
+    // If a shutdown cut off the answer, the caller is not at fault, so the same request may be sent again.
     return code === 'overloaded' ? 'lose' : 'keep';
   }
 
@@ -166,13 +168,13 @@ export class KeptAnswer implements AnswerSource {
     else await run.keep({ headers: this.#source.funded.headers, parts: batches + endLine(this.#source, error) });
   }
 
-  /** After a defect the charge remains, and nothing is stored. */
+  /** After a defect of the program, the charge of the answer remains, and no answer is stored. */
   async #lose(): Promise<void> {
     this.#source.abandon('caller-gone');
     await this.#options.run.lose();
   }
 
-  /** A reader that is far behind slows down the answer for a limited time. Then the answer continues without that reader. */
+  /** A reader that is far behind slows down the answer for a limited time, after which the answer continues without that reader. */
   async #catchUp(): Promise<void> {
     const timer = setTimeout(() => {
       this.#hasMissed = true;

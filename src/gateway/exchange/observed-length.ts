@@ -28,7 +28,7 @@ export function observedLength(
   const at = taskIndex.get(facts.task) ?? 0;
   const usual = outputTokens[at]!;
   const isBlended = answerLength === 'blended';
-  // An answer under a lower limit, set by the caller or by the funds, is no evidence about the usual length.
+  // An answer with a lower output limit, set by the caller or by the funds, is no evidence about the usual length.
   const least = isBlended ? usual : Math.min(usual, tasks[at]!.expectedOutputTokens);
   if (!isOpenEnded(facts) || cap < least) return null;
   if (!isCut) return tokens;

@@ -10,7 +10,7 @@ import type { ExchangeParts, RunnableRequest } from './runnable-request.ts';
 /** How long an answer waits for its price, ms: twice the time in which a process that has lost its lease gets another lease. */
 const BOOKED_WITHIN_MS = 10_000;
 
-/** How an exchange ended. The rest of its outcome follows from the decision and from the attempt that answered. */
+/** How an exchange ended. The other facts of the outcome follow from the decision and from the attempt that answered. */
 interface ExchangeEnd extends Pick<DecisionOutcome, 'status' | 'error' | 'attempts' | 'charged'> {
   /** Null if no usage is known. */
   readonly measured: MeasuredUsage | null;
@@ -64,8 +64,8 @@ export function receiptOf(
 }
 
 /**
- * Resolves with whether a charge is known and durable. An instance that has lost the store or its lease answers without a price.
- * @param answering resolves once the books have answered; null if they already have
+ * Returns a promise of whether a charge is known and durable. An instance that has lost the store or its lease answers without a price.
+ * @param answering resolves once the books have answered; null if the books have already answered
  */
 export function isBookedInTime(
   answering: Promise<unknown> | null,

@@ -5,9 +5,15 @@ import type { Decision, RankedEndpoint } from '../../core/decision.ts';
 const PAUSE_MAX_MS = 250;
 /** A failure after this time, ms, has cost the caller as much time as a timeout, so another endpoint is tried next. */
 const QUICK_MS = 1_000;
-/** The longest wait for a failed endpoint if no other is left, ms. For a longer wait, the caller gets the error and can wait itself. */
+/**
+ * The longest wait for a failed endpoint if no other is left, ms. If the wait would be longer, the caller gets the error of the endpoint
+ * and can retry later.
+ */
 const WAIT_MAX_MS = 5_000;
-/** How often a retry budget may deny a retry before the plan gives up. While it waits, other requests may show that the provider is up. */
+/**
+ * How often a retry budget may deny a retry before the plan gives up. While the plan waits, other requests may show that the provider is
+ * up.
+ */
 const DENIALS_MAX = 4;
 
 /** The next attempt of a plan. */
@@ -17,13 +23,16 @@ export interface PlannedAttempt {
   readonly again: boolean;
   /** Whether the endpoint is tried although its circuit breaker is open, because nothing else is left. */
   readonly force: boolean;
-  /** How long to wait before the attempt, ms. */
+  /** The wait before the attempt, ms. */
   readonly waitMs: number;
 }
 
 interface Branch {
   readonly way: RankedEndpoint;
-  /** `shut`: ejected; `denied`: the retry budget denied it; `failed`: after a temporary fault; `done`: not tried any more. */
+  /**
+   * `shut`: the circuit breaker ejected the endpoint; `denied`: the retry budget denied a retry; `failed`: the endpoint had a temporary
+   * fault; `done`: the endpoint is not tried any more.
+   */
   state: 'open' | 'shut' | 'denied' | 'failed' | 'done';
   /** The number of failed attempts. */
   tries: number;
@@ -43,8 +52,9 @@ interface PlanOptions {
 
 /**
  * The order in which endpoints are tried until one sends content: the endpoints of the choice, then the endpoints of each fallback. After a
- * temporary fault, an endpoint is tried once more at once. When all have failed, ejected endpoints are tried, then endpoints that may be
- * ready again within seconds. The plan knows no deadlines and no funds: to skip a step, a caller calls `next` again.
+ * temporary fault, an endpoint is tried once more at once. When all endpoints have failed, ejected endpoints are tried, then failed
+ * endpoints that may be ready again within seconds. The plan knows no deadlines and no funds: to skip an endpoint, the exchange calls
+ * `next` again.
  */
 export class Plan {
   readonly #decision: Decision;
@@ -86,14 +96,14 @@ export class Plan {
     return false;
   }
 
-  /** Notes that the endpoint may not be tried now. */
+  /** Notes that the endpoint's circuit breaker does not allow an attempt now. */
   shut(): void {
     const current = this.#current!;
-    // If an endpoint is refused a second time, the reason is not an ejection, and will not pass soon.
+    // If an endpoint is refused a second time, the reason is not an ejection, and the refusal will not end soon.
     current.state = current.state === 'open' ? 'shut' : 'done';
   }
 
-  /** Notes that the provider's retry budget has no retry left for the step. */
+  /** Notes that the provider's retry budget has no retry left for this attempt. */
   denied({ again, force }: PlannedAttempt): void {
     const isLast = again || force || ++this.#denials > DENIALS_MAX;
     this.#current!.state = isLast ? 'done' : 'denied';
@@ -106,7 +116,7 @@ export class Plan {
 
   /**
    * Notes that the attempt failed.
-   * @param waitMs the time until its endpoint may be tried again; 0 for at once, null if this request should not try it again
+   * @param waitMs the time until the endpoint may be tried again; 0 for at once, null if this request should not try the endpoint again
    */
   failed({ kind }: ProviderFailure, waitMs: number | null, tookMs = 0): void {
     const current = this.#current!;
@@ -120,7 +130,7 @@ export class Plan {
     current.readyAt = waitMs > 0 ? this.#options.clock() + waitMs : 0;
   }
 
-  /** Returns the next untried endpoint. It is computed on demand, because most requests need only one. */
+  /** Returns the next untried endpoint. The next endpoint is computed on demand, because most requests need only one endpoint. */
   #peek(): RankedEndpoint | null {
     const { ranked, lastResorts } = this.#decision;
     for (;;) {
@@ -179,8 +189,8 @@ const isQuick = ({ state, tries, readyAt, isSlow }: Branch): boolean =>
   state === 'failed' && tries === 1 && readyAt === 0 && !isSlow;
 
 /**
- * Failures that another attempt at the same endpoint is likely to repeat. A timeout might not repeat, but a second attempt would take too
- * much time.
+ * The failures after which the same endpoint is not tried again at once, because the failure is likely to repeat. A timeout might not
+ * repeat, but a second attempt would take too much time.
  */
 const LASTING: ReadonlySet<ProviderFailure['kind']> = new Set([
   'auth',

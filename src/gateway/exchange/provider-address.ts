@@ -2,7 +2,7 @@ import type { Provider } from '../../core/snapshot.ts';
 
 /** The name and address of a provider in OpenTelemetry's conventions. */
 export interface ProviderAddress {
-  /** One of the names that the conventions list, or else the name that the policy gives the provider. */
+  /** The name of the provider in OpenTelemetry's conventions, or else the name that the policy gives the provider. */
   readonly name: string;
   /** The host; undefined for a provider in this process. */
   readonly address: string | undefined;
@@ -43,7 +43,7 @@ const NAMES: Readonly<Record<string, string>> = {
   xai: 'x_ai',
 };
 
-/** The result is cached, because each call needs it and providers are frozen. */
+/** The name and address of a provider are cached, because each call needs them and providers are frozen. */
 const addresses = new WeakMap<Provider, ProviderAddress>();
 
 /** Returns the name and address of a provider. */

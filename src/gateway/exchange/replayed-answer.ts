@@ -8,7 +8,7 @@ import type { AnswerSource } from './answer-source.ts';
 
 /**
  * The stored text of an answer: a line for each batch of parts, then a line with its end. The text does not depend on a dialect. In a
- * batch, a plain JSON string is a text part of the first choice without a place in an event, because most parts are like that. An event
+ * batch, a plain JSON string is a text part of the first choice without a place in an event, because most parts are such texts. An event
  * that is passed through unchanged is stored as its text alone.
  */
 const EndLine = Type.Object({
@@ -30,7 +30,7 @@ const isPart = (value: unknown): value is StreamPart => isObject(value) && typeo
 
 /** Returns the line of a batch, including its line end. */
 export function batchLine(batch: readonly StreamPart[]): string {
-  // Output that was already counted is not counted again.
+  // Output tokens that were already counted are not counted again.
   const shown = batch.filter(({ type }) => type !== 'unread');
   return `${JSON.stringify(shown.map(storedPart))}\n`;
 }
@@ -58,7 +58,7 @@ export function batchOf(line: string): StreamPart[] {
   return parts.map(partOf);
 }
 
-/** Returns the last line. The cause of the error was logged with the first answer, and is not stored. */
+/** Returns the last line of the stored text. The cause of the error was logged with the first answer, and is not stored. */
 export function endLine(source: AnswerSource, error: SignalboxError | null): string {
   const { created, model, inputTokens, receipt } = source;
   const { cause: _, ...info } = error?.info ?? {};
@@ -72,7 +72,7 @@ export function endLine(source: AnswerSource, error: SignalboxError | null): str
 }
 
 /**
- * Reads a stored answer to send it again, which calls no model and costs nothing.
+ * Reads a stored answer to send it again. Sending a stored answer calls no model and costs nothing.
  * @param text the lines of batches, and the last line
  * @returns null for a text of another version
  */

@@ -42,7 +42,7 @@ export interface ExchangeParts {
 export interface ExchangeRecorder {
   /** Reads parts before the caller receives them. */
   hear(parts: readonly StreamPart[]): void;
-  /** Logs a failed attempt for operators. */
+  /** Writes a failed attempt to the log for operators. */
   logFailure(attempt: FailedAttempt): void;
   /** Notes the end of the answer. Returns the writes to store together with the settlement. */
   settlementWrites(outcome: DecisionOutcome, platform: Platform): Write[];
@@ -50,7 +50,7 @@ export interface ExchangeRecorder {
   running(): DecisionRecord;
 }
 
-/** A decided request with everything that is needed to carry it out. All steps after decide share this object. */
+/** A decided request with everything that is needed to carry it out. All steps after the step "decide" share this object. */
 export interface RunnableRequest {
   readonly request: ModelRequest;
   /** The paths of fields that were removed from the request for every endpoint. */

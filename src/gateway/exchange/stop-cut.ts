@@ -15,8 +15,8 @@ interface FittedStops {
 }
 
 /**
- * Adapts the stop sequences of a request to an endpoint, which gets all of them or none. An empty stop sequence ends nothing, so it is
- * never sent.
+ * Adapts the stop sequences of a request to an endpoint, which gets either all stop sequences or none. An empty stop sequence ends nothing,
+ * so it is never sent.
  */
 export function fitStops(
   request: ModelRequest,
@@ -25,7 +25,7 @@ export function fitStops(
 ): FittedStops {
   const { settings, original, names } = request;
   const all = typeof settings.stop === 'string' ? [settings.stop] : (settings.stop ?? []);
-  // A request that is passed through unchanged keeps its stop sequences, so its answer is not cut here.
+  // A request that is passed through unchanged keeps its stop sequences, so Signalbox does not cut the answer.
   const isPassed = adapter.kind === 'wire' && capabilities & passthroughBit(original.dialect);
   if (all.length === 0 || isPassed) return { request, stops: null };
   const stops = all.filter((one) => one !== '');
@@ -38,14 +38,14 @@ export function fitStops(
 
 type Part<Type extends StreamPart['type']> = Extract<StreamPart, { readonly type: Type }>;
 
-/** One choice in which stop sequences are searched. It is small, because an answer may have 128 choices. */
+/** The state of a choice in which stop sequences are searched. The state of a choice is small, because an answer may have 128 choices. */
 interface ChoiceText {
   readonly choice: number;
   /** The state of the search after the text so far. */
   place: number;
   /** The number of characters that were passed on. */
   shown: number;
-  /** The probabilities of its tokens; null before the first. */
+  /** The probabilities of the choice's tokens; null before the first token. */
   log: TokenLog | null;
   hasEnded: boolean;
 }
@@ -53,7 +53,7 @@ interface ChoiceText {
 /** Probabilities of tokens that wait until their text is passed on. */
 interface TokenLog {
   readonly entries: unknown[];
-  /** The entries that were passed on, and their characters. */
+  /** The token probabilities that were passed on, and the characters of their tokens. */
   sent: number;
   chars: number;
 }
@@ -96,7 +96,7 @@ export class StopCut implements AnswerRewrite {
 
   read(parts: readonly StreamPart[]): readonly StreamPart[] {
     const seen: StreamPart[] = [];
-    // A provider sends the probabilities of a text after the text.
+    // A provider sends the probabilities of the tokens of a text after the text.
     for (const part of parts) if (part.type === 'logprobs') this.#keep(part);
     for (const part of parts) {
       if (part.type === 'usage' || part.type === 'failure') seen.push(part);
@@ -131,7 +131,7 @@ export class StopCut implements AnswerRewrite {
       this.#log(text, seen);
       return;
     }
-    // Text before and after a tool call, a thought or the end is not one text, so a stop sequence cannot span it.
+    // The text before and the text after a tool call, a thought or the end are separate texts, so a stop sequence cannot span both.
     if (part.type !== 'state' && part.type !== 'unread' && text.place !== NO_STOP_BEGUN) {
       this.#show(text, this.#searching.begun(text.place), seen);
       text.place = NO_STOP_BEGUN;
@@ -184,7 +184,8 @@ export class StopCut implements AnswerRewrite {
   }
 
   /**
-   * The provider has ended the choice. Tokens whose text differs from the answer's text, such as halves of a character, are passed on now.
+   * When the provider has ended the choice, tokens whose text differs from the answer's text, such as halves of a character, are passed on
+   * as well.
    */
   #finish(text: ChoiceText, seen: StreamPart[]): void {
     const { choice, log } = text;

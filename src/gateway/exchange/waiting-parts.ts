@@ -3,13 +3,13 @@ import { GatheredText } from '../../core/gathered-text.ts';
 import { batchLine, batchOf } from './replayed-answer.ts';
 
 /**
- * Batches of parts that wait for a reader. A fast reader gets each batch as it came. Batches that a slow reader has not read are stored as
+ * Batches of parts that wait for a reader. A fast reader gets each batch unchanged. Batches that a slow reader has not read are stored as
  * text, because the parts of a batch are many small objects, which take ten times as much memory.
  */
 export class WaitingParts {
   /** The batch to read next; null if the next line comes first. */
   #next: readonly StreamPart[] | null = null;
-  /** The lines that are being read, from `#at` on, and the lines after them. */
+  /** The stored lines that are being read, from `#at` on, and the stored lines that follow. */
   #lines = '';
   #at = 0;
   #later = new GatheredText();
@@ -34,7 +34,7 @@ export class WaitingParts {
     this.#chars += line.length;
   }
 
-  /** Returns the batch that came first; null for none. */
+  /** Returns the oldest batch that waits for the reader; null if no batch waits. */
   take(): readonly StreamPart[] | null {
     const next = this.#next;
     this.#next = null;

@@ -2,17 +2,20 @@ import type { ModelRequest } from '../../core/model-request.ts';
 import type { Members } from '../../core/original.ts';
 import type { Provider } from '../../core/snapshot.ts';
 
-/** The fields of a request that the gateway does not know: those that the provider receives, and those that are dropped. */
+/** The fields of a request that the gateway does not know: fields that the provider receives, and fields that are dropped. */
 interface SortedExtras {
   readonly passed: Members;
   readonly dropped: readonly string[];
 }
 
-/** The most names of dropped fields that are shown. A body can have tens of thousands. */
+/** The most names of dropped fields that are shown. The body of a request can have tens of thousands of unknown fields. */
 const DROPPED_SHOWN = 64;
 const NAME_SHOWN = 64;
 
-/** Plugins receive this object. It is frozen, because a member that a plugin wrote into it would reach the requests of other callers. */
+/**
+ * Plugins receive this object, which is frozen, because a member that a plugin wrote into the object would reach the requests of other
+ * callers.
+ */
 export const NO_EXTRAS: SortedExtras = { passed: Object.freeze({}), dropped: Object.freeze([]) };
 
 const passingOf =

@@ -8,11 +8,14 @@ import { leastTranche, type TrancheTerms } from './tranches.ts';
 
 /** An endpoint to try, whose attempt is paid for. */
 export interface FundedWay extends RankedEndpoint {
-  /** The terms on which its answer is paid for while it is written; absent if its whole worst case is held. */
+  /** The terms on which the answer is paid for while the model writes it; absent if the whole worst case of the answer is held. */
   readonly growth?: TrancheTerms;
 }
 
-/** Returns an endpoint with the money for its attempt. If the hold is too small, it is raised first; null if it cannot be raised. */
+/**
+ * Returns an endpoint with the money for its attempt. If the hold is too small, the hold is raised first; null if the hold cannot be
+ * raised.
+ */
 export function fundedWay(
   decided: DecidedRequest,
   hold: Pick<Hold, 'left' | 'reserved' | 'grows' | 'raise'>,
@@ -37,7 +40,7 @@ function growingWay(
   return hold.raise([missing]).then(
     (isRaised) => (isRaised ? way : null),
     (cause) => {
-      // A raise that cannot be stored must not be spent.
+      // Money of a raised hold must not be spent if the raise cannot be stored.
       if (cause instanceof StoreError) return null;
       throw cause;
     },

@@ -17,7 +17,7 @@ import type { PlatformPayment } from './receipt.ts';
 
 /** The parts of a gateway that a funding uses. */
 export interface FundingParts {
-  /** Returns the active runtime. A request takes it once and keeps it until its end. */
+  /** Returns the active runtime. A request gets the runtime once and keeps it until the request ends. */
   lease(): Runtime;
   readonly ledger: Ledger;
   readonly log: Log;
@@ -25,7 +25,7 @@ export interface FundingParts {
   readonly now: () => number;
 }
 
-/** A request before its payer is known. */
+/** A request whose payer is not yet known. */
 export interface FundingRequest {
   readonly request: ModelRequest;
   /** The API key that the request came with; null for none. */
@@ -34,7 +34,7 @@ export interface FundingRequest {
   readonly idempotencyKey: string | null;
   /** The URL that the request was sent to. */
   readonly url: string;
-  /** The headers of the HTTP request. One of them may have a payment. */
+  /** The headers of the HTTP request. One header may contain a payment. */
   readonly headers: Pick<Headers, 'get'>;
   /**
    * Decides the request without carrying it out, for a quote.
@@ -48,7 +48,7 @@ export interface FundingRequest {
  * is a small example of another kind.
  */
 export interface FundingSource {
-  /** The headers that describe a payment. Errors and repeated answers have them, too. */
+  /** The headers that describe a payment. Errors and repeated answers have these headers, too. */
   readonly headerNames: readonly string[];
   /**
    * Finds who pays for a request.
@@ -73,7 +73,7 @@ export interface FundingSource {
 interface KeylessAdmission {
   /** Whether a policy admits callers without a key. */
   isOpen(policy: Pick<PolicySnapshot, 'payments'>): boolean;
-  /** The largest body that is read from callers without a key, in bytes; Infinity if they have no limit of their own. */
+  /** The largest body that is read from callers without a key, in bytes; Infinity if callers without a key have no limit of their own. */
   bodyBytesMax(policy: Pick<PolicySnapshot, 'payments'>): number;
   /** @throws SignalboxError for a payment in a form that is not accepted */
   checkHeaders(headers: Pick<Headers, 'has'>): void;
@@ -124,17 +124,23 @@ export interface RepeatIdentity extends KeyedRequest {
   readonly param: string;
 }
 
-/** Claims the name of a request. The claim is stored before a provider is called. Exactly one of the two functions is called, once. */
+/**
+ * A claim of the name of a request. The claim is stored before a provider is called. The program calls either `write` or `drop` of a claim,
+ * once.
+ */
 export type RequestClaim = Pick<IdempotentRun, 'claim' | 'begin'>;
 
 /**
- * Who pays for one request, and how. The request is decided under its `terms`. Then `reserve` sets its worst case aside, once. An error of
- * either step goes through `mend` before the caller receives it.
+ * A payer pays for one request. The request is decided under the payer's `terms`, and then `reserve` sets the worst case of the request
+ * aside, once. An error of `terms` or `reserve` goes through `mend` before the caller receives it.
  */
 export interface Funding {
   /** The sender of the request; null while the request is unpaid. */
   readonly caller: Caller | null;
-  /** A caller without a key whose payment has proved its identity. Its rate limits count from here on. */
+  /**
+   * A caller without a key whose payment has proved the caller's identity. From then on, the request counts against the caller's rate
+   * limits.
+   */
   readonly provedCaller: Caller | null;
   /** Null if a repeat is recognized by the API key and the body. */
   readonly identity: RepeatIdentity | null;
@@ -144,16 +150,16 @@ export interface Funding {
    */
   terms(): FundingTerms;
   /**
-   * Sets the worst case of a decided request aside. If the caller offered a payment, the payment is settled first. If it throws, nothing is
-   * held.
+   * Sets the worst case of a decided request aside. If the caller offered a payment, the payment is settled first. If `reserve` throws, no
+   * money is held.
    * @param request amounts in microcredits, the amount for the chosen model first
    * @param claim the claim of the request's name, which must be durable before money moves; null for a request without a name
    * @throws NameTaken if another run has the name; HoldRefused; Error that `mend` turns into a public error
    */
   reserve(request: HoldRequest, claim: RequestClaim | null): Promise<FundedHold>;
   /**
-   * Returns the error to answer for a request that ended before it ran. If a payment would help, the error says how to pay; else it is the
-   * cause itself.
+   * Returns the error to answer for a request that ended before it ran. If a payment would help, the error says how to pay; else the error
+   * is the cause itself.
    * @param cause thrown by `terms`, the decision or `reserve`
    */
   mend(cause: unknown): Promise<unknown>;
@@ -175,12 +181,14 @@ const NO_WRITES: readonly Write[] = [];
 /** Money that is set aside for a request, with the payment details to show to its caller. A key's own funds have no such details. */
 export class FundedHold {
   readonly hold: Hold;
-  /** Whether a payment was settled for it. A settlement takes seconds that do not count as the gateway's own time. */
+  /**
+   * Whether a payment was settled for the money that is set aside. A settlement takes seconds that do not count as the gateway's own time.
+   */
   readonly isSettledPayment: boolean;
   /** The headers of the answer, by their lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
 
-  /** @param paid the headers of a payment that was settled for it; null for none */
+  /** @param paid the headers of a payment that was settled for the money; null for none */
   constructor(hold: Hold, paid: Readonly<Record<string, string>> | null = null) {
     this.hold = hold;
     this.isSettledPayment = paid !== null;

@@ -11,11 +11,11 @@ import { inputBound } from '../../routing/input-tokens.ts';
 import { passesExtras } from './extras.ts';
 import { firstTranche, leastTranche, marginOf, type TrancheTerms } from './tranches.ts';
 
-/** A request with its decision, and the runtime that made the decision. */
+/** A decided request, its decision, and the runtime that made the decision. */
 export interface DecidedRequest {
   readonly runtime: Pick<Runtime, 'snapshot' | 'health'>;
   readonly decision: Pick<Decision, 'facts' | 'readings' | 'ranked'>;
-  /** Null for a request that says no more than its facts. */
+  /** The neutral form of the request; null for a request of which only the facts are known. */
   readonly request: (Pick<ModelRequest, 'settings' | 'extras'> & Partial<Pick<ModelRequest, 'original'>>) | null;
 }
 
@@ -26,8 +26,8 @@ function growingBilling({ providers }: PolicySnapshot, endpoint: Endpoint): Stop
 }
 
 /**
- * Whether a model may write hidden reasoning for a request: by default, because the request sets an effort, or because a field is passed
- * through unread. Even the effort `none` may reach a provider that does not know this value.
+ * Whether a model may write hidden reasoning for a request: by default, because the request sets an effort, or because a field that
+ * Signalbox does not read is passed through. Even the effort `none` may reach a provider that does not know this value.
  */
 export function mayHide(
   model: Model,
@@ -43,8 +43,8 @@ export function mayHide(
 }
 
 /**
- * Returns the terms on which an answer of an endpoint may be paid for while it is written. Returns null if its whole worst case must be
- * held, because its provider may bill an aborted answer in full, or writes output that cannot be counted.
+ * Returns the terms on which an answer of an endpoint may be paid for while the model writes it. Returns null if the whole worst case of
+ * the answer must be held, because the endpoint's provider may bill an aborted answer in full, or writes output that cannot be counted.
  */
 export function trancheTerms(
   { runtime, decision, request }: DecidedRequest,
@@ -89,7 +89,7 @@ export function roomyWay({ runtime, decision: { facts } }: DecidedRequest, way: 
   return { at, ranked: { ...ranked, outputCap: cap, cappedBy: cap < own ? ranked.cappedBy : null } };
 }
 
-/** Returns the first tranche of a decision's chosen model; null if its whole worst case must be held. */
+/** Returns the first tranche for the chosen model of a decision; null if the whole worst case must be held. */
 export function firstTrancheOf(decided: DecidedRequest): FirstTranche | null {
   const [ranked] = decided.decision.ranked;
   const terms = trancheTerms(decided, roomyWay(decided, { ranked, at: ranked.endpoints[0]! }));
@@ -97,7 +97,10 @@ export function firstTrancheOf(decided: DecidedRequest): FirstTranche | null {
   return { wanted: firstTranche(terms), least: leastTranche(terms) };
 }
 
-/** Whether an endpoint of the chosen model declares that its answers can be paid for while they are written. This check is cheap. */
+/**
+ * Whether an endpoint of the chosen model declares that its answers can be paid for while they are written. The check reads only the
+ * declarations of the endpoints, so it is cheap.
+ */
 export const mayGrow = (snapshot: PolicySnapshot, { ranked: [choice] }: Pick<Decision, 'ranked'>): boolean =>
   choice.outputCap > 0 &&
   growingBilling(snapshot, snapshot.models[choice.model]!.endpoints[choice.endpoints[0]!]!) !== null;

@@ -15,7 +15,7 @@ import { type DecidedRequest, firstTrancheOf, mayGrow } from './growth.ts';
 
 /**
  * Returns the amounts that a decided request tries to hold: for the chosen model and for each fallback, so that a hold is sufficient or can
- * be raised. If a fund limits outputs, the amounts include those for a shorter answer of the chosen model.
+ * be raised. If a fund limits outputs, the amounts include the amounts for a shorter answer of the chosen model.
  * @param drawsOnFunds by default, whether the decision used funds. A payment fills funds that did not exist at the decision.
  */
 export function holdTermsOf(decided: DecidedRequest, drawsOnFunds = decided.decision.facts.funds !== null): HoldTerms {

@@ -22,7 +22,7 @@ import { shortageError } from './shortage.ts';
 
 const UNWRITTEN = 'The ledger cannot be written, so no request can be charged; try again.';
 
-/** A key pays from its own funds: its budgets, the budgets of the policy, and its balance. */
+/** With key funding, a key pays from the key's own funds: its budgets, the budgets of the policy, and its balance. */
 export class KeyFunding implements Funding {
   readonly caller: Caller;
   readonly provedCaller = null;

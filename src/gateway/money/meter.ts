@@ -13,13 +13,13 @@ const WORD = /^[A-Za-z_ -]{1,40}$/;
 
 const NO_PARTS: readonly StreamPart[] = [];
 
-/** Measures the parts of one attempt while they pass: usage, times, ends. */
+/** Measures the parts of an attempt's answer while the parts pass: usage, times, and the ends of choices. */
 export class Meter {
   /** The latest plausible usage that the upstream reported. */
   reported: Usage | null = null;
   /** A later report with impossible figures, which is ignored. */
   impossible: Usage | null = null;
-  /** Whether content came after the report. The report may have counted only the parts before it. */
+  /** Whether content came after the report. A report of usage may have counted only the parts before the report. */
   isOutdated = false;
   /** When the first content part came, ms on the exchange's clock. */
   firstContentAt: number | null = null;
@@ -27,7 +27,7 @@ export class Meter {
   waited = 0;
   /** Why each choice ended, in the provider's own words. */
   readonly finishReasons: string[] = [];
-  /** How the answer broke off; null while it has not broken off. */
+  /** How the answer broke off; null for an answer that has not broken off. */
   failure: ProviderFailure | null = null;
   /** The number of choices that have ended. */
   finished = 0;
@@ -40,20 +40,23 @@ export class Meter {
    */
   isUsageReplaced = false;
   #lastContentAt = 0;
-  /** The last batch, until its weight and mark are computed. Most answers without streaming need neither. */
+  /**
+   * The last batch, until the weight and the mark of the batch are computed. Most answers without streaming need neither the weight nor the
+   * mark.
+   */
   #unweighed: readonly StreamPart[] = NO_PARTS;
   #unmarked: readonly StreamPart[] = NO_PARTS;
   #weight = 0;
   #hasUnread = false;
   /** The weight of the output when usage was last reported. */
   #reportedWeight = 0;
-  /** Created when it is first read. */
+  /** The mark of the answer, which is created when it is first read. */
   #mark: AnswerMark | null = null;
   readonly #isStream: boolean;
 
   /**
-   * @param isStream whether the answer comes in many batches. Each batch is then released at once, because a reader may stop after any
-   * batch.
+   * @param isStream whether the answer comes in many batches. Each batch of such an answer is released at once, because a reader may stop
+   * after any batch.
    */
   constructor(isStream: boolean) {
     this.#isStream = isStream;
@@ -97,7 +100,7 @@ export class Meter {
     this.#unweighed = NO_PARTS;
     for (const part of parts) {
       if (part.type === 'passthrough' || part.type === 'unread') this.#hasUnread = true;
-      // If the answer has unread output, its state parts are already counted in that output.
+      // The state parts of an answer are already counted in its unread output, if the answer has unread output.
       if (part.type !== 'state' || !this.#hasUnread) this.#weight += outputWeight(part);
       if (part.type === 'usage' && isPlausible(part.usage)) this.#reportedWeight = this.#weight;
     }
@@ -112,8 +115,8 @@ export class Meter {
   }
 
   /**
-   * Releases data that nothing has read. A settled answer may wait for its reader for a long time, and its parts are already kept
-   * elsewhere.
+   * Releases data that nothing has read. A settled answer may wait for its reader for a long time, and the parts of the answer are already
+   * kept elsewhere.
    */
   forget(): void {
     this.#unweighed = NO_PARTS;
@@ -147,7 +150,7 @@ export class Meter {
     return Math.ceil(this.#weight);
   }
 
-  /** The output tokens after the last report, which cannot include them. */
+  /** The output tokens after the upstream's last report of usage, which cannot include these tokens. */
   get unreported(): number {
     this.#weigh();
     return Math.ceil(this.#weight - this.#reportedWeight);
@@ -155,8 +158,8 @@ export class Meter {
 }
 
 /**
- * Returns the tokens of the charged usage. An absurd figure of an upstream is limited to what its model can accept, so that it does not
- * exhaust the caller's rate limits for years.
+ * Returns the tokens of the charged usage. An absurd figure of an upstream is limited to what its model can accept, so that the absurd
+ * figure does not exhaust the caller's rate limits for years.
  */
 export function chargedTokens({ usage }: MeasuredUsage, { contextWindow }: Model, facts: Facts): number {
   return Math.min(usage.inputTokens + usage.outputTokens, contextWindow * (facts.embedding?.inputs ?? facts.choices));
@@ -165,16 +168,16 @@ export function chargedTokens({ usage }: MeasuredUsage, { contextWindow }: Model
 /** The usage that an attempt is charged for. */
 export interface MeasuredUsage {
   readonly usage: Usage;
-  /** True if Signalbox counted any part of it. */
+  /** True if Signalbox counted any part of the usage. */
   readonly estimated: boolean;
   /** A report of the upstream with impossible figures; null or absent for none. */
   readonly impossible?: Usage | null;
 }
 
 /**
- * Returns the usage of a complete answer: as reported, or as counted if there is no plausible report. A report that says 0 for the prompt
- * or the output lacks that figure, and a report lacks the parts that come after it. Missing figures are counted, so that no answer is free
- * because of them.
+ * Returns the usage of a complete answer: the reported usage, or the counted usage if there is no plausible report. A report that says 0
+ * for the prompt or the output lacks that figure, and a report lacks the parts that come after it. Missing figures are counted, so that no
+ * answer is free because a figure is missing.
  */
 export function completeUsage(meter: Meter, { inputTokens, outputMax }: ExpectedTokens): MeasuredUsage {
   const { reported, impossible } = meter;
@@ -197,15 +200,15 @@ export function completeUsage(meter: Meter, { inputTokens, outputMax }: Expected
 }
 
 /**
- * Returns the usage to charge for a failed attempt that another attempt may follow: the reported usage, otherwise nothing. An impossible
- * report is replaced by the counted tokens, so it is not free.
+ * Returns the usage to charge for a failed attempt that another attempt may follow: the reported usage, or nothing if the upstream reported
+ * none. An impossible report is replaced by the counted tokens, so that the attempt is not free.
  */
 export function failedUsage(meter: Meter, expected: ExpectedTokens): MeasuredUsage | null {
   if (meter.impossible) return completeUsage(meter, expected);
   return meter.reported && { usage: meter.reported, estimated: false };
 }
 
-/** The tokens of an attempt, as far as they are known before it. */
+/** The tokens of an attempt, as far as they are known before the attempt. */
 export interface ExpectedTokens {
   /** The prompt for this model, including media. */
   readonly inputTokens: number;
@@ -217,18 +220,18 @@ export interface ExpectedTokens {
 interface BrokenAnswer extends ExpectedTokens {
   /** The model's output rate for all choices together, tokens per second. */
   readonly tokensPerSecond: number;
-  /** The time since the first part came, or since it was expected, ms. It may be negative. */
+  /** The time since the first part came, or since the first part was expected, ms. May be negative. */
   readonly outputMs: number;
-  /** The tokens of reasoning that the model may have written before that time and that no part contains. */
+  /** The tokens of reasoning that the model may have written before the first part and that no part contains. */
   readonly thought: number;
   /** The further tokens that the provider may bill; 0 if the provider ended the answer itself. */
   readonly margin: number;
 }
 
 /**
- * Returns the usage of an answer that was cut off: the prompt and the output. The output is the larger of two figures. One is the reported
- * output plus what came after the report. The other is the output counted, or the output that the model writes in this time if that is
- * more, plus hidden reasoning. The margin of the provider is added.
+ * Returns the usage of an answer that was cut off: the prompt and the output. The output is the larger of two figures: (a) the reported
+ * output plus the output after the report, or (b) the counted output (or the output that the model writes in the elapsed time, if that is
+ * more) plus hidden reasoning. The margin of the provider is added to the output.
  */
 export function brokenUsage(meter: Meter, expected: BrokenAnswer): MeasuredUsage {
   const { inputTokens, outputMax, tokensPerSecond, outputMs, thought, margin } = expected;
@@ -243,8 +246,8 @@ export function brokenUsage(meter: Meter, expected: BrokenAnswer): MeasuredUsage
 }
 
 /**
- * Returns the usage of an answer that was ended early: the most that its provider may bill, because the provider reports no more.
- * @param most the most tokens of its prompt and its parts, including what the provider may have written since
+ * Returns the usage of an answer that was ended early: the most that the answer's provider may bill, because the provider reports no more.
+ * @param most the most tokens of its prompt and its parts, including the tokens that the provider may have written since then
  */
 export function cutUsage({ reported, impossible }: Meter, most: ExpectedTokens): MeasuredUsage {
   const usage = {

@@ -2,13 +2,13 @@ import type { StreamPart, UnreadOutput } from '../../contract/parts.ts';
 import { isObject } from '../../core/object.ts';
 import { tokenWeight } from '../../core/tokens.ts';
 
-/** How many characters of base64 count as one token. Base64 state is denser than text, and no tokenizer reads it. */
+/** The number of base64 characters that count as one token. Base64 state is denser than text, and no tokenizer reads it. */
 const STATE_CHARS_PER_TOKEN = 4;
 
 /** Members of a state entry that do not contain state: names, and texts that other parts already contain. */
 const PLAIN: ReadonlySet<string> = new Set(['type', 'format', 'id', 'text', 'summary']);
 
-/** Returns the tokens of a part of an answer, which are counted if its provider reports none. */
+/** Returns the tokens of a part of an answer, which are counted if the answer's provider reports no usage. */
 export function outputWeight(part: StreamPart): number {
   switch (part.type) {
     case 'text':

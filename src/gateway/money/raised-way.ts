@@ -26,7 +26,7 @@ export async function raisedWay(
       const ample = Math.max(0, ampleFor(way, decision, runtime.snapshot) - hold.left);
       await hold.raise([Math.min(missing, ample), missing], Math.max(0, least - hold.left));
     } catch (cause) {
-      // A raise that cannot be stored must not be spent.
+      // Money of a raised hold must not be spent if the raise cannot be stored.
       if (!(cause instanceof StoreError)) throw cause;
       return null;
     }
@@ -34,7 +34,7 @@ export async function raisedWay(
   return payableWay(way, hold.left, facts, runtime.snapshot);
 }
 
-/** Returns the most that is held for an attempt unless the funds have plenty: no limit if no fund limits outputs. */
+/** Returns the most money that is held for an attempt unless the funds have plenty. There is no such limit if no fund limits outputs. */
 function ampleFor(
   { ranked, at }: RankedEndpoint,
   { facts, readings }: Pick<Decision, 'facts' | 'readings'>,
@@ -55,7 +55,8 @@ function leastFor({ ranked, at }: RankedEndpoint, facts: Facts, snapshot: Policy
 }
 
 /**
- * Returns an attempt with its output limited to what `held` microcredits pay for; null if they pay for less than the least useful output.
+ * Returns an attempt with its output limited to what `held` microcredits pay for; null if `held` pays for less than the least useful
+ * output.
  */
 function payableWay(
   way: RankedEndpoint,

@@ -6,7 +6,7 @@ import { costOf } from '../../core/price.ts';
 import type { Model } from '../../core/snapshot.ts';
 import type { Usage } from '../../core/usage.ts';
 
-/** The member `platform` of an answer: its model, price and attempts. It is the same in JSON and in a stream. */
+/** The member `platform` of an answer has the answer's model, price and attempts. JSON answers and streams have the same `platform`. */
 export interface Platform {
   readonly routed_model: string;
   readonly route_reason: string;
@@ -20,7 +20,7 @@ export interface Platform {
   readonly dropped: readonly string[];
   /** Fields that reached the model in another form, such as `tool_choice` as a JSON schema of the answer; absent for none. */
   readonly adapted?: readonly string[];
-  /** The attempts in their order. The last one answered unless it has a `failure`. */
+  /** The attempts in order. The last attempt answered the request unless that attempt has a `failure`. */
   readonly attempts: readonly PlatformAttempt[];
   /**
    * The reason why the limit on the output was lowered, whether or not the answer reached it: a budget's name, `balance`, or `model`;
@@ -28,8 +28,8 @@ export interface Platform {
    */
   readonly output_capped_by?: string;
   /**
-   * True if Signalbox replaced the usage by its own count, because the provider's figures are impossible. It is the only change of an
-   * answer that is passed through. Absent for no change.
+   * True if Signalbox replaced the usage by its own count, because the provider's figures are impossible. No other part of an answer that
+   * is passed through is changed. Absent for no change.
    */
   readonly usage_replaced?: true;
   /** How a wallet paid for the answer; absent if the key's own funds paid. */
@@ -50,7 +50,7 @@ type PlatformAttempt = {
   readonly ms: number;
   /** The kind of failure; null for none. */
   readonly failure: string | null;
-  /** The provider's own ID of the request; null if it gave none. */
+  /** The provider's own ID of the request; null if the provider gave no ID. */
   readonly request_id: string | null;
   /** Why each choice ended, in the provider's own words. */
   readonly finish_reasons: readonly string[];

@@ -10,7 +10,10 @@ import type { FundingParts } from './funding.ts';
 /** The time in which one of the running requests is likely to end, ms. */
 const CONTENDED_RETRY_MS = 1_000;
 
-/** Makes the error of a request that no fund can pay, now or ever. Also logs it, because the request leaves no other trace. */
+/**
+ * Makes the error of a request that no fund can pay, now or ever. The function also logs the error, because the request leaves no other
+ * trace.
+ */
 export function shortageError(
   shortage: FundShortage,
   caller: Caller,
@@ -58,14 +61,17 @@ export function shortageErrorOf(shortage: FundShortage, caller: PayingCaller): S
   });
 }
 
-/** Whether waiting does not make the request affordable. */
+/** Whether the request stays too expensive even if it waits for open holds to end. */
 export const isShortageCode = (code: ErrorCode): boolean =>
   code === 'insufficient_quota' || code === 'request_exceeds_budget';
 
 /** The caller who needs money, with the names of its organization, team and user. */
 type PayingCaller = Pick<Caller, 'keyId' | 'line' | 'levels'>;
 
-/** Makes the error if a fund of a parent key is too low. It shows no figures of that fund, because they belong to the parent key. */
+/**
+ * Makes the error if a fund of a parent key is too low. The error shows no figures of that fund, because the figures belong to the parent
+ * key.
+ */
 function shortageAbove(shortage: FundShortage, above: string): SignalboxError {
   const { kind, why, name, window, level, needed, subject, renewsAt } = shortage;
   const details = {
@@ -83,12 +89,13 @@ function shortageAbove(shortage: FundShortage, above: string): SignalboxError {
 }
 
 /**
- * Returns the parent key of the caller whose fund it is: its budget, its balance, or its share of a budget of the policy; null for none.
+ * Returns the caller's parent key that owns a fund: the parent key's budget, its balance, or its share of a budget of the policy; null if
+ * no parent key owns the fund.
  */
 function keyAbove({ kind, level, name, subject }: FundShortage, { keyId, line = [] }: PayingCaller): string | null {
   if (level === 'key') return subject === keyId ? null : subject;
   const own = kind === 'balance' ? name : subject;
-  // The name of a session's share begins with its key.
+  // The name of a session's share of a budget begins with the ID of the session's key.
   return level === null ? (line.find((id) => own === id || own.startsWith(`${id}/`)) ?? null) : null;
 }
 
@@ -102,7 +109,7 @@ function stateOf(shortage: FundShortage, caller: PayingCaller): string {
 
 const renewsText = (renewsAt: number | null): string => (renewsAt === null ? '' : ` It renews at ${iso(renewsAt)}.`);
 
-/** Returns the name of a budget as a part of a sentence. */
+/** Returns the words with which a sentence names a budget. */
 function fundText({ name, subject, window, level }: FundShortage, { levels }: PayingCaller): string {
   if (level === null) return `the budget \`${name}\`${subject === '' ? '' : ` of \`${subject}\``}`;
   const own = levels?.find(({ kind, id }) => kind === level && id === subject);

@@ -6,8 +6,9 @@ import { isPlausible } from '../../core/usage.ts';
 import type { HoldExtension } from '../../ledger/hold.ts';
 
 /**
- * The terms on which an answer is paid for while it is written. Tokens are the output of all choices together. The provider never bills
- * more than `outputMax`. After an abort, it never bills more than `margin` beyond the tokens that had been read.
+ * The terms on which an answer is paid for while the model writes it. All numbers of output tokens are for all choices together. The
+ * provider never bills more than `outputMax` tokens. After an abort, the provider never bills more than `margin` tokens beyond the tokens
+ * that had been read.
  */
 export interface TrancheTerms {
   /** The provider's declaration about aborted answers. */
@@ -32,28 +33,28 @@ export function marginOf({ marginTokens, marginMs }: StoppedBilling, tokensPerSe
   return marginTokens + Math.ceil((marginMs / 1_000) * tokensPerSecond * PACE_FACTOR);
 }
 
-/** Returns the output tokens that `left` pays for in addition to the input. */
+/** Returns the number of output tokens that the money `left` pays for in addition to the input. */
 export function paidOutput({ price, inputMax, outputMax }: TrancheTerms, left: Microcredits): number {
   return Math.min(outputMax, Math.max(0, outputWithin(price, inputMax, left)));
 }
 
 /**
- * Returns the output tokens that must be paid for once `counted` tokens have been read. They include one margin for tokens that the
- * provider may already have written and that are read next, and one margin for tokens that it bills after an abort.
+ * Returns the output tokens that must be paid for once `counted` tokens have been read. The result includes a margin for tokens that the
+ * provider may already have written and that are read next, and a margin for tokens that the provider bills after an abort.
  */
 const neededOutput = ({ outputMax, margin }: TrancheTerms, counted: number): number =>
   Math.min(outputMax, counted + 2 * margin);
 
-/** Returns the cost of the input and this much output. */
+/** Returns the cost of the input and of `output` tokens. */
 const costTo = ({ price, inputMax }: TrancheTerms, output: number): Microcredits => costBound(price, inputMax, output);
 
-/** Returns the whole worst case. */
+/** Returns the cost of the whole worst case. */
 export const wholeTranche = (terms: TrancheTerms): Microcredits => costTo(terms, terms.outputMax);
 
-/** An answer up to this many times as long as usual needs only the first tranche. Most answers are shorter. */
+/** An answer up to this many times as long as usual needs only the first tranche. Most answers are shorter than that. */
 const FIRST_LENGTHS = 2;
 
-/** Returns the first tranche. */
+/** Returns the amount of the first tranche. */
 export const firstTranche = (terms: TrancheTerms): Microcredits =>
   costTo(terms, neededOutput(terms, FIRST_LENGTHS * terms.expected));
 
@@ -61,14 +62,17 @@ export const firstTranche = (terms: TrancheTerms): Microcredits =>
 export const leastTranche = (terms: TrancheTerms): Microcredits =>
   costTo(terms, neededOutput(terms, Math.min(terms.useful, terms.expected)));
 
-/** Whether an answer of `counted` tokens may be read further: the provider then bills nothing that `paid` tokens do not cover. */
+/**
+ * Whether the gateway may continue to read an answer of `counted` tokens: it may while `paid` tokens cover everything that the provider may
+ * bill.
+ */
 export const mayReadOn = (terms: TrancheTerms, paid: number, counted: number): boolean =>
   neededOutput(terms, counted) <= paid;
 
 /**
- * Returns the next extension of the hold. It keeps the paid output ahead of the answer by the usual length, because an answer that has
- * become this long may become twice as long. Null if the hold is far enough ahead. If the funds have plenty, the extension pays for half
- * of the usual length, else for an eighth of it (in both cases for at least the margin).
+ * Returns the next extension of the hold. The extension keeps the paid output ahead of the answer by the usual length, because an answer
+ * that has reached the usual length may become twice as long. Returns null if the hold is far enough ahead. If the funds have plenty, the
+ * extension pays for half of the usual length, else for an eighth of the usual length (in both cases for at least the margin).
  */
 export function nextTranche(terms: TrancheTerms, left: Microcredits, counted: number): HoldExtension | null {
   const { margin, expected, outputMax } = terms;
@@ -82,7 +86,7 @@ export function nextTranche(terms: TrancheTerms, left: Microcredits, counted: nu
   return least === 0 ? null : { amounts: [by(margin + Math.ceil(step / 4)), by(margin + step)], least };
 }
 
-/** Tokens that contain no text: around a choice, and around a tool call. */
+/** The number of tokens without text that providers count around a choice, and around a tool call. */
 const AROUND_CHOICE = 8;
 const AROUND_CALL = 32;
 
@@ -112,7 +116,7 @@ export class OutputBound {
   }
 
   #report(usage: Parameters<typeof isPlausible>[0]): void {
-    // Some upstreams first report only the prompt.
+    // The first report of an upstream may include only the prompt.
     if (!isPlausible(usage) || usage.outputTokens === 0) return;
     this.#reported = usage.outputTokens;
     this.#since = 0;

@@ -8,15 +8,15 @@ import { AnswerTable, answererOf, type PromptAnswer } from './answer-table.ts';
 import { hashOfTurn } from './message-hash.ts';
 import { bearsState } from './reasoning-state.ts';
 
-/** The most answers that are remembered; they take 4 MB. */
+/** The most answers that are remembered; these answers take 4 MB. */
 const ANSWERS_MAX = 50_000;
 /** The most earlier turns of a conversation that are looked up. */
 const TURNS_MAX = 32;
 
 /**
- * Remembers which models answered which prompts of each key. For a repeat or the next turn of a conversation, it finds the provider whose
- * cache has most of the prompt, and the models that wrote the messages. It stores hashes, no text. It is local to the process and bounded:
- * the least recently used answer is removed first. State: affinity.
+ * Remembers which models answered which prompts of each key. For a repeat or the next turn of a conversation, the affinity finds the
+ * provider whose cache has most of the prompt, and the models that wrote the messages. The affinity stores hashes, no text. The affinity is
+ * local to the process and bounded: the least recently used answer is removed first. State: affinity.
  */
 export class Affinity {
   readonly #clock: () => number;
@@ -41,7 +41,7 @@ export class Affinity {
   }
 }
 
-/** The earlier answers to a prompt and to its beginnings. The text is hashed once, when the hash is first needed. */
+/** The earlier answers to a prompt and to its beginnings. The text of a prompt is hashed once, when the hash is first needed. */
 export class PromptHistory {
   /** The ID of the caller's key. */
   readonly keyId: string;
@@ -70,7 +70,7 @@ export class PromptHistory {
 
   /**
    * Adds to the facts the tokens that are probably in caches, for each model: the whole prompt if it is a repeat, else the longest
-   * beginning that the model has already answered. It changes nothing here.
+   * beginning that the model has already answered. The call changes no remembered answer.
    */
   recall(facts: Facts, snapshot: PolicySnapshot): Facts {
     if (this.#answers.size === 0 || isTooShort(facts, snapshot)) return facts;
@@ -95,7 +95,7 @@ export class PromptHistory {
   writerOf(index: number): string | null {
     const turn = this.#read().turns.get(index);
     if (turn === undefined) return null;
-    // Several models may have answered the prompt. The mark shows which model wrote this message.
+    // Several models may have answered the prompt. The mark of an answer shows which model wrote the message.
     const mark = markOfTurn(this.#request.conversation.turns[index]!);
     const families = new Set(this.#find(turn).flatMap((one) => (one.mark === mark ? [one.by.family] : [])));
     const [family = null] = families;
@@ -166,7 +166,7 @@ function hashesOf(request: ModelRequest, seed: bigint): PromptHashes {
   return { turns, whole: hash };
 }
 
-/** Whether the prompt is so short that no provider caches it. */
+/** Whether a prompt is so short that no provider caches it. */
 const isTooShort = ({ inputTokens, images, audioBytes }: Facts, { cachedTokensMin }: PolicySnapshot): boolean =>
   inputTokens < cachedTokensMin && images === 0 && audioBytes === 0;
 

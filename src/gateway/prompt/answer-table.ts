@@ -23,7 +23,7 @@ export interface PromptAnswer {
   readonly at: number;
 }
 
-/** The objects are kept by model, so that an answer does not refer to a snapshot, which would otherwise stay in memory. */
+/** The endpoint objects are kept by model, so that an answer does not refer to a snapshot, which would otherwise stay in memory. */
 const answerers = new WeakMap<Model, Answerer[]>();
 
 /** Returns the single object for an endpoint of a model. */
@@ -102,7 +102,7 @@ export class AnswerTable {
     return found ?? NO_ANSWERS;
   }
 
-  /** Adds an answer to a prompt of a key. It replaces an earlier answer of the same model. */
+  /** Adds an answer to a prompt of a key. The answer replaces an earlier answer of the same model. */
   add(hash: bigint, keyId: string, answer: PromptAnswer): void {
     if (this.#next.length === 0) this.#makeRows();
     for (let row = this.#find(hash, keyId); row !== 0; ) {
@@ -115,7 +115,7 @@ export class AnswerTable {
     while (this.size > this.#most) this.#forgetOldest();
   }
 
-  /** Marks a prompt of a key as the most recently used. Its answers stay adjacent in the order of use. */
+  /** Marks a prompt of a key as the most recently used. The answers to the prompt stay adjacent in the order of use. */
   touch(hash: bigint, keyId: string): void {
     for (let row = this.#find(hash, keyId); row !== 0; row = this.#findNext(row)) {
       this.#unlink(row);

@@ -4,10 +4,10 @@ import { isObject } from '../../core/object.ts';
 import type { OriginalPath } from '../../core/original.ts';
 
 /**
- * Hashes a turn to 64 bits. Its texts and calls are hashed as they are, after its other members. Cache marks do not count, because clients
- * move them with every turn and write a text with a mark as a list with one entry.
- * @param whole places whose originals are already in the seed. The places of this turn are added to it, because one message may be many
- * turns.
+ * Hashes a turn to 64 bits. The turn's texts and calls are hashed unchanged, after the turn's other members. Cache marks do not count,
+ * because clients move them with every turn and write a text with a mark as a list with one entry.
+ * @param whole places whose originals are already in the seed. The places of this turn are added to the set, because one message may be
+ * many turns.
  */
 export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint, whole = new Set<OriginalPath>()): bigint {
   const kinds = plainKinds(turn);
@@ -17,7 +17,7 @@ export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint, whol
   return hash;
 }
 
-/** Returns a letter for each part; '' if there are no parts, or if one has no plain text or says more than its text. */
+/** Returns a letter for each part; '' if there are no parts, or if a part has no plain text or has members besides its text. */
 function plainKinds({ parts, at }: Turn): string {
   let kinds = '';
   for (const part of parts) {

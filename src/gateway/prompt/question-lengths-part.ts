@@ -17,9 +17,10 @@ interface StoredLengths {
 }
 
 /**
- * The bytes (little endian) have the format of earlier versions that learned from outcomes, so that such a version can share the database.
- * The head has `MAGIC`, the mark, the clock and four figures about words. Each task has its name, `lastUsed`, `requests`, `length` and five
- * figures about words. Then comes the number of models with words. The figures about words are skipped when read, and written as 0.
+ * The bytes (little endian) have the format of earlier versions that learned from outcomes, so that a server of such a version can share
+ * the database. The head has `MAGIC`, the mark, the clock and four figures about words. For each task, the bytes have its name, `lastUsed`,
+ * `requests`, `length` and five figures about words. The number of models with words follows the tasks. The figures about words are skipped
+ * when read, and written as 0.
  */
 const MAGIC = 0x4c424c31;
 const HEAD_BYTES = 8 + 8 * 5 + 4;

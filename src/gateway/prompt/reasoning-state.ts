@@ -7,24 +7,24 @@ import { isWrappedState, wrapState } from '../../core/wrapped-state.ts';
 type Kind = 'whole' | 'blocks' | 'within' | 'tail';
 
 /**
- * The members of a message that only the model that wrote them can read. Add new members only here. `whole`: the member is such state.
- * `blocks`: its signed or encrypted entries are such state. `within`: it may contain such members. `tail`: its text after `TAIL` is such
- * state.
+ * The members of a message that only the model that wrote them can read. Add new members only here. With `whole`, the member is opaque
+ * state. With `blocks`, the member's signed or encrypted entries are opaque state. With `within`, the member may contain members with
+ * opaque state. With `tail`, the member's text after `TAIL` is opaque state.
  */
 const STATE: ReadonlyMap<string, Kind> = new Map([
-  // OpenRouter uses it on messages.
+  // OpenRouter uses this member on messages.
   ['reasoning_details', 'blocks'],
-  // LiteLLM uses it on messages: Anthropic's blocks, unchanged.
+  // LiteLLM uses this member on messages: Anthropic's blocks, unchanged.
   ['thinking_blocks', 'blocks'],
   // A signature with readable reasoning, and OpenAI's reasoning items, as several gateways pass them on.
   ['reasoning_signature', 'whole'],
   ['encrypted_content', 'whole'],
   ['reasoning_encrypted_content', 'whole'],
-  // LiteLLM and others use it on messages: items of OpenAI's Responses.
+  // LiteLLM and other gateways use this member on messages: items of OpenAI's Responses.
   ['reasoning_items', 'blocks'],
-  // GitHub Copilot uses it.
+  // GitHub Copilot uses this member.
   ['reasoning_opaque', 'whole'],
-  // Gemini uses it on messages and on calls: directly, below `extra_content`, and in the plural with LiteLLM.
+  // Gemini uses this member on messages and on calls: directly, below `extra_content`, and in the plural with LiteLLM.
   ['thought_signature', 'whole'],
   ['thought_signatures', 'whole'],
   ['extra_content', 'within'],
@@ -47,7 +47,7 @@ const MARKS = ['signature', 'data', 'encrypted_content', 'thought_signature'] as
 const MARKED_TYPES: ReadonlySet<unknown> = new Set(['reasoning.encrypted', 'redacted_thinking']);
 
 interface ReadableRequest {
-  /** The same object if nothing was removed. */
+  /** The request without the removed members; the same object if nothing was removed. */
   readonly request: ModelRequest;
   /** The members that were removed, such as `messages[3].reasoning_details`. */
   readonly dropped: readonly string[];
@@ -80,7 +80,7 @@ const messagesOf = (turn: Turn, request: ModelRequest): readonly Members[] =>
     .map((at) => request.originalAt(at))
     .filter(isObject);
 
-/** Whether a turn has members that the neutral form does not name, or marked IDs of calls. State is nowhere else. */
+/** Whether a turn has members that the neutral form does not name, or marked IDs of calls. No other place of a turn contains state. */
 function mayBear({ role, parts, extras }: Turn): boolean {
   if (role !== 'assistant') return false;
   if (!isEmpty(extras)) return true;
@@ -159,7 +159,9 @@ function without<T extends Members>(owner: T, found: string[]): T {
   return copy === null ? owner : (copy as T);
 }
 
-/** Completes the paths from the index `from` on. Paths are built from the inside out, because nearly all requests have none. */
+/**
+ * Completes the paths from the index `from` on. Paths are built from the inside out, because nearly all requests have no removed members.
+ */
 function putBefore(step: string, found: string[], from: number): void {
   for (let at = from; at < found.length; at++) found[at] = `${step}${found[at]}`;
 }

@@ -1,4 +1,4 @@
-/** The limits on what is remembered. */
+/** The limits on the number and age of remembered values. */
 export interface RecentLimits {
   /** The most values of one key at once. */
   readonly most: number;
@@ -15,8 +15,8 @@ interface RecentValue<T> {
 }
 
 /**
- * Values that callers name. Each key has its own names, so no key can reach the values of another key. The values are bounded in number and
- * age, and local to the process.
+ * Values that callers name. Each API key has its own names, so no key can reach the values of another key. The values are bounded in number
+ * and age, and local to the process.
  */
 export class RecentByKey<T> {
   readonly #clock: () => number;
@@ -88,7 +88,7 @@ export class RecentByKey<T> {
 
   #forgetOldestKey(): void {
     const [keyId, values] = this.#byKey.entries().next().value!;
-    // If there is only one key, its oldest value is removed.
+    // If only one key has values, the oldest value of that key is removed.
     const isOnly = this.#byKey.size === 1;
     for (const name of values.keys()) {
       this.#forget(values, name);

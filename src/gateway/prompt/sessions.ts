@@ -7,7 +7,7 @@ import { RecentByKey } from './recent-by-key.ts';
 
 /** The most names of one key at once. */
 const NAMES_MAX = 1_000;
-/** The most names of all keys at once; with their keys they take about 15 MB. */
+/** The most names of all keys at once; the names and their keys take about 15 MB. */
 const ALL_NAMES_MAX = 50_000;
 /** A name that was not used for this time may be replaced by another, ms. */
 const IDLE_MS = DAY_MS;
@@ -22,9 +22,10 @@ const PLAIN = /^[\x21-\x7e]{1,128}$/;
 export const OTHER_SESSIONS = '…';
 
 /**
- * The sessions that callers name, and the agents in them. A name is only a claim, so it applies within its key: it never affects what
- * another key spends or caches. Names are bounded in number and age. Further names count together as one session, so that a limit for each
- * session also applies to them. The names are local to the process; the books store what a session has spent. State: sessions.
+ * The sessions that callers name, and the agents in them. A name is only a claim, so a name applies only within the key that sent it, and
+ * never affects what another key spends or caches. Names are bounded in number and age. Names beyond the limit count together as one
+ * session, so that a limit for each session also applies to these names. The names are local to the process; the books store what a session
+ * has spent. State: sessions.
  */
 export class Sessions {
   readonly #names: RecentByKey<string>;

@@ -11,7 +11,7 @@ import type { Repositories } from '../../store/repositories.ts';
 import type { Store, Write } from '../../store/store.ts';
 import type { ThreadRow } from '../../store/threads.ts';
 
-/** The most answers of a key that its threads may continue from, and how long they are kept, ms. */
+/** The most answers of a key that the key's threads may continue from, and how long the answers are kept, ms. */
 const MOST = 1_000;
 const KEPT_MS = DAY_MS;
 
@@ -98,13 +98,13 @@ export function withHistory(facts: Facts, kept: ThreadRow, { snapshot, originOf 
   };
 }
 
-/** Returns the add-ons of a history. Their fields are not in the turn that continues the history. */
+/** Returns the add-ons of a history. The fields of these add-ons are not in the turn that continues the history. */
 const addOnsToKeep = ({ addOns }: Facts): AskedAddOns | null =>
   addOns ? { ...addOns, unpriced: addOns.unpriced.length > 0 ? ['thread'] : [] } : null;
 
 /** Reads the ID of an answer that is passed through as its provider sent it. */
 export class AnswerId {
-  /** Null until the ID was read. */
+  /** The ID of the answer; null until the ID was read. */
   value: string | null = null;
 
   hear(parts: readonly StreamPart[]): void {
@@ -112,7 +112,7 @@ export class AnswerId {
       if (this.value !== null) return;
       if (part.type !== 'passthrough') continue;
       const { message, id } = part.event;
-      // The event is a complete answer, or the event that begins an answer.
+      // The event of the provider is a complete answer, or begins an answer.
       const own = isObject(message) ? message.id : id;
       if (typeof own === 'string' && own !== '' && own.length <= ID_MAX) this.value = own;
     }

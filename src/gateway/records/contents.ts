@@ -16,8 +16,8 @@ const MARGIN = 512;
 const NAME_MAX = 64;
 
 /**
- * Records the text of a request and its answer. No other text of them is stored, except answers stored for an `Idempotency-Key`, which can
- * be read only with the caller's secret.
+ * Records the text of a request and its answer. No other text of requests and answers is stored, except answers stored for an
+ * `Idempotency-Key`, which can be read only with the caller's secret.
  * @param model the selector or model that the request's `model` means
  * @returns null if the policy stores nothing of the request
  */
@@ -59,7 +59,7 @@ interface ChoiceContent {
 
 const silent = (): ChoiceContent => ({ content: '', reasoning: '', refusal: '', calls: new Map() });
 
-/** Records one answer, redacted, to store it with its prompt. */
+/** Records an answer, redacted, so that the answer is stored with its prompt. */
 class RedactedRecorder {
   readonly #contents: ContentTable;
   readonly #policy: ContentPolicy;
@@ -90,7 +90,7 @@ class RedactedRecorder {
     try {
       return [this.#contents.add(decision, this.#content(now))];
     } catch {
-      // A fault in the content must not prevent the settlement.
+      // An error while the content is recorded must not prevent the settlement.
       return [];
     }
   }
@@ -110,7 +110,7 @@ class RedactedRecorder {
   /** Returns the turns, or the texts to embed, as the caller sent them. */
   #messages(): unknown[] {
     const { conversation, embedding } = this.#request;
-    // One message may be many turns.
+    // A message that the caller sent may be many turns in the neutral form.
     if (!embedding) return [...new Set(conversation.turns.flatMap(placesOf))].map((at) => this.#request.originalAt(at));
     return embedding.inputs.map((input) => (input.type === 'text' ? input.text : `[${input.tokens.length} tokens]`));
   }
@@ -189,7 +189,7 @@ class ContentRedactor {
     const room = this.#left;
     this.#left = 0;
     const read = redact(text.slice(0, room + MARGIN), this.#kinds);
-    // A value that was cut by the end of the margin is within the margin, which is discarded.
+    // A value that the end of the margin cuts is in the margin, and the margin is discarded.
     const end = text.length > room + MARGIN ? read.length - MARGIN : read.length;
     return read.slice(0, Math.max(0, Math.min(room, end)));
   }

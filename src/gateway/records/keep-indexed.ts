@@ -4,14 +4,14 @@ import type { Timer, Timers } from '../../core/timers.ts';
 const PAUSE_MS = 25;
 /**
  * The pause while everything is indexed and counted, ms. Readers also read records after the end of the index, and a query for traffic
- * first counts the rest, so this pause only limits how much they must read. Each batch reads and writes each bucket once, so many small
- * batches would cost more than a few large ones.
+ * first counts the rest, so this pause only limits how much readers must read beyond the index. Each batch reads and writes each bucket
+ * once, so many small batches would cost more than a few large ones.
  */
 const IDLE_MS = 2_000;
 
 /**
- * How many batches old records wait for before they are deleted: half a second. Records that are not counted by then are deleted the next
- * time.
+ * How many batches old records wait for before they are deleted: half a second. Old records that are not counted within this time are
+ * deleted by the next deletion.
  */
 const AWAITED = 25;
 
@@ -24,7 +24,7 @@ export async function isCounted(count: () => Promise<boolean>): Promise<boolean>
 /**
  * Keeps the index of records and the buckets of traffic up to date in the background, one batch at a time. State: record index.
  * @param count runs a batch; resolves with whether any record is left
- * @param onError receives errors of the store; the batch is then tried again
+ * @param onError receives errors of the store; after an error, the batch is tried again
  * @returns stops the work
  */
 export function keepIndexed(

@@ -85,7 +85,10 @@ const CARD_RUN = /\d{3,}(?:[ -]\d{3,})*/g;
 const CARD_MIN = 13;
 const CARD_MAX = 19;
 
-/** Finds card numbers: 13 to 19 digits with a correct check digit and no adjacent digit. It also finds several numbers in a row. */
+/**
+ * Finds card numbers: 13 to 19 digits with a correct check digit and no adjacent digit. The search also finds several card numbers in a
+ * row.
+ */
 export function cardsIn(text: string): TextSpan[] {
   const found: TextSpan[] = [];
   for (const { index, 0: run } of text.matchAll(CARD_RUN)) {
@@ -124,7 +127,7 @@ function isLuhn(digits: readonly number[]): boolean {
 
 const IP_RUN = /[0-9A-Fa-f:.]+/g;
 const IP_LENGTH_MAX = 45;
-/** Matches only from the first character of a run, like `DOMAIN_END`. */
+/** The pattern matches only from the first character of a run, like `DOMAIN_END`. */
 const IP_END = /(?<![.:])[.:]+$/;
 
 /** Finds IPv4 and IPv6 addresses, without the punctuation after them and without a port. */
@@ -158,8 +161,8 @@ const AMERICAN = /^(?:1[-. ])?\d{3}[-. ]\d{3}[-. ]\d{4}(?!\d)/;
 const NO_PHONE = /^(?:\d+\.\d+|\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}\1\d{2,4})$/;
 
 /**
- * Finds numbers that start like phone numbers, `+49`, `0049`, `030`, `(030)`, or have the American format, with extensions. It prefers
- * false positives to missed numbers.
+ * Finds numbers that start like phone numbers, `+49`, `0049`, `030`, `(030)`, or have the American format, with extensions. The search
+ * prefers false positives to missed numbers.
  */
 export function phonesIn(text: string): TextSpan[] {
   const found: TextSpan[] = [];

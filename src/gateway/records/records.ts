@@ -13,7 +13,7 @@ export type RecordReader = ReturnType<typeof openRecordReader>;
 export const openRecordReader = ({ log, revisions, readings }: RecordTables) => ({
   /** Finds a record. @throws UnreadableRecord if its row is damaged */
   find: log.find,
-  /** Also null if the row was edited. */
+  /** Returns the stored content of a decision; null also if the row of the content was edited. */
   findRevision: revisions.find,
   /** Returns the readings that a record refers to, under the policy of the record. */
   findReadings: (number: number, watched: MeasuredCatalog) => findReadings(readings, number, watched),
@@ -24,13 +24,14 @@ interface RecordsOptions {
   readonly tables: RecordTables;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Called for each record that is added. It must not throw. */
+  /** A function that is called for each added record, and must not throw. */
   readonly onAdd?: (record: DecisionRecord) => void;
   /**
-   * Returns a decision whose request is running in this process, without an outcome; null for any other. If absent, no request is running.
+   * Returns a decision whose request is running in this process, without an outcome; null for any other decision. If this function is
+   * absent, no request is running.
    */
   readonly running?: (id: number) => DecisionRecord | null;
-  /** Whether all records are counted, so that old records may be deleted. If absent, they are. */
+  /** Whether all records are counted, so that old records may be deleted. If this function is absent, all records are counted. */
   readonly isCounted?: () => Promise<boolean>;
 }
 
@@ -63,7 +64,7 @@ export function openRecords(options: RecordsOptions) {
   const { store, tables, now, onAdd = () => {}, running = () => null } = options;
   const { log, readings, revisions, contents } = tables;
   let prunedAt = 0;
-  /** If a row is not found, its commit may still be waiting. So the store is flushed and read again. */
+  /** If a row is not found, the commit of the row may still be waiting, so the store is flushed and read again. */
   const flushed = async <Found>(find: () => Promise<Found | null>): Promise<Found | null> => {
     const found = await find();
     if (found) return found;

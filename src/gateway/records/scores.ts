@@ -14,7 +14,7 @@ export interface AnswerScore extends Pick<OutcomeRow, 'decision' | 'keyId' | 'mo
   readonly label: string | null;
 }
 
-/** The stored score of a decision, which may be an earlier score. */
+/** The stored score of a decision, which may be a score that the caller sent earlier. */
 export interface ScoreReceipt {
   readonly isFirst: boolean;
   /** From 0 to 1. */
@@ -37,7 +37,7 @@ export class Scores {
     this.#nextId = nextId;
   }
 
-  /** Stores the first score of a decision. Resolves once it is durable; rejects with StoreError. */
+  /** Stores the first score of a decision. Resolves once the score is durable; rejects with StoreError. */
   async add(score: AnswerScore): Promise<ScoreReceipt> {
     const { outcomes } = this.#store.learning;
     const earlier = await outcomes.findScore(score.decision);

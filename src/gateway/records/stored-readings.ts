@@ -4,14 +4,14 @@ import { differencesBy, type ReadingPairs, type ReadingsDifferences, type Readin
 import type { Store, Write } from '../../store/store.ts';
 
 /**
- * Current readings get a new number after this time, ms. So readings are at most this much older than the decisions that refer to them, and
- * can be deleted by number alone.
+ * Current readings get a new number after this time, ms. Because of this limit, readings are at most this much older than the decisions
+ * that refer to the readings, and can be deleted by number alone.
  */
 export const RENEW_MS = HOUR_MS;
 
 /** The number of readings for a record, and the writes to commit with the record's settlement. */
 interface ReadingsReference {
-  /** 0 if the readings equal the policy's own figures. */
+  /** The number of the readings; 0 if the readings equal the policy's own figures. */
   readonly number: number;
   readonly writes: readonly Write[];
 }
@@ -27,7 +27,7 @@ const NO_WRITES: readonly Write[] = [];
 /** Readings that equal the policy's own figures; their `number` is 0. */
 export const PRIOR_READINGS: ReadingsReference = { number: 0, writes: NO_WRITES };
 
-/** The readings that decisions used. They are written once, before the first record that refers to them. State: readings. */
+/** The readings that decisions used. Readings are written once, before the first record that refers to them. State: readings. */
 export class StoredReadings {
   readonly #table: ReadingsTable;
   readonly #store: Pick<Store, 'written'>;
@@ -41,10 +41,10 @@ export class StoredReadings {
   }
 
   /**
-   * Returns the readings for the record of a decision that used other readings than the policy's own figures. The caller must give their
-   * writes to the store at once.
-   * @param decision the decision's own number. The readings use it if no other number is available, because an answer that was made must
-   * not fail because of its record.
+   * Returns the readings for the record of a decision that used other readings than the policy's own figures. The caller must give the
+   * writes of the readings to the store at once.
+   * @param decision the decision's own number. The readings use this number if no other number is available, because an answer that was
+   * made must not fail because of its record.
    */
   refer(readings: Readings, watched: MeasuredCatalog, nextId: () => number, decision: number): ReadingsReference {
     let state = this.#states.get(readings);
@@ -64,18 +64,18 @@ export class StoredReadings {
   }
 
   /**
-   * Drops the writes once the readings can be read from the store. Until then they may be lost, because their record may have been
-   * rejected.
+   * Drops the writes once the readings can be read from the store. The writes are kept until then, because the store may have rejected the
+   * record that the readings were written with.
    */
   async #confirm(state: ReadingsState): Promise<void> {
     state.isConfirming = true;
     try {
-      // The caller queues the writes first.
+      // The caller has already queued the writes of the readings when this code runs.
       await Promise.resolve();
       await this.#store.written();
       if ((await this.#table.find(state.number)) !== null) state.writes = NO_WRITES;
     } catch {
-      // If this fails, the next record tries again.
+      // If the check of the store fails, the next record makes the check again.
     } finally {
       state.isConfirming = false;
     }

@@ -14,7 +14,7 @@ import type { RequestContext } from './request-context.ts';
 
 const NO_WRITES: readonly Write[] = [];
 
-/** Stores what outlives an answer: its decision record, its content if the policy keeps it, and its thread. */
+/** Stores what outlives an answer: its decision record, the answer's content if the policy keeps it, and the answer's thread. */
 export class AnswerRecorder implements ExchangeRecorder {
   readonly #gateway: Gateway;
   readonly #runnable: RunnableRequest;
@@ -53,7 +53,7 @@ export class AnswerRecorder implements ExchangeRecorder {
     return writes;
   }
 
-  /** Makes the decision record in its current state. It is not stored. */
+  /** Makes the decision record in its current state. This method does not store the record. */
   running(): DecisionRecord {
     const { request, decision, caller, runtime } = this.#runnable;
     const { records, nextId } = this.#gateway;

@@ -30,7 +30,7 @@ export interface RecordedCertificate {
   readonly matches: boolean | null;
   /** The cost of the used tokens at other models; null without a certificate or usage. */
   readonly hindsight: Hindsight | null;
-  /** The providers that were not set up at that time, each with its missing variables; null without a certificate. */
+  /** The providers that were not set up at the time of the decision, each with its missing variables; null without a certificate. */
   readonly leftOut: readonly string[] | null;
 }
 
@@ -41,7 +41,7 @@ export interface Hindsight {
   readonly baseline: Microcredits | null;
 }
 
-/** @param reason one sentence that says why the decision was not repeated */
+/** @param reason a sentence that says why the decision was not repeated */
 export const withoutReplay = (record: DecisionRecord, reason: string): RecordedCertificate => ({
   ...{ record, reason, certificate: null, matches: null, hindsight: null, leftOut: null },
 });
@@ -81,7 +81,8 @@ function orNone(cause: unknown): null {
 function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: Readings): RecordedCertificate {
   const { id, seed, facts, estimate, draw } = record;
   const { snapshot } = deciding;
-  // The repeated decision uses the recorded estimate. It draws no other model unless the recorded decision did.
+  // The repeated decision uses the recorded estimate. The repeated decision draws another model only if the recorded decision drew another
+  // model.
   const explore = draw === null ? null : snapshot.explore;
   const given: DecisionContext = { id, seed, readings, estimate, explore, ...strategyOf(facts, deciding) };
   const outcome = deciding.decider.decide(facts, given);

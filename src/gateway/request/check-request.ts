@@ -45,8 +45,8 @@ const tooMany = (param: string, most: number): SignalboxError =>
 const NAME_SHOWN = 64;
 
 /**
- * Matches an address with a scheme where media is expected. A single slash after `https:` matches, too, because some fetchers read it as
- * two.
+ * Matches an address with a scheme where media is expected. A single slash after `https:` matches, too, because some fetchers read a single
+ * slash as two slashes.
  */
 const ADDRESS = /^\s*(?:https?:|[a-z][a-z0-9+.-]*:\/\/)/i;
 
@@ -76,7 +76,7 @@ function checkAddresses(value: unknown, at: string): void {
   }
 }
 
-/** Longer than any signed address. */
+/** The maximum length of an address, which is longer than any signed address. */
 const LENGTH_MAX = 8_192;
 
 /** Names of private networks. Names without a dot are also treated as private. */
@@ -99,7 +99,8 @@ function isPublicName(host: string): boolean {
  */
 export function whyNotPublic(address: string): string | null {
   if (address.length > LENGTH_MAX) return `may have at most ${LENGTH_MAX} characters`;
-  // Some fetchers read a backslash as a slash, and some skip invisible characters.
+  // Backslashes and invisible characters are refused, because some fetchers read a backslash as a slash, and some fetchers skip invisible
+  // characters.
   if (/[\s\\\p{Cc}]/u.test(address)) return 'must not contain white space, control characters or backslashes';
   const written = /^https?:\/\/([^/?#]+)/i.exec(address)?.[1];
   if (written === undefined || !URL.canParse(address)) return 'must be an http or https address';

@@ -1,10 +1,12 @@
-/** The most prompts of one key that providers count at the same time. Counts cost nothing, but each sends a whole prompt. */
+/**
+ * The most prompts of one key that providers count at the same time. Counts of prompts cost nothing, but each count sends a whole prompt.
+ */
 const COUNTS_MAX = 4;
 
-/** The counts of one key. */
+/** The running and waiting counts of prompts of one key. */
 interface KeyCounts {
   underWay: number;
-  /** The counts that wait for a place, in the order in which they came. */
+  /** The counts that wait for a place, the oldest first. */
   readonly waiting: Set<() => void>;
 }
 

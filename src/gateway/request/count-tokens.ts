@@ -25,7 +25,7 @@ interface PromptCount {
   readonly basis: 'counted' | 'provider' | 'estimated';
 }
 
-/** The figures for a request that names a selector. Its model is not yet chosen, so these are usual figures. */
+/** The figures for a request that names a selector. These figures are usual figures, because no model is chosen yet. */
 const ANY_MODEL: InputFigures = {
   id: '',
   tokenizer: null,
@@ -37,8 +37,8 @@ const ANY_MODEL: InputFigures = {
 };
 
 /**
- * Counts the tokens of a prompt for a model. It uses the model's tokenizer if Signalbox has it, else an endpoint of the model that can
- * count, else an estimate. The request is handled like a chat up to its profile, but no decision, hold or record is made.
+ * Counts the tokens of a prompt for a model. The count uses the model's tokenizer if Signalbox has the tokenizer, else an endpoint of the
+ * model that can count, else an estimate. The request is handled like a chat up to its profile, but no decision, hold or record is made.
  * @param context ends a count at an endpoint when its caller disconnects
  * @throws SignalboxError for a model that does not exist or that the key may not use
  */

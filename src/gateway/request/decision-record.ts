@@ -29,7 +29,7 @@ interface RecordedContext {
 }
 const NO_CONTEXT: RecordedContext = { run: NO_RUN, sentBy: null };
 
-/** Returns the inputs of rules that a record stores. Of `metadata` it stores only the keys that the policy lists, redacted. */
+/** Returns the inputs of rules that a record stores. Of `metadata`, a record stores only the keys that the policy lists, redacted. */
 export function recordedOf(
   { stream, routing }: Pick<ModelRequest, 'stream' | 'routing'>,
   { keyId, labels, team = null, user = null }: RecordedCaller,
@@ -41,7 +41,7 @@ export function recordedOf(
   return { keyId, team, user, stream, labels, metadata, session, agent, parentAgent, sentBy };
 }
 
-/** The most characters of a value. The metadata of a request has no longer values. */
+/** The most characters of a stored value of `metadata`. The metadata of a request has no longer values. */
 const METADATA_MAX = 512;
 const NO_METADATA: DecisionRecord['metadata'] = Object.freeze({});
 
@@ -71,7 +71,8 @@ export function recordDecision(
   const { number: readingsNumber, writes } =
     readings.number === 0 ? PRIOR_READINGS : records.readings.refer(readings, snapshot, nextId, id);
   const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
-  // The fields are listed without a spread, because every request makes a record, and spreading costs more time than everything else here.
+  // The fields of a record are listed without a spread, because every request makes a record, and spreading costs more time than everything
+  // else here.
   records.add({
     id,
     time: now(),

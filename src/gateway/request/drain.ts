@@ -6,7 +6,10 @@ import type { RequestContext } from './request-context.ts';
 /** The interval at which the requests in flight are checked, ms. */
 const LOOK_MS = 20;
 
-/** Waits for the requests in flight, for at most `patienceMs`. Then it ends the rest with an error and settles them. */
+/**
+ * Waits for the requests in flight, for at most `patienceMs`. After that time, the requests still in flight end with an error and are
+ * settled.
+ */
 export async function drain({ inFlight, clock, log }: Gateway, patienceMs: number, timers: Timers): Promise<void> {
   const until = clock() + patienceMs;
   while (inFlight.size > 0 && clock() < until) await pause(timers, LOOK_MS);
@@ -37,6 +40,6 @@ export async function inFlight<T>(
   }
 }
 
-/** The part of the answer that was written is charged, so the error tells clients not to repeat the request blindly. */
+/** The part of the answer that was written before the shutdown is charged, so the error tells clients not to repeat the request blindly. */
 const cutOffError = () =>
   new SignalboxError('overloaded', 'The server shut down before the answer ended.', { retry: false });

@@ -11,9 +11,9 @@ import { isRefusal } from '../../routing/decide.ts';
 const BY_INPUT = REJECTIONS.context.bit | REJECTIONS.budget_limit.bit | REJECTIONS.funds.bit;
 
 /**
- * Returns the tokenizers whose exact count may change the outcome; usually none. These are the tokenizers of models that only the size of
- * the input rejects, and the tokenizer of a chosen model that no fund can pay. A model whose window is too small for any possible count is
- * skipped.
+ * Returns the tokenizers whose exact count may change the outcome; usually none. The result has the tokenizers of models that only the size
+ * of the input rejects, and the tokenizer of a chosen model that no fund can pay. A model whose window is too small for any possible count
+ * is skipped.
  * @param texts the texts of the prompt that would be counted
  */
 export function decisiveTokenizers(

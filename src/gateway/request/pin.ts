@@ -7,10 +7,10 @@ import { runtimeFor } from '../../policy/runtime/wildcard-runtime.ts';
 import { withoutDroppedTools } from '../../routing/dropped-tools.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** A request in the form in which models may receive it, and the policy that applies to it until it ends. */
+/** A request in the form in which models may receive it, and the policy that applies to the request until its end. */
 export interface PinnedRequest {
   readonly request: ModelRequest;
-  /** The paths of the tools that were removed from it. */
+  /** The paths of the tools that were removed from the request. */
   readonly dropped: readonly string[];
   readonly runtime: Runtime;
 }
@@ -18,7 +18,7 @@ export interface PinnedRequest {
 const NONE: readonly string[] = [];
 
 /**
- * The step "pin". It is the same for every use of a request: an answer, a quote, a recommendation, a count of its tokens.
+ * The step "pin" of a request. This step is the same for every use of a request: an answer, a quote, a recommendation, a count of tokens.
  * @throws SignalboxError `model_not_found` for a model ID of a wildcard that is not served
  */
 export function pinRequest(given: ModelRequest, policy: Runtime, context: RequestContext): PinnedRequest {
@@ -32,7 +32,7 @@ export function pinRequest(given: ModelRequest, policy: Runtime, context: Reques
     request = withBoundedTools(kept.request, gateway);
     ({ dropped } = kept);
   }
-  // A guard on requests would run here.
+  // If Signalbox had a guard on requests, the guard would run here.
   return { request, dropped, runtime };
 }
 

@@ -30,10 +30,10 @@ export interface NamedRequest {
 }
 
 /**
- * Carries out a request up to its exchange, which does the remaining steps from dispatch on. `http/admission.ts` admitted the request
- * before its body arrived, and noted this in the context. `recommend` takes the same steps up to decide. If a payment would fix an error,
- * the error says how to pay.
- * @throws SignalboxError, and then no money is held
+ * Carries out a request up to its exchange. The exchange does the steps from dispatch on. `http/admission.ts` admitted the request before
+ * the body arrived, and noted the admission in the context. `recommend` takes the same steps up to the step "decide". If a payment would
+ * fix an error, the error says how to pay.
+ * @throws SignalboxError; after this error no money is held
  */
 export async function serveRequest(gateway: Gateway, funded: FundedRequest): Promise<RunningAnswer> {
   const { context, funding } = funded;
@@ -50,7 +50,8 @@ export async function serveRequest(gateway: Gateway, funded: FundedRequest): Pro
       hold = await reserveFor(gateway, runnable, funded);
     } catch (cause) {
       if (!(cause instanceof HoldRefused && cause.shortage.why === 'exhausted')) throw cause;
-      // The decision used figures that may be a second old, but the refusal uses current ones. So the request is decided once more.
+      // The decision used figures of funds that may be a second old, but the books refused the hold with current figures, so the request is
+      // decided once more.
       runnable = await decideFunded(gateway, funded);
       context.step('reserve');
       hold = await reserveFor(gateway, runnable, funded);
@@ -63,7 +64,7 @@ export async function serveRequest(gateway: Gateway, funded: FundedRequest): Pro
     context.attach(exchange);
     return exchange;
   } catch (cause) {
-    // This does nothing if no work has begun.
+    // `endWork` does nothing if no work has begun.
     context.endWork(0);
     throw await funding.mend(cause);
   }
@@ -79,7 +80,7 @@ function decideFunded(
   const startedAt = clock();
   const { request, dropped, runtime } = pinRequest(given, leased.runtime, context);
   const terms = runtime === leased.runtime ? leased : { ...leased, runtime };
-  // A cache of answers would be read here.
+  // If Signalbox had a cache of answers, the cache would be read here.
   const runnableOf = ({ decision, history, questionLength }: RequestDecision): RunnableRequest => ({
     request,
     dropped,

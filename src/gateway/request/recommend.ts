@@ -24,7 +24,8 @@ type PricedAdvice = Advice & {
 };
 
 /**
- * Recommends a model, with the steps of a chat up to decide. A request with messages gets the same decision as a chat. It spends nothing.
+ * Recommends a model, with the steps of a chat up to the step "decide". A request with messages gets the same decision as a chat. A
+ * recommendation spends nothing.
  * @throws SignalboxError
  */
 export async function recommend(gateway: Gateway, given: ModelRequest, context: RequestContext): Promise<PricedAdvice> {
@@ -36,7 +37,7 @@ export async function recommend(gateway: Gateway, given: ModelRequest, context: 
   const { snapshot } = runtime;
   const payments = gateway.funding.adviceUnder(snapshot);
   const terms = { runtime, caller, cap: null, windowsOnly: payments?.mayPay(caller) ?? false };
-  // The same decision as for a chat with the same facts.
+  // `decideRequest` makes the same decision as for a chat with the same facts.
   const deciding = decideRequest(gateway, request, terms, false, context, routeFacts);
   const { decision, history } = deciding instanceof Promise ? await deciding : deciding;
   const offered = { ...decision, ranked: sayableModels({ request, history, decision, runtime }) };

@@ -58,11 +58,11 @@ interface RunningWork {
 }
 
 /**
- * One request, from its first byte until it is answered and everything that it began has ended. The HTTP edge makes it. Every step receives
- * it and notes facts in it, from which the log, metrics and the trace are written at the end.
+ * The context of a request, from the first byte until the request is answered and all its work has ended. The HTTP edge makes the context.
+ * Every step of a request notes facts in the context, from which the log, metrics and the trace are written at the end.
  *
- * The place in the gate, the rate limits and the trace of the request end together, once: after `handled`, and also after `endWork` if
- * `beginWork` was called.
+ * The place in the gate, the rate limits and the trace of the request end together, exactly once: after `handled`, and also after `endWork`
+ * if `beginWork` was called.
  */
 export class RequestContext implements Links<RequestContext> {
   /** `req_…` */
@@ -80,20 +80,23 @@ export class RequestContext implements Links<RequestContext> {
   caller: Caller | null = null;
   /**
    * Who sends the request for the caller without the caller's secret, through the playground: the ID of a user or of the key. Null if the
-   * caller sends it.
+   * caller itself sends the request.
    */
   sentBy: string | null = null;
-  /** The place in the gate. On routes that do not count, it is only room for the body. Null if no body is read, and before admission. */
+  /**
+   * The place in the gate. On routes that do not count against the gate, the place is only room for the body. Null if no body is read, and
+   * before admission.
+   */
   place: GatePlace | null = null;
-  /** The names of its run (an agent's session), as the books and records store them. */
+  /** The names of the request's run (an agent's session), as the books and records store them. */
   run: RunNames = NO_RUN;
   /** The size of the body according to its `content-length`, in bytes; 0 for none. */
   bodyBytes = 0;
-  /** The largest body that its route accepts from its caller, in bytes; 0 before admission. */
+  /** The largest body that the request's route accepts from the caller, in bytes; 0 before admission. */
   bodyBytesMax = 0;
-  /** The value of its header `Idempotency-Key`; null for none. */
+  /** The value of the request's header `Idempotency-Key`; null if the request has no such header. */
   idempotencyKey: string | null = null;
-  /** SHA-256 of the body of a request with an `Idempotency-Key`; null for others. */
+  /** SHA-256 of the body of a request with an `Idempotency-Key`; null for a request without this header. */
   bodyHash: Uint8Array | null = null;
   /** The HTTP status; 0 without an answer. */
   status = 0;
@@ -107,7 +110,7 @@ export class RequestContext implements Links<RequestContext> {
   result: ExchangeResult | null = null;
   /** The charged usage of failed attempts, as their providers reported it; null for none. */
   failedUsage: Usage[] | null = null;
-  /** The counts of its prompt by providers; null for none. */
+  /** The results of providers that counted the request's prompt; null for none. */
   promptCounts: PromptCountEnd[] | null = null;
   /** Whether a choice of the answer ended at the limit of its output, or for lack of money. */
   hasReachedCap = false;
@@ -201,7 +204,7 @@ export class RequestContext implements Links<RequestContext> {
 
   /** Takes over the place, rate limits and other resources of the request's admission. */
   admit(admission: Admission): void {
-    // The request was refused while its caller was looked up.
+    // The request was already refused while the server looked up its caller.
     if (this.#isOver) {
       admission.quota?.undo();
       admission.place?.leave();
@@ -286,7 +289,9 @@ export class RequestContext implements Links<RequestContext> {
     inFlight.add(this);
   }
 
-  /** Removes this request from the requests that a shutdown waits for. Does nothing if it is not one of them. */
+  /**
+   * Removes this request from the requests that a shutdown waits for. The call does nothing if a shutdown does not wait for this request.
+   */
   leaveFlight(): void {
     this.#inFlight?.remove(this);
     this.#inFlight = null;
@@ -299,7 +304,7 @@ export class RequestContext implements Links<RequestContext> {
     if (this.#cutOff) work.abandon(this.#cutOff);
   }
 
-  /** Makes the record of its decision while the exchange runs; null before the exchange, and once the final record exists. */
+  /** Makes the record of the request's decision while the exchange runs; null before the exchange, and once the final record exists. */
   runningRecord(): DecisionRecord | null {
     return this.result === null ? (this.#work?.recorder.running() ?? null) : null;
   }
@@ -316,7 +321,7 @@ export class RequestContext implements Links<RequestContext> {
    * @param code the code of the error that was answered; null for none
    */
   handled(status: number, code: ErrorCode | null): void {
-    // If the caller has disconnected, nobody receives the error, so it is not counted.
+    // If the caller has disconnected, no client receives the error, so the error is not counted.
     const isDeserted = code !== null && this.#isDeserted(code);
     this.status = isDeserted ? 0 : status;
     // For a stored answer, the code of its error was noted when the answer was found.
@@ -347,7 +352,7 @@ export class RequestContext implements Links<RequestContext> {
     this.#endIfDone();
   }
 
-  /** The only place where the request ends. */
+  /** Every request ends in this method. */
   #endIfDone(): void {
     if (!this.#isHandled || this.#isWorking || this.#isOver) return;
     this.#isOver = true;

@@ -32,7 +32,7 @@ interface CountingPlace {
   readonly model: number;
   readonly at: number;
   readonly withinMs: number;
-  /** Ends the count when its caller disconnects. */
+  /** An object that ends the count of a prompt when the caller disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -83,7 +83,7 @@ const COUNT_MS = 1_000;
 export class ServiceCounter {
   readonly #prompt: CountablePrompt;
   readonly #caller: CountingCaller;
-  /** Created at the first count, because few requests need one. */
+  /** The object is created at the first count, because few requests need a count. */
   #counts: Map<number, ServiceCount | null> | null = null;
   #endsAt: number | null = null;
   /** The shortest time until a failed count may succeed, ms; null if none failed. */
@@ -96,8 +96,8 @@ export class ServiceCounter {
   }
 
   /**
-   * Returns the facts of a decision with the counts of providers. It counts for the model that would be chosen if each file had one page,
-   * and for the next model only while the funds cover none.
+   * Returns the facts of a decision with the counts of providers. The provider of the model that would be chosen if each file had one page
+   * counts first; the provider of the next model counts only while the funds cover no model.
    * @param decideBy decides the request with other facts
    * @returns the same facts if no count would help, or none was made in time
    */

@@ -23,7 +23,7 @@ export interface ChatMetrics {
   readonly families: readonly Family[];
 }
 
-/** The most series of a family by lane: each operation has its lanes, and one lane for the rest. */
+/** The most series of a family by lane: each operation has its own lanes, and a shared lane for all further lanes. */
 const SERIES_MAX = OPERATION_NAMES.length * (LANES_MAX + 1) * SERIES_A_LANE;
 /** Each lane has a series without a label, a series for the remaining values, and a series for each of its pairs. */
 const KEYED_MAX = 2 * SERIES_MAX + PAIRS_MAX * SERIES_A_LANE;
@@ -112,7 +112,7 @@ const outcomeFigures = ({ duration, saved, overspent }: ChatFamilies, names: rea
   overspent: overspent.at(...names),
 });
 
-/** The tokens of each kind. Some figures of a usage include others; here every token is counted once. */
+/** The tokens of each kind. Figures of a usage may include each other, but this function counts every token once. */
 const tokenCounts = ({ tokens }: ChatFamilies, names: readonly string[]) => ({
   input: tokens.at(...names, 'input'),
   cached: tokens.at(...names, 'input_cached'),

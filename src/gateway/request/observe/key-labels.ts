@@ -31,7 +31,7 @@ export class KeyLabels {
     return value;
   }
 
-  /** Whether another pair of a lane and a value may have a series of its own. If it may, the pair is counted. */
+  /** Whether another pair of a lane and a value may have a series of its own. A pair that may have its own series is counted. */
   hasRoom(): boolean {
     if (this.#pairs >= PAIRS_MAX) return false;
     this.#pairs++;

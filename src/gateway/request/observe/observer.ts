@@ -21,8 +21,8 @@ interface ObserverOptions {
 
 /**
  * Makes the contexts of requests, and reports each request at its end. Requests that end in one turn of the event loop are reported
- * together after that turn, because reports in a batch run faster than single ones. Nothing here throws, because a report must not fail a
- * request. State: observer.
+ * together after that turn, because reports in a batch run faster than single ones. No method of the observer throws, because a report must
+ * not fail a request. State: observer.
  */
 export class Observer {
   readonly #options: ObserverOptions;
@@ -61,7 +61,7 @@ export class Observer {
     for (const report of reporters) for (const request of ended) this.#try(report, request);
   };
 
-  /** A defect of one reporter must not keep the other reporters from reporting. */
+  /** If a reporter throws, the other reporters must still report. */
   #try(report: RequestReporter, request: RequestContext): void {
     try {
       report(request, request.endedAt);

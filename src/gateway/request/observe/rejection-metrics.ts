@@ -46,7 +46,7 @@ export function createRejectionMetrics(): RejectionMetrics {
         tally.value += pinned === undefined ? models : against[pinned]!;
       }
       if (rejections[CONSTRAINT] === 0) return;
-      // The other models were rejected by the request's own limit on cost or time, which has no name.
+      // The models that no constraint rejected were rejected by the request's own limit on cost or time, which has no name.
       const unexplained = rejections[CONSTRAINT]! - namedOf(figures, constraints, pinned);
       if (unexplained > 0) tallies[CONSTRAINT]!.value += unexplained;
     },

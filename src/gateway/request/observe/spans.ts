@@ -33,7 +33,8 @@ export function requestSpan(request: RequestContext): SpanResult {
 }
 
 /**
- * By OpenTelemetry's rules, a mistake of the caller is not an error of the server. A broken stream is an error although its status is 200.
+ * By OpenTelemetry's rules, a mistake of the caller is not an error of the server. A broken stream is an error of the server although its
+ * status is 200.
  */
 function errorOf({ status, code, result }: RequestContext): string | null {
   if (result) {
