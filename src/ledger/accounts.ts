@@ -27,7 +27,9 @@ export interface Account {
 /** How many accounts of sessions and agents each caller keeps in memory. A dropped account is created again when it is needed. */
 const SESSIONS_MAX = 1_000;
 
-/** The accounts of callers. Each account is created once; accounts of sessions may be dropped when there are too many. State: accounts. */
+/**
+ * The accounts of callers. Each account is created once; accounts of sessions may be dropped when too many sessions exist. State: accounts.
+ */
 export class Accounts {
   readonly #hasBalance: (holder: string) => boolean;
   readonly #lineOf: KeyLines['lineOf'];
@@ -40,10 +42,10 @@ export class Accounts {
   }
 
   /**
-   * @param holder the wallet whose balance pays instead of the caller's own; null for none. Budgets do not see it.
+   * @param holder the wallet whose balance pays instead of the caller's own; null for none. Budgets do not see this holder.
    * @param session '' for none
    * @param agent '' for none
-   * @throws RangeError for a holder that is no address
+   * @throws RangeError for a holder that is not a wallet address
    */
   of(caller: Caller, selector: string, holder: string | null, session = '', agent = ''): Account {
     const none = { caller, holder: null, lineOf: this.#lineOf };
@@ -58,7 +60,7 @@ export class Accounts {
       : accountIn({ session, agent }, selector, accounts);
   }
 
-  /** If the key has no balance, finds its nearest parent key with a balance. Exactly one balance pays for a request. */
+  /** If the key has no balance, finds its nearest parent key with a balance. A request is paid from exactly one balance. */
   #payerAbove(keyId: string, line: readonly string[]): string | null {
     return this.#hasBalance(keyId) ? null : (line.find(this.#hasBalance) ?? null);
   }
@@ -132,7 +134,7 @@ export function accountOf(dimensions: Dimensions, lineOf: KeyLines['lineOf']): A
 
 /** A key as conditions of budgets see it. */
 export interface BudgetedKey extends Pick<Caller, 'keyId' | 'labels'> {
-  /** The IDs of the key's team and user. */
+  /** The IDs of the team and the user that the key belongs to. */
   readonly team?: string | null | undefined;
   readonly user?: string | null | undefined;
 }
@@ -147,15 +149,15 @@ export function scopeOf({ keyId, labels, team, user }: BudgetedKey, selector: st
   };
 }
 
-/** @returns the facts for conditions of budgets, from what journal entries store about their account */
+/** @returns the facts for conditions of budgets, from the data that journal entries store about an account */
 export function scopesOfEntries(dimensions: Dimensions, lineOf: KeyLines['lineOf']): BudgetScopes {
   const { key: keyId = '', selector = '', session, team, user } = dimensions;
   return scopesOf(scopeOf({ keyId, labels: labelsOf(dimensions), team, user }, selector, session), lineOf);
 }
 
 /**
- * Adds the facts of the same request as if each parent key had sent it. A parent's budgets therefore limit all of its child keys together.
- * The labels that keys give to their child keys are left out.
+ * Adds the facts of the same request as if each parent key had sent the request. A parent's budgets therefore limit all of its child keys
+ * together. The labels that keys give to their child keys are left out.
  */
 function scopesOf(own: BudgetScope, lineOf: KeyLines['lineOf']): BudgetScopes {
   const line = lineOf(own.key.id);

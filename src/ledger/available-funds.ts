@@ -16,15 +16,15 @@ export interface FundShortage
   readonly level: HolderKind | null;
   /** The highest cost that the request may have, microcredits. */
   readonly needed: Microcredits;
-  /** When the fund's next window starts, ms since 1970; null if it has none. */
+  /** When the fund's next window starts, ms since 1970; null if the fund has no next window. */
   readonly renewsAt: number | null;
 }
 
 /** The money that a caller has available at one moment, microcredits. */
 export class AvailableFunds {
-  /** The terms for the decision. If no model fits the first terms, the next ones apply. */
+  /** The terms for the decision. If no model fits the first terms, the next terms apply. */
   readonly terms: readonly [FundFacts, ...FundFacts[]];
-  /** The smallest amount that is free in any of the funds. A request that costs no more does not wait. */
+  /** The smallest amount that is free in any of the funds. A request that costs no more than this amount does not wait. */
   readonly room: Microcredits;
   readonly #funds: readonly DrawnFund[];
   readonly #standings: readonly FundStanding[];
@@ -49,7 +49,7 @@ export class AvailableFunds {
   shortFor(amount: Microcredits): FundShortage | null {
     let spent: FundStanding | null = null;
     for (const fund of this.#standings) {
-      // Report this fund first: waiting for its next window does not help, because the limit itself is too low.
+      // A fund whose limit is lower than the amount is reported first, because waiting for the fund's next window does not help.
       if (fund.title.kind === 'budget' && amount > fund.limit) return shortage({ fund, why: 'exhausted' }, amount);
       if (amount > fund.unspent) spent ??= fund;
     }
@@ -86,7 +86,9 @@ function termsOf(
 
 const within = (free: Microcredits | null, cap: FundCap | null): FundFacts => (cap === null ? { free } : { free, cap });
 
-/** @returns the cap by the fund that has the least money left, among the funds with one of these actions; null if there is none */
+/**
+ * @returns the cap by the fund that has the least money left, among the funds with one of these actions; null if no fund has such an action
+ */
 function capOf(
   funds: readonly DrawnFund[],
   standings: readonly FundStanding[],

@@ -5,7 +5,7 @@ import type { Waits } from './sample.ts';
 
 /** How many requests may wait for one fund. Further requests are refused at once. */
 const WAITERS_MAX = 1_000;
-/** Upper bounds of the histogram of waits, in seconds. */
+/** The upper bounds of the histogram of waits for money, in seconds. */
 export const WAIT_BOUNDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
@@ -17,14 +17,14 @@ export const WAIT_BOUNDS: readonly number[] = [
  */
 type MoneyAttempt = (isLast: boolean) => FundBlock | null;
 
-/** How a request waits for the money of a fund. */
+/** The way in which a request waits for the money of a fund. */
 interface MoneyWait {
   /** The longest time to wait, ms. */
   readonly waitMs: number;
   readonly attempt: MoneyAttempt;
-  /** Ends the wait. */
+  /** A signal that ends the wait for money. */
   readonly signal?: AbortSignal;
-  /** True for an answer that is already being written: it goes before other requests and is not counted in the metrics. */
+  /** True for an answer that is already being written: such an answer goes before other requests and is not counted in the metrics. */
   readonly isUrgent?: boolean;
 }
 
@@ -37,7 +37,7 @@ interface Waiter {
 /**
  * Queues of requests that wait until open holds release money, first in, first out for each fund. Answers that are being written go before
  * new requests. A request that is woken tries again: it gets the money, moves to the queue of another fund that lacks it, or stays first in
- * its queue. State: waiters.
+ * the queue where it waited. State: waiters.
  */
 export class Contention {
   readonly waits: Waits = { served: 0, gave_up: 0, crowded: 0 };
@@ -50,7 +50,7 @@ export class Contention {
     this.#timers = timers;
   }
 
-  /** @returns the index of the first fund that has a queue, which a new request must join; -1 if none has one */
+  /** @returns the index of the first fund that has a queue, which a new request must join; -1 if no fund has a queue */
   lineBefore(funds: readonly FundRef[]): number {
     if (this.#lines.size === 0) return -1;
     for (let i = 0; i < funds.length; i++) if (this.#lines.has(fundName(funds[i]!.title))) return i;
@@ -82,7 +82,8 @@ export class Contention {
           resolve(obstacle);
         },
       };
-      // Make one last attempt: the free money may be enough for this request, although it is not enough for the requests before it.
+      // When the time to wait is over, the request makes a last attempt: the free money may be enough for this request, although it is not
+      // enough for the requests that wait before it.
       const timer = this.#timers.after(waitMs, () => this.#dismiss(waiter, () => attempt(true)));
       signal?.addEventListener('abort', () => this.#dismiss(waiter, () => blocked), { once: true });
       this.#join(line, waiter);
@@ -96,13 +97,15 @@ export class Contention {
     return waiting;
   }
 
-  /** Lets requests that wait for these funds try again. Call it whenever money becomes free. Never throws. */
+  /**
+   * Lets requests that wait for these funds try again. The ledger calls this method whenever money becomes free. The method never throws.
+   */
   wake(funds: readonly Pick<FundStanding, 'title'>[]): void {
     if (this.#lines.size === 0) return;
     for (const { title } of funds) this.#serve(fundName(title));
   }
 
-  /** Lets all waiting requests try again. Call it after a change of budgets. */
+  /** Lets all waiting requests try again. The ledger calls this method after a change of budgets. */
   wakeAll(): void {
     for (const line of [...this.#lines.keys()]) this.#serve(line);
   }
@@ -128,7 +131,7 @@ export class Contention {
     }
   }
 
-  /** Removes a request from its queue, resolves it, and serves the queue. Does nothing if the request was resolved before. */
+  /** Removes a request from its queue, resolves it, and serves the queue. The call does nothing if the request was resolved before. */
   #dismiss(waiter: Waiter, answer: () => FundBlock | null): void {
     const [line] = [...this.#lines].find(([, waiters]) => waiters.includes(waiter)) ?? [];
     if (line === undefined) return;

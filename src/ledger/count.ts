@@ -10,7 +10,7 @@ import { BudgetWindows, subjectsOf } from './funds.ts';
 /** How many accounts are matched in one turn of the event loop. Operators write the conditions of budgets, and a condition may be slow. */
 const SLICE = 500;
 
-/** What the spending of budgets is counted from. */
+/** The objects from which the ledger counts the spending of budgets. */
 export interface CountedEntries {
   readonly books: Pick<LedgerBooks, 'uncounted' | 'apply' | 'append' | 'standing' | 'usage'>;
   /** Returns the parent keys of keys. */
@@ -22,7 +22,8 @@ export interface CountedEntries {
  * counts all charges in the current window, whatever budget limited them at the time.
  *
  * @param now ms since 1970
- * @returns a function that counts the charges since then. Call it in the same turn in which the policy is swapped.
+ * @returns a function that counts the charges since the preparation. The caller must call that function in the same turn of the event loop
+ * in which the policy is swapped.
  */
 export async function prepareWindows(
   budgets: readonly CountedBudget[],
@@ -45,7 +46,7 @@ export async function prepareWindows(
       const windows = new BudgetWindows(counted, windowAt(window, timeZone, now));
       await countIn(windows, entries);
       return (swappedAt) => {
-        // The window may have ended during the preparation.
+        // The window of a budget may have ended during the preparation.
         windows.windowAt(swappedAt);
         countNow(windows, entries);
         forgetReached(windows, entries);
@@ -62,7 +63,7 @@ export async function prepareWindows(
  * @returns the funds that the charges count in, or null if there was nothing to count
  */
 export async function countIn(windows: BudgetWindows, entries: CountedEntries): Promise<readonly BudgetFund[] | null> {
-  // A refusal means that another caller has counted the same charges at the same time, so this caller reads them again.
+  // If the books refuse a count, another caller has counted the same charges at the same time, so this caller reads them again.
   for (;;) {
     const found = entries.books.uncounted(windows.generation, windows.window);
     const uncounted = found instanceof Promise ? await found : found;
@@ -77,11 +78,12 @@ export async function countIn(windows: BudgetWindows, entries: CountedEntries): 
   }
 }
 
-/** Counts like `countIn`, but in this turn. If the books cannot be read without waiting, it counts nothing. */
+/** Counts like `countIn`, but in this turn of the event loop. If the books cannot be read without waiting, this method counts nothing. */
 function countNow(windows: BudgetWindows, entries: CountedEntries): void {
   const uncounted = entries.books.uncounted(windows.generation, windows.window);
   if (uncounted instanceof Promise) {
-    // The regular count, which runs every second, counts these charges after the swap. The regular count also repeats a failed query.
+    // If the books must be waited for, the regular count, which runs every second, counts the charges after the swap of the policy. The
+    // regular count also repeats a failed query.
     uncounted.catch(() => {});
   } else if (!isCounted(uncounted)) {
     const sums = new SumsBySubject(windows, entries.lines.lineOf);
@@ -98,23 +100,27 @@ function forgetReached(windows: BudgetWindows, entries: CountedEntries): void {
 
 const isCounted = ({ from, charges }: UncountedCharges): boolean => from !== null && charges.length === 0;
 
-/** For up to this many owners, entries are read for each owner. For more, all entries of the window are read once. */
+/** For up to this many owners of budgets, entries are read for each owner. For more owners, all entries of the window are read once. */
 const ASKED_ALONE = 8;
 
-/** Counts what holders have already spent when they get a budget that other holders have already. A new holder has spent nothing. */
+/**
+ * When holders get a budget that other holders already have, counts the amounts that these holders have already spent. A new holder has
+ * spent nothing.
+ */
 async function join(windows: BudgetWindows, counted: CountedBudget, entries: CountedEntries): Promise<void> {
   const { budget, window } = windows;
   const { limits, entriesOf } = counted.budget;
   const joining = [...(limits?.keys() ?? [])].filter((subject) => !budget.limits?.has(subject));
   if (joining.length === 0) return;
-  // Count under the old limits first. Otherwise charges that drew on no fund would be counted again after the sums below.
+  // Charges are counted under the old limits first, because charges that drew on no fund would otherwise be counted again after the sums
+  // that are read next.
   await countIn(windows, entries);
   const isMany = joining.length > ASKED_ALONE;
   const ofEach = isMany ? [] : joining.map(async (one) => (await entriesOf?.(one, ASKED_ALONE)) ?? [{}]);
   const owners: readonly EntryOwner[] = isMany ? [{}] : (await Promise.all(ofEach)).flat();
   const spent = new Map(joining.map((subject) => [subject, 0]));
   const period = { from: window.starts, to: Math.min(window.ends, Number.MAX_SAFE_INTEGER) };
-  // The owners of one budget share no entry, so each entry is counted once.
+  // The owners of one budget share no entry, so each journal entry is counted once.
   for (const { keyId = null, ...owner } of owners.length > ASKED_ALONE ? [{}] : owners) {
     const charges = await entries.books.usage({ keyId, ...owner, ...period });
     const lineOf = await entries.lines.linesOf(keysOf(charges));
@@ -125,8 +131,8 @@ async function join(windows: BudgetWindows, counted: CountedBudget, entries: Cou
     }
   }
   const funds = [...spent.keys()].map((subject) => new BudgetFund(counted, window, subject));
-  // A holder that had this budget before may have spent some of it then: subtract that. Read it together with the sums, because a later
-  // charge counts in both.
+  // A holder that had this budget before may have spent money of the budget at that time, and this amount is subtracted. The amount is read
+  // together with the sums, because a later charge counts in both.
   const sums = entries.books.standing(funds).flatMap(({ title, spent: known }, at) => {
     const amount = spent.get(title.subject)! - known;
     return amount > 0 ? [{ fund: funds[at]!, amount }] : [];

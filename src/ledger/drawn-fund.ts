@@ -3,10 +3,12 @@ import type { Window } from '../core/accounting/window.ts';
 import type { Budget, ExhaustedAction } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 
-/** A fund with the terms that the policy gives it. */
+/** A fund with the terms that the policy gives to the fund. */
 export interface DrawnFund extends FundRef {
   readonly onExhausted: ExhaustedAction;
-  /** @returns the highest fraction of the limit that `spent` has reached since the last call, or null if it reached none */
+  /**
+   * @returns the highest fraction of the limit that `spent` has reached since the last call, or null if `spent` reached no further fraction
+   */
   reached(spent: Microcredits): number | null;
 }
 
@@ -19,7 +21,7 @@ export function mayCap(funds: readonly DrawnFund[]): boolean {
 /** A budget of a policy, with the generation that the books count it under. */
 export interface CountedBudget {
   readonly budget: Budget;
-  /** The generation of the budget. The books assign it. */
+  /** The generation of the budget. The ledger's books assign the generation. */
   readonly generation: number;
   /** The rank of the policy. */
   readonly rank: number;
@@ -32,7 +34,7 @@ export class BudgetFund implements DrawnFund {
   readonly budget: number;
   readonly limit: Microcredits;
   readonly #budget: Budget;
-  /** The highest fraction that was reported; 0 for none. */
+  /** The highest fraction of the budget's limit that was reported; 0 for none. */
   #reported = 0;
 
   constructor({ budget, generation }: CountedBudget, { starts, ends }: Window, subject: string) {
@@ -57,8 +59,8 @@ export class BudgetFund implements DrawnFund {
   }
 
   /**
-   * Returns the same fund under new terms. Fractions that were reported are not reported again. If a lower limit makes the fund reach a
-   * fraction, the next charge reports it.
+   * Returns the same fund under new terms. Fractions of the limit that were reported are not reported again. If a lower limit makes the
+   * fund reach a fraction, the next charge reports it.
    */
   under(counted: CountedBudget): BudgetFund {
     const fund = new BudgetFund(counted, this.title, this.title.subject);

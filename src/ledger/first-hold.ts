@@ -13,7 +13,7 @@ export interface FirstHold {
   readonly grows: boolean;
 }
 
-/** Reads the figures of funds. The caller calls this function only if it needs the figures. */
+/** Reads the figures of funds. The ledger calls this function only if it needs the figures. */
 export type FundLook = (funds: readonly DrawnFund[]) => readonly FundStanding[];
 
 /** @returns the terms of the first tranche, or null if the hold on these funds does not grow */
@@ -26,15 +26,16 @@ export function trancheTermsOf(terms: HoldTerms, funds: readonly DrawnFund[], lo
 }
 
 /**
- * The amounts to request from these funds. If they may cap the output, a capped request asks for the uncapped amount, so that it gets its
- * share of the free money.
+ * The amounts to request from these funds. If the funds may cap the output, a capped request asks for the uncapped amount, so that the
+ * request gets its share of the free money.
  */
 export const amountsFor = ({ amounts, whole }: HoldTerms, funds: readonly DrawnFund[]): HoldTerms['amounts'] =>
   whole !== undefined && whole > amounts[0] && mayCap(funds) ? [whole, ...amounts.slice(1)] : amounts;
 
 /**
- * The least amount that a hold on these funds must have. If one of the funds must not cap, it is the whole first amount. A request that can
- * wait does not start with less than `ample`, or than all the money that is left, because open holds may still release more.
+ * The least amount that a hold on these funds must have. If a fund must not cap outputs, the least amount is the whole first amount. A
+ * request that can wait does not start with less than `ample`, or than all the money that is left, because open holds may still release
+ * more.
  */
 export function leastFor(
   { amounts, least, ample }: HoldTerms,
@@ -47,7 +48,7 @@ export function leastFor(
   return Math.max(least, Math.min(amounts[0], ample, leastIn(look(funds), 'unspent')));
 }
 
-/** @returns the lowest figure of these funds; Infinity for no fund */
+/** @returns the lowest of the figures that these funds have; Infinity for no fund */
 export function leastIn(standings: readonly FundStanding[], figure: 'free' | 'unspent'): Microcredits {
   let least = Number.POSITIVE_INFINITY;
   for (const standing of standings) least = Math.min(least, standing[figure]);

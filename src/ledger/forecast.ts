@@ -11,10 +11,10 @@ const KNOWN_FROM_SHARE = 0.1;
  *   expected = spent × length of the window / time elapsed
  *
  * This formula is the run rate of cloud billing, "month to date ÷ days elapsed × days in the month". The formula ignores weekends and
- * trends. There is no forecast before a tenth of the window is over.
+ * trends. No forecast is made before a tenth of the window is over.
  *
  * @param spent microcredits spent so far minus refunds, without held money, because most of it is released
- * @param now ms since 1970. After the end of the window, nothing more is expected.
+ * @param now ms since 1970. After the end of the window, no more spending is expected.
  */
 export function forecastOf(spent: Microcredits, { starts, ends }: Window, now: number): Forecast {
   if (!Number.isFinite(ends)) return NEVER;
@@ -26,8 +26,8 @@ export function forecastOf(spent: Microcredits, { starts, ends }: Window, now: n
 }
 
 /**
- * Computes when a budget is used up if spending continues at the average rate so far, ms since 1970. The result is `now` or earlier if the
- * budget is already used up.
+ * Computes when a budget is used up if spending continues at the average rate so far. The result is in ms since 1970, and is `now` or
+ * earlier if the budget is already used up.
  * @returns null if the window ends first, or if it is too early for a forecast
  */
 export function runsOutAt(spent: Microcredits, limit: Microcredits, window: Window, now: number): number | null {

@@ -20,8 +20,8 @@ export class BudgetWindows {
   readonly #counted: CountedBudget;
   #present: Counts;
   /**
-   * The previous window, for requests that were admitted in it; null if there was none. One previous window is enough: a deadline is at
-   * most a day, so hardly any request outlives the window after its own.
+   * The previous window, for requests that were admitted in it; null if there was none. Keeping a single previous window is enough: a
+   * deadline is at most a day, so hardly any request outlives the window after the window in which the request was admitted.
    */
   #before: Counts | null = null;
 
@@ -38,14 +38,14 @@ export class BudgetWindows {
     return this.#counted.generation;
   }
 
-  /** The terms that apply to all of its windows. */
+  /** The terms that apply to all windows of the budget. */
   get enforced(): EnforcedBudget {
     const { budget, generation, rank } = this.#counted;
     const { limit, limits } = budget;
     return { budget: generation, rank, limit, ...(limits && { limits }) };
   }
 
-  /** The current window, as of the last call of `windowAt`. */
+  /** The current window of the budget at the last call of `windowAt`. */
   get window(): Window {
     return this.#present.window;
   }
@@ -54,7 +54,7 @@ export class BudgetWindows {
     return this.#present.funds.values();
   }
 
-  /** Returns the current window. If `timeMs` is after its end, a new window starts for all subjects. */
+  /** Returns the current window. If `timeMs` is after the end of the current window, a new window starts for all subjects. */
   windowAt(timeMs: number): Window {
     if (timeMs >= this.#present.window.ends) {
       this.#before = this.#present;
@@ -69,13 +69,13 @@ export class BudgetWindows {
     return counts && (counts.funds.get(subject) ?? this.#open(counts, subject));
   }
 
-  /** Returns the same as `fundAt`, but stores nothing for a subject that has not spent yet. */
+  /** Returns the same as `fundAt`, but stores no fund for a subject that has not spent yet. */
   lookAt(subject: string, timeMs: number): BudgetFund | null {
     const counts = this.#countsAt(timeMs);
     return counts && (counts.funds.get(subject) ?? new BudgetFund(this.#counted, counts.window, subject));
   }
 
-  /** @returns the fund that a charge of `timeMs` counts in, even if its window is no longer kept */
+  /** @returns the fund that a charge of `timeMs` counts in, even if the fund's window is no longer kept */
   countingAt(subject: string, timeMs: number): BudgetFund {
     const kept = this.#countsAt(timeMs);
     if (kept && timeMs < kept.window.ends) return kept.funds.get(subject) ?? this.#open(kept, subject);
@@ -98,7 +98,7 @@ export class BudgetWindows {
   #countsAt(timeMs: number): Counts | null {
     if (timeMs >= this.#present.window.starts) return this.#present;
     const before = this.#before;
-    // Check both bounds: windows may have started and ended in between without a call.
+    // The code checks both bounds of the window, because windows may have started and ended between two calls.
     return before !== null && timeMs >= before.window.starts && timeMs < before.window.ends ? before : null;
   }
 }
@@ -110,7 +110,7 @@ export function subjectOf({ match, each }: Budget, scope: BudgetScope): string |
 
 /**
  * Returns the subjects whose shares of a budget a request draws on: the subject of its key, and the subject of each parent key, if
- * different, as if the parent had sent the request. Budgets of holders find their parent keys themselves.
+ * different, as if the parent key had sent the request. The conditions of holders' budgets find the parent keys of a request themselves.
  */
 export function subjectsOf(budget: Budget, scopes: BudgetScopes): readonly string[] {
   const own = subjectOf(budget, scopes[0]);
@@ -125,7 +125,7 @@ const NO_SUBJECTS: readonly string[] = [];
 export class Funds {
   readonly #hasBalance: (holder: string) => boolean;
   #budgetWindows: readonly BudgetWindows[] = [];
-  /** Increased whenever the funds of an account may have changed, which invalidates the cached funds. */
+  /** Increased whenever the funds of an account may have changed, and this increase invalidates the cached funds. */
   #epoch = 0;
 
   /** @param hasBalance whether a holder was ever granted or paid in anything */
@@ -142,12 +142,12 @@ export class Funds {
     this.#epoch++;
   }
 
-  /** Called when a holder gets its first balance. */
+  /** The books call this method when a holder gets its first balance. */
   opened(): void {
     this.#epoch++;
   }
 
-  /** @returns the windows that an account would draw on at a time. Stores nothing, because the caller may be unknown. */
+  /** @returns the windows that an account would draw on at a time. This method stores no windows, because the caller may be unknown. */
   windowsOf({ scopes }: Account, timeMs: number): DrawnFund[] {
     return this.#budgetWindows.flatMap((windows) => {
       windows.windowAt(timeMs);
@@ -186,7 +186,7 @@ export class Funds {
     return funds;
   }
 
-  /** @returns the window of a holder's own budget at a time, or null if the budget is not active. Stores nothing. */
+  /** @returns the window of a holder's own budget at a time, or null if the budget is not active. This method stores no window. */
   ofHolder({ kind, id }: BudgetHolder, { window, timeZone, onExhausted }: KeyBudget, timeMs: number): DrawnFund | null {
     const found = this.#budgetWindows.find(({ budget }) => {
       const isAlike = budget.window === window && budget.timeZone === timeZone && budget.onExhausted === onExhausted;
@@ -196,7 +196,7 @@ export class Funds {
     return found?.lookAt(id, timeMs) ?? null;
   }
 
-  /** @returns the windows at a time for sessions of a key that have drawn on them */
+  /** @returns the windows at a time for sessions of a key that have drawn on the windows */
   ofSessions(keyId: string, timeMs: number): DrawnFund[] {
     return this.#budgetWindows.flatMap((windows) => {
       if (!windows.budget.isOfSessions) return [];
@@ -207,13 +207,13 @@ export class Funds {
 
   /**
    * Returns every fund that requests of a key can draw on at `timeMs`, for any of these model names. The result leaves out the budgets of
-   * parent keys, because a child key must not see what its parents spend.
+   * parent keys, because a child key must not see the spending of its parent keys.
    */
   ofNames(scopes: readonly BudgetScope[], keyId: string, timeMs: number): DrawnFund[] {
     const found = new Set<DrawnFund>();
     for (const windows of this.#budgetWindows) {
       windows.windowAt(timeMs);
-      // Most budgets do not depend on the requested model: then one name is enough.
+      // If no budget depends on the requested model, as in most policies, a single name is enough.
       const asked = windows.budget.definition.includes('request') ? scopes : scopes.slice(0, 1);
       for (const scope of asked) {
         const subject = subjectOf(windows.budget, scope);

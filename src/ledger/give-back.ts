@@ -2,21 +2,21 @@ import type { Microcredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { CorrectOp, LedgerBooks } from '../store/books.ts';
 
-/** Which charge to refund. */
+/** The charge to refund. */
 interface GiveBack {
   /** The closed hold that was charged. */
   readonly hold: number;
   /** The note of the journal entry. */
   readonly note: string;
-  /** Another closed hold; its charge is the highest amount to refund. Absent: all that is left of the charge is refunded. */
+  /** Another closed hold; its charge is the highest amount to refund. If absent, the whole remaining charge is refunded. */
   readonly instead?: number;
 }
 
 /**
- * Refunds the remaining charge of a hold. The ID of the refund is built from the IDs of the holds, so it happens once, even if several
- * processes request it.
+ * Refunds the remaining charge of a hold. The ID of the refund is built from the IDs of the holds, so the refund happens once, even if
+ * several processes request the refund.
  * @param at ms since 1970
- * @returns the refunded microcredits, once durable; 0 if there is no such hold or nothing is left
+ * @returns the refunded microcredits, once durable; 0 if the hold does not exist or no charge is left
  * @throws StoreError by rejecting
  */
 export async function giveBack(

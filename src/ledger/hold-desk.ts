@@ -49,7 +49,7 @@ interface OpenEarmark {
   funds: readonly DrawnFund[];
 }
 
-/** A hold in the form in which the books get it. */
+/** A hold in the form in which the ledger's books receive the hold. */
 interface DrawingOp extends HoldOp {
   readonly funds: readonly DrawnFund[];
   readonly least: Microcredits;
@@ -101,13 +101,13 @@ export class HoldDesk {
     return this.#setAside({ request, account, expected, grows: false, isPatient: false }, this.#sendEarmark);
   }
 
-  /** Applies operations as the books do. If the answer is lost, it sends the batch again. */
+  /** Applies operations as the books do. If the answer of the books is lost, the hold desk sends the batch again. */
   apply(ops: readonly LedgerOp[], also?: readonly Write[]): Promise<readonly OpResult[]> {
     return applyOnce(this.#options, ops, also);
   }
 
   /**
-   * Moves open holds and earmarks to the funds that apply to them now.
+   * Moves open holds and earmarks to the funds that now apply to these holds and earmarks.
    * @returns the operations that do this in the books
    */
   attachAll(): AttachOp[] {
@@ -116,7 +116,7 @@ export class HoldDesk {
     for (const made of [...this.#earmarks, ...this.#holds.all()]) {
       const present = funds.of(made.account, timeOfId(made.id));
       if (present === made.funds) continue;
-      // A hold never gets or loses a balance: whether it draws on one is decided when it is made.
+      // When a hold is made, the ledger decides whether the hold draws on a balance, and a reload never changes this.
       const hasBalance = made.funds.some(({ title }) => title.kind === 'balance');
       made.funds = hasBalance ? present : present.filter(({ title }) => title.kind !== 'balance');
       ops.push({ kind: 'attach', id: made.id, at: now(), funds: made.funds });
@@ -128,7 +128,7 @@ export class HoldDesk {
     return new OpenHolds([...this.#earmarks, ...this.#holds.all()]);
   }
 
-  /** Charges holds that should have ended in full: their upstream may still be working and will bill the work. */
+  /** Charges in full the holds that should have ended, because the upstream may still be working and will bill the work. */
   expire(): void {
     const { notifier, now } = this.#options;
     const time = now();
@@ -145,8 +145,8 @@ export class HoldDesk {
   }
 
   /**
-   * Sets money aside in all funds of an account, and waits for it if that helps. The figures read here only decide whether to wait. The
-   * books decide whether there is money, because they may know of holds that this process does not.
+   * Sets money aside in all funds of an account, and waits for money if waiting helps. The figures of funds that this process reads only
+   * decide whether to wait. The books decide whether there is money, because the books may know of holds that this process does not know.
    */
   #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): BookedPromise<Booked> {
     const op = this.#opOf(money);
@@ -166,10 +166,10 @@ export class HoldDesk {
     if (line < 0 && request.waitMs <= 0) return null;
     const standings = books.standing(op.funds);
     const fitting = fit(standings, op.amounts, expected, op.least);
-    // If other instances also draw on the fund (its figures have an age), send it to the books: they then poll the fund while the request
-    // waits.
+    // If other instances also draw on the fund (its figures have an age), the request is sent to the books, which poll the fund while the
+    // request waits.
     if (isBlocked(fitting)) return fitting.why === 'contended' && fitting.fund.ageMs === 0 ? fitting : null;
-    // Other requests already wait for one of the funds, so this request must wait after them.
+    // If other requests already wait for one of the funds, a new request must wait after these requests.
     return line >= 0 ? { fund: standings[line]!, why: 'contended' } : null;
   }
 
@@ -182,7 +182,7 @@ export class HoldDesk {
       let sent: Promise<Booked | FundBlock> | null = null;
       const attempt = (isLast: boolean) => {
         const tried = { ...money, isPatient: money.isPatient && !isLast };
-        // Build the operation again, because the budgets may have changed.
+        // Each attempt builds the operation again, because the budgets may have changed.
         const op = this.#opOf(tried);
         const fitting = fit(books.standing(op.funds), op.amounts, money.expected, op.least);
         if (isBlocked(fitting)) return fitting;
@@ -218,13 +218,13 @@ export class HoldDesk {
 
   readonly #look: FundLook = (funds) => this.#options.books.standing(funds);
 
-  /** Builds the operation, with the funds that apply now. */
+  /** Builds the operation that requests a hold, with the funds that apply now. */
   #opOf({ request, account, isPatient }: MoneyRequest): DrawingOp {
     const { id, ample, agentWallet: note, expiresAt } = request;
     const { dimensions } = account;
     const funds = this.#options.funds.of(account, timeOfId(id));
     const at = this.#options.now();
-    // If no fund has capped the output, only the whole first amount will do.
+    // If no fund has capped the output, only the whole first amount is enough.
     const isUncapped = request.least === null && request.whole === undefined;
     const amounts = isUncapped ? request.amounts : amountsFor(request, funds);
     const least = isUncapped ? amounts[0] : leastFor(request, funds, isPatient, this.#look);
@@ -232,8 +232,8 @@ export class HoldDesk {
   }
 
   /**
-   * Resolves with the hold once the books have granted it. A process whose lease ended while it waited, for example because the machine
-   * slept, grants nothing: another instance may have taken over its work. The hold then ends without a charge.
+   * Resolves with the hold once the books have granted it. A process whose lease ended while the request waited, for example because the
+   * machine slept, grants nothing: another instance may have taken over its work. The hold then ends without a charge.
    */
   #held<Refused>(
     money: MoneyRequest,
@@ -244,7 +244,7 @@ export class HoldDesk {
     const hold = new LedgerHold(this.#tools, money, op.funds);
     const { instance } = this.#options;
     const { slot, epoch } = instance;
-    // Add it before the books answer, so that a reload of the policy moves this hold, too.
+    // The hold is added to the open holds before the books answer, so that a reload of the policy moves this hold, too.
     this.#holds.add(hold);
     return booking.then(
       (results) => {
@@ -264,7 +264,7 @@ export class HoldDesk {
   }
 
   /**
-   * Releases an earmark that the books may have, after a request to them has failed.
+   * Releases an earmark that the books may have made, after a request to the books has failed.
    * @returns the cause
    */
   #letGo(id: number, cause: unknown): unknown {
@@ -297,7 +297,7 @@ const isBlock = <Booked>(answer: Booked | FundBlock): answer is FundBlock =>
 
 /**
  * Returns the fund that lacks the money for a hold or an earmark that the books refused.
- * @throws StoreError `fenced` if the books granted it to a process whose lease had ended
+ * @throws StoreError `fenced` if the books granted the hold or the earmark to a process whose lease had ended
  */
 function blockOf(result: OpResult | undefined): FundBlock {
   if (result?.kind === 'granted')

@@ -31,12 +31,12 @@ export interface Earmark {
   /**
    * Books the deposit, the hold and `also` in one commit, after the payment has arrived.
    *
-   * @returns null if nothing is held although the deposit and `also` are booked: the balance was lowered and is too small, or the lease of
-   * this process has ended
-   * @throws StoreError, by rejecting, if the commit failed. Then nothing is booked and nothing is held.
+   * @returns null if no money is held although the deposit and `also` are booked, because the balance was lowered and is too small, or the
+   * lease of this process has ended
+   * @throws StoreError, by rejecting, if the commit failed; after this error nothing is booked and no money is held
    */
   capture(deposit: Deposit, also: readonly Write[]): Promise<Hold | null>;
-  /** Releases the money because no payment has arrived. Does nothing after the end. */
+  /** Releases the money of the earmark because no payment has arrived. The call does nothing if the earmark has ended. */
   release(): void;
 }
 
@@ -48,11 +48,11 @@ export interface OpenSettlement {
   ops: LedgerOp[] | null;
 }
 
-/** More money for an answer that is being written, microcredits. */
+/** The additional money for an answer that is being written, microcredits. */
 export interface HoldExtension {
-  /** The first amount, or the second if the funds have twice the second free. */
+  /** The amounts to add: the first amount, or the second amount if the funds have twice the second amount free. */
   readonly amounts: ExtendOp['amounts'];
-  /** If the first amount is not free, whatever is free is granted, if it is at least this. */
+  /** The least amount to add: if the first amount is not free, the free money is granted if it is at least this amount. */
   readonly least: Microcredits;
 }
 
@@ -63,7 +63,7 @@ interface ExtensionWait {
   readonly onBlocked: (blocked: FundBlock) => void;
 }
 
-/** What a hold needs from its ledger. */
+/** The functions and objects that a hold needs from its ledger. */
 export interface HoldTools {
   readonly books: Pick<LedgerBooks, 'apply' | 'append' | 'standing'>;
   /** Returns ms since 1970. */
@@ -94,17 +94,17 @@ function settlementOf(result: OpResult | undefined): Settlement {
   return { charged: result.charged, overrun: result.overrun };
 }
 
-/** A hold in the books. Only the books know exactly what was charged; the hold computes what it has left on its own. */
+/** A hold in the books. Only the books know exactly what was charged; the hold computes by itself how much money it has left. */
 export class LedgerHold implements Links<LedgerHold> {
   readonly id: number;
   readonly account: Account;
   /** From this time on, ms since 1970, a hold that is not settled counts as forgotten. */
   readonly expiresAt: number;
-  /** True if it has only the first tranche for its answer and grows with the answer. */
+  /** True if the hold has only the first tranche for its answer and grows with the answer. */
   readonly grows: boolean;
-  /** The funds that it draws on. */
+  /** The funds that the hold draws on. */
   funds: readonly DrawnFund[];
-  /** True once the books have granted it. Until then they may refuse it. */
+  /** True once the books have granted the hold. Before that, the books may refuse the hold. */
   isBooked = false;
   before: LedgerHold | null = null;
   after: LedgerHold | null = null;
@@ -140,7 +140,7 @@ export class LedgerHold implements Links<LedgerHold> {
     return this.#sum.amount;
   }
 
-  /** The amount that may still be charged, microcredits; 0 after the settlement. */
+  /** The amount that the hold may still be charged, microcredits; 0 after the settlement. */
   get left(): Microcredits {
     return this.#isExpired ? 0 : leftOf(this.#sum);
   }
@@ -157,14 +157,14 @@ export class LedgerHold implements Links<LedgerHold> {
   }
 
   /**
-   * Reserves more for another attempt. The additional amount is durable when this method resolves. A raise never waits for money. Call it
-   * for one raise at a time.
+   * Reserves more money for another attempt. The additional amount is durable when this method resolves. A raise never waits for money. The
+   * caller must wait for the end of a raise before the next raise of the same hold.
    *
-   * @param amounts microcredits: the first amount, or the last if the funds have twice the last free. If one of the funds must not cap
-   * outputs, the last or nothing.
-   * @param least if the first amount is not free, whatever is free is granted, if it is at least this
-   * @returns false if the limit or a fund forbids it, or if the hold was settled
-   * @throws StoreError, by rejecting, if it could not be written. Then nothing more is reserved.
+   * @param amounts microcredits: the first amount, or the last amount if the funds have twice the last amount free. If a fund must not cap
+   * outputs, the hold gets the last amount or nothing.
+   * @param least the least amount to add: if the first amount is not free, the free money is granted if it is at least this amount
+   * @returns false if the limit or a fund forbids the raise, or if the hold was settled
+   * @throws StoreError, by rejecting, if the raise could not be written; after this error no more money is reserved
    */
   async raise(amounts: ExtendOp['amounts'], least: Microcredits = amounts[0]): Promise<boolean> {
     const whole = amounts.at(-1)!;
@@ -174,14 +174,15 @@ export class LedgerHold implements Links<LedgerHold> {
   }
 
   /**
-   * Reserves more for an answer that is being written. The additional amount is durable when this method resolves. An extension gets free
-   * money before all requests that have not started. Call it for one extension at a time.
+   * Reserves more money for an answer that is being written. The additional amount is durable when this method resolves. An extension gets
+   * free money before all requests that have not started. The caller must wait for the end of an extension before the next extension of the
+   * same hold.
    *
    * @param waitMs the longest time to wait, ms
    * @param signal ends the wait
    * @param onBlocked called when a fund lacks the money
-   * @returns false if it was not granted, or if the request has ended
-   * @throws StoreError, by rejecting, if it could not be written. Then nothing more is reserved.
+   * @returns false if the extension was not granted, or if the request has ended
+   * @throws StoreError, by rejecting, if the extension could not be written; after this error no more money is reserved
    */
   async extend({ amounts, least }: HoldExtension, { waitMs, signal, onBlocked }: ExtensionWait): Promise<boolean> {
     if (this.#isExpired || !amounts.every((by) => raise(this.#sum, by))) return false;
@@ -210,7 +211,7 @@ export class LedgerHold implements Links<LedgerHold> {
     const op = { kind: 'extend', id, step: ++this.#steps, at: this.#tools.now(), amounts, least } as const;
     const [result] = await applyOnce(this.#tools, [op]);
     if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
-    // The request may have ended while it waited. A closed hold stays closed.
+    // The request may have ended while it waited. A hold that was closed during the wait stays closed.
     const raised = result?.kind === 'granted' ? raise(this.#sum, result.amount) : null;
     if (!raised) return 'closed';
     this.#sum = raised;
@@ -234,13 +235,14 @@ export class LedgerHold implements Links<LedgerHold> {
   }
 
   /**
-   * Charges the last attempt, releases the rest, and writes in the same commit the writes that `also` returns. The result is what the books
-   * have charged, which may differ from what this hold knows. The settlement is durable within milliseconds. The first call counts: later
-   * calls write nothing and return the same settlement. A hold that has expired is corrected to its settlement.
+   * Charges the last attempt, releases the rest, and writes in the same commit the writes that `also` returns. The result is the amount
+   * that the books have charged, which may differ from the amount that this hold knows. The settlement is durable within milliseconds. Only
+   * the first call of `settle` settles the hold: later calls write nothing and return the same settlement. A hold that has expired is
+   * corrected to its settlement.
    *
    * @param line the last attempt; null if nothing is to be charged
    * @param also called once; before this returns, if the books are in this process. If `also` throws, this method throws the same error, at
-   * once or by rejecting. It throws no other error, and the money is booked in any case.
+   * once or by rejecting. This method throws no other error, and the money is booked in any case.
    */
   settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Promise<Settlement> {
     if (this.#settlement) return this.#settlement;
@@ -277,7 +279,7 @@ export class LedgerHold implements Links<LedgerHold> {
     try {
       return { ops, writes: also(settlement) };
     } finally {
-      // In `finally`, so that a request whose record cannot be made does not hold its money forever.
+      // The hold ends in `finally`, so that a request whose record cannot be made does not hold its money forever.
       openSettlement.ops = null;
       if (this.funds.length > 0) this.#tools.notifier.look(this.funds);
       if (line) this.#judge(settlement.charged, excess, line);
@@ -285,8 +287,8 @@ export class LedgerHold implements Links<LedgerHold> {
   }
 
   /**
-   * Closes a hold that was not settled and charges it in full.
-   * @returns that charge, microcredits
+   * Closes a hold that was not settled, and charges the hold in full.
+   * @returns the charge of the hold, microcredits
    */
   async expire(): Promise<Microcredits> {
     if (this.#settlement || this.#isExpired) return 0;
@@ -328,7 +330,7 @@ export class LedgerHold implements Links<LedgerHold> {
       upstream,
       charged_credits: toCredits(charged),
       excess_credits: toCredits(excess),
-      // Written as text, because an impossible cost cannot be converted to Credits.
+      // An impossible cost is written as text, because it cannot be converted to Credits.
       cost_microcredits: String(cost),
       usage: JSON.stringify(impossible ?? usage),
     });

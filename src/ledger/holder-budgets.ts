@@ -31,9 +31,9 @@ interface Alike {
 }
 
 /**
- * Turns the budgets of holders into budgets of the ledger. All holders of a level with the same kind of window share one budget, with a
- * limit for each holder. Thousands of users therefore cost a request no more than one user. If a holder states the same window twice, the
- * lower limit counts.
+ * Turns the budgets of holders into budgets of the ledger. All holders of a level with the same kind of window share a single budget, with
+ * a limit for each holder. The budgets of thousands of users therefore take a request no more time than the budget of a single user. If a
+ * holder states the same window twice, the lower limit counts.
  *
  * A request draws on one fund of each budget, but on the funds of all keys of its line. Keys with a different number of parent keys
  * therefore get different budgets.
@@ -81,7 +81,9 @@ function budgetOf({ kind, depth, from, limits }: Alike, lines: KeyLines): Budget
 /** An ID that no holder has. */
 const NOBODY = ' ';
 
-/** Returns a function that finds the holder of a level for a request. The function returns null if the request has none. */
+/**
+ * Returns a function that finds the holder of a level for a request. The function returns null if the request has no holder of this level.
+ */
 function holderFinder(kind: HolderKind, depth: number, { lineOf }: KeyLines): (scope: BudgetScope) => string | null {
   if (kind === 'organization') return () => '';
   if (kind === 'team') return ({ team }) => team.id || null;
@@ -127,8 +129,8 @@ export function holderBudgetUses(
 }
 
 /**
- * Reads the charges of a budget that is not active, such as the budget of a revoked key or a new budget. For a key, it counts only the key
- * itself.
+ * Reads the charges of a budget that is not active, such as the budget of a revoked key or a new budget. For a key, the result has only the
+ * charges of the key itself.
  */
 export async function chargedTo(
   books: Pick<LedgerBooks, 'spentIn' | 'usage'>,

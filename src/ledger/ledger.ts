@@ -33,11 +33,11 @@ import { drawnWindows, type LedgerStatus, statusOf } from './status.ts';
 
 /** The interval of checkpoints, and of the search for holds that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
-/** The interval at which charges are counted whose holds did not draw on the active budgets, ms. */
+/** The interval at which the ledger counts the charges of holds that did not draw on the active budgets, ms. */
 const COUNT_MS = 1_000;
 /** The instance of a process that shares its books with no other process. */
 const ALWAYS: GrantingInstance = { slot: 0, epoch: 0, isCurrent: true };
-/** How many windows of sessions a caller is shown. */
+/** The number of session windows that the ledger shows to a caller. */
 const SESSIONS_SHOWN = 100;
 
 /** The parts of a policy that concern money. */
@@ -48,11 +48,14 @@ interface LedgerOptions extends LedgerNotifierOptions {
   readonly terms: LedgerTerms;
   /** Returns ms since 1970. The time never goes back, and no request ID is older than an earlier result. */
   readonly now: () => number;
-  /** The highest ID of earlier runs: windows never start before its time. Absent if there was no earlier run. */
+  /** The highest ID of earlier runs: windows of budgets never start before the time in this ID. Absent if there was no earlier run. */
   readonly idsAbove?: number;
-  /** The instance of this process. The ledger grants nothing while the instance is not current. Absent: the process is always current. */
+  /**
+   * The instance of this process. The ledger grants nothing while the instance is not current. If no instance is given, the process is
+   * always current.
+   */
   readonly instance?: GrantingInstance;
-  /** Reports grants and refunds by an operator's command. Absent: only `refresh` applies them. */
+  /** Reports grants and refunds by an operator's command. If absent, only `refresh` applies such grants and refunds. */
   readonly news?: Pick<News, 'on'>;
   /** Timers for regular work; by default the timers of the process. */
   readonly timers?: Timers;
@@ -61,8 +64,8 @@ interface LedgerOptions extends LedgerNotifierOptions {
 }
 
 /**
- * Opens the ledger of an instance. If the store proves that all earlier instances have ended, this closes their holds at once. Otherwise
- * `sweep` closes them.
+ * Opens the ledger of an instance. If the store proves that all earlier instances have ended, this function closes the holds of these
+ * instances at once. Without such a proof, `sweep` closes these holds.
  * @throws Error of one sentence, by rejecting, if the policy gives a Credit a different value than the entries of the ledger
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
@@ -71,7 +74,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   return ledger;
 }
 
-/** The ledger of one process. Several processes may share its books. State: ledger. */
+/** The ledger of a single process. Several processes may share the books of a ledger. State: ledger. */
 export class Ledger {
   /** The holds of a crashed run that this start has closed. */
   recovered: OrphansClosed = NO_ORPHANS;
@@ -89,9 +92,9 @@ export class Ledger {
   #deafen = (): void => {};
   /** The latest time of the clock or of a request ID, ms since 1970. */
   #latest: number;
-  /** Resolves when the policy that is being prepared is active or has failed. One policy is prepared at a time. */
+  /** Resolves when the policy that is being prepared is active or has failed. The ledger prepares only one policy at a time. */
   #preparing: Promise<void> = Promise.resolve();
-  /** The rule of the active policy for holds whose process has crashed. */
+  /** The active policy's rule for holds whose process has crashed. */
   #onCrash: LedgerTerms['ledger']['onCrash'];
   readonly #openSettlement: OpenSettlement = { ops: null };
   readonly #terms: PolicyTerms;
@@ -131,13 +134,13 @@ export class Ledger {
       prepare: async ({ key = '' }) => void (await lines.linesOf([key])),
     });
     this.#every(CHECKPOINT_MS, () => this.#sweep());
-    // A failed count is repeated the next time.
+    // A count that failed is repeated the next time.
     this.#every(COUNT_MS, () => this.#countIn().catch(() => {}));
     this.#every(COUNT_MS, () => this.#notifier.lookAtAll(this.#funds.budgetWindows, this.#time));
     if (news) this.#deafen = news.on('funds', () => this.refresh());
   }
 
-  /** The current time for windows. This time never goes back, even if the clock does. */
+  /** The current time for windows. The time for windows never goes back, even if the clock does. */
   get #time(): number {
     this.#latest = Math.max(this.#latest, this.#options.now());
     return this.#latest;
@@ -148,14 +151,14 @@ export class Ledger {
     return this.#books.open().count;
   }
 
-  /** How long a sweep must wait for other instances to come back, ms. */
+  /** The time that a sweep must wait for other instances to come back, ms. */
   get graceMs(): number {
     return this.#books.graceMs;
   }
 
   /**
-   * Closes the holds of crashed instances by the rule of the policy: it charges them in full, because the work of the upstream is unknown,
-   * or releases them. Call it at the earliest `graceMs` after this instance started.
+   * Closes the holds of crashed instances by the rule of the policy: the sweep charges these holds in full, because the work of the
+   * upstream is unknown, or releases the holds. A sweep must not start earlier than `graceMs` after this instance started.
    * @throws StoreError by rejecting
    */
   sweep(): Promise<OrphansClosed> {
@@ -164,7 +167,7 @@ export class Ledger {
 
   /** Closes orphans if no other instance can come back, applies requested grants and refunds, and counts the budgets. */
   async begin(terms: LedgerTerms): Promise<void> {
-    // Sweep before the budgets are counted, so that they include what the sweep charges.
+    // The sweep runs before the budgets are counted, so that the counts include the amounts that the sweep charges.
     if (this.graceMs === 0) this.recovered = await this.sweep();
     await this.refresh();
     // Charges can be read by account only after a checkpoint has added them to the sums.
@@ -192,9 +195,9 @@ export class Ledger {
   }
 
   /**
-   * Sets money aside in all funds that apply, in one step: the highest of the amounts that all funds have free, at least the first. The
-   * hold is durable when this method resolves.
-   * @throws StoreError, by rejecting, if it could not be written. Then nothing is held.
+   * Sets money aside in all funds that apply, in one step: the highest of the requested amounts that all funds have free, at least the
+   * first requested amount. The hold is durable when this method resolves.
+   * @throws StoreError, by rejecting, if the hold could not be written; after this error no money is held
    */
   reserve(request: HoldRequest): Promise<Hold | FundShortage> {
     try {
@@ -205,7 +208,8 @@ export class Ledger {
   }
 
   /**
-   * Sets money aside for a request of a wallet that a payment in progress will pay in part. Nothing is written before `capture`.
+   * Sets money aside for a request of a wallet that a payment in progress will pay in part. Nothing is written to the store before
+   * `capture`.
    * @param expected the amount that the payment will add to the balance of the wallet, microcredits
    */
   async earmark(request: HoldRequest, expected: Microcredits): Promise<Earmark | FundShortage> {
@@ -214,7 +218,7 @@ export class Ledger {
     return this.#desk.earmark(request, this.#accountFor(request), expected);
   }
 
-  /** Counts a request that was refused because of this shortage. */
+  /** Counts a request that was refused because a fund lacked money. */
   refused(shortage: FundShortage): void {
     this.#refusals.count(shortage);
   }
@@ -225,15 +229,15 @@ export class Ledger {
    */
   async deposit(holder: string, deposit: Deposit, also: readonly Write[]): Promise<void> {
     checkDeposit(deposit);
-    // The ID makes sure that each payment is booked once, and that its fee is refunded once.
+    // The ID of the deposit makes sure that each payment is booked once, and that the fee of a payment is refunded once.
     const id = deposit.paid > 0 ? deposit.note : `${deposit.note}/fee`;
     await this.#desk.apply([{ kind: 'deposit', id, at: this.#options.now(), holder, deposit }], also);
   }
 
   /**
-   * Refunds a fee to the balance of a holder at once. During a settlement, it becomes part of the settlement's commit. A commit that may be
-   * refused must use `deposit` with a negative fee instead.
-   * @throws RangeError for a negative fee or a holder that is no address
+   * Refunds a fee to the balance of a holder at once. During a settlement, the refund becomes part of the settlement's commit. A commit
+   * that may be refused must use `deposit` with a negative fee instead.
+   * @throws RangeError for a negative fee or a holder that is not a wallet address
    */
   waiveFee(holder: string, fee: Microcredits, note: string): void {
     if (!(fee >= 0)) throw new RangeError(`cannot give back a fee of ${fee}`);
@@ -255,7 +259,8 @@ export class Ledger {
   }
 
   /**
-   * Prepares another policy. Always call the function that this resolves with, because the next preparation waits for it.
+   * Prepares another policy. The caller must always call the function that `prepare` resolves with, because the next preparation waits for
+   * that call.
    * @returns a function that activates the policy in this process at once. The promise of that function resolves when the limits apply on
    * all servers.
    */
@@ -267,7 +272,7 @@ export class Ledger {
     using preparation = new DisposableStack();
     preparation.defer(end);
     const counted = await this.#terms.accept(terms);
-    // Run this even if the preparation fails, so that the books forget counts of budgets that are not active.
+    // This code runs even if the preparation fails, so that the books forget counts of budgets that are not active.
     let enforced: unknown;
     preparation.defer(() => (enforced = this.#enforce()));
     const windowsAt = await prepareWindows(counted, this.#funds.budgetWindows, this.#entries, this.#time);
@@ -282,8 +287,8 @@ export class Ledger {
   }
 
   /**
-   * Resolves with true once all settlements so far are safe in the database or in the spool. Resolves with false if both refuse one at the
-   * moment. Never rejects.
+   * Resolves with true once all settlements so far are safe in the database or in the spool. Resolves with false if both the database and
+   * the spool refuse a settlement at the moment. Never rejects.
    */
   written(): Promise<boolean> {
     return this.#books.written();
@@ -300,30 +305,30 @@ export class Ledger {
     return statusOf(this.#books, this.#funds.budgetWindows, this.#time);
   }
 
-  /** The active windows that requests have drawn on, read from memory. */
+  /** The active windows of budgets that requests have drawn on, read from memory. */
   drawnWindows(): readonly FundStanding[] {
     return drawnWindows(this.#books, this.#funds.budgetWindows, this.#time);
   }
 
-  /** The open requests of this process, by the funds that they hold money of. */
+  /** The open requests of this process, by the funds whose money the requests hold. */
   openHolds(): OpenHolds {
     return this.#desk.openHolds();
   }
 
-  /** Samples the ledger from memory, without the store, in one pass over the funds. */
+  /** Reads figures of the ledger from memory, without the store, in a single pass over the funds. */
   sample(): LedgerSample {
     const parts = { books: this.#books, contention: this.#contention, refusals: this.#refusals };
     return sampleLedger(parts, this.#funds.budgetWindows, this.#time, this.openHolds());
   }
 
-  /** Reads the charges of a period. Two elements may belong to the same group: add them up. */
+  /** Reads the charges of a period. Two elements of the result may belong to the same group, so the caller must add them up. */
   usage(filter: UsageFilter): Promise<readonly EndpointCharges[]> {
     return this.#books.usage(filter);
   }
 
   /**
    * Returns every fund that requests of a caller draw on now, for any of these model names. The result leaves out the budgets of parent
-   * keys. Of the windows of sessions, it contains only the windows that have spent most.
+   * keys. Of the windows of sessions, the result contains only the windows that have spent most.
    */
   fundsOf(caller: BudgetedKey, names: readonly string[]): readonly FundStanding[] {
     const { keyId } = caller;
@@ -355,7 +360,7 @@ export class Ledger {
   }
 
   /**
-   * True while the hold is open, so its charge is not known yet.
+   * Whether a hold is still open, so that the charge of the hold is not known yet.
    * @throws StoreError by rejecting
    */
   async isOpen(hold: number): Promise<boolean> {
@@ -368,7 +373,7 @@ export class Ledger {
     return giveBack({ apply, reservation }, { hold, note, instead }, this.#options.now());
   }
 
-  /** Writes a checkpoint, so that the next start is fast. Neither ends holds nor closes the store. */
+  /** Writes a checkpoint, so that the next start is fast. Closing the ledger neither ends holds nor closes the store. */
   async close(): Promise<void> {
     this.#deafen();
     for (const timer of this.#regular) timer.close();
@@ -381,14 +386,14 @@ export class Ledger {
     this.#regular.push(timer);
   }
 
-  /** Checks the amounts first, so that a mistake in the program throws before money is held. */
+  /** The ledger checks the amounts first, so that a mistake in the program throws before money is held. */
   #accountFor({ id, caller, selector, session, agent, holder, amounts, limit }: HoldRequest): Account {
     for (const amount of amounts) checkHeldSum(amount, limit);
     this.#latest = Math.max(this.#latest, timeOfId(id));
     return this.#accounts.of(caller, selector, holder, session, agent);
   }
 
-  /** Sends the active budgets to the books, and moves open holds and earmarks to the funds that apply to them now. */
+  /** Sends the active budgets to the books, and moves open holds and earmarks to the funds that now apply to these holds and earmarks. */
   #enforce(): Promise<unknown> {
     const budgets = this.#funds.budgetWindows.map(({ enforced }) => enforced);
     return this.#books.append([{ kind: 'enforce', budgets }, ...this.#desk.attachAll()]);

@@ -5,10 +5,10 @@ import { WAIT_BOUNDS } from './contention.ts';
 import type { Ledger } from './ledger.ts';
 import { type BalancesSample, type BudgetSample, type LedgerSample, ratioLeft } from './sample.ts';
 
-/** The figures of a budget are the figures of its fullest window, because its subject is refused first. */
+/** The figures of a budget are the figures of its fullest window, because the subject of that window is refused first. */
 const TIGHTEST = ', of the subject with the least left';
 
-/** Metrics of holds, of what is left of budgets and balances, and of waits for money. */
+/** The metrics of holds, of the money left in budgets and balances, and of waits for money. */
 export function ledgerFamilies(ledger: Pick<Ledger, 'sample'>): readonly Family[] {
   const sample = oncePerTurn(() => ledger.sample());
   return [
@@ -19,7 +19,7 @@ export function ledgerFamilies(ledger: Pick<Ledger, 'sample'>): readonly Family[
   ];
 }
 
-/** True for a metric about funds. Every server that shares the database reports the same value for it. */
+/** True for a metric about funds. Every server that shares the database reports the same value for such a metric. */
 export const isOfFunds = (family: string): boolean =>
   /^signalbox_(?:balances(?:_|$)|budget_(?!refusals_total$))/.test(family);
 

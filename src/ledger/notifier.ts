@@ -10,11 +10,11 @@ type Alarm = (message: string, details: Readonly<Record<string, string | number>
 
 export interface LedgerNotifierOptions {
   readonly books: Pick<LedgerBooks, 'standing' | 'windowsOf'>;
-  /** Called with a problem that an operator must see. */
+  /** A function that is called with a problem that an operator must see. */
   readonly onAlarm: Alarm;
-  /** Called when a budget has reached a fraction of its limit. */
+  /** A function that is called when a budget has reached a fraction of its limit. */
   readonly onAlert?: (fund: FundStanding, fraction: number) => void;
-  /** True if this server reports budgets for all servers that share the books. Absent if it is the only one. */
+  /** True if this server reports budgets for all servers that share the books. Absent if no other server shares the books. */
   readonly leads?: () => boolean;
 }
 
@@ -32,7 +32,7 @@ export class LedgerNotifier {
     } catch {}
   }
 
-  /** Checks the windows that any server has drawn on, if this server reports for all. */
+  /** Checks the windows that any server has drawn on, if this server reports for all servers. */
   lookAtAll(budgets: readonly BudgetWindows[], timeMs: number): void {
     const { books, leads } = this.#options;
     if (!leads?.()) return;

@@ -9,8 +9,8 @@ export interface FundHolds {
 }
 
 /**
- * The open requests at one moment, by the funds that they hold money of. The open requests are counted on demand, so that counting costs
- * requests no time.
+ * The open requests at one moment, by the funds whose money the requests hold. The open requests are counted on demand, so that counting
+ * costs requests no time.
  */
 export class OpenHolds {
   readonly #byFund = new Map<string, FundHolds>();
@@ -33,6 +33,6 @@ export class OpenHolds {
 
 const NO_HOLDS: FundHolds = { open: 0, oldestAt: Number.POSITIVE_INFINITY };
 
-/** @returns the age of the oldest open hold, ms; 0 if there is none */
+/** @returns the age of the oldest open hold, ms; 0 if there is no open hold */
 export const holdAge = ({ open, oldestAt }: FundHolds, now: number): number =>
   open === 0 ? 0 : Math.max(0, now - oldestAt);

@@ -13,8 +13,8 @@ export interface OrphansClosed {
 export const NO_ORPHANS: OrphansClosed = { ids: [], charged: 0, held: 0 };
 
 /**
- * Closes the holds that ended instances left open: it charges them in full, because the work of the upstream is unknown, or releases them.
- * Another sweep may run at the same time: each hold ends once.
+ * Closes the holds that ended instances left open: the sweep charges these holds in full, because the work of the upstream is unknown, or
+ * releases the holds. Another sweep may run at the same time: each hold ends once.
  * @throws StoreError by rejecting
  */
 export async function closeOrphans(

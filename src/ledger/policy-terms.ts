@@ -10,10 +10,12 @@ export type CountedTerms = Pick<PolicySnapshot, 'budgets' | 'usdPerCredit'> & Pi
 /** The terms of policies, as the books have accepted them for one ledger. */
 export class PolicyTerms {
   readonly #books: Pick<LedgerBooks, 'accept' | 'state'>;
-  /** The budgets and rate limits of the policy that was accepted last, as JSON, with their rank; null before the first. */
+  /**
+   * The budgets and rate limits of the policy that was accepted last, as JSON, with their rank; null before the first policy is accepted.
+   */
   #last: { readonly text: string; readonly rank: number } | null = null;
 
-  /** The rank of the terms that were accepted last; 0 before the first. */
+  /** The rank of the terms that were accepted last; 0 before the first terms are accepted. */
   get rank(): number {
     return this.#last?.rank ?? 0;
   }
@@ -24,7 +26,7 @@ export class PolicyTerms {
 
   /**
    * Makes the books accept the terms of a policy. A policy with the same budgets and rate limits as the last one keeps its rank. A change
-   * of keys therefore does not make an older policy the newest.
+   * of API keys therefore does not make an older policy the newest.
    * @throws StoreError by rejecting, or an Error of one sentence if the policy gives a Credit a different value
    */
   async accept({ budgets: all, usdPerCredit, rateLimits = [] }: CountedTerms) {

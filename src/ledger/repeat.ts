@@ -16,9 +16,10 @@ interface RepeatTools {
 const isUnknown = (cause: unknown): boolean => cause instanceof StoreError && cause.reason === 'unknown';
 
 /**
- * Applies a batch. If the answer of the store is lost, the same batch is sent again; its IDs make sure that it happens once. If there is no
- * answer within 2 s, its holds and captures are voided before any other operation. Then the promise rejects with the last error, and
- * nothing is held, now or later. Other operations may have happened, and can be sent again later.
+ * Applies a batch. If the answer of the store is lost, the same batch is sent again; the IDs of the operations make sure that the batch
+ * happens once. If the store does not answer within 2 s, the holds and captures of the batch are voided before any other operation. The
+ * promise then rejects with the last error, and the batch holds no money, now or later. Other operations may have happened, and can be sent
+ * again later.
  */
 export const applyOnce = (
   tools: RepeatTools,
@@ -41,7 +42,7 @@ async function repeated(
     try {
       return await books.apply(ops, also);
     } catch (error) {
-      // Whatever fails now, the first attempt may have happened, so continue.
+      // The code continues after any error of a repeated attempt, because the first attempt may have happened.
       if (!(error instanceof StoreError)) throw error;
       cause = error;
     }

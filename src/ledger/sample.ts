@@ -7,7 +7,7 @@ import type { LedgerBooks } from '../store/books.ts';
 import type { BudgetWindows } from './funds.ts';
 import { holdAge, type OpenHolds } from './open-holds.ts';
 
-/** How many requests waited for money that others held, by how their wait ended. */
+/** How many requests waited for money that others held, by the way in which the wait ended. */
 export interface Waits {
   /** Requests that got the money. */
   served: number;
@@ -19,7 +19,7 @@ export interface Waits {
 
 type FundFigures = Pick<FundStanding, 'limit' | 'spent' | 'held'>;
 
-/** The number of open holds of all subjects or holders, and the age of the oldest, ms; 0 if there is none. */
+/** The number of open holds of all subjects or holders, and the age of the oldest open hold, ms; 0 if no hold is open. */
 interface Holds {
   readonly open: number;
   readonly oldestMs: number;
@@ -30,7 +30,7 @@ export interface BudgetSample extends FundFigures, Holds {
   readonly name: string;
   /** The number of active windows that were drawn on. */
   readonly subjects: number;
-  /** The number of these windows that have almost nothing left. */
+  /** The number of active windows that have almost no money left. */
   readonly exhausted: number;
   /** When the active windows end, ms since 1970; Infinity for never. */
   readonly ends: number;
@@ -38,12 +38,12 @@ export interface BudgetSample extends FundFigures, Holds {
 
 /** The balances of all holders. Amounts are microcredits. */
 export interface BalancesSample extends Holds {
-  /** The number of holders with a balance (`holders`), and the number of these with nothing left (`exhausted`). */
+  /** The number of holders with a balance (`holders`), and the number of holders with an empty balance (`exhausted`). */
   readonly holders: number;
   readonly exhausted: number;
   /** The sums over all balances. */
   readonly total: FundFigures;
-  /** Of the balances with something left, the one with the smallest share left; null if there is none. */
+  /** The balance with the smallest share left, among the balances that are not empty; null if there is no such balance. */
   readonly tightest: FundFigures | null;
 }
 
@@ -52,7 +52,7 @@ export interface LedgerSample {
   /** The number of holds that are not settled (`open`), and what they may still charge (`held`, microcredits). */
   readonly open: number;
   readonly held: Microcredits;
-  /** One sample for each name of an active budget. */
+  /** A sample of figures for each name of an active budget. */
   readonly budgets: readonly BudgetSample[];
   /** How many requests each budget refused. */
   readonly refusals: ReadonlyMap<string, number>;
@@ -69,7 +69,7 @@ export interface LedgerSample {
  */
 const SPENT_BELOW = 0.01;
 
-/** How many budgets have figures of their own. All others share the name `other`. */
+/** How many budgets have figures of their own. All further budgets share the name `other`. */
 export const BUDGETS_MAX = 500;
 
 /** @returns the share of the limit that is neither spent nor held; negative if the limit was lowered */
@@ -88,7 +88,7 @@ interface SampledParts {
 
 /**
  * Samples a ledger.
- * @param timeMs ms since 1970; it must not be earlier than at the last call
+ * @param timeMs ms since 1970; the time must not be earlier than at the last call
  */
 export function sampleLedger(
   { books, contention: { waits, waited, waiting }, refusals }: SampledParts,
@@ -113,7 +113,7 @@ export function sampleLedger(
 
 /**
  * Samples the windows of a time.
- * @param timeMs ms since 1970; it must not be earlier than at the last call
+ * @param timeMs ms since 1970; the time must not be earlier than at the last call
  */
 export function sampleBudgets(
   budgetWindows: readonly BudgetWindows[],
@@ -125,7 +125,8 @@ export function sampleBudgets(
   for (const windows of budgetWindows) {
     const known = byName.size < BUDGETS_MAX || byName.has(windows.budget.name);
     const sample = { ...sampleBudget(windows, timeMs, look, holds), name: known ? windows.budget.name : OTHER };
-    // Two budgets may have the same name: the ledger names the budgets of keys, and a policy may use the same name. Add them up.
+    // Two budgets may have the same name: the ledger names the budgets of keys, and a policy may use the same name. The figures of such
+    // budgets are added up.
     const other = byName.get(sample.name);
     byName.set(sample.name, other ? joined(other, sample) : sample);
   }
@@ -139,14 +140,14 @@ function sampleBudget(
   holds: OpenHolds,
 ): Omit<BudgetSample, 'name'> {
   const { starts, ends } = windows.windowAt(timeMs);
-  // Funds without spending or holds exist only because they were read: ignore them.
+  // A fund without spending or holds exists only because it was read, so the fund is ignored.
   const drawnOn = look(windows.generation, starts).filter((fund) => fund.spent !== 0 || fund.held !== 0);
   const exhausted = drawnOn.filter(({ unspent, limit }) => unspent <= limit * SPENT_BELOW).length;
   const { limit, spent, held } = tightestOf(drawnOn) ?? { limit: leastLimit(windows.budget), spent: 0, held: 0 };
   return { limit, spent, held, subjects: drawnOn.length, exhausted, ...holdsOn(drawnOn, timeMs, holds), ends };
 }
 
-/** @returns the fund with the smallest share of its limit left, or null if there is none */
+/** @returns the fund with the smallest share of its limit left, or null if there is no fund */
 function tightestOf(funds: readonly FundStanding[]): FundStanding | null {
   let tightest: FundStanding | null = null;
   let least = Number.POSITIVE_INFINITY;
@@ -168,7 +169,7 @@ function holdsOn(funds: readonly FundStanding[], timeMs: number, holds: OpenHold
   return { open, oldestMs };
 }
 
-/** The limit that is shown for a budget that nothing was spent of. */
+/** The limit that is shown for a budget without spending. */
 function leastLimit({ limit, limits }: Budget): Microcredits {
   if (limits === undefined) return limit;
   let least = Number.POSITIVE_INFINITY;
@@ -183,7 +184,7 @@ function joined(one: BudgetSample, other: BudgetSample): BudgetSample {
   return { ...tighter, subjects, exhausted, open, oldestMs };
 }
 
-/** Samples balances in one pass, because there may be one for each holder that ever paid. */
+/** Samples balances in one pass, because there may be a balance for each holder that ever paid. */
 function sampleBalances(balances: readonly FundStanding[], timeMs: number, holds: OpenHolds): BalancesSample {
   const total = { limit: 0, spent: 0, held: 0 };
   const left: FundStanding[] = [];

@@ -6,7 +6,7 @@ import { isOfPolicy } from './policy-terms.ts';
 import { unusedFunds, unusedOfHolders } from './unused.ts';
 
 export interface LedgerStatus {
-  /** What callers paid, over all entries minus refunds. */
+  /** The sum that callers paid: the charges of all entries minus refunds. */
   readonly charged: Microcredits;
   /** The amount that open holds may still charge. */
   readonly held: Microcredits;
@@ -28,7 +28,7 @@ export function drawnWindows(
   const budgets = budgetWindows.flatMap((windows) => {
     const { limits } = windows.budget;
     const all = books.windowsOf(windows.generation, windows.windowAt(timeMs).starts);
-    // Leave out windows of holders that no longer have the budget: their requests do not draw on it.
+    // Windows of holders that no longer have the budget are left out, because requests of these holders do not draw on the budget.
     return limits ? all.filter(({ title }) => limits.has(title.subject)) : all;
   });
   return budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);

@@ -4,8 +4,9 @@ import type { Budget, StoredBudget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 
 /**
- * Returns a fund without a subject for each budget that nothing has drawn on in its window: its future subjects are not known yet.
- * @param drawnOn the funds of that time that something has drawn on
+ * Returns a fund without a subject for each budget that no request has drawn on in the current window: the future subjects of the budget
+ * are not known yet.
+ * @param drawnOn the funds of that time that requests have drawn on
  */
 export function unusedFunds(
   budgets: readonly StoredBudget[],
@@ -18,7 +19,7 @@ export function unusedFunds(
     .map((budget) => unused(budget, '', budget.limit, timeMs));
 }
 
-/** Returns a fund for each holder of a level that has drawn nothing on its budget in the window of a time. */
+/** Returns a fund for each holder of a level that has not drawn on its budget in the window of a time. */
 export function unusedOfHolders(
   budgets: readonly Budget[],
   drawnOn: readonly Pick<FundStanding, 'title'>[],

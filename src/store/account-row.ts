@@ -29,7 +29,7 @@ export function accountOf(dimensions: Dimensions): AccountRow {
   return { keyId: key, labels: JSON.stringify(labels), selector, payer, session, agent, team, user };
 }
 
-/** Restores the dimensions from a row. Only `accountOf` writes the labels, so they are parsed without a check. */
+/** Restores the dimensions from a row. Only `accountOf` writes the labels, so the labels are parsed without a check. */
 export function dimensionsOf({
   keyId,
   labels,

@@ -7,7 +7,7 @@ import type { Write } from './store.ts';
  * alerted, and the condition still holds. `closed`: the condition no longer holds. Times are ms since 1970.
  */
 export interface AlertMark {
-  /** Built from the rule, the subject and the window. */
+  /** The ID of the mark, built from the rule, the subject and the window. */
   readonly id: string;
   readonly state: 'noted' | 'open' | 'closed';
   /** When the mark was last noted or opened. */
@@ -18,7 +18,10 @@ export interface AlertMark {
   readonly owner: InstanceName;
 }
 
-/** A change of a mark. It applies only if the stored row still equals `seen`; null: only if there is no row. */
+/**
+ * A change of an alert mark. The store applies the change only if the stored row still equals `seen`; with `seen` null, only if there is no
+ * row.
+ */
 export interface AlertMarkChange {
   readonly seen: AlertMark | null;
   readonly mark: AlertMark;
@@ -48,17 +51,24 @@ export interface AlertMessage {
   readonly owner: InstanceName;
 }
 
-/** Whether at least one delivery of a message is still waiting. */
+/** Whether any delivery of a message is still waiting. */
 export const isWaiting = ({ deliveries }: AlertMessage): boolean => deliveries.some(({ state }) => state === 'waiting');
 
-/** The memory of alerts: what was reported, and which messages are still to be sent. Writes to it raise no news. State: alert memory. */
+/**
+ * The alert memory stores which problems were reported, and which messages are still to be sent. Writes to the alert memory raise no news.
+ * State: alert memory.
+ */
 export interface AlertTable {
   marks(): Promise<readonly AlertMark[]>;
-  /** Fails its commit with the reason `unmet` if the stored row differs from the row that the caller saw. */
+  /**
+   * Writes a changed mark. The commit of this write fails with the reason `unmet` if the stored row differs from the row that the caller
+   * saw.
+   */
   mark(change: AlertMarkChange): Write;
   insert(message: AlertMessage): Write;
   /**
-   * Writes the deliveries and the owner of a message. Fails its commit with the reason `unmet` if an instance other than `seen` owns it.
+   * Writes the deliveries and the owner of a message. The commit of this write fails with the reason `unmet` if an instance other than
+   * `seen` owns the message.
    */
   update(message: AlertMessage, seen: InstanceName): Write;
   /** Messages with at least one waiting delivery, oldest first. */

@@ -9,8 +9,8 @@ import type { Orphan, StoredReservation } from './ledger-table.ts';
 import type { Write } from './store.ts';
 
 /**
- * An operation with an ID. A hold or earmark has the ID of its decision (core/id.ts). That ID grows with time and so determines the budget
- * window. Other operations have IDs of their own.
+ * An operation with an ID. A hold or earmark has the ID of its decision (core/id.ts). The ID of a decision grows with time and therefore
+ * determines the budget window. Other operations have IDs of their own.
  */
 interface NamedOp<Id = number> {
   readonly id: Id;
@@ -18,41 +18,43 @@ interface NamedOp<Id = number> {
   readonly at: number;
 }
 
-/** Makes a hold: sets money aside for a request in every fund, in one step. The books grant or refuse it. */
+/** Makes a hold: sets money aside for a request in every fund, in one step. The ledger's books grant or refuse the hold. */
 export interface HoldOp extends NamedOp {
   readonly kind: 'hold';
   readonly dimensions: Dimensions;
   /**
-   * The funds to take from. If several lack the money, the first of them is reported. Callers reuse the same array while the same funds
-   * apply.
+   * The funds that the hold draws on. If several funds lack the money, the result names the first of these funds. Callers reuse the same
+   * array while the same funds apply.
    */
   readonly funds: readonly FundRef[];
   /**
    * Amounts in microcredits: first the chosen model, then the fallbacks. The hold gets the largest fallback amount of which every fund has
-   * twice as much free, but at least the first amount. If the first amount is not free, the hold is refused, unless `least` allows less.
+   * twice as much free, but at least the first amount. If no fund has the first amount free, the books refuse the hold, unless `least`
+   * allows less.
    */
   readonly amounts: readonly [choice: Microcredits, ...fallbacks: Microcredits[]];
   /**
-   * If the first amount is not free, the hold gets the money that is free, provided that this is at least `least` microcredits. Absent: the
-   * hold gets the first amount or nothing.
+   * If the first amount is not free, the hold gets the money that is free, provided that this is at least `least` microcredits. If `least`
+   * is absent, the hold gets the first amount or nothing.
    */
   readonly least?: Microcredits;
   /**
    * Caps a hold that gets less than its first amount: at most `ample` microcredits, or a fixed share of the free money if the share is
-   * larger. Absent: the hold gets all the free money.
+   * larger. If `ample` is absent, the hold gets all the free money.
    */
   readonly ample?: Microcredits;
-  /** The `agent_wallet` that the request named. It is stored with the hold and moves no money. */
+  /** The `agent_wallet` that the request named. The wallet is stored with the hold, and none of its money is moved. */
   readonly note: string | null;
   /**
-   * When the hold counts as abandoned, ms since 1970; Infinity: never. It is stored with the hold, together with the instance that made it.
+   * When the hold counts as abandoned, ms since 1970; Infinity: never. This time and the instance that made the hold are stored with the
+   * hold.
    */
   readonly expiresAt: number;
 }
 
 /**
- * Makes an earmark: a hold that a payment in progress will partly pay. It exists only in the memory of its process. Nothing is written
- * before the payment is captured. The books grant or refuse it at once.
+ * Makes an earmark: a hold that a payment in progress will partly pay. An earmark exists only in the memory of its process, and is not
+ * written before the payment is captured. The books grant or refuse an earmark at once.
  */
 export interface EarmarkOp extends Omit<HoldOp, 'kind'> {
   readonly kind: 'earmark';
@@ -62,22 +64,22 @@ export interface EarmarkOp extends Omit<HoldOp, 'kind'> {
 
 /**
  * Books the deposit of a payment that has arrived, and turns its earmark into a hold. The books refuse the hold if the balance was lowered
- * since and no longer suffices. The deposit and the writes in `also` are then still booked, and the earmark ends. Rejects with the reason
- * `unmet` if other instances consider this instance dead. Then nothing is booked, and the blockchain shows later whether the payment
- * arrived.
+ * after the earmark and is now too low; the deposit and the writes in `also` are still booked, and the earmark ends. The promise rejects
+ * with the reason `unmet` if other instances consider this instance dead. After this rejection nothing is booked, and the blockchain shows
+ * later whether the payment arrived.
  */
 export interface CaptureOp extends NamedOp {
   readonly kind: 'capture';
   readonly deposit: Deposit;
 }
 
-/** Ends an earmark whose payment did not arrive. Does nothing if the earmark has ended. */
+/** Ends an earmark whose payment did not arrive. The operation does nothing if the earmark has already ended. */
 export interface ReleaseOp {
   readonly kind: 'release';
   readonly id: number;
 }
 
-/** Adds money to a hold. The books grant or refuse it; they refuse it if the hold is closed. */
+/** Adds money to a hold. The books grant or refuse the extension, and always refuse it if the hold is closed. */
 export interface ExtendOp extends NamedOp {
   readonly kind: 'extend';
   /** Number of this step, counted from 1 over all extensions and posts of the hold. */
@@ -94,14 +96,14 @@ export interface PostOp extends NamedOp {
   readonly kind: 'post';
   readonly step: number;
   readonly entry: EntryLine;
-  /** Microcredits that, to the caller's knowledge, are left in the hold. The books charge no more than this. */
+  /** The microcredits that, to the caller's knowledge, are left in the hold. The books charge no more than this amount. */
   readonly most: Microcredits;
 }
 
 /**
  * Charges the last attempt, if there was one, and releases the rest of the hold. The result is `charged`, with the charge of the whole
- * hold. If the hold expired before, the books correct the difference: they refund what was charged too much, and charge a released amount
- * only as far as its funds still have it.
+ * hold. If the hold expired before, the books correct the difference: the books refund any excess charge, and charge a released amount only
+ * as far as its funds still have it.
  */
 export interface SettleOp extends NamedOp {
   readonly kind: 'settle';
@@ -109,41 +111,42 @@ export interface SettleOp extends NamedOp {
   readonly most: Microcredits;
 }
 
-/** Closes a hold that was never settled: charges it in full or releases it. The result is `charged`. */
+/** Closes a hold that was never settled: charges the hold in full or releases the hold. The result is `charged`. */
 export interface ExpireOp extends NamedOp {
   readonly kind: 'expire';
   readonly rule: 'charge' | 'release';
 }
 
 /**
- * Ends a hold or an earmark whose owner could not learn whether it was granted. Nothing is charged. If the hold arrives later, the books
- * refuse it. A hold that has ended is not changed. The result is `charged`.
+ * Ends a hold or an earmark whose owner could not learn whether it was granted. The end of such a hold charges nothing. If the operation
+ * that makes the hold arrives later, the books refuse that operation. A hold that has ended is not changed. The result is `charged`.
  */
 export interface VoidOp extends NamedOp {
   readonly kind: 'void';
 }
 
-/** Moves an open hold or earmark to other funds, because the budgets changed. This can overdraw the new funds. */
+/** Moves an open hold or earmark to other funds, because the budgets changed. Such a move can overdraw the new funds. */
 export interface AttachOp extends NamedOp {
   readonly kind: 'attach';
   readonly funds: readonly FundRef[];
 }
 
 /**
- * Adds charges of holds that did not draw on a budget to the windows of that budget. Granted if the budget is counted up to exactly `from`;
- * it is then counted up to `to`. Otherwise refused, because another caller has already counted these charges.
+ * Adds charges of holds that did not draw on a budget to the windows of that budget. The books grant the operation if the budget is counted
+ * up to exactly `from`; after that, the budget is counted up to `to`. If the budget is counted up to another position, the books refuse the
+ * operation, because another caller has already counted these charges.
  */
 export interface CountOp {
   readonly kind: 'count';
   /** The generation number of the budget. */
   readonly budget: number;
-  /** Null for a budget that has not been counted yet. */
+  /** The position up to which the budget is counted; null for a budget that has not been counted yet. */
   readonly from: Cursor | null;
   readonly to: Cursor;
   readonly sums: readonly { readonly fund: FundRef; readonly amount: Microcredits }[];
 }
 
-/** Adds to the windows of a budget what subjects spent while the budget did not apply to them. */
+/** Adds to the windows of a budget the amounts that subjects spent while the budget did not apply to these subjects. */
 export interface JoinOp {
   readonly kind: 'join';
   readonly sums: CountOp['sums'];
@@ -151,7 +154,7 @@ export interface JoinOp {
 
 /**
  * States that from now on the caller's holds draw on these budgets only. The limit of the newest policy applies to all windows of a budget.
- * Spent and held amounts stay.
+ * The spent and held amounts of the windows stay.
  */
 export interface EnforceOp {
   readonly kind: 'enforce';
@@ -190,8 +193,8 @@ export interface CorrectOp extends NamedOp<string> {
 }
 
 /**
- * Adds a wallet's payment, less a fee, to the wallet's balance. It counts once it is durable. A deposit that only refunds a fee has the
- * same effect as a waiver with the same ID.
+ * Adds a wallet's payment, less a fee, to the wallet's balance. The deposit counts once it is durable. A deposit that only refunds a fee
+ * has the same effect as a waiver with the same ID.
  */
 export interface DepositOp extends NamedOp<string> {
   readonly kind: 'deposit';
@@ -199,7 +202,7 @@ export interface DepositOp extends NamedOp<string> {
   readonly deposit: Deposit;
 }
 
-/** Refunds a fee to a holder's balance. It counts at once, and can be written together with a settlement. */
+/** Refunds a fee to a holder's balance. The refund counts at once, and can be written together with a settlement. */
 export interface WaiveOp extends NamedOp<string> {
   readonly kind: 'waive';
   readonly holder: string;
@@ -233,19 +236,22 @@ export type OpResult =
   | { readonly kind: 'granted'; readonly amount: Microcredits }
   | {
       readonly kind: 'refused';
-      /** `exhausted`: final. `contended`: open holds have the money, so the operation may be granted later. */
+      /**
+       * Why the operation was refused. `exhausted`: the refusal is final. `contended`: open holds have the money, so the operation may be
+       * granted later.
+       */
       readonly why: 'exhausted' | 'contended';
       /** The fund that lacks the money, with its figures; null if the hold is closed. */
       readonly fund: FundStanding | null;
     }
   /**
    * `charged`: the charge of this step, or of the whole hold for a settlement. `overrun`: the part of the upstream's bill that the operator
-   * loses, for the same step or hold.
+   * loses, for the same step or the same hold.
    */
   | { readonly kind: 'charged'; readonly charged: Microcredits; readonly overrun: Microcredits };
 
 /**
- * Follow-up to the results of other operations: operations that cannot be refused, and writes of repositories. The store commits them
+ * A follow-up to the results of other operations: operations that cannot be refused, and writes of repositories. The store commits them
  * together with these results.
  */
 export interface Sequel {
@@ -253,7 +259,7 @@ export interface Sequel {
   readonly writes: readonly Write[];
 }
 
-/** The charges of one group of entries, such as all charges of an account. */
+/** The charges of a group of entries, such as all charges of an account. */
 export interface Charges {
   readonly dimensions: Dimensions;
   /** Charges less refunds. */
@@ -267,19 +273,19 @@ export interface UncountedCharges {
   /** The end of the journal when the charges were read. */
   readonly to: Cursor;
   /**
-   * Charges grouped by the quarter of an hour of their holds. All charges of one window may be summed under one of its quarters. The list
-   * may contain charges of accounts that the budget does not concern.
+   * Charges grouped by the quarter of an hour of their holds. All charges of a window may be summed under a single quarter of that window.
+   * The list of charges may contain charges of accounts that the budget does not concern.
    */
   readonly charges: readonly (Charges & { readonly quarter: number })[];
 }
 
 /** The terms of a policy that the books are to accept. */
 export interface OfferedTerms {
-  /** Value of one Credit in USD, as written in the policy. */
+  /** The value of a Credit in USD, as written in the policy. */
   readonly usdPerCredit: string;
-  /** The policy's budgets. They are stored for commands that do not load a policy. */
+  /** The policy's budgets. The books store the budgets for commands that do not load a policy. */
   readonly budgets: readonly StoredBudget[];
-  /** The policy's rate limits. They are stored for servers that still run an older policy; absent for none. */
+  /** The policy's rate limits. The books store the rate limits for servers that still run an older policy; absent for none. */
   readonly rateLimits?: readonly StatedLimit[];
   /** All budgets to count: budgets of the policy and budgets of keys. */
   readonly counted: readonly Pick<Budget, 'name' | 'definition'>[];
@@ -289,22 +295,22 @@ export interface OfferedTerms {
 
 /** The result of accepting terms: a rank and the generation numbers of the budgets. */
 export interface AcceptedTerms {
-  /** The rank. The most recently accepted terms have the greatest rank. */
+  /** The rank of the terms. The most recently accepted terms have the greatest rank. */
   readonly rank: number;
   /**
-   * The generation number of each budget to count, in the same order. All callers get the same number as long as one of them uses the
+   * The generation number of each budget to count, in the same order. All callers get the same number as long as any caller uses the
    * budget. A budget whose count was given up gets a new number.
    */
   readonly generations: readonly number[];
 }
 
-/** Charges of one key at one endpoint in a period. The times of the holds decide which charges are in the period. */
+/** The charges of a key at an endpoint in a period. The times of the holds decide which charges are in the period. */
 export interface EndpointCharges extends Charges {
   /** The ID of the model; null for corrections and for holds that were closed after a crash. */
   readonly model: string | null;
   /** The provider that served the request; null when `model` is null. */
   readonly provider: string | null;
-  /** Number of charged attempts. A correction counts as one. */
+  /** Number of charged attempts. A correction counts as one attempt. */
   readonly charges: number;
   readonly input: number;
   readonly output: number;
@@ -312,10 +318,10 @@ export interface EndpointCharges extends Charges {
 
 /** Selects the charges to read. */
 export interface UsageFilter extends Partial<Record<'team' | 'user', string | null>> {
-  /** Null for all keys. Without `team` or `user`, charges of all teams or users are read. */
+  /** The key whose charges are read; null for all keys. Without `team` or `user`, charges of all teams or users are read. */
   readonly keyId: string | null;
   readonly keyIds?: ReadonlySet<string> | null;
-  /** False if charges need not be separated by selector, session and agent. This is much faster. */
+  /** False if charges need not be separated by selector, session and agent. Reading without this separation is much faster. */
   readonly hasRuns?: boolean;
   /** Start of the period, ms since 1970, in steps of a quarter of an hour. */
   readonly from: number;
@@ -324,30 +330,30 @@ export interface UsageFilter extends Partial<Record<'team' | 'user', string | nu
 }
 
 /**
- * Receives changes of the books. The books call it after an operation is decided and its rows are handed to the disk. A watcher may call
- * the books, and must not throw.
+ * Receives changes of the books. The books call a watcher after an operation is decided and the rows of the operation are handed to the
+ * disk. A watcher may call the books, and must not throw.
  */
 export interface BooksWatcher {
-  /** Called when money has become free in these funds. */
+  /** The books call this method when money has become free in these funds. */
   freed(funds: readonly FundStanding[]): void;
-  /** Called when a holder gets a balance. */
+  /** The books call this method when a holder gets a balance. */
   opened(holder: string): void;
   /**
-   * Called when a grant or a correction takes effect. Requests that were refused may now be granted. Requests that wait may now have no
-   * chance.
+   * The books call this method when a grant or a correction takes effect. After a grant, refused requests may be granted; after a
+   * deduction, waiting requests may have no chance.
    */
   adjusted(): void;
-  /** Returns the funds in which a hold made at `atMs` (ms since 1970) counts. A correction refunds to these funds. */
+  /** Returns the funds in which a hold made at `atMs` (ms since 1970) counts. A correction refunds money to these funds. */
   fundsOf(dimensions: Dimensions, atMs: number): readonly FundRef[];
   /**
-   * Reads what `fundsOf` needs to know about a revoked key. Callers must await it before `fundsOf`. Absent: nothing needs to be read.
-   * Rejects with StoreError.
+   * Reads the data that `fundsOf` needs about a revoked key. Callers must await this method before they call `fundsOf`. If the method is
+   * absent, nothing needs to be read. Rejects with StoreError.
    */
   prepare?(dimensions: Dimensions): Promise<void>;
 }
 
 /**
- * The books of a ledger: its funds, holds and entries. Callers change them with batches of operations that are plain data. Each
+ * The books of a ledger: its funds, holds and entries. Callers change the books with batches of operations that are plain data. Each
  * implementation has its own rows, encoding, memory and locks. The rules of money are the same for all: `core/accounting/`.
  *
  * For every fund, after any sequence of operations: spent + held ≤ limit. The exceptions are a lowered limit, a lowered balance, and funds
@@ -356,64 +362,66 @@ export interface BooksWatcher {
 export interface LedgerBooks {
   /**
    * Decides operations one after the other, in the order of all calls. The caller chooses the ID of each operation, and the books apply
-   * each ID at most once. A repeated operation changes nothing and returns its first result, which the books look up in the store; its
-   * `also` is not written again. Refusals are not remembered.
+   * each ID at most once. A repeated operation changes nothing and returns its first result, which the books look up in the store; the
+   * writes in its `also` are not written again. The books do not remember refused operations.
    *
-   * Resolves once the results survive the end of this process. Rejects with StoreError if they could not be written. After a rejection,
-   * holds, extensions, captures, grants, corrections and deposits have not happened. Settlements, posts, expiries and waivers have
-   * happened, and are written as soon as possible. With the reason `unknown`, operations of the first group may have happened: repeat or
-   * void them.
+   * The promise resolves once the results survive the end of this process. The promise rejects with StoreError if the results could not be
+   * written. After a rejection, holds, extensions, captures, grants, corrections and deposits have not happened. Settlements, posts,
+   * expiries and waivers have happened, and are written as soon as possible. With the reason `unknown`, operations of the first group may
+   * have happened: repeat or void them.
    *
    * @param also writes of repositories for the same commit, whether the operations are granted or refused. If the only operation is a hold
-   * and it is refused, they are dropped.
+   * and the hold is refused, these writes are dropped.
    * @returns a result for each operation, in the same order
    * @throws RangeError, by rejecting, for an impossible amount or ID, which is a bug in the program
    */
   apply(ops: readonly LedgerOp[], also?: readonly Write[]): Promise<readonly OpResult[]>;
   /**
    * Decides operations that cannot be refused, in the order of all calls: posts, settlements, expiries, voids, attachments, releases,
-   * counts, joins, enforcements and waivers. Resolves with their results, which may be shown to callers. `written` reports when the results
-   * survive the end of this process.
+   * counts, joins, enforcements and waivers. The promise resolves with the results of the operations, which may be shown to callers.
+   * `written` reports when the results survive the end of this process.
    *
-   * @param follow called once with the results. If the books are in this process, it is called before this method returns. Only errors of
-   * `follow` are thrown, at once or by rejecting; the operations are booked even then.
+   * @param follow called once with the results. If the books are in this process, `follow` is called before this method returns. Only
+   * errors of `follow` are thrown, at once or by rejecting; the operations are booked even then.
    */
   append(ops: readonly LedgerOp[], follow?: (results: readonly OpResult[]) => Sequel): Promise<readonly OpResult[]>;
-  /** Returns the figures of funds, which may be a little old. They inform decisions and guarantee nothing. */
+  /** Returns the figures of funds, which may be a little old. Such figures inform decisions and guarantee nothing. */
   standing(funds: readonly FundRef[]): readonly FundStanding[];
   /**
-   * Returns the figures of a budget's windows that begin at a time, ms since 1970, which may be a little old. Includes every window that
-   * any caller has drawn on.
+   * Returns the figures of a budget's windows that begin at a time, ms since 1970, which may be a little old. The result includes every
+   * window that any caller has drawn on.
    */
   windowsOf(budget: number, starts: number): readonly FundStanding[];
   /** Returns the balance of a holder; null if nothing was ever granted to the holder and the holder never paid in. */
   balanceOf(holder: string): FundStanding | null;
   /** Returns all balances. */
   balances(): readonly FundStanding[];
-  /** Adds a listener for changes. Each caller adds one, before its first operation. */
+  /** Adds a listener for changes. Each caller adds a listener before its first operation. */
   watch(watcher: BooksWatcher): void;
   /**
-   * How long an instance that lost its lease may take to come back before other instances resolve its holds, ms. 0 if the store proves that
-   * all earlier epochs are dead.
+   * The time, in ms, in which an instance that lost its lease may come back before other instances resolve its holds; 0 if the store proves
+   * that all earlier epochs are dead.
    */
   readonly graceMs: number;
   /**
    * Returns the open holds of dead epochs, and holds of living epochs that expired more than a minute ago. A dead epoch stays dead, and a
-   * hold ends only once. So two instances that resolve the same hold have the same effect as one.
+   * hold ends only once. Two instances that resolve the same hold therefore have the same effect as a single instance.
    */
   orphans(): Promise<readonly Orphan[]>;
-  /** Resolves with true once all operations so far survive the end of this process, and with false if they do not. Never rejects. */
+  /**
+   * Resolves with true once all operations so far survive the end of this process, and with false if any operation does not. Never rejects.
+   */
   written(): Promise<boolean>;
   /** Returns the value of a Credit in all entries, and the active budgets. */
   state(): LedgerState;
   /**
-   * Stores the terms of a policy. Rejects with StoreError; the reason is `unmet` if Credits already have another value. The value is set
-   * once. Only books of a single process may change it until the first hold.
+   * Stores the terms of a policy. Rejects with StoreError; the reason is `unmet` if Credits already have another value. The value of a
+   * Credit is set once. Only the books of a single process may change this value until the first hold.
    */
   accept(terms: OfferedTerms): Promise<AcceptedTerms>;
   /**
-   * Reads charges of holds that did not draw on a budget and that the budget has not counted. If no query is needed, returns them at once,
-   * and they are complete at that moment. Rejects with StoreError.
+   * Reads charges of holds that did not draw on a budget and that the budget has not counted. If no query is needed, the method returns the
+   * charges at once, and the result is complete at that moment. Rejects with StoreError.
    *
    * @param budget its generation number
    * @param window for a budget that was never counted: the window to count, with everything after it
@@ -421,7 +429,7 @@ export interface LedgerBooks {
   uncounted(budget: number, window: Window): UncountedCharges | Promise<UncountedCharges>;
   /** Returns the microcredits charged over all entries, less refunds. */
   charged(): Promise<Microcredits>;
-  /** Reads the charges of a period. The same group may appear several times. */
+  /** Reads the charges of a period. The same group of charges may appear several times in the result. */
   usage(filter: UsageFilter): Promise<readonly EndpointCharges[]>;
   /** Returns the microcredits that a key was charged for its holds of a window, less refunds. */
   spentIn(keyId: string, window: Window): Promise<Microcredits>;
@@ -431,6 +439,6 @@ export interface LedgerBooks {
   refresh(): Promise<void>;
   /** Writes a checkpoint, so that the next start is fast. Rejects with StoreError. */
   checkpoint(): Promise<void>;
-  /** Returns the number of open holds, and the microcredits that they may still charge. */
+  /** Returns the number of open holds, and the microcredits that the open holds may still charge. */
   open(): { readonly count: number; readonly held: Microcredits };
 }

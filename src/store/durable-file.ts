@@ -3,11 +3,12 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Writes a file that only its owner can read, and replaces a file of the same name. The content is on the disk when this resolves. A crash
- * can leave a partial file: write under a temporary name, then call `moveDurably`. Rejects with the system's error.
+ * Writes a file that only its owner can read, and replaces a file of the same name. The content is on the disk when the promise resolves. A
+ * crash can leave a partial file, so callers write the file under a temporary name and then call `moveDurably`. Rejects with the system's
+ * error.
  */
 export async function writeDurably(file: string, content: string): Promise<void> {
-  // An existing file could be readable by others, so it is deleted first.
+  // An existing file could be readable by others, so the existing file is deleted first.
   await rm(file, { force: true });
   const handle = await open(file, 'wx', 0o600);
   try {
@@ -43,8 +44,8 @@ export function syncFolder(folder: string): void {
 }
 
 /**
- * Writes all bytes at a position of an open file. The loop is needed because a full disk may accept only a part of them, and reports the
- * error at the next write.
+ * Writes all bytes at a position of an open file. The loop is needed because a full disk may accept only a part of the bytes, and then
+ * reports the error at the next write.
  */
 export function writeAll(fd: number, bytes: Uint8Array, at: number): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, at + done);

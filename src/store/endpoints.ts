@@ -20,9 +20,9 @@ export interface BrokenDeclaration extends EndpointName, Pick<StoppedBilling, 'm
 
 /** The broken declarations, at most one for each endpoint. Every write raises the news `endpoints`. State: broken declarations. */
 export interface BrokenDeclarationTable {
-  /** Returns all, ordered by provider, upstream and model. */
+  /** Returns all broken declarations, ordered by provider, upstream and model. */
   all(): Promise<readonly BrokenDeclaration[]>;
-  /** Adds a broken declaration, or replaces the one of the same endpoint. */
+  /** Adds a broken declaration, or replaces the broken declaration of the same endpoint. */
   put(broken: BrokenDeclaration): Write;
   delete(endpoint: EndpointName): Write;
 }

@@ -3,17 +3,20 @@ import type { Timer, Timers } from '../core/timers.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from './activity.ts';
 import { StoreError, type StoreErrorReason, type Write } from './store.ts';
 
-/** If this many commits arrive within the window, waiting for more of them pays off. */
+/** If this many commits arrive within the window, waiting for more commits pays off. */
 const DENSE_COMMITS = 24;
 const DENSE_WINDOW_MS = 1;
 /** The longest that an append waits to be written or synced together with a commit, ms. */
 const APPEND_DELAY_MS = 5;
-/** Number of deferred writes at which they are passed on together. A write is also passed on after `DEFER_MS`. */
+/** The number of deferred writes at which the deferred writes are passed on together. A write is also passed on after `DEFER_MS`. */
 const DEFERRED_MAX = 64;
 const DEFER_MS = 50;
-/** Pause after the database failed, ms, to avoid overloading a broken one. */
+/** The pause after the database failed, ms, so that a broken database is not overloaded. */
 const RETRY_MS = 100;
-/** The most waiting units. Above it, commits and droppable appends are refused. The number of open requests bounds the other appends. */
+/**
+ * The most waiting units. If more units wait, commits and droppable appends are refused. The number of open requests bounds the other
+ * appends.
+ */
 const UNITS_MAX = 10_000;
 const OWN_FAULTS: ReadonlySet<StoreErrorReason> = new Set(['refused', 'unmet']);
 
@@ -28,7 +31,7 @@ interface Unit<Own extends Write> extends WriteUnit<Own> {
   readonly reject: ((error: StoreError) => void) | null;
 }
 
-/** How a database prefers its transactions. */
+/** The kind of transactions that a database prefers. */
 export interface GroupPace {
   /** The most units in one transaction. */
   readonly unitsMax: number;
@@ -36,9 +39,12 @@ export interface GroupPace {
   readonly spacingMs: number;
   /** How often to retry a failing database while no write waits, ms. The server becomes ready again when a retry succeeds. */
   readonly probeMs: number;
-  /** Whether the database can commit without a sync. Such a commit survives a crash of the process but not of the machine. */
+  /** Whether the database can commit without a sync. A commit without a sync survives a crash of the process but not of the machine. */
   readonly canSkipSync: boolean;
-  /** Whether commits are refused at once while the database fails. One attempt may take as long as a connection timeout. */
+  /**
+   * Whether commits are refused at once while the database fails. The database may be slow to fail: an attempt to write may take as long as
+   * a connection timeout.
+   */
   readonly failsFast: boolean;
 }
 
@@ -47,29 +53,32 @@ export interface GroupedDatabase<Own extends Write> {
   readonly pace: GroupPace;
   /**
    * Writes all units in one transaction, or fails and changes nothing. With `synced`, these and all earlier writes are on the disk
-   * afterwards, even if there is nothing to write; otherwise they may only be in the operating system's memory. While the database fails,
-   * an empty transaction also tests it.
-   * @returns undefined if done at once; else a promise. It resolves with false if nothing happened and the caller must repeat the
-   * transaction.
+   * afterwards, even if there is nothing to write; without `synced`, the writes may only be in the operating system's memory. While the
+   * database fails, an empty transaction also tests it.
+   * @returns undefined if the transaction is already done; else a promise, which resolves with false if nothing happened and the caller
+   * must repeat the transaction.
    */
   transact(units: readonly WriteUnit<Own>[], synced: boolean): Promise<boolean> | undefined;
   /** Returns why a transaction failed. The reasons `refused` and `unmet` are caused by the writes themselves: a retry can never succeed. */
   faultOf(error: unknown): StoreErrorReason;
   /** Returns why a transaction failed, in words. */
   textOf(error: unknown): string;
-  /** Called for each lost append, and once when the database begins to fail. */
+  /** A function that is called for each lost append, and once when the database begins to fail. */
   onError(error: StoreError): void;
-  /** Called with all waiting appends after the database refused some. @returns whether the appends that must survive the process now do */
+  /**
+   * A function that is called with all waiting appends after the database refused some appends. @returns whether the appends that must
+   * survive the process now do
+   */
   keep(appends: readonly WriteUnit<Own>[]): boolean;
-  /** Called once the database has written everything that it was given. */
+  /** A function that is called once the database has written all writes that it received. */
   written(synced: boolean): void;
 }
 
 /**
  * Group commit: joins many writes into few transactions, because the sync to the disk is most of the cost of a commit. A single commit runs
- * in the same turn of the event loop. When many commits arrive at once, they wait for the transaction in progress, or for the database's
- * pause. Appends are written with the next commit. If a caller waits for appends and no commit is near, they are written without a sync if
- * the database can do that. A unit that is itself faulty is refused alone. State: writes.
+ * in the same turn of the event loop. When many commits arrive at once, the commits wait for the transaction in progress, or for the
+ * database's pause. Appends are written with the next commit. If a caller waits for appends and no commit is near, the appends are written
+ * without a sync if the database can commit without a sync. A unit that is itself faulty is refused alone. State: writes.
  */
 export class GroupCommit<Own extends Write> implements StoreActivity {
   readonly commits = new Spread(COMMIT_BOUNDS);
@@ -80,7 +89,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
   #units: Unit<Own>[] = [];
   /** The units of the transaction in progress. */
   #current: readonly Unit<Own>[] = [];
-  /** Number of units at the head of the queue to try one by one, because one of them is faulty. */
+  /** Number of units at the head of the queue to try one by one, because one unit is faulty. */
   #apart = 0;
   /** Whether an asynchronous transaction is in progress. */
   #isBusy = false;
@@ -101,9 +110,12 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
   #deferred: Own[] = [];
   #deferTimer: Timer | null = null;
   readonly #onDeferDue = (): void => this.#appendDeferred();
-  /** A promise shared by all callers that wait for earlier appends. The next run settles it once those are written or refused. */
+  /**
+   * A promise shared by all callers that wait for earlier appends. The next run settles the promise once these appends are written or
+   * refused.
+   */
   #awaited: PromiseWithResolvers<boolean> | null = null;
-  /** Whether all appends that should survive the process do. */
+  /** Whether all appends survive the process that should survive it. */
   #areKept = true;
   #isClosed = false;
 
@@ -150,7 +162,10 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     if (!this.#scheduled) this.#armAppend(APPEND_DELAY_MS);
   }
 
-  /** Appends a write a little later, together with the next deferred writes. If many rows share a page, the page is then written once. */
+  /**
+   * Appends a write a little later, together with the next deferred writes. If many deferred rows share a page of the database, the page is
+   * then written only once.
+   */
   defer(write: Own): void {
     this.#deferred.push(write);
     if (this.#isClosed || this.#deferred.length >= DEFERRED_MAX) this.#appendDeferred();
@@ -158,8 +173,8 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
   }
 
   /**
-   * Resolves with true once all appends so far are written and so survive this process, although they may not be synced yet. If the
-   * database refuses them, they are retried, and this resolves with whether they are safe elsewhere, such as in a spool.
+   * Resolves with true once all appends so far are written and so survive this process, although the appends may not be synced yet. If the
+   * database refuses appends, the appends are retried, and the promise resolves with whether they are safe elsewhere, such as in a spool.
    */
   written(): Promise<boolean> {
     if (this.#isClosed || (this.#units.length === 0 && !this.#isBusy)) return Promise.resolve(this.#areKept);
@@ -178,7 +193,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     if (this.#oldestAppend < Number.POSITIVE_INFINITY || this.#units.length > 0 || this.#isBusy) await this.#add([]);
   }
 
-  /** Flushes, then refuses all further writes. */
+  /** Flushes all waiting writes, then refuses all further writes. */
   async close(): Promise<void> {
     try {
       await this.flush();
@@ -189,7 +204,10 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     }
   }
 
-  /** Rejects all waiting callers while it is unknown whether the transaction in progress was committed. Its appends stay in the queue. */
+  /**
+   * Rejects all waiting callers while it is unknown whether the transaction in progress was committed. The appends of that transaction stay
+   * in the queue.
+   */
   protected stopWaiting(): void {
     const lost = new StoreError('the connection broke before the database had answered', { reason: 'unknown' });
     this.#fault ??= new StoreError('the database cannot be reached');
@@ -203,7 +221,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     this.#deferTimer = null;
     const writes = this.#deferred;
     this.#deferred = [];
-    // Each write becomes its own unit, so that a faulty write does not fail the others.
+    // Each appended write becomes its own unit, so that a faulty write does not fail the others.
     for (const write of writes) this.append([write], true);
   }
 
@@ -232,14 +250,17 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     else setImmediate(() => this.#run(false));
   }
 
-  /** The timer keeps running after a commit has written the appends, because setting a timer costs more than one that fires for nothing. */
+  /**
+   * The timer keeps running after a commit has written the appends, because setting a timer costs more time than a timer that fires for
+   * nothing.
+   */
   #armAppend(delayMs: number): void {
     this.#appendTimer ??= this.#timers.after(delayMs, this.#onAppendDue);
   }
 
   #appendDue(): void {
     this.#appendTimer = null;
-    // Appends that arrive during an asynchronous transaction are written when it ends.
+    // Appends that arrive during an asynchronous transaction are written when the transaction ends.
     if (this.#oldestAppend === Number.POSITIVE_INFINITY || this.#isBusy) return;
     const left = APPEND_DELAY_MS - (performance.now() - this.#oldestAppend);
     if (left > 1) this.#armAppend(left);
@@ -251,7 +272,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
   #run(due: boolean): void {
     if (this.#isClosed) return;
     this.#scheduled = true;
-    // Includes the deferred writes, which would otherwise soon need another sync.
+    // The transaction includes the deferred writes, because a separate transaction for the deferred writes would need another sync.
     if (due) this.#appendDeferred();
     const synced = due || !this.#pace.canSkipSync || this.#units.some(({ reject }) => reject !== null);
     this.#hasFailed = false;
@@ -259,7 +280,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     else this.#end();
   }
 
-  /** Writes the next group. If it has a faulty unit, then writes each of its units alone. */
+  /** Writes the next group. If the group has a faulty unit, each unit of the group is written alone. */
   #write(synced: boolean): void {
     do {
       const answer = this.#transact(synced);
@@ -312,7 +333,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     for (const unit of this.#current) unit.resolve?.();
   }
 
-  /** To find a faulty unit, each unit of the group is tried alone, so that the others are still written. */
+  /** To find a faulty unit, each unit of the group is tried alone, so that the units that are not faulty are still written. */
   #failed(cause: unknown): void {
     if (!OWN_FAULTS.has(this.#db.faultOf(cause))) this.#keep(cause);
     else if (this.#current.length === 1) this.#refuse(this.#current[0]!, cause);

@@ -16,7 +16,7 @@ export interface AnswerRow {
   readonly decision: number;
   /** An earlier decision whose charge is also refunded if this run is lost; null for none. */
   readonly earlier: number | null;
-  /** How often an answer of this request was lost, not counting crashes. */
+  /** How often an answer of the request was lost, not counting crashes. */
   readonly losses: number;
   /** When the row got this state, ms since 1970. */
   readonly time: number;
@@ -30,30 +30,31 @@ export interface AnswerRow {
   readonly owner: InstanceName | null;
 }
 
-/** Identifies one version of a row. Each run has its own salt, so no two versions are equal. */
+/** A version of a row of a named request. Each run of a request has its own salt, so no two versions are equal. */
 export type AnswerVersion = Pick<AnswerRow, 'name' | 'state' | 'salt'>;
 
 /** Requests with an `Idempotency-Key`, and their encrypted answers. State: names. */
 export interface IdempotencyTable {
   find(name: Uint8Array): Promise<AnswerRow | null>;
   /**
-   * Claims a name for a run. Fails its commit with the reason `unmet` unless the stored row is still the version `seen`. A repeated claim
-   * changes nothing.
+   * Claims a name for a run. The commit of the claim fails with the reason `unmet` unless the stored row is still the version `seen`. A
+   * repeated claim changes nothing.
    * @param row in the state `running`, with a new salt
    * @param seen null if the caller found no row
    */
   claim(row: AnswerRow, seen: AnswerVersion | null): Write;
   /**
-   * Replaces a row if it still has the version `from`. Changes nothing if another run has replaced it.
+   * Replaces a row if it still has the version `from`. The call changes nothing if another run has replaced the row.
    * @param row null: deletes the row
    */
   replace(from: AnswerVersion, row: AnswerRow | null): Write;
-  /** Returns each instance that owns a running row, once. */
+  /** Returns each instance that owns a row in the state `running`, once. */
   owners(): Promise<InstanceName[]>;
-  /** Removes the owner from all running rows of an instance that has ended. */
+  /** Removes the owner from all rows in the state `running` of an instance that has ended. */
   disown(owner: InstanceName): Write;
   /**
-   * Deletes all rows up to a time (ms since 1970), except rows with an owner, in batches. Returns their number. Rejects with StoreError.
+   * Deletes all rows up to a time (ms since 1970), except rows with an owner, in batches. Returns the number of deleted rows. Rejects with
+   * StoreError.
    */
   prune(until: number): Promise<number>;
 }

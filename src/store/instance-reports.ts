@@ -16,15 +16,18 @@ export interface InstanceReport extends InstanceName {
   readonly follows: PolicyOrigin;
   /** The policy revision that is active on the instance. */
   readonly revision: string;
-  /** When that revision became active on the instance. */
+  /** When the active policy revision became active on the instance. */
   readonly since: number;
   /** The rank of the instance's budgets. The budgets with the greatest rank decide the limits on all instances. */
   readonly rank: number;
-  /** Why the last policy that the instance read is not active; null if it is active. */
+  /** Why the last policy that the instance read is not active; null if that policy is active. */
   readonly error: string | null;
-  /** The number of the pushed policy that is active on the instance; null if it uses files. */
+  /** The number of the pushed policy that is active on the instance; null if the instance uses files. */
   readonly pushed: number | null;
-  /** The number of the pushed policy that the instance checked last, and why it cannot serve that policy; null for none. */
+  /**
+   * The number of the pushed policy that the instance checked last, and why it cannot serve that policy; null if the instance can serve
+   * that policy.
+   */
   readonly judged: number | null;
   readonly refusal: string | null;
   /** The revision name that this policy gets on the instance. The name also depends on which environment variables are set there. */
@@ -37,20 +40,20 @@ export interface InstanceReport extends InstanceName {
 
 /** An instance that may write to the store. */
 export interface PresentInstance extends InstanceName {
-  /** When its lease was last renewed, by the store's clock; null for a store whose leases need no renewal. */
+  /** When the instance's lease was last renewed, by the store's clock; null for a store whose leases need no renewal. */
   readonly renewed: number | null;
 }
 
 /** The reports of instances. State: instance report. */
 export interface InstanceReportTable {
-  /** Returns every report ever written, by slot. Includes instances that have ended. */
+  /** Returns every report ever written, by slot. The result includes instances that have ended. */
   all(): Promise<readonly InstanceReport[]>;
   /**
-   * Returns the instances that may write to the store. On SQLite this is the last one that started; the lock of its folder shows whether it
-   * still runs.
+   * Returns the instances that may write to the store. On SQLite, the result is the last instance that started; the lock of its folder
+   * shows whether that instance still runs.
    */
   present(): Promise<readonly PresentInstance[]>;
-  /** Writes the report of a slot, and replaces the earlier one. */
+  /** Writes the report of a slot, and replaces the slot's earlier report. */
   put(report: InstanceReport): Write;
 }
 
@@ -62,7 +65,7 @@ export interface ReportSource {
 /** A running instance with its report. */
 export type LiveInstance = InstanceReport & PresentInstance;
 
-/** Returns the running instances by slot, without any that has not reported yet. Rejects with StoreError. */
+/** Returns the running instances by slot, without the instances that have not reported yet. Rejects with StoreError. */
 export async function liveInstances({ instanceReports: table }: ReportSource): Promise<readonly LiveInstance[]> {
   const [reports, present] = await Promise.all([table.all(), table.present()]);
   return reports.flatMap((report) => {
@@ -80,7 +83,10 @@ export async function instancesBehind({ instanceReports: table }: ReportSource, 
   });
 }
 
-/** Returns the policy revisions that are active on instances, and how many instances use each, the most frequent first. */
+/**
+ * Returns the policy revisions that are active on instances, and the number of instances that use each revision, the most frequent revision
+ * first.
+ */
 export function revisionsIn(instances: readonly Pick<InstanceReport, 'revision'>[]) {
   const counts = Map.groupBy(instances, ({ revision }) => revision);
   return [...counts]

@@ -23,9 +23,9 @@ export interface OpenReservation {
 /** The journal row up to which the stored sums are complete, with the state at that row. */
 export interface JournalCheckpoint {
   readonly through: number;
-  /** Null if the list cannot be read. */
+  /** The open reservations at the checkpoint; null if their list cannot be read. */
   readonly open: readonly OpenReservation[] | null;
-  /** The sum of all charges up to that row, in microcredits. */
+  /** The sum of all charges up to the row of the checkpoint, in microcredits. */
   readonly charged: Microcredits;
 }
 
@@ -37,7 +37,7 @@ export interface FundRow extends Pick<FundTitle, 'kind' | 'name' | 'subject' | '
   /** The limit of a budget. 0 for a balance: its grants are entries of the journal. */
   readonly most: Microcredits;
   readonly opening: Microcredits;
-  /** The last row of the journal before the fund was added. Only later rows refer to the fund. */
+  /** The last row of the journal before the fund was added. Only rows of the journal that come later refer to the fund. */
   readonly afterSeq: number;
 }
 
@@ -58,7 +58,7 @@ export interface BalanceRow extends StoredBalance {
 }
 
 /**
- * The kind of an entry. Entries are only ever added, in the order of events; another entry corrects a mistake.
+ * The kind of an entry. The journal only ever adds entries, in the order of events, and corrects a mistake with another entry.
  *
  * `reserve`: sets `amount` aside in `funds`. `raise`: sets `amount` more aside. `attach`: the reservation draws on `funds` from now on,
  * because the budgets changed. `post`: charges a failed attempt, and the reservation stays open. `settle`: charges the last attempt,
@@ -98,16 +98,16 @@ export interface JournalRow {
   readonly keyId: string;
 }
 
-/** A row of the journal with the rows that it refers to. In a damaged journal those can be missing. */
+/** A row of the journal with the rows that it refers to. In a damaged journal, the rows that it refers to can be missing. */
 export interface AuditRow extends Omit<JournalRow, 'kind' | 'keyId'> {
   readonly kind: string;
-  /** The key of the account; null if the account does not exist. */
+  /** The key of the account; null if the account of the row does not exist. */
   readonly keyId: string | null;
   /** The ID of the payment, for a deposit or a fee. */
   readonly note: string | null;
   /** The holder that pays instead of the key; null for none. */
   readonly payer: string | null;
-  /** The number of the tariff if it exists; null if it does not exist, or if the row refers to none. */
+  /** The number of the tariff null if the tariff does not exist, or if the row refers to no tariff. */
   readonly knownTariff: number | null;
 }
 
@@ -122,7 +122,7 @@ export interface MoneyEntry {
   /** Null for an entry that only changes a balance. */
   readonly reservation: number | null;
   readonly amount: Microcredits;
-  /** For a charge: microcredits that the upstream billed beyond `amount`. */
+  /** The microcredits that the upstream billed beyond `amount`, for a charge. */
   readonly overrun: Microcredits;
   readonly time: number;
   readonly keyId: string;

@@ -13,7 +13,7 @@ export type RecordReader = ReturnType<typeof openRecordReader>;
 export const openRecordReader = ({ log, revisions, readings }: RecordTables) => ({
   /** Finds a record. @throws UnreadableRecord if its row is damaged */
   find: log.find,
-  /** Returns the stored content of a decision; null also if the row of the content was edited. */
+  /** Returns the policy of a revision; null also if the row of the revision was edited. */
   findRevision: revisions.find,
   /** Returns the readings that a record refers to, under the policy of the record. */
   findReadings: (number: number, watched: MeasuredCatalog) => findReadings(readings, number, watched),

@@ -45,7 +45,7 @@ export interface AuditFinding {
   readonly message: string;
 }
 
-/** A checkpoint whose list of open reservations is readable. */
+/** A checkpoint of the journal whose list of open reservations is readable. */
 interface AuditCheckpoint extends JournalCheckpoint {
   readonly open: readonly OpenReservation[];
 }
@@ -60,7 +60,7 @@ export interface OpenAtEnd {
   readonly keyId: string | null;
   reserved: Microcredits;
   charged: Microcredits;
-  /** The number of the row that opened it. */
+  /** The number of the journal row that opened the reservation. */
   readonly seq: number;
   readonly time: number;
   funds: string | null;
@@ -74,8 +74,8 @@ type Sum = Record<'charges' | 'microcredits' | 'input' | 'output', number>;
 const FINDINGS_MAX = 10_000;
 
 /**
- * Checks the books by reading the journal row by row. The audit shares no code with the ledger. Otherwise the audit would have the same
- * mistakes. Add all rows of `funds` first, in the order of their numbers.
+ * Checks the books by reading the journal row by row. The audit shares no code with the ledger, because shared code would have the same
+ * mistakes in both. Add all rows of `funds` first, in the order of their numbers.
  */
 export class Audit {
   readonly findings: AuditFinding[] = [];
@@ -92,7 +92,7 @@ export class Audit {
   readonly #seen = new SeenReservations();
   /** Reservations that expired without being charged in full. */
   readonly #released = new Set<number>();
-  /** Rows of `funds` that apply only after a journal row that is not read yet. */
+  /** Rows of `funds` that apply only after a journal row that the audit has not read yet. */
   readonly #coming: FundRow[] = [];
   #nextFund = 0;
   /** The rows that the table `spend` should have. */
@@ -123,7 +123,7 @@ export class Audit {
     return this.#funds.at(timeMs);
   }
 
-  /** @returns the balances after the last row */
+  /** @returns the balances after the last row of the journal */
   balances(): Balances {
     return this.#funds.balances();
   }
@@ -132,7 +132,7 @@ export class Audit {
     this.#coming.push(row);
   }
 
-  /** Checks the next row of the journal. Call it in the order of the row numbers. */
+  /** Checks the next row of the journal. The caller must pass the rows in the order of their numbers. */
   add(row: AuditRow): void {
     if (this.#balances === null && row.seq > this.#checkpoint.through) this.#atCheckpoint();
     this.#row = row;
@@ -150,7 +150,7 @@ export class Audit {
     this.#row = null;
   }
 
-  /** Checks a row of `spend`. Call it after all rows of the journal. */
+  /** Checks a row of `spend`. The caller must pass all rows of the journal before the rows of `spend`. */
   spend(row: SpendRow): void {
     const key = `${row.quarter}/${row.account}/${row.tariff}`;
     const sum = this.#sums.get(key) ?? nothing();
@@ -177,7 +177,7 @@ export class Audit {
     for (const keyId of expected.keys()) this.#report('wrong_balance', `${balanceText(keyId)} is missing`);
   }
 
-  /** Reports the rows that are missing in `spend`. Call it last. */
+  /** Reports the rows that are missing in `spend`. The caller must call this method after all rows are read. */
   finish(): void {
     this.#atCheckpoint();
     for (const [key, { microcredits }] of this.#sums) {
@@ -189,7 +189,7 @@ export class Audit {
     this.#sums.clear();
   }
 
-  /** Adds a finding. */
+  /** Adds a finding to the result of the audit. */
   report(finding: AuditFinding): void {
     if (this.findings.length < FINDINGS_MAX) this.findings.push(finding);
     else this.more++;
@@ -281,7 +281,7 @@ export class Audit {
   #correct(row: AuditRow, reservation: number): void {
     const { account, keyId, payer, amount, funds } = row;
     this.totals.corrected += amount;
-    // True if the reservation expired, was released, and is charged now by its late settlement.
+    // True if the reservation expired, was released, and is now charged because its settlement came late.
     const isLate = amount > 0 && this.#released.has(reservation);
     if (amount >= 0 && !isLate)
       this.#report('bad_amount', `corrects by ${amount}, but a correction must give something back`);
@@ -295,8 +295,8 @@ export class Audit {
   }
 
   /**
-   * The row of an overrun follows the row of its charge. The charge may have closed the reservation, so a closed reservation is no mistake
-   * here.
+   * The row of an overrun follows the row of its charge. The charge may have closed the reservation, so an overrun of a closed reservation
+   * is no mistake.
    */
   #overrun({ account, amount }: AuditRow, reservation: number): void {
     this.#mustNotBeNegative(amount);
@@ -338,7 +338,10 @@ export class Audit {
     return owner !== null;
   }
 
-  /** Compares the open reservations with the checkpoint and keeps the balances. Call it when all rows of the checkpoint are read. */
+  /**
+   * Compares the open reservations with the checkpoint and keeps the balances. The caller must call this method when all rows of the
+   * checkpoint are read.
+   */
   #atCheckpoint(): Balances {
     if (this.#balances) return this.#balances;
     this.#balances = this.#funds.balances();

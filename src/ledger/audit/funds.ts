@@ -6,20 +6,20 @@ import { timeOfId } from '../../core/id.ts';
 import type { FundRow } from '../../store/journal-reader.ts';
 import { QuarterSums } from './memory.ts';
 
-/** Reports a contradiction in the row that is being read. */
+/** Reports a contradiction in the journal row that the audit is reading. */
 type ReportFundFault = (kind: FundFault, message: string) => void;
 export type FundFault = 'missing_fund' | 'foreign_fund' | 'outside_window' | 'overdrawn' | 'wrong_opening';
 
 /**
- * One fund: a window of a budget, or a balance. Each start of a server and each change of its limit adds a row for the fund to the table
- * `funds`.
+ * A fund is a window of a budget, or a balance. Each start of a server and each change of the fund's limit adds a row for the fund to the
+ * table `funds`.
  */
 export interface FundGroup extends Pick<FundRow, 'kind' | 'name' | 'subject' | 'definition' | 'starts'> {
   readonly ends: number;
   readonly share: Share | null;
-  /** The number of the latest row for it. */
+  /** The number of the latest row of `funds` for the fund. */
   row: number;
-  /** The latest limit. */
+  /** The latest limit of the fund. */
   limit: Microcredits;
   spent: Microcredits;
   held: Microcredits;
@@ -31,7 +31,10 @@ export interface FundGroup extends Pick<FundRow, 'kind' | 'name' | 'subject' | '
 export interface AuditedFundRow {
   readonly group: FundGroup;
   readonly most: Microcredits;
-  /** True if its opening was checked. The check runs at the first draw, when the accounts that draw on it are known. */
+  /**
+   * True if the opening figure of the fund was checked. The check runs at the first draw, when the accounts that draw on the fund are
+   * known.
+   */
   isChecked: boolean;
 }
 
@@ -41,7 +44,7 @@ interface Share {
   readonly own: Members;
 }
 
-/** A charge, or a refund with a negative amount. */
+/** A charge of an account; a refund has a negative amount. */
 interface AuditedCharge {
   readonly account: number;
   readonly quarter: number;
@@ -70,23 +73,25 @@ const groupName = ({ kind, name, subject, starts }: FundGroup): string => {
 };
 
 /**
- * Recomputes the funds from the journal. The audit shares no code with the ledger. Otherwise the audit would have the same mistakes.
+ * Recomputes the funds from the journal. The audit shares no code with the ledger, because shared code would have the same mistakes in
+ * both.
  *
- * How an opening is checked: a balance is used without a break from its first grant on, so its opening must equal the sum spent so far. A
- * budget may be removed and added again. A budget that was added again counts everything that its accounts were charged in the window, from
- * any fund, so the simple check does not work. Instead, the check uses that an account and the definition of a budget alone determine
- * whether the account belongs to a share:
+ * The audit checks the opening figures of funds. A balance is used without a break from its first grant on, so the opening figure of a
+ * balance must equal the sum spent so far. A budget may be removed and added again. A budget that was added again counts everything that
+ * its accounts were charged in the window, from any fund, so its opening figure cannot be compared with the fund's own sum. The check of a
+ * budget uses that an account and the definition of a budget alone determine whether the account belongs to a share:
  *
  * - An account that ever drew on the share always counts in it.
  * - An account that drew on another share of the same budget never counts in it.
  * - Only accounts that never drew on the budget are uncertain.
  *
- * So the opening must satisfy
+ * The opening figure of a budget's window must therefore satisfy
  *
  *   charged to known members in the window ≤ spent ≤ charged to known members + charged to uncertain accounts.
  *
  * For a budget that applies to all accounts, both bounds are equal. The check runs when a row of `funds` is first drawn on; charges between
- * the row and that draw are in both figures. Charges of the last `lagMs`, made by servers without the budget, may be missing.
+ * the row of `funds` and the first draw are in both figures. Charges of the last `lagMs`, made by servers without the budget, may be
+ * missing.
  */
 export class AuditFunds {
   readonly #groups = new Map<string, FundGroup>();
@@ -115,13 +120,13 @@ export class AuditFunds {
     return this.#groups.size;
   }
 
-  /** Sets the time of the next row, ms since 1970. */
+  /** Sets the time of the next row of the journal, ms since 1970. */
   pass(time: number): void {
     this.#time = Math.max(this.#time, time);
     while (this.#late[0] && this.#late[0].time < this.#time - this.#lagMs) this.#late.shift();
   }
 
-  /** Adds a row of `funds`. Call it when the journal has been read up to `afterSeq` of the row. */
+  /** Adds a row of `funds`. The caller must first read the journal up to `afterSeq` of the row. */
   introduce(row: FundRow): void {
     const { id, kind, name, subject, definition, starts, most, opening } = row;
     const key = JSON.stringify([kind, name, subject, definition, starts]);
@@ -136,7 +141,7 @@ export class AuditFunds {
     this.#rows.set(id, { group, most, isChecked: kind === 'balance' });
   }
 
-  /** @returns the funds that a row names. A fund that does not exist is reported and left out. */
+  /** @returns the funds that a journal row names. A fund that does not exist is reported and left out. */
   named(text: string | null): AuditedFundRow[] {
     const draws: AuditedFundRow[] = [];
     for (const id of text?.split(' ') ?? []) {
@@ -170,7 +175,7 @@ export class AuditFunds {
     for (const { group } of draws) group.held += amount;
   }
 
-  /** Turns held money into spent money. A refund has a negative amount and nothing held. */
+  /** Turns held money into spent money. A refund has a negative amount and no held money. */
   spend(draws: readonly AuditedFundRow[], amount: Microcredits, held: Microcredits): void {
     for (const { group } of draws) {
       group.held -= held;
@@ -187,7 +192,7 @@ export class AuditFunds {
       const budget = by === 'named' ? most : group.limit;
       const limit = group.kind === 'balance' ? this.granted(group.name) : budget;
       const over = group.spent + group.held - limit;
-      // Report an overdraft once. Otherwise every later reservation would report the same mistake.
+      // An overdraft is reported only once, because every later reservation would report the same mistake.
       if (over > 0 && !group.isOver) {
         const figures = `${group.spent} spent and ${group.held} held of ${limit}`;
         this.#report('overdrawn', `${groupName(group)} is overdrawn by ${over}: ${figures}`);

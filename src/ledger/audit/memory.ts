@@ -1,12 +1,13 @@
 import { QUARTER_MS } from '../../core/accounting/window.ts';
 import type { Microcredits } from '../../core/credits.ts';
 
-/** For how many reservations memory is allocated at first. */
+/** The number of reservations for which the audit allocates memory at first. */
 const FIRST_ROOM = 1_024;
 
 /**
- * All reservations that an audit has read: the account and the charge minus refunds of each. A journal may have many millions, so each
- * takes only three numbers, sorted by ID. New IDs usually belong at the end: only requests that waited for money come late.
+ * All reservations that an audit has read: the account and the charge minus refunds of each. A journal may have many millions of
+ * reservations, so each reservation takes only three numbers, sorted by ID. New IDs usually belong at the end: only the IDs of requests
+ * that waited for money come late.
  */
 export class SeenReservations {
   size = 0;
@@ -75,7 +76,7 @@ export class QuarterSums {
   readonly #sums: Microcredits[] = [];
 
   add(quarter: number, amount: Microcredits): void {
-    // Searches from the end, because almost all new quarters are the latest.
+    // The code searches from the end, because almost all new quarters are the latest.
     let at = this.#quarters.length;
     while (at > 0 && this.#quarters[at - 1]! > quarter) at--;
     if (at > 0 && this.#quarters[at - 1] === quarter) {
@@ -91,8 +92,8 @@ export class QuarterSums {
   }
 
   /**
-   * @returns the sum in a window. Windows begin and end on a quarter of an hour, so each quarter is inside or outside. The window may be
-   * long over, because refunds come later.
+   * @returns the sum in a window. Windows begin and end on a quarter of an hour, so each quarter is either inside or outside a window. The
+   * window may have ended long ago, because refunds come later than charges.
    */
   within(startsMs: number, endsMs: number): Microcredits {
     let sum = 0;

@@ -4,7 +4,7 @@ import type { PaymentRow } from '../../store/journal-reader.ts';
 
 export type PaymentFault = 'wrong_fee' | 'wrong_payment';
 
-/** Reports a contradiction, in the row that is being read or in no single row. */
+/** Reports a contradiction in the journal row that the audit is reading, or in no single row. */
 type ReportPaymentFault = (kind: PaymentFault, message: string) => void;
 
 /** A payment, as recomputed from the journal. */
@@ -13,7 +13,7 @@ interface BookedPayment {
   deposited: Microcredits;
   /** The fee that was kept: fees taken minus fees refunded, microcredits. */
   kept: Microcredits;
-  /** True if the wrong fee was already reported. */
+  /** True if the wrong fee of the payment was already reported. */
   isTold: boolean;
 }
 
@@ -30,7 +30,7 @@ export class AuditPayments {
     this.#report = report;
   }
 
-  /** Adds a journal row whose amount was checked. */
+  /** Adds a journal row whose amount was already checked. */
   add(kind: 'deposit' | 'fee', note: string, wallet: string | null, amount: Microcredits): void {
     const booked = this.#booked.getOrInsert(note, { wallet, deposited: 0, kept: 0, isTold: false });
     if (booked.wallet !== wallet)
@@ -44,7 +44,7 @@ export class AuditPayments {
     this.totals.fees -= amount;
     const { kept, deposited } = booked;
     const isWrong = kept < 0 || kept > deposited;
-    // Report a wrong fee once. Otherwise every later row would report the same mistake.
+    // A wrong fee is reported only once, because every later row would report the same mistake.
     if (isWrong && !booked.isTold) {
       const what =
         kept < 0
@@ -55,7 +55,7 @@ export class AuditPayments {
     booked.isTold = isWrong;
   }
 
-  /** Checks a payment. Call it after all rows of the journal. */
+  /** Compares a payment with the journal. The caller must add all rows of the journal first. */
   compare({ id, state, payer, paid, fee }: PaymentRow): void {
     const note = idText('pay_', id);
     const booked = this.#booked.get(note);
@@ -69,7 +69,7 @@ export class AuditPayments {
     if (wallet !== payer) this.#report('wrong_payment', `${note} was paid by ${payer}, but booked to ${wallet}`);
   }
 
-  /** Reports entries that name no payment. If there is a table of payments, call it last. */
+  /** Reports entries that name no payment. If there is a table of payments, the caller must check all its payments first. */
   finish(): void {
     for (const [note, { deposited, wallet }] of this.#booked) {
       this.#report('wrong_payment', `${deposited} were deposited by ${wallet} for "${note}", which is not a payment`);

@@ -80,7 +80,7 @@ async function auditPrices(
   };
   for await (const page of journal.priced()) {
     for (const row of page) {
-      // The row after a charge has the part of its cost that exceeded the reservation.
+      // The journal row after a charge has the part of the charge's cost that exceeded the reservation.
       if (row.kind === 'overrun') borne += row.amount;
       else {
         judge();

@@ -12,7 +12,7 @@ const BALANCE_KINDS: ReadonlySet<string> = new Set<BalanceKind>(['grant', 'depos
 /** True for an entry that changes a balance without spending. */
 export const isBalanceOnly = ({ kind }: MoneyEntry): boolean => BALANCE_KINDS.has(kind);
 
-/** @returns the time that an entry counts at: the time of its reservation, or its own time if it has no reservation */
+/** @returns the time that an entry counts at: the time of its reservation, or the time of the entry itself if it has no reservation */
 export const momentOf = ({ reservation, time }: MoneyEntry): number =>
   reservation === null ? time : timeOfId(reservation);
 
@@ -26,7 +26,7 @@ interface ExportedEntry extends MoneyEntry {
   readonly inUsd: ReturnType<typeof usdCell>;
   /** The value of a Credit in USD; null in a ledger that never had a policy. */
   readonly unit: string | null;
-  /** True if it changes only a balance. */
+  /** True if the entry changes only a balance. */
   readonly isGrant: boolean;
   readonly rates: UsdLine | null;
   readonly usdAddOns: string | null;
@@ -49,7 +49,7 @@ export function usdCell(unit: string | null): (amount: Microcredits) => Cell {
 
 type Sum = 'cost' | 'charge' | 'overrun' | 'grant';
 
-/** For each column of amounts: the amount of an entry that belongs in the column, or null. */
+/** Functions that return, for each column of amounts, the amount of an entry that belongs in the column, or null. */
 const AMOUNTS: Readonly<Record<Sum, (entry: ExportedEntry) => Microcredits | null>> = {
   cost: (entry) => (isAttempt(entry) ? entry.amount + entry.overrun : null),
   charge: ({ kind, isGrant, amount }) => (kind === 'overrun' || isGrant ? null : amount),

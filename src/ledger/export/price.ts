@@ -16,7 +16,7 @@ const MILLION = 1_000_000n;
 
 /**
  * Parses a price from the table `tariffs`.
- * @returns null for any other text
+ * @returns null for a text that is not a price
  */
 export function readPrice(text: string): Price | null {
   const price = parseJson(text);
@@ -24,8 +24,8 @@ export function readPrice(text: string): Price | null {
 }
 
 /**
- * Inverts `compilePrice`: a rate divided by the divisor is Credits per 1M tokens. Multiplied by the value of a Credit, it is the price in
- * USD that the policy states.
+ * Inverts `compilePrice`: a rate divided by the divisor is a price in Credits per 1M tokens. This price multiplied by the value of a Credit
+ * is the price in USD that the policy states.
  */
 export function usdLine(price: Price, inputTokens: number, usdPerCredit: Decimal): UsdLine {
   const line = lineFor(price, inputTokens);
@@ -42,7 +42,7 @@ export function usdLine(price: Price, inputTokens: number, usdPerCredit: Decimal
 
 /**
  * Parses the add-ons of a charge.
- * @returns null if there are none, and for any other text
+ * @returns null if the charge has no add-ons, and for a text that is not a list of add-ons
  */
 export function readAddOns(text: string | null): AddOns | null {
   const value = text === null ? null : parseJson(text);
@@ -70,7 +70,7 @@ export function sumOf(pairs: readonly number[]): bigint {
   return sum;
 }
 
-/** Writes a quotient as a decimal. If the decimal would be endless, it writes a fraction instead, because nothing is rounded here. */
+/** Writes a quotient as a decimal. If the decimal would be endless, the function writes a fraction, because an export never rounds. */
 export function quotient(numerator: bigint, denominator: bigint): string {
   const common = gcd(numerator < 0n ? -numerator : numerator, denominator);
   const over = denominator / common;

@@ -8,7 +8,7 @@ import { type CopiedRow, idsIn } from './tables.ts';
 
 const SELECT_OPENED = sql('SELECT max(funds, 1) AS number FROM news');
 
-/** A fund. SQLite has several rows for it: a new row each time that its terms change. */
+/** A fund of the books. SQLite has several rows for a fund: a new row each time that the terms of the fund change. */
 interface MappedFund {
   readonly id: number;
   last: FundRow;
@@ -28,7 +28,7 @@ interface MappedHold {
 
 /**
  * Derives from SQLite's journal the tables that PostgreSQL keeps in addition to its journal: figures of funds, and open holds. Budget
- * windows stay as the entries name them. The next server counts all budgets again, as it does at every start on SQLite.
+ * windows keep the names that the journal entries use. The next server counts all budgets again, as it does at every start on SQLite.
  */
 export class BooksMapping {
   readonly #funds = new Map<string, MappedFund>();
@@ -39,7 +39,7 @@ export class BooksMapping {
   /** The funds that each open reservation draws on. */
   readonly #drawing = new Map<number, readonly number[]>();
   readonly #opened: number;
-  /** Funds by their number, which begins at 1. */
+  /** The funds by number; numbers of funds begin at 1. */
   readonly #numbered: readonly MappedFund[];
 
   private constructor(
@@ -76,7 +76,7 @@ export class BooksMapping {
     return new BooksMapping(rows, [...found.open.values()], found.balances, opened?.number ?? 1);
   }
 
-  /** Returns an entry with the funds that it counts in. Call it for the entries in their order. */
+  /** Returns a journal entry with the funds that the entry counts in. The caller must pass the entries in the order of the journal. */
   entry(row: CopiedRow): CopiedRow {
     const { kind, seq, amount } = row as { kind: string; seq: number; amount: number };
     const id = typeof row.reservation === 'number' ? row.reservation : 0;
@@ -94,7 +94,7 @@ export class BooksMapping {
     return { ...row, funds: names.length === 0 ? null : `{${names}}`, drawn: drawn && `{${drawn}}` };
   }
 
-  /** Returns the rows of the other tables, by table. Call it after the last entry. */
+  /** Returns the rows of the other tables, by table. The caller must pass all entries of the journal to `entry` first. */
   rest(): readonly (readonly [table: string, rows: readonly CopiedRow[]])[] {
     const funds = [...this.#funds.values()];
     const fundRows = this.#rows.map(({ id, most, opening, afterSeq }) => ({
@@ -145,7 +145,7 @@ export class BooksMapping {
     const balance = isBalance ? this.#balances.get(name) : undefined;
     return {
       ...{ id, kind, name, subject, definition, starts, ends, held },
-      // Nothing looks up a past window by its digest, only by its number. So any unique text will do.
+      // The digest of a past window may be any unique text, because the program looks up past windows only by their number.
       digest: Uint8Array.fromHex(digestOf(isBalance ? balanceText(name) : `copied ${keyOf(last)}`)),
       budget: isBalance ? 0 : -1,
       most: isBalance ? (balance?.granted ?? 0) : last.most,

@@ -17,7 +17,7 @@ export interface CopyTarget {
   insert(table: string, rows: readonly CopiedRow[]): Promise<void>;
 }
 
-/** Rows in memory at once. The number is limited because some rows have long texts. */
+/** The most rows in memory at once. The number is limited because some rows have long texts. */
 const PAGE_ROWS = 500;
 
 /** How the copy changes the rows of a table. */
@@ -28,7 +28,7 @@ export interface TableChange {
   readonly rowOf?: (row: CopiedRow) => CopiedRow | null;
 }
 
-/** Tables that are not copied as they are: each database has them in its own form, or they describe running servers. */
+/** The tables that are not copied unchanged: each database has its own form of these tables, or the tables describe running servers. */
 const APART: ReadonlySet<string> = new Set([
   ...['accounts', 'adjustments', 'balances', 'budgets', 'checkpoint', 'funds', 'journal', 'spend', 'tariffs'],
   ...['decisions', 'fence', 'instance_reports', 'instances', 'migrations', 'record_index', 'record_indexing'],

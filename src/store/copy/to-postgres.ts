@@ -17,7 +17,10 @@ import { type CopiedRow, type CopyTarget, copyTables, type TableChange, tablesOf
 const SELECT_INSTANCE = sql('SELECT ids_through AS ids FROM instances');
 const SELECT_FENCE = sql('SELECT epoch FROM fence');
 const SELECT_CHECKPOINT = sql('SELECT through, charged, usd_per_credit, budgets, rank FROM checkpoint');
-/** Numbers counted up by SQLite are below this. Programs derive numbers of adjustments from the time, and those are far above. */
+/**
+ * The numbers that SQLite generates are below this limit. The numbers of adjustments, which programs derive from the time, are far above
+ * this limit.
+ */
 const COUNTED_IDS = 1_000_000_000;
 const SELECT_ADJUSTMENTS = sql(`SELECT id, kind, key_id, reservation, amount, note, time, adopted FROM adjustments
     WHERE adopted = 0 ORDER BY id`);
@@ -33,7 +36,7 @@ const TABLES = `SELECT tablename AS name FROM pg_tables WHERE schemaname = curre
 const NUMBERED = `SELECT table_name AS name, column_name AS "column" FROM information_schema.columns
     WHERE table_schema = current_schema() AND is_identity = 'YES'`;
 
-/** A database that is being filled in one transaction. Its triggers are disabled until the copy ends. */
+/** A database that is being filled in one transaction. The triggers of the database are disabled until the copy ends. */
 class PostgresTarget implements CopyTarget {
   readonly #connection: Connection;
 
@@ -44,7 +47,7 @@ class PostgresTarget implements CopyTarget {
   /** @throws StoreError if the database already has rows */
   async begin(): Promise<void> {
     await this.run('BEGIN');
-    // All copied records lie in the past, so one partition takes them and the partitions for the future stay empty.
+    // All copied records lie in the past, so a single partition gets these records, and the partitions for the future stay empty.
     await this.run(`SELECT records_partition_1(0, '{${boundsFrom(idAt(Date.now()), idSpan(DAY_MS))}}')`);
     const { rows } = await this.#connection.run<{ name: string }>(TABLES);
     for (const { name } of rows) {
@@ -118,8 +121,8 @@ export async function copyToPostgres(from: SqlReader, url: string): Promise<void
 }
 
 /**
- * SQLite's index can lack recent records, and it has records of version 0.1, which are not copied. These statements add the missing records
- * to the index and delete labels of records that were not copied.
+ * SQLite's index can lack recent records, and has records of version 0.1, which are not copied. The statements after the copy add the
+ * missing records to the index and delete labels of records that were not copied.
  */
 const INDEX_RECORDS = `DELETE FROM record_labels AS l WHERE NOT EXISTS (SELECT 1 FROM records AS r WHERE r.id = l.id);
     WITH missing AS (
@@ -131,7 +134,7 @@ const INDEX_RECORDS = `DELETE FROM record_labels AS l WHERE NOT EXISTS (SELECT 1
       ON CONFLICT DO NOTHING`;
 
 const changesFor = (mapping: BooksMapping): Readonly<Record<string, TableChange>> => ({
-  // Only the books write these rows, so they need no check.
+  // Only the books write these rows, so the rows need no check.
   accounts: {
     without: ['agent_wallet'],
     rowOf: named(({ key_id: keyId, team_id: team, user_id: user, ...row }) =>
@@ -162,8 +165,8 @@ async function copyBooks(from: SqlReader, to: PostgresTarget, mapping: BooksMapp
 }
 
 /**
- * Adds the digest of its text to a row. SQLite can have the same text twice. Then the later rows get a digest that nothing looks up, and
- * are found by their number only.
+ * Adds to a row the digest of the row's text. If SQLite has the same text twice, each later row gets a digest that the program never looks
+ * up, and is found only by its number.
  */
 function named(textOf: (row: CopiedRow) => string): (row: CopiedRow) => CopiedRow {
   const seen = new Set<string>();

@@ -17,7 +17,7 @@ const SELECT_REQUESTED = sql(
   `SELECT kind, key_id, reservation, amount, note, time FROM adjustments WHERE adopted = 0 ORDER BY id`,
 );
 
-/** A database that is being created. It gets its triggers after all rows are copied. */
+/** A SQLite database that is being created. The database gets its triggers after all rows are copied. */
 class SqliteTarget implements CopyTarget {
   readonly db: Database;
   readonly #triggers: readonly { readonly name: string; readonly sql: string }[];
@@ -82,7 +82,7 @@ const readerOf = (db: Database): SqlReader => ({
     db.query<Row, SqlValue[]>(sql).all(...params),
 });
 
-/** SQLite's index refers to records by their position, so it is built after the records. */
+/** SQLite's index refers to records by their position, so the index is built after the records. */
 const INDEX_RECORDS = `CREATE TEMP TABLE places AS SELECT id, seq FROM records;
   CREATE INDEX temp.places_id ON places (id);
   UPDATE record_index SET seq = (SELECT seq FROM places WHERE places.id = record_index.id);
@@ -131,8 +131,8 @@ const spendOf = ({ input, output, quarter, account, tariff, charges, microcredit
 });
 
 /**
- * Copies grants and refunds as adjustments, which SQLite expects for all of them. First results of other operations are stored under their
- * names as adjustments without a reservation.
+ * Copies grants and refunds as adjustments, because SQLite expects an adjustment for each grant and each refund. First results of other
+ * operations are stored under their names as adjustments without a reservation.
  */
 async function copyAdjustments(from: SqlReader, to: SqliteTarget): Promise<void> {
   const done = await from.query<{ name: string; amount: number; time: number }>(SELECT_DONE);
