@@ -253,7 +253,7 @@ export class Ledger {
     else this.#books.append([op]);
   }
 
-  /** @returns the balance of a holder, or null if the holder was never granted and never paid in anything */
+  /** @returns the balance of a holder, or null if the holder was never granted anything and never paid in */
   balanceOf(holder: string): FundStanding | null {
     return this.#books.balanceOf(holder);
   }

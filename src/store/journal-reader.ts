@@ -135,7 +135,7 @@ export interface MoneyEntry {
   /** IDs of the team and the user that the key belonged to at that time; '' for none. */
   readonly team: string;
   readonly user: string;
-  /** Empty, like `provider` and `upstream`, if no attempt is known. */
+  /** The model of the attempt; empty, like `provider` and `upstream`, if no attempt is known. */
   readonly model: string;
   readonly provider: string;
   readonly upstream: string;
@@ -152,13 +152,13 @@ export interface MoneyEntry {
   readonly note: string;
 }
 
-/** The kinds of a hold's entries that have an amount. */
+/** The kinds of journal entries of a hold that have an amount. */
 export const HOLD_ENTRIES = ['reserve', 'raise', 'post', 'settle', 'expire', 'overrun'] as const;
 
-/** A row of one reservation, with its tariff. */
+/** A journal row of a reservation, with the tariff of the row. */
 export interface ReservationEntry extends Pick<MoneyEntry, 'amount' | 'time' | 'price' | 'addOns' | 'estimated'> {
   readonly kind: EntryKind;
-  /** Null, like `provider` and `upstream`, if no attempt is known. */
+  /** The model of the attempt; null, like `provider` and `upstream`, if no attempt is known. */
   readonly model: string | null;
   readonly provider: string | null;
   readonly upstream: string | null;
@@ -179,7 +179,7 @@ export interface PricedRow extends Pick<MoneyEntry, 'amount' | 'input' | 'cached
 }
 
 /**
- * A cell of the traffic statistics whose money differs from the journal, or the sum of all cells of one kind and bucket that differs.
+ * A cell of the traffic statistics whose money differs from the journal, or the sum of all cells of a kind and bucket if that sum differs.
  * Amounts are microcredits.
  */
 export interface WrongCell {
@@ -202,21 +202,24 @@ export interface MoneyFilter {
   readonly model: string | null;
 }
 
-/** Rows in pages, in the order in which they were written. Pages are needed because a journal can be larger than the memory. */
+/**
+ * Rows of the journal in pages, in the order in which the rows were written. Pages are needed because a journal can be larger than the
+ * memory.
+ */
 export type RowPages<Row> = AsyncIterable<readonly Row[]>;
 
 /**
- * Reads the journal of a ledger of this version row by row, for the audit and the export. It reads up to the horizon, so that no entry can
- * appear later within a page. Rejects with StoreError. State: journal.
+ * Reads the journal of a ledger of this version row by row, for the audit and the export. The reader reads up to the horizon, so that no
+ * entry can appear later within a page. Rejects with StoreError. State: journal.
  */
 export interface JournalReader {
-  /** How late a budget may still count charges of servers that do not have the budget, ms; 0 if there is one server. */
+  /** How late a budget may still count charges of servers that do not have the budget, ms; 0 if only one server uses the store. */
   readonly lagMs: number;
   /** @returns the position of the last entry before which no entry will appear; 0 for none */
   horizon(): Promise<Cursor>;
-  /** @returns the last checkpoint; null if there is none, which means that the ledger is damaged */
+  /** @returns the last checkpoint; null if the ledger has no checkpoint, which means that the ledger is damaged */
   checkpoint(): Promise<JournalCheckpoint | null>;
-  /** @returns sentences about damage that the database finds in itself */
+  /** @returns sentences about damage that the database finds in its own tables */
   damages(): Promise<readonly string[]>;
   funds(): RowPages<FundRow>;
   rows(): RowPages<AuditRow>;
@@ -228,12 +231,12 @@ export interface JournalReader {
   payments(): Promise<RowPages<PaymentRow> | null>;
   balances(): Promise<readonly BalanceRow[]>;
   /**
-   * Compares the money in the traffic statistics with the journal entries that the statistics have counted. Finds nothing if the store has
-   * no traffic, or while its cells are deleted for a recount.
+   * Compares the money in the traffic statistics with the journal entries that the statistics have counted. The result is empty if the
+   * store has no traffic, or while the cells of the traffic are deleted for a recount.
    * @param now ms since 1970. Buckets that are too old to be kept are not compared.
    */
   wrongCells(now: number): Promise<readonly WrongCell[]>;
-  /** The rows of a reservation from its first to its end, without later refunds; empty if there is no such reservation. */
+  /** The rows of a reservation from its first to its end, without later refunds; empty if the reservation does not exist. */
   reservation(id: number): Promise<readonly ReservationEntry[]>;
   money(filter: MoneyFilter): RowPages<MoneyEntry>;
   /** @returns the value of a Credit in USD, as written in the policy; null for a ledger that never had a policy */

@@ -2,7 +2,7 @@ import type { KeyBudget, KeyLimits, Scope } from '../core/caller.ts';
 import type { Write } from './store.ts';
 import type { UserRoom } from './trail.ts';
 
-/** The terms of a key. Its creator states them and can change them. Times are ms since 1970. */
+/** The terms of an API key. The creator of a key states its terms and can change the terms. Times are ms since 1970. */
 export interface KeyTerms {
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -21,7 +21,7 @@ export interface KeyTerms {
   readonly user: string | null;
 }
 
-/** The value of each term if it is not stated, and after it is changed to null. */
+/** The value of each term of a key if the creator does not state the term, and after the term is changed to null. */
 export const NO_KEY_TERMS: KeyTerms = {
   name: '',
   scopes: [],
@@ -49,21 +49,23 @@ export interface KeyInfo extends KeyTerms {
   readonly suspendedAt: number | null;
   /** ID of the parent key, which created this child key; null for a key without a parent. */
   readonly parent: string | null;
-  /** When the key was last used; null for never. A use on another server shows up to a minute later. */
+  /** When the key was last used; null for never. The use of a key on another server is visible here up to a minute later. */
   readonly lastUsedAt: number | null;
   /** When the key was last rotated; null for never. */
   readonly rotatedAt: number | null;
-  /** Until when the old secret stays valid after the last rotation; null if never rotated. */
+  /** Until when the old secret stays valid after the last rotation; null if the key was never rotated. */
   readonly overlapEndsAt: number | null;
-  /** For a child key whose parent keys are known: its effective state, which the parents' states narrow. Not stored. */
+  /**
+   * The effective state of a child key whose parent keys are known. The states of the parent keys narrow this state, which is not stored.
+   */
   readonly inForce?: Pick<KeyInfo, 'revokedAt' | 'expiresAt' | 'suspendedAt'>;
 }
 
-/** A key as it is stored. Hashes are SHA-256 of whole keys; the keys themselves are not stored. */
+/** A stored API key. Hashes are SHA-256 of whole keys; the keys themselves are not stored. */
 export interface StoredKey {
   readonly info: Omit<KeyInfo, 'lastUsedAt'>;
   readonly hash: Uint8Array;
-  /** Hash of the secret before the last rotation; null if never rotated. */
+  /** Hash of the secret before the last rotation; null if the key was never rotated. */
   readonly previousHash: Uint8Array | null;
   /** Hash of the parent key's secret at the time when it created this key; null without a parent. */
   readonly parentHash: Uint8Array | null;
@@ -72,13 +74,13 @@ export interface StoredKey {
 export interface KeyRow {
   readonly key: StoredKey;
   readonly lastUsedAt: number | null;
-  /** Changes with every change of the key except its last use. */
+  /** A value that changes with every change of the key except its last use. */
   readonly version: number;
 }
 
 export interface KeyChanges {
   readonly rows: readonly KeyRow[];
-  /** Pass this to `changedAfter` to read the next changes. */
+  /** The number that a caller passes to `changedAfter` to read the next changes of keys. */
   readonly through: number;
 }
 
@@ -88,7 +90,7 @@ export interface KeyOrigin {
   readonly parentHash?: Uint8Array | null | undefined;
   /**
    * ID of the user who creates the key and whose limits apply; absent or null for another creator. A child key counts for the user of the
-   * first key of its line. If that key has no user, it counts for the creator of that key.
+   * first key of its line. If the first key has no user, the child key counts for the creator of the first key.
    */
   readonly maker?: string | null;
 }
@@ -103,7 +105,7 @@ export interface UserKeyCounts {
 
 /** The data of a key that reports show. */
 export interface KeyName extends Pick<KeyInfo, 'id' | 'name' | 'parent' | 'team' | 'user'> {
-  /** Null if the labels are not known, for example of a child key whose parent is not in memory. */
+  /** The labels of the key; null if the labels are not known, for example of a child key whose parent is not in memory. */
   readonly labels: KeyInfo['labels'] | null;
 }
 
@@ -120,26 +122,27 @@ export interface KeyPageQuery {
   readonly isUnrevoked: boolean;
 }
 
-/** The API keys. Keys are never deleted. Every write except of a last use raises the news `keys`. State: keys. */
+/** The API keys. Keys are never deleted. Every write, except the write of a last use, raises the news `keys`. State: keys. */
 export interface KeyTable {
   /** Returns all keys, oldest first. */
   all(): Promise<KeyRow[]>;
-  /** Returns a key by its ID; null if there is none. */
+  /** Returns the key with an ID; null if no key has the ID. */
   find(id: string): Promise<KeyRow | null>;
   /** Returns the keys of a holder, given by its address, oldest first. */
   ofHolder(holder: string): Promise<KeyRow[]>;
-  /** Returns one page of the keys, oldest first. */
+  /** Returns a page of the keys, oldest first. */
   page(query: KeyPageQuery): Promise<KeyRow[]>;
   /** Returns the data that reports show of keys, in any order. Unknown IDs are left out. */
   names(ids: readonly string[]): Promise<KeyName[]>;
-  /** Returns the IDs of the keys that belong to a team or a user, or have a name, in any order. Includes revoked keys. */
+  /** Returns the IDs of the keys that belong to a team or a user, or have a name, in any order. The result includes revoked keys. */
   idsOf(of: KeyOwner): Promise<string[]>;
-  /** Returns the IDs of a key's descendants, at most `limit`. Includes revoked keys. */
+  /** Returns the IDs of a key's descendants, at most `limit`. The result includes revoked keys. */
   idsBelow(id: string, limit: number): Promise<string[]>;
   /**
    * Returns the keys that changed since a number of the news `keys` (last uses do not count), oldest first, and the number up to which the
-   * caller then knows all changes. With -1, returns all unrevoked keys. It then leaves out child keys that ended because a parent key was
-   * revoked, and keys that expired before `endedBefore` and have no unrevoked child key. A revoked key comes without its list of models.
+   * caller then knows all changes. With the number -1, the method returns all unrevoked keys. With -1, the result leaves out child keys
+   * that ended because a parent key was revoked, and keys that expired before `endedBefore` and have no unrevoked child key. A revoked key
+   * in the result has no list of models.
    */
   changedAfter(number: number, endedBefore?: number): Promise<KeyChanges>;
   /**
@@ -152,13 +155,13 @@ export interface KeyTable {
   /** Gives a key a new secret. The current secret works until `overlapEndsAt`; any older secret stops working. */
   rotate(id: string, hash: Uint8Array, time: number, overlapEndsAt: number): Write;
   /**
-   * Writes the terms of a key, its suspension, its team and its user, and leaves everything else unchanged. All keys of its line, revoked
-   * or not, get the same team and user.
+   * Writes the terms of a key, its suspension, its team and its user, and leaves all other data of the key unchanged. All keys of the key's
+   * line, revoked or not, get the same team and user.
    */
   change(info: KeyInfo): Write;
   revoke(id: string, time: number): Write;
   /** Revokes all keys of a holder that are unrevoked at the time of the commit, except `exceptId`; null: no exception. */
   revokeOfHolder(holder: string, exceptId: string | null, time: number): Write;
-  /** Writes last uses: ms since 1970 by key ID. A later time that is already stored stays. */
+  /** Writes last uses: ms since 1970 by key ID. If a later time is already stored for a key, the later time stays. */
   putUses(uses: Readonly<Record<string, number>>): Write;
 }

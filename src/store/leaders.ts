@@ -4,14 +4,14 @@ import { LEASE_MS, RENEW_MS } from './lease.ts';
 import type { Write } from './store.ts';
 
 /**
- * Jobs that one instance, the leader, does for all. `sweep`: resolves what dead instances left. `reconcile`: queries blockchains about
- * payments. `count`: counts traffic. `learning`: stores the usual lengths of questions. `prune`: deletes old rows. `alerts`: checks budgets
- * and keys.
+ * The jobs that a single instance, the leader, does for all instances. `sweep`: resolves what dead instances left. `reconcile`: queries
+ * blockchains about payments. `count`: counts traffic. `learning`: stores the usual lengths of questions. `prune`: deletes old rows.
+ * `alerts`: checks budgets and keys.
  */
 export const LEADER_JOBS = ['sweep', 'reconcile', 'count', 'learning', 'prune', 'alerts'] as const;
 export type LeaderJob = (typeof LEADER_JOBS)[number];
 
-/** The leases of jobs that one instance holds. Each lasts `LEASE_MS`, but no longer than the lease of the instance itself. */
+/** The leases of jobs that an instance holds. The lease of a job lasts `LEASE_MS`, but no longer than the lease of the instance itself. */
 export interface LeaderTable {
   /**
    * Takes the jobs that no instance holds, and renews the leases of jobs that this instance holds. Rejects with StoreError.
@@ -22,7 +22,7 @@ export interface LeaderTable {
   require(job: LeaderJob): Write;
 }
 
-/** One job from the view of this instance, which may or may not hold it. */
+/** A job as this instance sees it. This instance may or may not hold the lease of the job. */
 export interface Lead {
   /** Whether this instance holds the job's lease now. */
   readonly isHeld: boolean;
@@ -30,13 +30,13 @@ export interface Lead {
   conditions(): readonly Write[];
 }
 
-/** For a process that shares its store with no other process: it always leads. */
+/** The view of a process that shares its store with no other process: such a process always leads. */
 export const ALONE: Lead = { isHeld: true, conditions: () => [] };
 
 interface LeadershipOptions {
-  /** Null if no other server shares the store. This instance then leads all jobs, at no cost. */
+  /** The leases of jobs; null if no other server shares the store. An instance that does not share its store leads all jobs, at no cost. */
   readonly table: LeaderTable | null;
-  /** This instance. It loses its jobs when it loses its name. */
+  /** This instance, which loses its jobs when it loses its name. */
   readonly instance: Pick<Instance, 'slot' | 'epoch' | 'isCurrent'>;
   /** Milliseconds of a monotonic clock that also advances while the process is stopped. */
   readonly clock: () => number;
@@ -48,7 +48,7 @@ export class Leadership {
   readonly #options: LeadershipOptions;
   #held: ReadonlySet<LeaderJob> = new Set();
   #until = Number.NEGATIVE_INFINITY;
-  /** The instance name that the jobs were taken with. */
+  /** The name that this instance had when it took its jobs. */
   #name: InstanceName | null = null;
   #timer: Timer | null = null;
   #renewing: Promise<void> | null = null;
@@ -65,12 +65,12 @@ export class Leadership {
     await this.renew();
   }
 
-  /** Stops renewing. Other instances can take the jobs once their leases run out or this instance ends. */
+  /** Stops the renewal of leases. Other instances can take the jobs once the leases run out or this instance ends. */
   stop(): void {
     this.#timer?.close();
   }
 
-  /** Renews the leases. Concurrent calls share one renewal. */
+  /** Renews the leases of jobs. Concurrent calls share a single renewal. */
   renew(): Promise<void> {
     this.#renewing ??= this.#renew()
       .catch(() => {})

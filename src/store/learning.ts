@@ -5,8 +5,8 @@ export const OUTCOME_SOURCES = ['caller', 'checks', 'retry'] as const;
 export type OutcomeSource = (typeof OUTCOME_SOURCES)[number];
 
 /**
- * An outcome in the log. Only versions that learned from outcomes used all fields. In this version a score counts as one outcome, and
- * `estimated`, `probability` and `among` have the values for "nothing learned, nothing drawn".
+ * An outcome in the log. Only versions that learned from outcomes used all fields. In this version of Signalbox, a score counts as one
+ * outcome, and `estimated`, `probability` and `among` have the values for "nothing learned, nothing drawn".
  */
 export interface OutcomeRow {
   /** The ID, which contains the time of the outcome; see `core/id.ts`. */
@@ -21,7 +21,8 @@ export interface OutcomeRow {
   /** The score of the answer, 0..1. */
   readonly score: number;
   /**
-   * `offered`: the weight according to the policy. `weight`: the weight that counts; 0: the outcome does not count. Both are in outcomes.
+   * `offered`: the weight of the outcome according to the policy. `weight`: the weight that counts; 0: the outcome does not count. The unit
+   * of both weights is outcomes.
    */
   readonly offered: number;
   readonly weight: number;
@@ -44,7 +45,7 @@ export interface SourceSums {
   readonly outcomes: number;
   /** The sum of the outcomes' weights. */
   readonly learnt: number;
-  /** Outcomes that earlier versions did not count, because their key had reached its share. */
+  /** Outcomes that earlier versions did not count, because the key had reached its share of outcomes. */
   readonly withheld: number;
 }
 
@@ -54,12 +55,14 @@ export interface ScoreMean {
   readonly task: string;
   /** The sum of the scores' weights. */
   readonly outcomes: number;
-  /** `mean`: the mean score. `declared`: the mean of the qualities that the policy declared for these requests. Both are 0..1. */
+  /**
+   * `mean`: the mean score. `declared`: the mean of the qualities that the policy declared for these requests. Both means are from 0 to 1.
+   */
   readonly mean: number;
   readonly declared: number;
 }
 
-/** Selects outcomes. Null values match all. */
+/** Selects outcomes. A null value matches all outcomes. */
 export interface OutcomeFilter {
   /** Only outcomes with IDs between these two, exclusive. */
   readonly after: number;
@@ -72,11 +75,11 @@ export interface OutcomeFilter {
 /** The log of outcomes, ordered by ID. */
 export interface OutcomeLog {
   /**
-   * Fails its commit with the reason `unmet` if the decision already has an outcome of that source. If a stored row has a greater ID, the
-   * new row gets the ID after it.
+   * Adds an outcome. The commit fails with the reason `unmet` if the decision already has an outcome of that source. If a stored row has a
+   * greater ID, the new row gets the next ID after the stored row.
    */
   add(row: OutcomeRow): Write;
-  /** @returns the caller's score of a decision; null if there is none */
+  /** @returns the caller's score of a decision; null if the decision has no score */
   findScore(decision: number): Promise<OutcomeRow | null>;
   /** @returns at most `most` matching outcomes, ordered by ID; with `latest`, the outcomes with the greatest IDs, latest first */
   list(filter: OutcomeFilter, most: number, latest?: boolean): Promise<OutcomeRow[]>;
@@ -102,7 +105,7 @@ export interface LengthsTable {
   put(bytes: Uint8Array): Write;
 }
 
-/** Hashed words of questions. Versions that learned from outcomes kept them while an answer could still be scored. */
+/** Hashed words of questions. Versions of Signalbox that learned from outcomes kept these words while an answer could still be scored. */
 export interface ExampleTable {
   /** Deletes the examples that could no longer be scored at a time (ms since 1970), in batches. */
   prune(before: number): Promise<number>;

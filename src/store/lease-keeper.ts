@@ -22,16 +22,16 @@ export const PLACE_WAIT_MS = 1_000;
 /** How many times a starting process may lose a slot to another process before it gives up. */
 const TRIES = 1_000;
 
-/** The slots of a store that several instances share. Its methods reject with StoreError. */
+/** The slots of a store that several instances share. The methods of this interface reject with StoreError. */
 export interface LeaseTable {
   /** @returns every slot that was ever taken, and the store's current time (ms since 1970) */
   read(): Promise<{ readonly now: number; readonly rows: readonly LeaseRow[] }>;
   /**
-   * Rejects with StoreError `fenced`, with one sentence, if the store may have lost writes that it acknowledged. Absent: it never loses
-   * them.
+   * Rejects with StoreError `fenced`, with one sentence, if the store may have lost writes that it acknowledged. If this method is absent,
+   * the store never loses acknowledged writes.
    */
   check?(): Promise<void>;
-  /** Makes a change in one step. @returns false if the stored row differs from `change.seen` */
+  /** Makes a change of a slot in one step. @returns false if the stored row differs from `change.seen` */
   write(change: LeaseChange): Promise<boolean>;
 }
 
@@ -39,21 +39,27 @@ export interface LeaseOptions {
   readonly table: LeaseTable;
   /** Milliseconds of a monotonic clock that also advances while the process is stopped. */
   readonly clock: () => number;
-  /** The system's ms since 1970. It is only displayed, next to the store's time. */
+  /** The system's time, ms since 1970, which is only displayed next to the store's time. */
   readonly now: () => number;
   readonly timers: Timers;
-  /** Called once if all slots are taken at the start. The start then waits for a slot. Absent: the start fails. */
+  /**
+   * A function that is called once if all slots are taken at the start; the starting process then waits for a slot. If the function is
+   * absent, the start fails.
+   */
   readonly onFull?: (() => void) | undefined;
-  /** Called once if the store may have lost writes that it acknowledged, with the reason in one sentence. */
+  /** A function that is called once if the store may have lost writes that the store acknowledged, with the reason in one sentence. */
   readonly onRefused?: ((problem: string) => void) | undefined;
-  /** Called when the lease has ended and the process has a new name. Other instances now finish the work of the old name. */
+  /**
+   * A function that is called when the lease has ended and the process has a new name. From then on, other instances finish the work of the
+   * old name.
+   */
   readonly onLost?: (old: InstanceName) => void;
 }
 
 /**
- * Takes a slot for this process and renews its lease until `release`. A process can miss renewals because it was stopped or the store was
- * away. It is then no longer current before it acts again, and takes a new epoch by itself.
- * @throws StoreError `busy`, by rejecting, while all slots are taken, unless it waits
+ * Takes a slot for this process and renews its lease until `release`. A process can miss renewals because the process was stopped or the
+ * store was unreachable. Such a process stops being current before it acts again, and takes a new epoch by itself.
+ * @throws StoreError `busy`, by rejecting, while all slots are taken, unless the process waits for a slot
  */
 export async function keepLease(options: LeaseOptions): Promise<Instance> {
   const { onFull, timers } = options;
@@ -75,15 +81,15 @@ function holdLease(options: LeaseOptions, taken: TakenSlot): Instance {
 
 /** A slot that this process has taken or renewed. */
 interface TakenSlot extends LeaseChange {
-  /** When the request was sent, on the process's clock. The lease lasts at least `LEASE_MS` from then on. */
+  /** When the request for the slot was sent, on the process's clock. The lease lasts at least `LEASE_MS` from then on. */
   readonly from: number;
   /** The store's clock minus the process's clock, ms. */
   readonly offset: number;
 }
 
 /**
- * Reads the slots and writes the change that `choose` returns. Resolves with null if `choose` returns none, and with `overtaken` if another
- * process changed the row first.
+ * Reads the slots and writes the change that `choose` returns. Resolves with null if `choose` returns no change, and with `overtaken` if
+ * another process changed the row first.
  */
 async function change(
   { table, clock }: LeaseOptions,
@@ -126,8 +132,8 @@ class LeaseKeeper implements Instance {
   #row: LeaseRow;
   #validUntil: number;
   /**
-   * `#renewedAt`: when the store last answered. `#reachedSince`: since when it has answered without a break. Both in ms of the process's
-   * clock.
+   * `#renewedAt`: when the store last answered. `#reachedSince`: since when the store has answered without a break. Both times are in ms of
+   * the process's clock.
    */
   #renewedAt: number;
   #reachedSince: number;
@@ -139,7 +145,7 @@ class LeaseKeeper implements Instance {
   #timer: Timer | null = null;
   #renewing: Promise<void> | null = null;
   #isReleased = false;
-  /** Why the store is permanently refused; null if it is not. */
+  /** Why this process permanently refuses the store; null if the process does not refuse the store. */
   #refusal: string | null = null;
 
   constructor(options: LeaseOptions, taken: TakenSlot) {
@@ -193,8 +199,8 @@ class LeaseKeeper implements Instance {
   }
 
   /**
-   * Renews the lease, or takes a new epoch if it has ended. Concurrent calls share one renewal. While the store is away, the lease runs
-   * out.
+   * Renews the lease, or takes a new epoch if the lease has ended. Concurrent calls share a single renewal. While the store is unreachable,
+   * the lease runs out.
    */
   renew(): Promise<void> {
     if (this.#refusal !== null) return Promise.resolve();
@@ -228,7 +234,7 @@ class LeaseKeeper implements Instance {
       const row = rows.find((one) => isSameInstance(one, own));
       return row ? releaseLease(row, last) : null;
     };
-    // If the store does not answer, the lease simply runs out.
+    // If the store does not answer a renewal, the lease runs out.
     await change(this.#options, ended).catch(() => null);
   }
 
@@ -236,7 +242,8 @@ class LeaseKeeper implements Instance {
     const own = nameOf(this);
     const renewed = await change(this.#options, (rows, now) => {
       const row = rows.find(({ slot }) => slot === own.slot);
-      // The stored ID mark never decreases, no matter which process holds the slot. A lower mark proves that the store is an older copy.
+      // The stored ID mark of a slot never decreases, no matter which process holds the slot. A lower mark proves that the store is an
+      // older copy.
       if (!row || row.idsThrough < this.#row.idsThrough) throw goneBack();
       return renewLease(row, own, now);
     });

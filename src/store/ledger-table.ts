@@ -6,23 +6,23 @@ import type { Write } from './store.ts';
 /** An open hold without an owner: the epoch of its instance is dead, or the hold expired long ago. */
 export interface Orphan {
   readonly id: number;
-  /** The amount of the hold in microcredits. */
+  /** The amount of the orphaned hold in microcredits. */
   readonly reserved: Microcredits;
   readonly charged: Microcredits;
   /** The holder whose balance the hold draws on; null for none. */
   readonly holder: string | null;
 }
 
-/** A hold that expired longer ago than this, ms, counts as having no owner that would still end it. */
+/** A hold that expired longer ago than this, ms, counts as a hold without an owner. */
 export const FORGOTTEN_MS = 60_000;
 
-/** A reservation as its store has it. Amounts are microcredits. */
+/** A reservation in the tables of a store. Amounts are microcredits. */
 export interface StoredReservation {
   readonly reservation: number;
   /** The number of the account (key, labels, selector, session …) that the reservation counts for. */
   readonly account: number;
   readonly keyId: string;
-  /** The wallet that paid instead of the key; null if the key's own balance paid, or no balance did. */
+  /** The wallet that paid instead of the key; null if the key's own balance paid, or no balance paid. */
   readonly payer: string | null;
   readonly isOpen: boolean;
   /** Whether a balance paid for the reservation. */
@@ -36,7 +36,7 @@ export interface StoredReservation {
   readonly lastAdjustment: number;
 }
 
-/** The balance of a key or a wallet, as the store has it. */
+/** The stored balance of a key or a wallet. */
 export interface StoredBalance {
   /** Microcredits granted or paid in. */
   readonly granted: Microcredits;
@@ -44,17 +44,20 @@ export interface StoredBalance {
 }
 
 /**
- * The ledger of a store, for commands that run while another process has the books open. Grants and refunds are requested here. That
- * process applies them, or the next process that opens the books. Reading methods reject with StoreError. State: ledger name.
+ * The ledger of a store, for commands that run while another process has the books open. Commands request grants and refunds in this table.
+ * The process that has the books open applies the requests, or else the next process that opens the books. Reading methods reject with
+ * StoreError. State: ledger name.
  */
 export interface LedgerTable {
   /** @returns whether the store has a ledger of this version */
   exists(): Promise<boolean>;
-  /** @returns the name of the ledger, 32 hexadecimal digits; null for a ledger without a name: an empty one, or one of version 0.1 */
+  /**
+   * @returns the name of the ledger, 32 hexadecimal digits; null for a ledger without a name: an empty ledger, or a ledger of version 0.1
+   */
   identity(): Promise<string | null>;
   /** @returns the terms that a policy must match. Works for a ledger of any version. */
   state(): Promise<LedgerState>;
-  /** @returns the budgets of the active policy, in its order. Requires a ledger of this version. */
+  /** @returns the budgets of the active policy, in the order of the policy. Requires a ledger of this version. */
   budgets(): Promise<readonly StoredBudget[]>;
   /** @returns the microcredits that a key was charged for its holds of a window, less refunds */
   spentIn(keyId: string, window: Window): Promise<Microcredits>;
@@ -68,11 +71,14 @@ export interface LedgerTable {
   balances(): Promise<ReadonlyMap<string, StoredBalance>>;
   /** @returns the microcredits ever granted to a key, or paid in by a wallet less fees, including requested grants */
   granted(holder: string): Promise<Microcredits>;
-  /** @returns a reservation by its ID; null if there is none. The result is consistent if the reader sees one moment. */
+  /**
+   * @returns a reservation by its ID; null if no reservation has the ID. The result is consistent if the reader reads a snapshot of one
+   * moment.
+   */
   reservation(id: number): Promise<StoredReservation | null>;
   /**
-   * Deletes the stored results of holds that were made before a time (ms since 1970) and have ended. Their entries stay. Rejects with
-   * StoreError.
+   * Deletes the stored results of holds that were made before a time (ms since 1970) and have ended. The journal entries of these holds
+   * stay. Rejects with StoreError.
    * @returns the number of holds
    */
   prune(before: number): Promise<number>;
@@ -84,7 +90,7 @@ export interface LedgerTable {
    */
   grant(holder: string, amount: Microcredits, note: string, time: number): Write;
   /**
-   * Requests a refund. Fails its commit with the reason `unmet` if another refund was requested after the reservation was read.
+   * Requests a refund. The commit fails with the reason `unmet` if another refund was requested after the reservation was read.
    * @param time ms since 1970
    */
   refund(reservation: StoredReservation, amount: Microcredits, note: string, time: number): Write;

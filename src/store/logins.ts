@@ -1,6 +1,6 @@
 import type { Write } from './store.ts';
 
-/** The login of a user or of a key in one browser. Times are ms since 1970. */
+/** The login of a user or of a key in a browser. Times are ms since 1970. */
 export interface Login {
   /** The public ID of the login, shown in lists and in the audit trail. */
   readonly id: string;
@@ -11,11 +11,11 @@ export interface Login {
   /** SHA-256 of the key that was typed. The login ends when this secret stops working. Null if a user signed in. */
   readonly keyHash: Uint8Array | null;
   readonly createdAt: number;
-  /** The last use. It is written at most every ten minutes. */
+  /** The last use of the login, which is written at most every ten minutes. */
   readonly usedAt: number;
-  /** When the issuer last confirmed the claims of the user; for a key, when it signed in. */
+  /** When the issuer last confirmed the claims of the user; for a key, when the key signed in. */
   readonly confirmedAt: number;
-  /** When the login ends, no matter how often it is used. */
+  /** When the login ends, no matter how often the login is used. */
   readonly expiresAt: number;
   /** When a person or the issuer ended the login; null until then. */
   readonly endedAt: number | null;
@@ -25,7 +25,7 @@ export interface Login {
   readonly from: string | null;
 }
 
-/** A login as it is stored. */
+/** A stored login. */
 export interface LoginRow {
   readonly login: Login;
   /** SHA-256 of the cookie's value. The value itself is not stored. */
@@ -34,44 +34,50 @@ export interface LoginRow {
 
 export interface LoginChanges {
   readonly rows: readonly LoginRow[];
-  /** Pass this to `changedAfter` to read the next changes. */
+  /** The number that a caller passes to `changedAfter` to read the next changes of logins. */
   readonly through: number;
 }
 
 /** An instance's claim on a login, so that only this instance refreshes the login's claims with the issuer. */
 export interface Renewal {
   readonly id: string;
-  /** The value that the instance read. The claim fails if another renewal has changed it. */
+  /** The value of the login that the instance read. The claim fails if another renewal has changed the value. */
   readonly confirmedAt: number;
   /** The current time, ms since 1970. */
   readonly now: number;
-  /** When the claim ends unless it is released before, ms since 1970. */
+  /** When the claim ends unless the claim is released before, ms since 1970. */
   readonly until: number;
 }
 
-/** The logins. Every write except of a renewal claim raises the news `logins`. State: logins. */
+/** The logins. Every write, except the write of a renewal claim, raises the news `logins`. State: logins. */
 export interface LoginTable {
-  /** Returns a login by its ID; null if there is none. */
+  /** Returns the login with an ID; null if no login has the ID. */
   find(id: string): Promise<LoginRow | null>;
   /**
    * Returns the logins that changed since a number of the news `logins`, oldest first, and the number up to which the caller then knows all
-   * changes. With -1, returns all.
+   * changes. With the number -1, the method returns all logins.
    */
   changedAfter(number: number): Promise<LoginChanges>;
   /** @param token the encrypted refresh token; null for none */
   insert(row: LoginRow, token: Uint8Array | null): Write;
-  /** Fails its commit with the reason `unmet` if there is no such login, or it has ended. */
+  /** Ends a login. The commit fails with the reason `unmet` if the login does not exist or has ended. */
   end(id: string, time: number): Write;
-  /** Writes the last use. A later time that is already stored stays. */
+  /** Writes the last use of a login. If a later time is already stored, the later time stays. */
   use(id: string, time: number): Write;
-  /** Returns the encrypted refresh token; null for none. */
+  /** Returns the encrypted refresh token of a login; null for none. */
   tokenOf(id: string): Promise<Uint8Array | null>;
-  /** Fails its commit with the reason `unmet` if the login has ended, was renewed since it was read, or is claimed by another instance. */
+  /**
+   * Claims the renewal of a login. The commit fails with the reason `unmet` if the login has ended, was renewed since the instance read it,
+   * or is claimed by another instance.
+   */
   claim(renewal: Renewal): Write;
   /**
    * Ends a claim and records that the user's claims were confirmed at `time`. @param token the new encrypted refresh token; null for none
    */
   confirm(id: string, time: number, token: Uint8Array | null): Write;
-  /** Deletes all logins that ended or expired up to a time (ms since 1970), in batches. Returns their number. Rejects with StoreError. */
+  /**
+   * Deletes all logins that ended or expired up to a time (ms since 1970), in batches. Returns the number of deleted logins. Rejects with
+   * StoreError.
+   */
   prune(until: number): Promise<number>;
 }

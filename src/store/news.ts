@@ -1,8 +1,8 @@
 import type { Write } from './store.ts';
 
 /**
- * The subjects of which instances keep copies in memory. News names the subject that another instance changed, so that only its copy is
- * read again.
+ * The subjects of which instances keep copies in memory. News names the subject that another instance changed, so that an instance reads
+ * only the copy of this subject again.
  */
 export const NEWS_SUBJECTS = [
   'keys',
@@ -18,15 +18,18 @@ export const NEWS_SUBJECTS = [
 ] as const;
 export type NewsSubject = (typeof NEWS_SUBJECTS)[number];
 
-/** How often each subject was raised. The commits that raise a subject increase its number, in their order. */
+/**
+ * How often each subject of the news was raised. Each commit that raises a subject increases the subject's number, in the order of the
+ * commits.
+ */
 export type NewsNumbers = Readonly<Record<NewsSubject, number>>;
 
-/** Reads what has changed. If it rejects, it is called again at the next poll. */
+/** Reads the data that has changed. If the listener rejects, the listener is called again at the next poll. */
 export type NewsListener = () => void | Promise<void>;
 
 /**
  * News tells an instance that one of its copies is outdated, because another instance, a command or the instance itself changed the data. A
- * notification may arrive late, twice or never, so `look` polls in addition.
+ * notification may arrive late, twice or never, so `look` also polls the store.
  *
  * These changes raise their subject by themselves: writes to the tables of keys (except last uses), of the blocklist (`wallets`), of broken
  * declarations (`endpoints`) and of score resets (`learning`); requested grants and corrections (`funds`); terms that the books accept
@@ -36,7 +39,7 @@ export interface News {
   /** Makes a write for the commit of a change that does not raise its subject by itself. */
   raise(subject: NewsSubject): Write;
   /**
-   * How often to call `look`, ms. A remote database is polled less often, because a poll costs more and the database also sends
+   * How often to call `look`, ms. A remote database is polled less often, because a poll costs more time and the database also sends
    * notifications.
    */
   readonly lookEveryMs: number;
@@ -47,8 +50,8 @@ export interface News {
    */
   on(subject: NewsSubject, listener: NewsListener): () => void;
   /**
-   * Polls for changes. Resolves once the listeners of every change committed before this call have finished. Rejects with the error of a
-   * listener that failed.
+   * Polls the store for changes. Resolves once the listeners of every change committed before this call have finished. Rejects with the
+   * error of a listener that failed.
    */
   look(): Promise<void>;
   /**
@@ -58,7 +61,7 @@ export interface News {
   ageOf(subject: NewsSubject): number;
 }
 
-/** One listener, with the number of the last change that it has read. */
+/** A listener of a subject, with the number of the last change that the listener has read. */
 class Follower {
   readonly #listener: NewsListener;
   /** The subject's number just before the last successful call began; -1 before the first. */
@@ -81,7 +84,7 @@ class Follower {
   async #call(): Promise<void> {
     try {
       while (this.#done < this.#wanted) {
-        // The number is read before the call, because the call may or may not see a change that is committed during it.
+        // The number is read before the call, because the listener may or may not see a change that is committed during the call.
         const number = this.#wanted;
         await Promise.try(this.#listener);
         this.#done = number;
@@ -92,13 +95,13 @@ class Follower {
   }
 }
 
-/** The listeners of one open store. The store passes on the numbers that it reads or is notified of. State: news. */
+/** The listeners of an open store. The store passes to them the numbers that it reads or is notified of. State: news. */
 export class NewsDesk {
   readonly #followers = new Map<NewsSubject, Set<Follower>>();
   /** When each subject's changes were last known to be read, by the store's own clock. */
   readonly #followedAt = new Map<NewsSubject, number>();
 
-  /** See `News.on`. */
+  /** Adds a listener, as described at `News.on`. */
   on(subject: NewsSubject, listener: NewsListener): () => void {
     const follower = new Follower(listener);
     const others = this.#followers.get(subject) ?? new Set();
@@ -118,7 +121,7 @@ export class NewsDesk {
     for (const end of ended) if (end.status === 'rejected') throw end.reason;
   }
 
-  /** The time since the read after which all listeners of a subject had finished, ms; Infinity before the first. */
+  /** The time since the read after which all listeners of a subject had finished, ms; Infinity before the first read. */
   ageOf(subject: NewsSubject, now: number): number {
     return now - (this.#followedAt.get(subject) ?? Number.NEGATIVE_INFINITY);
   }
@@ -127,7 +130,7 @@ export class NewsDesk {
     if (number === undefined) return;
     const followers = [...(this.#followers.get(subject) ?? [])];
     const calls = followers.flatMap((follower) => follower.tell(number) ?? []);
-    // Usually nothing is new, and then this must not wait.
+    // Usually no subject has changed, and without changes the poll must not wait.
     if (calls.length > 0) await Promise.all(calls);
     if (at !== null) this.#followedAt.set(subject, Math.max(at, this.#followedAt.get(subject) ?? at));
   }

@@ -2,7 +2,10 @@ import { dirname, join } from 'node:path';
 import { UsageError } from '../core/usage-error.ts';
 import type { StoreDriver } from './driver.ts';
 
-/** The kinds of stores by URL scheme. Each is loaded when it is first needed. A plain path and a `file:` URL name a SQLite database. */
+/**
+ * The kinds of stores by URL scheme. The driver of each kind is loaded when it is first needed. A plain path and a `file:` URL name a
+ * SQLite database.
+ */
 const DRIVERS: ReadonlyMap<string, () => Promise<StoreDriver>> = new Map([
   ['sqlite', async () => (await import('./sqlite/open.ts')).sqliteDriver],
   ['postgres', async () => (await import('./postgres/open.ts')).postgresDriver],
@@ -18,8 +21,8 @@ function schemeOf(text: string): string | null {
 }
 
 /**
- * Matches a mistyped database URL: with quotation marks, without a scheme, or as libpq keywords. If it were taken for a path, each server
- * would create a database of its own.
+ * Matches a mistyped database URL: with quotation marks, without a scheme, or as libpq keywords. If such a URL were taken for a path, each
+ * server would create its own database.
  */
 const NO_PATH = /^["'`]|:\/\/|^\w+\/\/|^[^/]*@|^(?:dbname|host|hostaddr|port|user)\s*=/i;
 
@@ -40,7 +43,7 @@ function loaderOf(url: string): () => Promise<StoreDriver> {
 
 const driverOf = async (url: string): Promise<StoreDriver> => loaderOf(url)();
 
-/** @throws UsageError for a URL in place of the path of a data folder. No kind of store accepts a URL there. */
+/** @throws UsageError for a URL in place of the path of a data folder. No kind of store accepts a URL as the path of a data folder. */
 export function refuseUrl(folder: string): void {
   const scheme = schemeOf(folder);
   if (scheme === null) return;
@@ -66,7 +69,10 @@ export function storeUrlOf(data: string, named?: string): string {
   return named.trim();
 }
 
-/** Opens a store for writing and creates it if it is missing. Rejects with StoreError, or with UsageError for an unknown kind of URL. */
+/**
+ * Opens a store for writing, and creates the store if it is missing. Rejects with StoreError, or with UsageError for an unknown kind of
+ * URL.
+ */
 export const openStore: StoreDriver['open'] = async (url, options) => (await driverOf(url)).open(url, options);
 
 /** Opens an existing store for reading, even while a server runs. Rejects with StoreError. */
@@ -94,12 +100,12 @@ export const migrateStore: StoreDriver['migrate'] = async (url, program) => (awa
 /** Records the operator's confirmation that servers may use a store that may have lost acknowledged writes. Rejects with StoreError. */
 export const acceptStore: StoreDriver['accept'] = async (url) => (await driverOf(url)).accept(url);
 
-/** Copies an existing store to a new file, even while a server runs. Rejects with StoreError. */
+/** Copies an existing store to a new file, even while a server uses the store. Rejects with StoreError. */
 export const copyStore: StoreDriver['copy'] = async (url, target) => (await driverOf(url)).copy(url, target);
 
 /**
- * Copies a store to another database that is new or has no rows. No server may use either of them. Rejects with StoreError, or with
- * UsageError if both are PostgreSQL.
+ * Copies a store to another database that is new or has no rows. No server may use either store during the copy. Rejects with StoreError,
+ * or with UsageError if both stores are PostgreSQL databases.
  * @param program the version of Signalbox
  */
 export async function moveStore(from: string, to: string, program: string): Promise<void> {

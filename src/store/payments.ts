@@ -11,7 +11,7 @@ import type { Write } from './store.ts';
 export const PAYMENT_STATES = ['settling', 'captured', 'settled', 'unknown', 'failed'] as const;
 export type PaymentState = (typeof PAYMENT_STATES)[number];
 
-/** What a payment is for. A quote for one purpose cannot pay for another. */
+/** The purpose of a payment. A quote for one purpose cannot pay for another purpose. */
 export const PAYMENT_PURPOSES = ['chat', 'topup', 'keys'] as const;
 export type PaymentPurpose = (typeof PAYMENT_PURPOSES)[number];
 
@@ -30,13 +30,13 @@ export interface Payment {
   readonly amount: bigint;
   /** The value of `amount` in microcredits. */
   readonly paid: Microcredits;
-  /** The operator's part of `paid`, in microcredits; 0 once the operator has waived it. */
+  /** The operator's part of `paid`, in microcredits; 0 once the operator has waived this part. */
   readonly fee: Microcredits;
   /** The most that the paid request may cost, in microcredits. */
   readonly bound: Microcredits;
   /**
-   * The charge of the payment's request, 0 without a request. Null until it is known, and for a payment that was resolved later with the
-   * blockchain's data.
+   * The charge of the payment's request, 0 without a request. Null until the charge is known, and for a payment that was resolved later
+   * with the blockchain's data.
    */
   readonly charged: Microcredits | null;
   /** The ID of the decision that the payment paid for; null for none. */
@@ -45,7 +45,7 @@ export interface Payment {
   readonly keyId: string | null;
   /** ID of the quote that was paid. Signatures are public on the blockchain, but the quote of a payment is not. */
   readonly quote: string;
-  /** A keyed hash of the request. Without the secret key, it cannot be used to check a guess of the request. */
+  /** A keyed hash of the request. Without the secret key, the hash cannot be used to check a guess of the request. */
   readonly requestMark: string;
   /** Until when the authorization is valid, seconds since 1970. */
   readonly validBefore: number;
@@ -54,40 +54,46 @@ export interface Payment {
   readonly error: string | null;
   readonly created: number;
   readonly updated: number;
-  /** The instance that settles the payment, or runs the request that it paid for; null for none. */
+  /** The instance that settles the payment, or runs the request that the payment paid for; null for none. */
   readonly owner: InstanceName | null;
 }
 
-/** Identifies a payment authorization permanently. */
+/** The data that permanently identifies a payment authorization. */
 export type AuthorizationId = Pick<Payment, 'network' | 'asset' | 'payer' | 'nonce'>;
 
 export interface PaymentQuery {
   readonly state: PaymentState | null;
   readonly payer: string | null;
   readonly limit: number;
-  /** Only payments created before the payment with this ID; null for all. */
+  /** Selects only payments created before the payment with this ID; null for all payments. */
   readonly before: number | null;
 }
 
 /**
- * The payments. Each has one row, which is never deleted once anything was sent. `capture` fails its commit if the payment was captured or
- * settled before. So the deposit in the same commit is booked only once. State: unsettled payments.
+ * The table of payments. Each payment has one row, which is never deleted once anything was sent. The commit of `capture` fails if the
+ * payment was captured or settled before, so the deposit in the same commit is booked only once. State: unsettled payments.
  */
 export interface PaymentTable {
-  /** Inserts a new payment before anything is sent, and so claims its authorization. Refused if the authorization already has a payment. */
+  /**
+   * Inserts a new payment before anything is sent, and so claims its authorization. The store refuses the payment if the authorization
+   * already has a payment.
+   */
   insert(payment: Payment): Write;
-  /** Gives an unresolved payment a new owner. Fails its commit with the reason `unmet` if state or owner differ from `seen`. */
+  /**
+   * Gives an unresolved payment a new owner. The commit fails with the reason `unmet` if the state or the owner of the payment differs from
+   * `seen`.
+   */
   take(seen: Pick<Payment, 'id' | 'state' | 'owner'>, owner: InstanceName | null): Write;
-  /** Marks a payment captured. Use it only in the commit that contains the deposit. */
+  /** Marks a payment as captured. This write may only be used in the commit that contains the deposit. */
   capture(payment: Payment): Write;
   /**
-   * Records charge and fee of a captured payment and removes its owner. For an abandoned payment it records only the charge. While the disk
-   * refuses writes, this write is kept in the spool, together with its settlement.
+   * Records charge and fee of a captured payment and removes its owner. For an abandoned payment, this write records only the charge. While
+   * the disk refuses writes, this write is kept in the spool, together with the settlement of the request.
    */
   settle(id: number, charged: Microcredits | null, fee: Microcredits, time: number): Write;
   /**
-   * Settles a captured payment whose owner has ended, without charge and fee. Fails its commit with the reason `unmet` unless this owner
-   * still has the payment and it is still captured.
+   * Settles a captured payment whose owner has ended, without charge and fee. The commit fails with the reason `unmet` unless this owner
+   * still has the payment and the payment is still captured.
    */
   abandon(seen: Pick<Payment, 'id' | 'owner'>, time: number): Write;
   /** Marks an unresolved payment as unknown, with its transaction, error and owner. */
@@ -102,7 +108,7 @@ export interface PaymentTable {
   unresolved(): Promise<Payment[]>;
   /** Returns the settling and unknown payments of a wallet for the same request, oldest first. */
   unsettledOf(payer: string, requestMark: string): Promise<Payment[]>;
-  /** Returns the newest payments that match, newest first. */
+  /** Returns the newest payments that match a filter, newest first. */
   list(query: PaymentQuery): Promise<Payment[]>;
 }
 
@@ -110,10 +116,10 @@ export interface PaymentTable {
 export interface BlocklistTable {
   all(): Promise<string[]>;
   /**
-   * Blocks a wallet, or replaces its note. Fails its commit with the reason `unmet` if the wallet is already blocked with the same note.
+   * Blocks a wallet, or replaces its note. The commit fails with the reason `unmet` if the wallet is already blocked with the same note.
    */
   put(wallet: string, note: string, time: number): Write;
-  /** Unblocks a wallet. Fails its commit with the reason `unmet` if the wallet is not blocked. */
+  /** Unblocks a wallet. The commit fails with the reason `unmet` if the wallet is not blocked. */
   delete(wallet: string): Write;
 }
 
@@ -122,14 +128,14 @@ export interface PendingSettlementTable {
   get(key: string): Promise<string | null>;
   put(key: string, value: string, time: number): Write;
   delete(key: string): Write;
-  /** Deletes entries that were stored before a time, ms since 1970. */
+  /** Deletes notes that were stored before a time, ms since 1970. */
   deleteBefore(time: number): Write;
 }
 
-/** The secret that encrypts quotes. It never changes. State: quote secret. */
+/** The secret that encrypts quotes, and that never changes. State: quote secret. */
 export interface QuoteSecretTable {
   get(): Promise<Uint8Array | null>;
-  /** Stores the secret. Does nothing if there is a secret already. @param secret 32 bytes */
+  /** Stores the secret that encrypts quotes, unless a secret is already stored. @param secret 32 bytes */
   putOnce(secret: Uint8Array): Write;
 }
 
@@ -144,8 +150,11 @@ export interface TakenNonce {
 /** The last nonce of each gas key, so that no two instances send a transaction with the same nonce. State: gas keys. */
 export interface GasNonceTable {
   find(key: string): Promise<TakenNonce | null>;
-  /** Takes a nonce. Fails its commit with the reason `unmet` if the stored last nonce differs from `seen`; null: if there is any. */
+  /**
+   * Takes a nonce. The commit fails with the reason `unmet` if the stored last nonce differs from `seen`; with `seen` null, if any nonce is
+   * stored.
+   */
   take(key: string, taken: TakenNonce, seen: TakenNonce | null): Write;
-  /** Releases a nonce whose transaction was never sent. Changes nothing once a later nonce was taken. */
+  /** Releases a nonce whose transaction was never sent. The call changes nothing once a later nonce was taken. */
   release(key: string, taken: TakenNonce): Write;
 }

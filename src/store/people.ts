@@ -2,22 +2,26 @@ import type { DeclaredTeam, MemberTerms, NamedTeam, TeamNames, UserRole } from '
 import type { Write } from './store.ts';
 
 /**
- * The origin of a team, which also says what can change it. `api`: requests and commands. `policy`: the active policy. `former`: a policy
- * declared the team, but the active policy does not. Such a team can be declared again or taken over by the API.
+ * The origin of a team, which also determines what can change the team. `api`: requests and commands can change the team. `policy`: the
+ * active policy declares the team. `former`: an earlier policy declared the team, but the active policy does not; a policy can declare a
+ * `former` team again, or the API can take over the team.
  */
 export const TEAM_ORIGINS = ['api', 'policy', 'former'] as const;
 export type TeamOrigin = (typeof TEAM_ORIGINS)[number];
 
-/** A team as it is stored. Times are ms since 1970. */
+/** A stored team. Times are ms since 1970. */
 export interface Team extends DeclaredTeam {
   /** `team_…`. IDs grow with time. */
   readonly id: string;
   readonly origin: TeamOrigin;
   readonly createdAt: number;
-  /** When the team was removed; null while it exists. The row stays, so that reports of earlier periods can show the name. */
+  /**
+   * When the team was removed; null while the team exists. The row of a removed team stays, so that reports of earlier periods can show the
+   * name.
+   */
   readonly removedAt: number | null;
   /**
-   * Names that the team had before and that no other team has used since, the latest first. For a removed team it includes the last name.
+   * Earlier names of the team that no other team has used since, the latest first. For a removed team, the list includes the last name.
    * Absent for none.
    */
   readonly formerNames?: readonly string[];
@@ -25,7 +29,7 @@ export interface Team extends DeclaredTeam {
 
 /**
  * Finds the team that a name refers to: the team that has the name, or else the team that had it last. Earlier builds could store the same
- * former name for several teams; then an existing team is preferred to a removed one.
+ * former name for several teams; for such a name, an existing team is preferred to a removed team.
  */
 export function teamNamesOf(teams: Iterable<Team>): TeamNames {
   const names = new Map<string, NamedTeam>();
@@ -55,7 +59,7 @@ export function teamNamesOf(teams: Iterable<Team>): TeamNames {
 export interface User {
   /** `user_…`. IDs grow with time. */
   readonly id: string;
-  /** `issuer` and `sub` together identify a person. Both are null for a user who has never signed in. */
+  /** `issuer` and `sub` together identify a person. `issuer` and `sub` are null for a user who has never signed in. */
   readonly issuer: string | null;
   readonly sub: string | null;
   /** The name and the email address are only displayed. */
@@ -71,7 +75,7 @@ export interface User {
   readonly removedAt: number | null;
 }
 
-/** A row with its version: the number of the news with which the row last changed. */
+/** A row of a team or a user with its version. The version is the number of the news with which the row last changed. */
 export interface VersionedRow<Row> {
   readonly row: Row;
   readonly version: number;
@@ -80,11 +84,11 @@ export interface VersionedRow<Row> {
 export interface PeopleChanges {
   readonly teams: readonly VersionedRow<Team>[];
   readonly users: readonly VersionedRow<User>[];
-  /** Pass this to `changedAfter` to read the next changes. */
+  /** The number that a caller passes to `changedAfter` to read the next changes of teams and users. */
   readonly through: number;
 }
 
-/** The IDs of a key's team and user. */
+/** The IDs of the team and the user that a key belongs to. */
 export interface Membership {
   readonly team: string | null;
   readonly user: string | null;
@@ -94,7 +98,7 @@ export interface Membership {
 export interface UserMaker {
   /** ID of the user who creates the new user. */
   readonly maker: string;
-  /** The most users that the creator may add within 24 hours, including the new one. */
+  /** The most users that the creator may add within 24 hours, including the new user. */
   readonly aDay: number;
 }
 
@@ -102,17 +106,17 @@ export interface UserMaker {
 export interface PeopleTable {
   /**
    * Returns the rows that changed since a number of the news `people`, ordered by ID, and the number up to which the caller then knows all
-   * changes. With -1, returns all rows.
+   * changes. With the number -1, the method returns all rows.
    */
   changedAfter(number: number): Promise<PeopleChanges>;
   /**
-   * Adds a team if `version` is null; otherwise replaces the team with that version. Fails its commit with the reason `unmet` if the stored
+   * Adds a team if `version` is null; otherwise replaces the team with that version. The commit fails with the reason `unmet` if the stored
    * version differs, if another team has the name, or if the team is to be removed but still has users or unrevoked keys (child keys do not
    * count).
    */
   putTeam(team: Team, version: number | null): Write;
   /**
-   * Adds or replaces a user in the same way as `putTeam`. Fails its commit with the reason `unmet` if the stored version differs, if
+   * Adds or replaces a user in the same way as `putTeam`. The commit fails with the reason `unmet` if the stored version differs, if
    * another user has the same issuer and sub, if the team does not exist, if the user is to be removed but still has unrevoked keys (child
    * keys do not count), or if the creator of a new user has reached the limit.
    */

@@ -1,25 +1,27 @@
 import type { StatedLimit } from '../core/rate-limit.ts';
 
-/** What a limit counts. */
+/** The unit that a rate limit counts. */
 export type RateUnit = 'requests' | 'tokens' | 'streams';
 
-/** How long an instance may use units that it took in advance, ms. */
+/** The time in which an instance may use units that it took in advance, ms. */
 export const AHEAD_MS = 1_000;
 
-/** A request of one instance for units of one limit and subject. It also reports what the instance used and holds. */
+/**
+ * A request of an instance for units of a rate limit and a subject. The request also reports the units that the instance used and holds.
+ */
 export interface RateDemand {
   readonly limit: string;
   readonly subject: string;
   readonly unit: RateUnit;
   /** The limit: units per minute, at least 1; for streams, the number at the same time. */
   readonly most: number;
-  /** Units for requests that are waiting. As many are granted as are available. */
+  /** The units for requests that are waiting. As many of these units are granted as are available. */
   readonly need: number;
   /** Additional units to take in advance; 0 for streams. */
   readonly ahead: number;
   /**
-   * Units that were granted but not used, which the instance returns. Negative: units that it used without a grant, which are debited in
-   * any case. 0 for streams.
+   * Units that were granted but not used, which the instance returns. If negative: units that the instance used without a grant, which are
+   * debited in any case. 0 for streams.
    */
   readonly back: number;
   /** Open streams of this instance; 0 for other units. */
@@ -29,23 +31,27 @@ export interface RateDemand {
 /** The answer to a request for units. The granted units are already debited. */
 export interface RateGrant {
   readonly granted: number;
-  /** Units granted in advance. The instance must use or return them within `AHEAD_MS` of its request. */
+  /** The units that are granted in advance. The instance must use or return them within `AHEAD_MS` of its request. */
   readonly ahead: number;
-  /** What is left after the grant, in 1/60,000 of a unit; negative if more was used than expected. For streams: the number that is free. */
+  /**
+   * The rest of the limit after the grant, in 1/60,000 of a unit; negative if more units were used than expected. For streams: the number
+   * of free streams.
+   */
   readonly left: number;
 }
 
 /**
  * The rate limits that instances share. A grant is debited at once. If an instance dies, its units are lost and never granted twice. In any
- * `w` milliseconds, at most `most` + `most` × w / 60,000 units are used. This holds because all instances together take at most one second
- * of the rate in advance in each second, and a bucket fills only so far that the units of two seconds still fit. Streams are counted
+ * `w` milliseconds, at most `most` + `most` × w / 60,000 units are used. This bound holds because all instances together take at most one
+ * second of the rate in advance in each second, and a bucket fills only so far that the units of two seconds still fit. Streams are counted
  * exactly: streams of an instance whose lease has ended no longer count. State: shared limits.
  */
 export interface RateStore {
   /**
-   * Decides requests for units one by one, each in one step. Rejects with StoreError; nothing is then granted, and debited units may be
-   * lost.
-   * @param demands sorted by limit, subject and unit in code-unit order. Otherwise two instances can wait for each other.
+   * Decides requests for units one by one, each in one step. If the promise rejects with StoreError, nothing is granted, and debited units
+   * may be lost.
+   * @param demands sorted by limit, subject and unit in code-unit order. In any other order, two instances could wait for each other
+   * forever.
    */
   take(demands: readonly RateDemand[]): Promise<readonly RateGrant[]>;
   /** Returns the rate limits of the newest policy, which are covered by the news `policy`. Rejects with StoreError. */

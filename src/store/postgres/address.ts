@@ -48,7 +48,7 @@ export function addressOf(text: string): PostgresAddress {
     throw unusable('it contains a password and also names a password file; remove one of them');
   const own = decoded(url.password);
   const password = () => (passwordFile === null ? own : passwordIn(passwordFile));
-  // Reads the file now: a database that requires no password would otherwise hide that the file is unreadable.
+  // The password file is read at once, because a database that requires no password would hide that the file is unreadable.
   password();
   return { host, port: Number(url.port || 5_432), database, user, password, authorities: authoritiesOf(url, host) };
 }

@@ -5,13 +5,14 @@ import { type PostgresAddress, placeAt } from './address.ts';
 import { failureOf, isReadOnly } from './fault.ts';
 
 /**
- * Only this file uses the driver `pg`. A `Connection` never reconnects: once it is lost, no statement of its transaction can run on another
- * connection. Statements are pipelined: each is sent at once, without waiting for the answer to the one before.
+ * Only this file uses the driver `pg`. A `Connection` never reconnects: once a connection is lost, no statement of its transaction can run
+ * on another connection. Statements are pipelined: each statement is sent at once, without waiting for the answer to the previous
+ * statement.
  */
 
 /**
- * Time limits, ms. The database server enforces `statementMs`, `lockMs` and `idleInTransactionMs`, so they also end the work of a process
- * that has stopped.
+ * Time limits, ms. The database server enforces `statementMs`, `lockMs` and `idleInTransactionMs`, so these limits also end the work of a
+ * process that has stopped.
  */
 export interface PostgresBounds {
   readonly statementMs: number;
@@ -26,14 +27,16 @@ export interface PostgresBounds {
 export const USUAL_BOUNDS: PostgresBounds = {
   statementMs: 10_000,
   lockMs: 5_000,
-  // Between two statements our transactions wait only for the event loop. A transaction that is idle for longer belongs to a process that
-  // hangs.
+  // Between two statements, transactions of Signalbox wait only for the event loop. A transaction that is idle for longer belongs to a
+  // process that hangs.
   idleInTransactionMs: 2_000,
   connectMs: 5_000,
   silenceMs: 15_000,
 };
 
-/** The value of a column, as sent and as received. 64-bit integers are received as numbers: all stored integers are within 2^53. */
+/**
+ * The value of a database column that is sent or received. 64-bit integers are received as numbers: all stored integers are within 2^53.
+ */
 export type PostgresValue = string | number | bigint | Uint8Array | Float64Array | null;
 
 export interface PostgresResult<Row> {
@@ -44,12 +47,12 @@ export interface PostgresResult<Row> {
   readonly command: string;
 }
 
-/** How many prepared statements one connection keeps. Further statements are parsed each time. */
+/** The number of prepared statements that a connection keeps. Further statements are parsed each time that they run. */
 const PREPARED_MAX = 500;
 
 const asNumber = (text: string): number => Number(text);
 const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
-  // A boolean becomes 1 or 0, as in SQLite.
+  // A boolean value becomes 1 or 0, as in SQLite.
   16: (text) => (text === 't' ? 1 : 0),
   17: (text) => Uint8Array.fromHex(text.slice(2)),
   20: asNumber,
@@ -98,7 +101,7 @@ export function literalOf(value: PostgresValue): string {
 /** Writes an array in the text form of PostgreSQL. */
 export const arrayOf = (values: readonly (PostgresValue | boolean)[]): string => `{${values.map(elementOf).join(',')}}`;
 
-/** Characters that JSON may escape differently from PostgreSQL arrays. */
+/** Matches characters that JSON may escape differently from PostgreSQL arrays. */
 const ODD = /[^ -\ud7ff\ue000-\uffff]/;
 
 function elementOf(value: PostgresValue | boolean): PostgresValue | boolean {
@@ -112,7 +115,7 @@ function elementOf(value: PostgresValue | boolean): PostgresValue | boolean {
 const hexOf = ({ buffer, byteOffset, byteLength }: Uint8Array | Float64Array): string =>
   new Uint8Array(buffer, byteOffset, byteLength).toHex();
 
-/** One connection to the database. A connection works until it is closed or lost. */
+/** A connection to the database, which works until it is closed or lost. */
 export class Connection {
   readonly #client: Client;
   /** The names of prepared statements, by their text. */
@@ -150,12 +153,12 @@ export class Connection {
     return this.#backend;
   }
 
-  /** True if a pooler is in between. A pooler reports a process ID of its own. */
+  /** True if a pooler is between Signalbox and the database: a pooler reports its own process ID. */
   get isPooled(): boolean {
     return this.#backend !== this.#client.processID;
   }
 
-  /** Calls the listener once when the connection is lost, or at once if it already is. */
+  /** Calls the listener once when the connection is lost, or at once if the connection is already lost. */
   onLost(listener: () => void): void {
     if (this.#isLost) listener();
     else this.#lost.push(listener);
@@ -172,7 +175,7 @@ export class Connection {
     return { rows, count: rowCount ?? 0, command };
   }
 
-  /** Runs a text of one or more statements without values, and prepares nothing. */
+  /** Runs a text of one or more statements without values, as unprepared statements. */
   async script(text: string): Promise<PostgresResult<never>> {
     const { rows, rowCount, command } = await this.#client.query<never>(text);
     return { rows, count: rowCount ?? 0, command };
@@ -199,7 +202,7 @@ export class Connection {
 
   async #begin(bounds: PostgresBounds): Promise<void> {
     const text = beginningOf(bounds);
-    // A short timeout, because a pooler accepts a connection even if it has no free connection to the server.
+    // The timeout is short, because a pooler accepts a connection even if it has no free connection to the server.
     const { rows } = await this.#client.query<{ backend: number }>({ text, query_timeout: bounds.connectMs });
     this.#backend = rows[0]?.backend ?? null;
   }

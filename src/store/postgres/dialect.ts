@@ -4,13 +4,13 @@ import { arrayOf, literalOf } from './connection.ts';
 /** A statement of a repository, translated for PostgreSQL. */
 interface PostgresStatement {
   readonly text: string;
-  /** The names of the parameters in their order. Null if the parameters are positional. */
+  /** The names of the parameters in their order. The list is null if the parameters are positional. */
   readonly names: readonly string[] | null;
   /** True if each parameter takes an array, so that the statement writes many rows. */
   readonly takesRows: boolean;
 }
 
-/** How many translated texts are cached. */
+/** The number of translated texts that are cached. */
 const TEXTS_MAX = 2_000;
 /**
  * Matches string literals, quoted names and comments, which stay unchanged; parameters; and names with a capital letter, which need quotes
@@ -26,7 +26,7 @@ export class PostgresDialect {
     const known = this.#known.get(inPostgres);
     if (known) return known;
     const translated = { ...inItsWords(inPostgres), takesRows };
-    // Lists build a text for each combination of filters: many texts, but a limited number.
+    // Queries for lists have a different text for each combination of filters, so there are many texts, but a limited number.
     if (this.#known.size < TEXTS_MAX) this.#known.set(inPostgres, translated);
     return translated;
   }
@@ -47,7 +47,8 @@ function inItsWords(sql: string): Omit<PostgresStatement, 'takesRows'> {
 }
 
 /**
- * @returns the values of a statement in the order of its parameters. For a statement that takes rows, each value is an array: one column.
+ * @returns the values of a statement in the order of its parameters. For a statement that writes many rows, each value is an array of the
+ * values of a column.
  */
 export function valuesOf(
   statement: PostgresStatement,

@@ -10,8 +10,8 @@ const UNKNOWN_AUTHORITY =
   'no known authority has signed its certificate; sslrootcert must name the file of that authority, or of the certificate itself';
 
 /**
- * Maps errors to reasons. The first element is how an SQLSTATE, a system error code, or a message without a code begins. The third element
- * replaces an error text that is unclear or does not say what to do; a `%` in it stands for the original text.
+ * Maps errors to reasons. The first element is the beginning of an SQLSTATE, of a system error code, or of a message without a code. The
+ * third element replaces an error text that is unclear or does not say what to do; a `%` in it stands for the original text.
  */
 const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?: string])[] = [
   ['53100', 'full', 'the disk of the database is full'],
@@ -31,7 +31,7 @@ const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?:
     'denied',
     'the database refuses the user or its password; check both in its URL, or the file of password_file',
   ],
-  // The server's own text names the unknown user or the missing line of pg_hba.conf.
+  // The text of the database server's error names the unknown user or the missing line of pg_hba.conf.
   ['28', 'denied'],
   [
     'SASL: SCRAM-SERVER-FIRST',
@@ -44,7 +44,7 @@ const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?:
   ['XX002', 'damaged'],
   ['26000', 'broken', ANOTHER_SESSION],
   ['42P05', 'broken', ANOTHER_SESSION],
-  // A conflict with another transaction. The same transaction may succeed if it is run again.
+  // A conflict with another transaction. A transaction that failed because of a conflict may succeed if it is run again.
   ['40', 'busy', 'the transaction failed repeatedly because of conflicts with other transactions'],
   ['22', 'refused'],
   ['23', 'refused'],
@@ -94,10 +94,11 @@ function entryOf(error: unknown) {
   return CODES.find(([beginning]) => told.startsWith(beginning));
 }
 
-/** @returns why the database or the connection to it failed, in words for an operator */
+/** @returns why the database or the connection to the database failed, in words for an operator */
 export function faultText(error: unknown): string {
   const own = messageOf(error);
-  // The server ends its message like this if pg_hba.conf has no matching line without TLS; it may have one with TLS.
+  // The database server's message ends with these words if pg_hba.conf has no matching line without TLS; pg_hba.conf may have a matching
+  // line with TLS.
   if (own.endsWith(', no encryption')) return `${own}; if it requires TLS, add sslmode=verify-full to its URL`;
   return entryOf(error)?.[2]?.replace('%', () => own) ?? own;
 }
@@ -108,7 +109,7 @@ export const faultOf = (error: unknown): StoreErrorReason =>
 
 /**
  * True if the connection is unusable after the error: the server ends it, the server accepts no writes, or the error comes neither from the
- * server nor from Signalbox.
+ * database server nor from Signalbox.
  */
 export function isLoss(error: unknown): boolean {
   if (error instanceof StoreError) return false;
@@ -116,7 +117,10 @@ export function isLoss(error: unknown): boolean {
   return code.startsWith('57P0') || code === '25P03' || isReadOnly(error) || !/^(?!E[A-Z]{4})[0-9A-Z]{5}$/.test(code);
 }
 
-/** True if the database accepts no writes, so nothing was written. Such a connection never accepts writes; a new connection may. */
+/**
+ * True if the database accepts no writes, so nothing was written. The connection of such an error never accepts writes, but a new
+ * connection may accept them.
+ */
 export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
 
 /** True if the transaction may succeed when it is run again: a serialization failure or a deadlock. */
@@ -130,6 +134,6 @@ export const unusableFor = (place: string, cause: unknown): StoreError =>
     ? cause
     : failureOf(`Cannot use the database ${place}`, cause);
 
-/** @returns an error for work that failed as a whole, in one sentence */
+/** @returns an error for a job that failed as a whole, in one sentence */
 export const failureOf = (what: string, cause: unknown): StoreError =>
   new StoreError(`${what}: ${faultText(cause).replace(/\.$/, '')}.`, { reason: faultOf(cause), cause });

@@ -5,12 +5,17 @@ import type { BooksQuery } from './books/names.ts';
 /** The pause before the writers are polled again, ms. The pause doubles with each poll, up to `LOOK_MS_MAX`. */
 const LOOK_MS = 5;
 const LOOK_MS_MAX = 80;
-/** How long `fresh` waits, ms. All transactions of Signalbox end earlier, because the server limits them (`connection.ts`). */
+/**
+ * The longest wait of `fresh`, ms. All transactions of Signalbox end earlier, because the database server limits their time
+ * (`connection.ts`).
+ */
 const FRESH_MS = 20_000;
 
 type Numbers<Name extends string> = Readonly<Record<Name, number>>;
 
-/** The last number that each sequence had given out, and the transactions that had taken a number by then and were still running. */
+/**
+ * A mark has the last number that each sequence had given out, and the transactions that had already taken a number and were still running.
+ */
 interface Mark<Name extends string> {
   readonly numbers: Numbers<Name>;
   readonly writers: ReadonlySet<string>;
@@ -19,8 +24,8 @@ interface Mark<Name extends string> {
 /**
  * Finds a horizon: the number up to which all rows of a table are visible. The highest visible number is no horizon, because a transaction
  * with a lower number may commit later. A transaction that takes a number from a sequence keeps a lock on the sequence until it ends. A
- * mark therefore reads the last numbers first, then the transactions that have such a lock. Once these have ended, the numbers are a
- * horizon. Other transactions, such as a long one in another database of the same server, delay nothing.
+ * mark therefore reads the last numbers first, then the transactions that have such a lock. Once these transactions have ended, the numbers
+ * are a horizon. Other transactions, such as a long transaction in another database of the same server, delay nothing.
  */
 export class Horizon<Name extends string> {
   readonly #query: BooksQuery;
@@ -28,7 +33,7 @@ export class Horizon<Name extends string> {
   readonly #selectNumbers: string;
   readonly #selectWriters: string;
   #passed: Numbers<Name>;
-  /** The mark whose transactions have not all ended. */
+  /** The latest mark, if its transactions have not all ended. */
   #next: Mark<Name> | null = null;
 
   /** @param sequences the names of the sequences, by the names under which this class reports their numbers */
@@ -36,7 +41,8 @@ export class Horizon<Name extends string> {
     const all = Object.entries<string>(sequences);
     this.#query = query;
     this.#timers = timers;
-    // Includes the numbers up to the next value: the increment is 2, and the transaction that took a number may also use the one after it.
+    // The mark includes the numbers up to the next value of the sequence: the increment is 2, and the transaction that took a number may
+    // also use the number after it.
     const last = (sequence: string) => `(SELECT CASE WHEN is_called THEN last_value + (
         SELECT seqincrement - 1 FROM pg_sequence WHERE seqrelid = '${sequence}'::regclass) ELSE 0 END FROM ${sequence})`;
     this.#selectNumbers = `SELECT ${all.map(([name, sequence]) => `${last(sequence)} AS ${name}`).join(', ')}`;
@@ -47,7 +53,7 @@ export class Horizon<Name extends string> {
   }
 
   /**
-   * Returns a horizon for each sequence: no row with this or a lower number will appear any more.
+   * Returns a horizon for each sequence: no row with the number of the horizon or a lower number will appear any more.
    * @param waitMs how long to wait for running transactions, ms. After this time, the method returns the last horizon that was found.
    */
   async within(waitMs: number): Promise<Numbers<Name>> {

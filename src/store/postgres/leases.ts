@@ -25,7 +25,7 @@ const CHANGE = sql(
 type StoredLease = Omit<LeaseRow, 'isReleased'> & { readonly isReleased: number };
 type ClockRow = { readonly now: number } & (StoredLease | { readonly slot: null });
 
-/** The slots of instances in PostgreSQL. Commits of leases use a connection of their own and do not check a lease. */
+/** The slots of instances in PostgreSQL. Commits that renew leases use their own connection and do not check a lease. */
 export const postgresLeases = (db: SqlTables): LeaseTable => ({
   check: timelineCheck(db),
   async read() {
@@ -51,8 +51,8 @@ export const postgresLeases = (db: SqlTables): LeaseTable => ({
 });
 
 /**
- * The condition that each commit of an instance checks: its lease has not ended. A transaction ends long before another instance can take
- * the slot.
+ * The condition that each commit of an instance checks: the lease of the instance has not ended. A transaction ends long before another
+ * instance can take the slot.
  */
 export const fenceOf = (name: InstanceName): LeaseCheck => ({
   sql: `SELECT 1 AS held FROM instances WHERE slot = $1 AND epoch = $2 AND is_released = 0 AND until > ${POSTGRES_NOW}`,

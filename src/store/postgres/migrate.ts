@@ -3,13 +3,14 @@ import { StoreError } from '../store.ts';
 import { type Connection, type PostgresBounds, USUAL_BOUNDS } from './connection.ts';
 import { faultOf } from './fault.ts';
 
-/** One version of the schema. Never edit a version: add one. */
+/** A version of the schema. A version must never be edited; a change of the schema is a new version. */
 export interface SchemaVersion {
   /** The statements of the version, or a function that loads them. */
   readonly sql: string | (() => Promise<string>);
   /**
-   * The lowest schema version whose programs still work with this version. These programs keep running while newer ones start. A version
-   * that removes something works only with programs that have stopped using it, so it must come a release later.
+   * The lowest schema version whose programs still work with this version. These programs keep running while newer programs start. A
+   * version that removes a part of the schema works only with programs that have stopped using that part, so the removal must come a
+   * release later.
    */
   readonly serves: number;
 }
@@ -19,7 +20,7 @@ export interface SchemaState {
   /** The version of the schema; 0 if there are no tables. */
   readonly version: number;
   readonly serves: number;
-  /** The version of Signalbox that created it. */
+  /** The version of Signalbox that created the schema. */
   readonly program: string;
 }
 
@@ -38,8 +39,8 @@ const TABLE = `CREATE TABLE IF NOT EXISTS signalbox_schema (
   applied TIMESTAMPTZ NOT NULL DEFAULT now()
 )`;
 /**
- * Locks until the end of the transaction, not of the session, so that it also works through a pooler. The numbers are an arbitrary key that
- * only Signalbox uses.
+ * The lock lasts until the end of the transaction, not of the session, so that the lock also works through a pooler. The numbers are an
+ * arbitrary key that only Signalbox uses.
  */
 const LOCK = 'SELECT pg_advisory_xact_lock(1397310279, 1)';
 const EMPTY: SchemaState = { version: 0, serves: 0, program: '' };
@@ -60,7 +61,7 @@ export async function schemaOf(connection: Connection): Promise<SchemaState> {
 /**
  * Checks that this program can use the schema.
  * @param known the schema version that this program is written for
- * @throws StoreError with the reason `older` or `newer`, if it cannot
+ * @throws StoreError with the reason `older` or `newer`, if this program cannot use the schema
  */
 export function requireSchema({ version, serves, program }: SchemaState, known: number): void {
   if (version < known) {
@@ -77,8 +78,8 @@ const olderText = (version: number, known: number): string =>
   version === 0 ? 'it has no tables yet' : `its tables have version ${version}, not ${known}`;
 
 /**
- * Migrates the tables to the latest version, each version in a transaction of its own. A process that starts while another one migrates
- * waits, and then finds nothing to do.
+ * Migrates the tables to the latest version, each version in its own transaction. A process that starts while another process migrates
+ * waits, and then finds nothing to migrate.
  * @param program the version of Signalbox that migrates
  * @returns the versions that this call has applied
  * @throws StoreError by rejecting; the versions before the failed one stay applied
@@ -92,7 +93,7 @@ export async function migrate(
   for (;;) {
     const state = await schemaOf(connection);
     if (state.version >= versions.length) {
-      // Checks only reads, so that a user without the right to create tables can start a server.
+      // The check of the versions only reads, so that a user without the right to create tables can start a server.
       requireSchema(state, versions.length);
       return applied;
     }
@@ -101,7 +102,7 @@ export async function migrate(
       await connection.run(TABLE);
       const { version } = await schemaOf(connection);
       const next = versions[version];
-      // Another process has applied it.
+      // Another process has already applied this version.
       if (!next) return null;
       try {
         await connection.script(typeof next.sql === 'string' ? next.sql : await next.sql());

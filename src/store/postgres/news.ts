@@ -8,9 +8,9 @@ import type { Connection } from './connection.ts';
 export const NEWS_CHANNEL = 'signalbox_news';
 /** Notifications that arrive within this time cause one poll, ms. */
 const GATHER_MS = 5;
-/** The interval of polls, ms. News whose notification gets lost is noticed after at most this time. */
+/** The interval of polls, ms. An instance notices news whose notification was lost after at most this time. */
 const LOOK_EVERY_MS = 500;
-/** The pause before a lost connection for notifications is opened again, ms. */
+/** The pause before the connection for notifications is opened again after it was lost, ms. */
 const LISTEN_AGAIN_MS = 500;
 
 export interface PostgresNews extends News {
@@ -25,7 +25,7 @@ export interface PostgresNewsOptions {
   /** Returns a time in ms that never goes back. */
   readonly clock: () => number;
   readonly timers: Timers;
-  /** Called when the database does not answer, or when the connection for notifications is lost. */
+  /** A function that is called when the database does not answer, or when the connection for notifications is lost. */
   readonly onAway: () => void;
 }
 
@@ -65,7 +65,7 @@ export function postgresNews(db: SqlReader, { open, clock, timers, onAway }: Pos
         onAway();
       });
       await opened.listen(NEWS_CHANNEL, heard);
-      // Notifications from before this moment were not received.
+      // Notifications from before the new connection were not received, so the database is polled.
       await look().catch(() => {});
     } catch {
       if (connection) void connection.close();

@@ -76,7 +76,7 @@ function isLocked(url: string): Promise<boolean> {
   return once(url, async (connection) => (await schemaOf(connection)).version > 0 && isAnyHeld(connection));
 }
 
-/** Servers share the database, so no lock is taken: each server has a lease. With `alone`, it only checks that no server runs. */
+/** Servers share the database, so no lock is taken: each server has a lease. With `alone`, the function only checks that no server runs. */
 async function lock(url: string, how?: 'alone'): Promise<StoreLock> {
   if (how === 'alone' && (await isLocked(url)))
     throw new StoreError(`A server is using ${placeOf(url)}. Stop it first.`, { reason: 'busy' });
@@ -89,7 +89,8 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   const asked = { url, timers, ...(onError && { onError }) };
   // A server has already checked the database in `bringUpToDate`.
   const db = mode === 'serve' ? handleOf(asked) : await openPostgres(asked);
-  // An empty commit makes the writer retry until the database is back. Without it, a server without traffic would report itself ready.
+  // An empty commit makes the writer retry until the database is back. Without the empty commit, a server without traffic would report
+  // itself ready.
   const onAway = () => void db.commit([]).catch(() => {});
   const news = postgresNews(db, { open: db.open, clock, timers, onAway });
   const repositories = postgresRepositories(db, timers);
@@ -127,7 +128,7 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
       try {
         await db.flush();
       } finally {
-        // Release the lease after the last commit, which checks the lease, and before the connections close.
+        // The lease is released after the last commit, which checks the lease, and before the connections close.
         await instance.release();
         await leases.close();
         await shut();
@@ -190,7 +191,7 @@ const SELECT_OPEN = sql(
   `SELECT id, amount - charged AS "left" FROM holds WHERE state = 'open' AND id = ANY (?::bigint[])`,
 );
 
-/** @returns the open holds that a spool settles, and what it will charge for them: at most what is left of each hold */
+/** @returns the open holds that a spool settles, and the charges of these settlements: at most the amount that is left of each hold */
 async function unbookedIn(db: SqlReader, { path }: SpoolSettlements): Promise<UnbookedSettlements> {
   const settled = settledBy(readSpool(path).units);
   const open = await db.query<{ id: number; left: Microcredits }>(SELECT_OPEN, [`{${[...settled.keys()].join(',')}}`]);

@@ -7,12 +7,12 @@ import { StoreError } from '../store.ts';
 const PARTITION = sql('SELECT records_partition_1(?::bigint, ?::bigint[]) AS full');
 const BOUNDS = sql('SELECT unnest(records_bounds_1()) AS bound');
 
-/** How far ahead partitions are created, as a span of IDs. There are at most `AHEAD_MAX` of them. */
+/** How far ahead partitions are created, as a span of IDs. At most `AHEAD_MAX` partitions are created ahead. */
 const AHEAD = idSpan(7 * DAY_MS);
 const AHEAD_MAX = 7;
 /**
- * The width of the last partition, in multiples of the others. The last partition takes the records while no partition can be created
- * because a lock is busy.
+ * The width of the last partition, in multiples of the width of the other partitions. The last partition takes the records while no
+ * partition can be created because a lock is busy.
  */
 const RESERVE = 50;
 /**
@@ -34,12 +34,12 @@ export function boundsFrom(now: number, width: number): number[] {
 }
 
 /**
- * The partitions of the record tables (see `partitions.sql`). Any server may change them, and repeating a change is harmless. State:
- * pruning.
+ * The partitions of the record tables (see `partitions.sql`). Any server may change the partitions, and repeating a change is harmless.
+ * State: pruning.
  */
 export class RecordPartitions {
   readonly #db: SqlReader;
-  /** Null for a snapshot, in which no partition is changed. */
+  /** Timers for the pauses between attempts; null for a snapshot, in which no partition is changed. */
   readonly #timers: Timers | null;
 
   constructor(db: SqlReader, timers: Timers | null) {

@@ -64,8 +64,8 @@ export class PostgresRates implements RateStore {
   }
 
   /**
-   * Runs a statement, and sends it once more on a new connection if the connection was lost: an idle connection may have been lost long
-   * ago. If the first attempt did succeed, its units are lost until the bucket refills.
+   * Runs a statement, and sends the statement once more on a new connection if the connection was lost, because an idle connection may have
+   * been lost long ago. If the first attempt succeeded, its units are lost until the bucket refills.
    * @param isAgain true for the second attempt
    */
   async #run<Row>(text: string, values: readonly PostgresValue[], isAgain = false): Promise<Row[]> {

@@ -2,10 +2,10 @@ import { StoreError } from '../store.ts';
 import type { Connection, PostgresValue } from './connection.ts';
 import { failureOf, isLoss } from './fault.ts';
 
-/** How many statements may wait on one connection before further ones are refused. */
+/** The number of statements that may wait on a connection before further statements are refused. */
 const WAITING_MAX = 1_000;
 
-/** A connection, or room for one, with the number of statements that wait on it. */
+/** A connection, or room for a connection, with the number of statements that wait on it. */
 interface Place {
   connection: Promise<Connection> | null;
   waiting: number;
@@ -27,7 +27,7 @@ export class PostgresReaders {
   }
 
   /**
-   * Runs a read. If its connection is lost before the answer, the statement is sent again, at least once on a new connection.
+   * Runs a read. If the connection is lost before the answer, the statement of the read is sent again, at least once on a new connection.
    * @throws StoreError by rejecting
    */
   async read<Row>(text: string, values: readonly PostgresValue[] = []): Promise<Row[]> {
@@ -41,12 +41,12 @@ export class PostgresReaders {
         return (await (await opening).run<Row>(text, values)).rows;
       } catch (cause) {
         if (cause instanceof StoreError) {
-          // If the database refuses further connections, use the existing ones.
+          // If the database refuses further connections, the statement uses an existing connection.
           if (isFull || !this.#places.some(({ connection }) => connection !== null)) throw cause;
           isFull = true;
           continue;
         }
-        // The failed statement may report the loss earlier than the connection does.
+        // The failed statement may report the loss of the connection earlier than the connection itself does.
         if (isLoss(cause) && place.connection === opening) forget(place);
         if (!isLoss(cause) || tries === 0 || this.#isClosed) throw failureOf('the database cannot be read', cause);
       } finally {
@@ -61,7 +61,7 @@ export class PostgresReaders {
   }
 
   /**
-   * Chooses a connection. A new connection is better than a queue, but an idle connection is better than a new one.
+   * Chooses a connection. A new connection is better than a queue, but an idle connection is better than a new connection.
    * @param isFull true if the database refuses further connections
    */
   #freest(isFull: boolean): Place {

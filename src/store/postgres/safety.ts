@@ -10,7 +10,7 @@ const VERSION_MIN = 140_000;
  */
 const SETTINGS: readonly (readonly [name: string, isSafe: (value: string) => boolean, words: string])[] = [
   ['fsync', (value) => value === 'on', 'a crash of its machine could corrupt the database'],
-  // `local` waits for the local disk only. A single database server cannot promise more.
+  // The value `local` waits only for the local disk, and a single database server cannot promise more.
   ['synchronous_commit', (value) => value !== 'off', 'a crash could lose commits that were acknowledged'],
   ['full_page_writes', (value) => value === 'on', 'a crash of its machine could leave half-written pages'],
   [
@@ -63,7 +63,7 @@ export async function requireSession(
   if (!connection.isPooled) return;
   const other = await open();
   try {
-    // The open transaction occupies a session. With transaction pooling, that may be the session that `connection` used before.
+    // The open transaction occupies a session. With transaction pooling, this session may be the session that `connection` used before.
     await other.script('BEGIN');
     await other.backendNow();
     if (connection.backend !== other.backend && connection.backend === (await connection.backendNow())) return;

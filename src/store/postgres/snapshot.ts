@@ -7,7 +7,10 @@ import { failureOf, unusableFor } from './fault.ts';
 import { requireSchema, schemaOf } from './migrate.ts';
 import { SCHEMA } from './schema/versions.ts';
 
-/** A snapshot blocks only the removal of dead rows, so it may take long: it may read a whole journal and write it to a slow pipe. */
+/**
+ * A snapshot blocks only the removal of dead rows, so a snapshot may take long: a command may read a whole journal and write it to a slow
+ * pipe.
+ */
 const SNAPSHOT_BOUNDS: PostgresBounds = {
   ...USUAL_BOUNDS,
   statementMs: 600_000,
@@ -15,7 +18,9 @@ const SNAPSHOT_BOUNDS: PostgresBounds = {
   silenceMs: 615_000,
 };
 
-/** A read-only snapshot of the database as of its first query. A snapshot uses one connection and ends when that connection is lost. */
+/**
+ * A read-only snapshot of the database as of its first query. A snapshot uses a single connection and ends when that connection is lost.
+ */
 export class PostgresSnapshot implements SqlTables {
   readonly #connection: Connection;
   readonly #dialect = new PostgresDialect();

@@ -20,10 +20,10 @@ const READERS = 4;
 
 export interface PostgresOptions {
   readonly url: string;
-  /** Called with appends that were lost, and once when the database starts to fail. */
+  /** A function that is called with appends that were lost, and once when the database starts to fail. */
   readonly onError?: (error: StoreError) => void;
   readonly timers?: Timers;
-  /** As `doubtMs` of `WriterOptions`. */
+  /** How long callers wait for the outcome of a commit, as `doubtMs` of `WriterOptions`. */
   readonly doubtMs?: number;
 }
 
@@ -46,21 +46,21 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   return store;
 }
 
-/** Returns a store without checking the database. The store opens connections when it needs them. */
+/** Returns a store without checking the database. The store opens connections when they are needed. */
 export function handleOf(options: PostgresOptions): PostgresStore {
   const address = addressOf(options.url);
   return new PostgresStore(() => Connection.open(address), options);
 }
 
-/** The store of one process in a PostgreSQL database. */
+/** The store of a process in a PostgreSQL database. */
 export class PostgresStore extends GroupCommit<SqlWrite> implements Store, Deferral, SqlTables {
-  /** Opens one more connection, for example for notifications. */
+  /** Opens an additional connection, for example for notifications. */
   readonly open: () => Promise<Connection>;
   /** The lease that each commit checks. Null for a command, because a command is no instance. */
   fence: LeaseCheck | null = null;
   /** The books of this process; null if they are not open. */
   books: { readonly unkept: number } | null = null;
-  /** How many connections could not be opened, for the metrics of this process. */
+  /** The number of connections that could not be opened, for the metrics of this process. */
   failedConnections = 0;
   readonly #dialect: PostgresDialect;
   readonly #readers: PostgresReaders;
@@ -86,7 +86,10 @@ export class PostgresStore extends GroupCommit<SqlWrite> implements Store, Defer
     this.#readers = new PostgresReaders(this.open, READERS);
   }
 
-  /** Counts only settlements, which are in the books. Records and other appended writes may be lost with the process. */
+  /**
+   * The number of unsafe writes counts only settlements, which are in the books, because records and other appended writes may be lost with
+   * the process.
+   */
   get unkept(): number {
     return this.books?.unkept ?? 0;
   }

@@ -1,9 +1,9 @@
 import { POSTGRES_NOW, type SqlTables, sql, write } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
 
-/** The timeline of the write-ahead log. PostgreSQL starts a new one when a standby takes over. */
+/** The timeline of the write-ahead log. PostgreSQL starts a new timeline when a standby takes over. */
 const TIMELINE = 'substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)';
-/** Identifies the database. A standby has the same value as its primary. A database restored from a dump has a new one. */
+/** The value that identifies the database. A standby has the same value as its primary. A database restored from a dump has a new value. */
 const PLACE = `(SELECT system_identifier || '.' || oid FROM pg_control_system(), pg_database WHERE datname = current_database())`;
 const CURRENT = `(SELECT ${TIMELINE} || ' ' || ${PLACE})`;
 const SELECT = sql(`SELECT ${TIMELINE} AS timeline, ${PLACE} AS place,
@@ -20,13 +20,13 @@ interface TimelineRow {
   readonly place: string;
   readonly is_accepted: number;
   readonly is_first: number;
-  /** 1 if a synchronous standby took over: it has all commits that were acknowledged. */
+  /** 1 if a synchronous standby took over: such a standby has all commits that were acknowledged. */
   readonly is_complete: number;
 }
 
 /**
- * Accepts the database as it is, on behalf of an operator: commits that it may have lost stay lost.
- * @returns false if it was accepted before
+ * Accepts the current database on behalf of an operator: commits that the database may have lost stay lost.
+ * @returns false if the database was accepted before
  */
 export async function acceptTimeline(db: SqlTables): Promise<boolean> {
   const [row] = await db.query<TimelineRow>(SELECT);

@@ -9,7 +9,7 @@ import { sqlTraffic } from '../sql/traffic/table.ts';
 import type { TrafficTable } from '../traffic.ts';
 import { Horizon } from './horizon.ts';
 
-/** How long a count waits for running transactions, ms. A request for traffic figures waits with it. */
+/** How long a count waits for running transactions, ms. A request for traffic figures waits for the count. */
 const HORIZON_MS = 50;
 
 const NUMBERS = ['width', 'kind', 'bucket', 'series', ...COLUMNS];

@@ -4,20 +4,20 @@ import type { Connection, PostgresResult } from './connection.ts';
 import { type PostgresDialect, valuesOf } from './dialect.ts';
 import { isLoss } from './fault.ts';
 
-/** Locks until the end of the transaction, so that writers whose conditions depend on other rows run one after the other. */
+/** The lock lasts until the end of the transaction, so that writers whose conditions depend on other rows run one after the other. */
 export const TURN = 'SELECT pg_advisory_xact_lock(1397310279, 2)';
-/** Each statement sees everything that was committed before it, as in SQLite. */
+/** Each statement of a transaction sees everything that was committed before the statement, as in SQLite. */
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
 /** A transaction whose COMMIT was sent and got no answer. */
 export interface CommitInDoubt {
   /** The ID of the transaction. */
   readonly xid: string;
-  /** The ID of the server process that runs it. */
+  /** The ID of the database server's process that runs the transaction. */
   readonly backend: number | null;
 }
 
-/** Thrown when a COMMIT got no answer: the transaction may have been committed or not. */
+/** Thrown when a COMMIT got no answer: the program does not know whether the transaction was committed. */
 export class UnansweredCommit extends Error {
   readonly doubt: CommitInDoubt;
 
@@ -27,21 +27,21 @@ export class UnansweredCommit extends Error {
   }
 }
 
-/** A query that every transaction starts with. If it returns no row, the transaction fails with `fenced`. */
+/** A query that every transaction starts with. If this query returns no row, the transaction fails with `fenced`. */
 export interface LeaseCheck {
   readonly sql: string;
   readonly values: () => readonly number[];
 }
 
-/** A statement that was sent, and the check of its answer. */
+/** A statement that was sent to the database, and the check of the answer. */
 interface CheckedAnswer {
   readonly sent: Promise<PostgresResult<SqlRow>>;
-  /** Throws if the answer is not as required. */
+  /** Throws if the answer of the database is not as required. */
   readonly check: (result: PostgresResult<SqlRow>) => void;
 }
 
 /**
- * Writes all or nothing. Statements are sent without waiting for answers; the COMMIT is sent after all answers have arrived.
+ * Writes all statements or nothing. Statements are sent without waiting for answers; the COMMIT is sent after all answers have arrived.
  * @throws StoreError, UnansweredCommit or the error of the driver, by rejecting. After UnansweredCommit the writes may exist; otherwise
  * nothing was written.
  */
@@ -58,7 +58,7 @@ export async function transact(
     check: (r: PostgresResult<SqlRow>) => void = () => {},
   ) => {
     const sent = connection.run<SqlRow>(text, values);
-    // The first failure is thrown below. The later failures only follow from it.
+    // Only the first failure of a statement is thrown, because later failures only follow from the first failure.
     sent.catch(() => {});
     answers.push({ sent, check });
     return sent;
@@ -94,7 +94,7 @@ export async function transact(
     for (const [write, ...more] of together(writes)) await doWrite(write, more);
     for (const { sent, check } of answers) check(await sent);
   } catch (cause) {
-    // Use the failure of the earliest statement, because later statements may have failed only as a consequence.
+    // The code reports the failure of the earliest statement, because later statements may have failed only as a consequence.
     const first = await firstFailure(answers);
     if (!isLoss(first ?? cause) && !connection.isLost) await connection.script('ROLLBACK').catch(() => {});
     throw first ?? cause;
@@ -107,7 +107,10 @@ export async function transact(
   if (command === 'ROLLBACK') throw new StoreError('the database rolled the transaction back');
 }
 
-/** Groups writes: all rows of a statement that takes rows move to the place of its first row. The order stays otherwise the same. */
+/**
+ * Groups writes: all rows of a statement that writes many rows move to the place of the first of these rows. All other writes stay in the
+ * same order.
+ */
 function* together(writes: readonly SqlWrite[]): Generator<readonly [SqlWrite, ...SqlWrite[]]> {
   const gone = new Set<Statement>();
   for (const [at, one] of writes.entries()) {
@@ -139,8 +142,8 @@ function fenced(): never {
 }
 
 /**
- * Finds out whether a transaction was committed, and ends it if it still runs.
- * @returns null if the server does not know, or no longer knows
+ * Finds out whether a transaction was committed, and ends the transaction if it still runs.
+ * @returns null if the database server does not know, or no longer knows, the transaction
  */
 export async function outcomeOf(connection: Connection, { xid, backend }: CommitInDoubt): Promise<boolean | null> {
   const { rows } = await connection.run<{ status: string | null }>(`SELECT pg_xact_status($1::text::xid8) AS status`, [

@@ -16,9 +16,9 @@ export interface WriterOptions {
   readonly open: () => Promise<Connection>;
   readonly dialect: PostgresDialect;
   readonly fence: () => LeaseCheck | null;
-  /** Called with appends that were lost, and once when the database starts to fail. */
+  /** A function that is called with appends that were lost, and once when the database starts to fail. */
   readonly onError: (error: StoreError) => void;
-  /** Called when callers have waited long enough for the outcome of a commit, and the outcome is still unknown. */
+  /** A function that is called when callers have waited long enough for the outcome of a commit, and the outcome is still unknown. */
   readonly onDoubt: () => void;
   readonly timers: Timers;
   /** How long callers wait for the outcome of a commit that got no answer, ms; 2,000 by default. */
@@ -26,8 +26,9 @@ export interface WriterOptions {
 }
 
 /**
- * Runs the transactions of one process on one connection; each is durable when it returns. If a COMMIT gets no answer, the writer finds out
- * by the transaction ID whether it was committed, before it writes anything else. State: database writes.
+ * Runs the transactions of one process on one connection; each transaction is durable when the call returns. If a COMMIT gets no answer,
+ * the writer finds out by the transaction ID whether the transaction was committed, before the writer writes anything else. State: database
+ * writes.
  */
 export class PostgresWriter implements GroupedDatabase<SqlWrite> {
   readonly pace: GroupPace = {
@@ -62,7 +63,8 @@ export class PostgresWriter implements GroupedDatabase<SqlWrite> {
         const isLost = isLoss(cause);
         if (isLost) this.#connection = null;
         if (cause instanceof UnansweredCommit) return this.#hasHappened(cause.doubt);
-        // The COMMIT was not sent, so nothing was written and a second attempt is safe. An idle connection may have been lost long ago.
+        // If the connection was lost before the COMMIT, the COMMIT was not sent, so nothing was written and a second attempt is safe. An
+        // idle connection may have been lost long ago.
         const isAgain = isLost ? !wasLost : isConflict(cause);
         if (!isAgain || tries === CONFLICTS_MAX) throw cause;
         wasLost ||= isLost;
@@ -89,7 +91,8 @@ export class PostgresWriter implements GroupedDatabase<SqlWrite> {
   }
 
   /**
-   * Resolves once the outcome is known. After `doubtMs`, callers get the error `unknown`; appended writes wait until the outcome is known.
+   * Resolves once the outcome of the commit is known. After `doubtMs`, callers get the error `unknown`; appended writes wait until the
+   * outcome is known.
    */
   async #hasHappened(doubt: CommitInDoubt): Promise<boolean> {
     const { timers, doubtMs = DOUBT_MS, onDoubt } = this.#options;
@@ -108,11 +111,11 @@ export class PostgresWriter implements GroupedDatabase<SqlWrite> {
   }
 }
 
-/** A standby also answers queries, so check that the database accepts writes. */
+/** A standby also answers queries, so the writer checks that the database accepts writes. */
 async function requireWritable(connection: Connection): Promise<void> {
   const { count } = await connection.run(`SELECT 1 WHERE current_setting('transaction_read_only') = 'off'`);
   if (count > 0) return;
-  // Close it: the session may have started before the database accepted writes.
+  // The writer closes the connection, because the session may have started before the database accepted writes.
   void connection.close();
   throw new StoreError('it is a standby, or does not accept writes');
 }

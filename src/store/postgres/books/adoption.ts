@@ -17,7 +17,7 @@ interface RequestedRow {
 }
 
 /**
- * Books the grants and refunds that commands have requested in the table `adjustments`. Several instances may run it at the same time: the
+ * Books the grants and refunds that commands have requested in the table `adjustments`. Several instances may do this at the same time: the
  * ID of the request makes sure that each request is booked once. A request that the rules refuse, such as a refund for a hold that is still
  * open, stays in the table for the next run and does not block the others.
  */
@@ -32,8 +32,8 @@ export async function adoptRequested(query: BooksQuery, apply: LedgerBooks['appl
 }
 
 /**
- * The ID of a request becomes the ID of the grant. This ID cannot equal the ID of a grant that Signalbox makes itself: such an ID contains
- * the time and is far larger.
+ * The ID of a request becomes the ID of the grant. The ID of a request cannot equal the ID of a grant that Signalbox makes itself, because
+ * Signalbox's own IDs contain the time and are far larger.
  */
 function opOf({ id, keyId: holder, reservation, amount, note, time: at }: RequestedRow): LedgerOp {
   if (reservation === null) return { kind: 'grant', id, at, holder, amount, note };

@@ -34,7 +34,10 @@ import { type AskedOp, type CalledOps, decode, dimensionsOfHolder, fundsOf, Wire
 
 /** The number of slots for instances. The tables store slot and epoch of an instance as one number, `epoch * SLOTS + slot`. */
 const SLOTS = 128;
-/** While requests wait for money, their funds are read again at this interval, ms: another instance may have released some money. */
+/**
+ * While requests wait for money, the funds of these requests are read again at this interval, ms: another instance may have released some
+ * money.
+ */
 const WAKE_MS = 50;
 /** How often the figures of all known funds are read again, ms: other instances draw on the same funds. */
 const REFRESH_MS = 1_000;
@@ -48,7 +51,7 @@ const FOLD_MS = 5_000;
 export interface BooksDatabase {
   readonly query: BooksQuery;
   /**
-   * Decides calls like `decide` of `GroupParts`, in the name of an instance.
+   * Decides calls in the name of an instance, with the same contract as `decide` of `GroupParts`.
    * @param owner the instance, as `epoch * SLOTS + slot`
    * @param awaited the IDs of the funds that requests of this process wait for
    */
@@ -62,13 +65,13 @@ export interface PostgresBooksOptions {
   readonly clock: () => number;
   /** The instance for which the books are opened. */
   readonly instance: InstanceName;
-  /** Called when a write to the spool fails. */
+  /** A function that is called when a write to the spool fails. */
   readonly onError?: ((error: StoreError) => void) | undefined;
 }
 
 type SequelMaker = NonNullable<Parameters<LedgerBooks['append']>[1]>;
 const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
-/** Operations that add money. After one of them, the ledger may grant a hold that it refused before. */
+/** The operations that add money. After such an operation, the ledger may grant a hold that it refused before. */
 const ADJUSTING: ReadonlySet<LedgerOp['kind']> = new Set(['grant', 'correct', 'deposit', 'capture']);
 
 const balanceOf = (holder: string): FundRef => ({
@@ -90,8 +93,8 @@ export async function openPostgresBooks(options: PostgresBooksOptions): Promise<
 
 /**
  * The books in PostgreSQL. The function `ledger_decide_2` (`decide.sql`) decides each group of operations in the database, so budgets are
- * exact with any number of instances, and a process that crashes leaves no lock. Memory contains only figures of a bounded age. State:
- * books.
+ * exact with any number of instances, and a process that crashes leaves no lock. The memory of the process contains only figures of a
+ * bounded age. State: books.
  */
 export class PostgresBooks implements LedgerBooks {
   /** How long an instance waits before it ends orphaned holds, ms: other instances that lost the database may come back. */
@@ -115,7 +118,7 @@ export class PostgresBooks implements LedgerBooks {
   readonly #earmarks = new Map<number, FundRef>();
   /** The funds that requests of this process wait for. */
   readonly #contended = new Map<FundTitle, FundStanding>();
-  /** While `#wake` wakes waiting requests: the funds whose figures they read. Null otherwise. */
+  /** While `#wake` wakes waiting requests: the funds whose figures these requests read. Null at other times. */
   #wanted: Set<FundTitle> | null = null;
   #waking: Timer | null = null;
   #state: LedgerState;
@@ -152,7 +155,7 @@ export class PostgresBooks implements LedgerBooks {
     this.#folding.unref();
   }
 
-  /** Slot and epoch as one number. The number changes when the process takes a new epoch. */
+  /** The slot and the epoch of this instance as a single number, which changes when the process takes a new epoch. */
   get #owner(): number {
     return this.#instance.epoch * SLOTS + this.#instance.slot;
   }
@@ -166,12 +169,12 @@ export class PostgresBooks implements LedgerBooks {
     await Promise.all(asked.map(({ ops, also }) => this.#groups.add(ops, also, true)));
   }
 
-  /** From now on, stores operations in `spool` while the database does not accept them. */
+  /** From the call on, the books store operations in `spool` while the database does not accept operations. */
   useSpool(spool: Spool): void {
     this.#kept.spool = spool;
   }
 
-  /** Reads the balances and the open holds of other instances. A start must know both. */
+  /** Reads the balances and the open holds of other instances. A starting server must know both. */
   async load(): Promise<void> {
     await this.#readOpened();
     this.#elsewhere = await this.#reader.openElsewhere(this.#owner, this.#own.ids);
@@ -241,8 +244,8 @@ export class PostgresBooks implements LedgerBooks {
 
   async orphans(): Promise<readonly Orphan[]> {
     const found = await this.#reader.orphans();
-    // An earmark has charged nothing. The instance of this earmark is gone, so no process is left to capture the payment: release the
-    // earmark.
+    // An earmark has charged nothing. The instance of this earmark is gone, so no process is left to capture the payment: so the earmark is
+    // released.
     const earmarks = found.filter(({ state }) => state === 'earmark');
     if (earmarks.length > 0) await this.append(earmarks.map(({ id }) => ({ kind: 'release', id })));
     return found.flatMap(({ state, ...orphan }) => (state === 'open' ? [orphan] : []));
@@ -362,7 +365,10 @@ export class PostgresBooks implements LedgerBooks {
     this.#waking ??= this.#timers.after(WAKE_MS, () => void this.#wake());
   }
 
-  /** Polls the funds that requests wait for, and wakes these requests. Continues with the funds whose figures a woken request has read. */
+  /**
+   * Polls the funds that requests wait for, and wakes these requests. The poll then continues with the funds whose figures a woken request
+   * has read.
+   */
   async #wake(): Promise<void> {
     const waiting = [...this.#contended.values()];
     const at = this.#figures.now;
@@ -407,7 +413,7 @@ export class PostgresBooks implements LedgerBooks {
   }
 }
 
-/** @throws RangeError for a deposit that breaks the rules, or for money to a holder that is no wallet */
+/** @throws RangeError for a deposit that breaks the rules, or for money to a holder that is not a wallet */
 function checkMoney(op: LedgerOp): void {
   if (op.kind === 'deposit' || op.kind === 'capture') checkDeposit(op.deposit);
   if ((op.kind === 'deposit' || op.kind === 'waive') && !isAddress(op.holder)) throw new RangeError('not a wallet');

@@ -6,7 +6,7 @@ import { type UsageRow, usageIn, usageSearch } from '../../sql/usage.ts';
 import type { Horizon } from '../horizon.ts';
 import type { BooksQuery } from './names.ts';
 
-/** Greater than the number of any quarter of an hour: the largest value of the column. */
+/** The largest value of the column for quarters of an hour, which is greater than the number of any quarter. */
 const QUARTERS_MAX = 2_147_483_647;
 /** How many journal numbers `COUNT_SINCE` may read again before it stores that they are counted. */
 const LOOKED_AT = 1_000;
@@ -18,8 +18,8 @@ const SELECT_SPENT = `SELECT coalesce(sum(s.microcredits), 0) AS spent FROM acco
 
 const SELECT_COUNTED = 'SELECT through FROM counted WHERE budget = $1';
 /**
- * For a budget that has not been counted yet: no hold has drawn on it, so all charges count. The stored sums may include entries after the
- * requested one. The result therefore says up to which entry it counts.
+ * The query for a budget that has not been counted yet: no hold has drawn on the budget, so all charges count. The stored sums may include
+ * entries after the requested entry, so the result says up to which entry it counts.
  */
 const SELECT_ALL = `SELECT ${ACCOUNT}, s.quarter, sum(s.microcredits) AS microcredits,
       (SELECT greatest($1::bigint, f.through) FROM folded AS f) AS "to"
@@ -28,8 +28,8 @@ const SELECT_ALL = `SELECT ${ACCOUNT}, s.quarter, sum(s.microcredits) AS microcr
       UNION ALL SELECT account, quarter, microcredits FROM unfolded WHERE seq <= $1 AND quarter >= $2
     ) AS s JOIN accounts AS a ON a.id = s.account GROUP BY a.id, s.quarter`;
 /**
- * Reads the charges since the entry `$1` that did not draw on the budget `$3`. If there are none, it stores that the budget is counted up
- * to `$2`, so the next read starts there.
+ * Reads the charges since the entry `$1` that did not draw on the budget `$3`. If there are no such charges, the statement stores that the
+ * budget is counted up to `$2`, so the next read starts at `$2`.
  */
 const COUNT_SINCE = `WITH since AS (
     SELECT ${ACCOUNT}, j.quarter, sum(j.amount) AS microcredits, $2::bigint AS "to"
@@ -54,13 +54,13 @@ export async function chargedBy(query: BooksQuery): Promise<Microcredits> {
   return (await query<{ charged: number }>(SELECT_CHARGED, []))[0]?.charged ?? 0;
 }
 
-/** @returns what a key was charged for its holds of a window, minus refunds, microcredits */
+/** @returns the amount that a key was charged for its holds of a window, minus refunds, microcredits */
 export async function spentIn(query: BooksQuery, keyId: string, { starts, ends }: Window): Promise<Microcredits> {
   const end = Math.min(quarterOf(ends), QUARTERS_MAX);
   return (await query<{ spent: number }>(SELECT_SPENT, [keyId, quarterOf(starts), end]))[0]?.spent ?? 0;
 }
 
-/** @returns the charges of a period. Two elements may belong to the same group: add them up. */
+/** @returns the charges of a period. Two elements of the result may belong to the same group, so the caller must add them up. */
 export async function usageOf(query: BooksQuery, filter: UsageFilter): Promise<EndpointCharges[]> {
   const { text, first, end, owner } = usageSearch('spending', filter);
   const words = text
@@ -70,8 +70,8 @@ export async function usageOf(query: BooksQuery, filter: UsageFilter): Promise<E
 }
 
 /**
- * Returns the charges that a budget has not counted: charges of holds that did not draw on it. If there are none, it stores how far the
- * budget is counted.
+ * Returns the charges that a budget has not counted: charges of holds that did not draw on it. If there are no such charges, the function
+ * stores how far the budget is counted.
  */
 export async function uncountedBy(
   query: BooksQuery,
@@ -79,7 +79,7 @@ export async function uncountedBy(
   budget: number,
   { starts }: Window,
 ): Promise<UncountedCharges> {
-  // Read this before the horizon, so that the horizon is never lower.
+  // The position is read before the horizon, so that the horizon is never lower than the position.
   const from = (await query<{ through: number }>(SELECT_COUNTED, [budget]))[0]?.through ?? null;
   const { entries: horizon } = await entries.fresh();
   const rows =

@@ -12,7 +12,7 @@ import type { WireAnswer, WireResult } from './wire.ts';
 
 const DECIDE = 'SELECT ledger_decide_2($1, $2, $3, $4, $5, $6) AS answer';
 
-/** A column of the answer. The column is null if the answer has no row for it. */
+/** A column of the answer. The column is null if the answer has no row for this column. */
 type Column<Value> = readonly Value[] | null;
 type Numbers = Column<number>;
 type DecideAnswer = readonly [
@@ -21,7 +21,7 @@ type DecideAnswer = readonly [
   ...[states: Numbers, amounts: Numbers, charged: Numbers],
 ];
 
-/** How often a group is decided again if PostgreSQL aborts it because of a deadlock or another conflict. */
+/** How often a group of operations is decided again if PostgreSQL aborts the group because of a deadlock or another conflict. */
 const CONFLICTS_MAX = 10;
 
 /** The connection of the books. Each group of operations is one statement, and groups run one after the other. State: database writes. */
@@ -55,7 +55,7 @@ export class DecidingDatabase implements BooksDatabase {
    */
   async #run<Row>(text: string, values: readonly PostgresValue[]): Promise<readonly Row[]> {
     for (let tries = 1; ; tries++) {
-      // If this fails, the statement was not sent, so nothing was decided.
+      // If no connection can be opened, the statement was not sent, so no operation was decided.
       const connection = await this.#connected();
       try {
         return (await connection.run<Row>(text, values)).rows;

@@ -9,7 +9,7 @@ const RECENT_MS = 4_000;
 
 const SELECT_THROUGH = `SELECT through, ${POSTGRES_NOW} - at < ${RECENT_MS} AS "isRecent" FROM folded`;
 /**
- * Adds charges to the sums, on the condition that `folded.through` is still `$1`. If another instance was faster, this statement adds
+ * Adds charges to the sums, on the condition that `folded.through` is still `$1`. If another instance was faster, the statement adds
  * nothing.
  */
 const FOLD = `WITH sums AS (
@@ -27,9 +27,9 @@ const FOLD = `WITH sums AS (
       output_tokens = spend.output_tokens + excluded.output_tokens`;
 
 /**
- * Adds the charges of the journal to the stored sums (the table `spend`), up to the horizon of the journal. Any instance may call it at any
- * time: each charge is added once.
- * @param isDue false to run even if an instance has done so within `RECENT_MS`
+ * Adds the charges of the journal to the stored sums (the table `spend`), up to the horizon of the journal. Any instance may call this
+ * function at any time, because each charge is added only once.
+ * @param isDue false to run even if an instance has added charges within `RECENT_MS`
  * @throws StoreError by rejecting
  */
 export async function foldCharges(query: BooksQuery, entries: Horizon<'entries'>, isDue = true): Promise<void> {

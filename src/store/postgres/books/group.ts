@@ -3,7 +3,7 @@ import type { LedgerOp, OpResult } from '../../books.ts';
 import { StoreError, type StoreErrorReason, type Write } from '../../store.ts';
 import type { AskedOp, CalledOps, WireAnswer, WireOp, WireResult } from './wire.ts';
 
-/** A group takes no further call once it has this many operations. */
+/** A group of operations accepts no further call once the group has this many operations. */
 const OPS_MAX = 2_000;
 /** If the answer to a group is lost, the same group is sent again for this long, ms. After this time, the holds of the group are voided. */
 const REPEAT_MS = 2_000;
@@ -11,37 +11,37 @@ const REPEAT_MS = 2_000;
 const RETRY_MS = 50;
 
 /**
- * Operations that must reach the database, however long it is unavailable. The process sends these operations again until the database has
- * them.
+ * Operations that must reach the database, however long the database is unavailable. The process sends these operations again until the
+ * database has them.
  */
 const SURE: ReadonlySet<LedgerOp['kind']> = new Set(['post', 'settle', 'expire', 'void', 'attach', 'release', 'waive']);
 
 /** The error with which a group failed. */
 interface GroupFailure {
   readonly error: unknown;
-  /** True if the group was sent before and its answer was lost: the database may have decided it. */
+  /** True if the group was sent before and its answer was lost: the database may have decided the group. */
   readonly isDoubtful: boolean;
 }
 
 /**
- * Reasons that concern one call of a group: an attached write can never succeed, its condition is false, or another transaction has locked
- * its row. The group is then split to find the call.
+ * The reasons of a failed group that concern a single call: an attached write can never succeed, the condition of a write is false, or
+ * another transaction has locked the row of a write. A group that fails for such a reason is split to find the call.
  */
 const OF_ONE: ReadonlySet<StoreErrorReason> = new Set(['refused', 'unmet', 'busy']);
 
-/** The operations of one call, which succeed or fail together. */
+/** The operations of a call, which succeed or fail together. */
 interface Unit {
   readonly ops: readonly AskedOp[];
   /** Writes that PostgreSQL commits in the same transaction as the operations. */
   readonly also: readonly Write[];
   readonly isSure: boolean;
-  /** True if the spool has the operations and the caller has its answer. */
+  /** True if the spool has the operations and the caller has the answer. */
   readonly isKept: boolean;
   readonly resolve: (results: readonly OpResult[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** What `OpGroups` needs from the books. */
+/** The functions of the books that `OpGroups` needs. */
 export interface GroupParts {
   readonly timers: Timers;
   /**
@@ -54,27 +54,28 @@ export interface GroupParts {
   decode(answer: WireAnswer): OpResult;
   /**
    * Decides calls and writes their attached writes, all or nothing.
-   * @throws StoreError by rejecting. With the reason `unknown`, the database may have decided them.
+   * @throws StoreError by rejecting. With the reason `unknown`, the database may have decided the calls.
    */
   decide(calls: readonly CalledOps[]): Promise<WireResult>;
   /**
-   * Stores operations and their attached writes where they survive a crash of this process.
+   * Stores operations and their attached writes in a place that survives a crash of this process.
    * @returns the results of the operations, or null if the operations cannot be stored
    */
   keep(ops: readonly LedgerOp[], also: readonly Write[]): readonly OpResult[] | null;
-  /** Called once the database has everything that `keep` has stored. */
+  /** A function that is called once the database has everything that `keep` has stored. */
   forget(): void;
-  /** Called with the answer of the database, before the calls of `ops` return. */
+  /** A function that is called with the answer of the database, before the calls of `ops` return. */
   take(result: WireResult, ops: readonly LedgerOp[]): void;
-  /** Called with the results after the calls of `ops` have got them. */
+  /** A function that is called with the results after the calls of `ops` have received the results. */
   told(ops: readonly LedgerOp[], results: readonly OpResult[]): void;
 }
 
 const NOTHING: readonly Write[] = [];
 
 /**
- * Sends operations to the database in groups. While one statement is in progress, new operations wait and form the next group. Under load,
- * groups therefore grow, and the database locks and writes a popular fund once per group instead of once per operation. State: operations.
+ * Sends operations to the database in groups. While a statement is in progress, new operations wait and form the next group. Under load,
+ * groups of operations therefore grow, and the database locks and writes a popular fund only once per group instead of once per operation.
+ * State: operations.
  */
 export class OpGroups {
   readonly #parts: GroupParts;
@@ -87,7 +88,7 @@ export class OpGroups {
   #isClosed = false;
   /** True if the spool may contain operations that the database does not have. */
   #hasKept = false;
-  /** Why the database could not be reached. Null while it can be reached. */
+  /** Why the database could not be reached. Null while the database can be reached. */
   #fault: StoreError | null = null;
   /** Callers of `written` who wait for the statement in progress (`#sentIdle`), or for the group after it (`#idle`). */
   #sentIdle: PromiseWithResolvers<boolean> | null = null;
@@ -105,7 +106,7 @@ export class OpGroups {
    */
   add(ops: readonly AskedOp[], also: readonly Write[] = NOTHING, mustReach = false): Promise<readonly OpResult[]> {
     if (this.#isClosed) return Promise.reject(new StoreError('the books are closed', { reason: 'closed' }));
-    // While the database is unavailable, fail at once: one attempt to connect may take seconds.
+    // While the database is unavailable, new calls fail at once, because an attempt to connect may take seconds.
     if (this.#fault && this.#isRunning && !this.#isGathering && !mustReach) return Promise.reject(this.#fault);
     const { promise, resolve, reject } = Promise.withResolvers<readonly OpResult[]>();
     this.#units.push({ ops, also, isSure: mustReach, isKept: false, resolve, reject });
@@ -119,7 +120,7 @@ export class OpGroups {
    */
   written(): Promise<boolean> {
     if (!this.#isRunning || this.#fault) return Promise.resolve(this.#areKept());
-    // Wait only for the group in progress. New calls may arrive without end, so waiting for an empty queue might never return.
+    // The method waits only for the group in progress: new calls may arrive without end, so an empty queue might never come.
     if (this.#units.length === 0) {
       this.#sentIdle ??= Promise.withResolvers();
       return this.#sentIdle.promise;
@@ -133,14 +134,14 @@ export class OpGroups {
     return [...this.#sent, ...this.#units].filter((unit) => !isTold(unit)).length;
   }
 
-  /** Stops sending. This process never decides the calls that are still waiting. */
+  /** Stops sending groups to the database. This process never decides the calls that are still waiting. */
   close(): void {
     this.#isClosed = true;
   }
 
   async #run(): Promise<void> {
     this.#isRunning = this.#isGathering = true;
-    // Wait one microtask, so that all calls of this turn form one group.
+    // The code waits one microtask, so that all calls of this turn of the event loop form a single group.
     await null;
     this.#isGathering = false;
     while (this.#units.length > 0 && !this.#isClosed) {
@@ -198,7 +199,7 @@ export class OpGroups {
   }
 
   /**
-   * Sends a group until it is decided or fails.
+   * Sends a group again and again until the group is decided or fails.
    * @param began the time of the first attempt, ms
    * @returns null if the group was decided, or if it was split and every call that could not be decided has failed individually
    */
@@ -224,7 +225,7 @@ export class OpGroups {
     }
   }
 
-  /** Splits the group in two and sends each half, so that a call that cannot be decided does not fail the others. */
+  /** Splits the group in two and sends each half, so that a call that cannot be decided does not fail the other calls. */
   async #sendHalves(units: readonly Unit[], began: number, isDoubtful: boolean): Promise<void> {
     const half = units.length >> 1;
     for (const part of [units.slice(0, half), units.slice(half)]) {
@@ -263,8 +264,8 @@ export class OpGroups {
   }
 
   /**
-   * Handles a group that failed. Operations that may be refused are rejected; if the database may have decided them, their holds are
-   * voided. Operations that must reach the database return to the front of the queue.
+   * Handles a group that failed. Operations that may be refused are rejected; if the database may have decided such operations, their holds
+   * are voided. Operations that must reach the database return to the front of the queue.
    */
   #failed(units: readonly Unit[], { error, isDoubtful }: GroupFailure): void {
     const reason = error instanceof StoreError ? error.reason : null;
@@ -273,7 +274,7 @@ export class OpGroups {
     const again: Unit[] = [];
     for (const unit of units) {
       if (unit.isSure && unit.also.length > 0 && (isHopeless || isUnmet)) {
-        // The attached writes can never be written. The operations count nevertheless, so they are sent again without the writes.
+        // If the attached writes can never be written, the operations still count, so the operations are sent again without the writes.
         again.push(silent(unit.ops));
         unit.reject(error);
       } else if (isHopeless && !isDoubtful) unit.reject(error);
@@ -302,7 +303,7 @@ export class OpGroups {
     this.#units = this.#units.filter(({ isSure }) => isSure).map((unit) => this.#kept(unit));
   }
 
-  /** If the spool stores the unit, its caller gets its results now. */
+  /** If the spool stores the unit, the caller of the unit gets the results at once. */
   #kept(unit: Unit): Unit {
     if (unit.isKept) return unit;
     const ops = unit.ops.map(({ op }) => op);
@@ -315,8 +316,8 @@ export class OpGroups {
 }
 
 /**
- * The holds of the call are voided, so a caller that only wanted holds learns that it has none (`broken`). Other operations may have
- * happened (`unknown`).
+ * The holds of the call are voided, so a caller that only requested holds learns that it has no hold (`broken`). If the call had other
+ * operations, these may have happened (`unknown`).
  */
 const unanswered = ({ ops }: Unit, cause: unknown): StoreError =>
   new StoreError('the connection broke before the database answered', {
@@ -327,15 +328,21 @@ const unanswered = ({ ops }: Unit, cause: unknown): StoreError =>
 const isMaking = (op: LedgerOp): op is Extract<LedgerOp, { kind: 'hold' | 'earmark' }> =>
   op.kind === 'hold' || op.kind === 'earmark';
 
-/** True if losing the unit would lose no charge that a caller knows: the spool has the unit, or it only voids holds that no caller got. */
+/**
+ * True if losing the unit would lose no charge that a caller knows: the spool has the unit, or the unit only voids holds that no caller
+ * received.
+ */
 const isTold = ({ isKept, ops }: Unit): boolean => isKept || ops.every(({ op }) => op.kind === 'void');
 
-/** A unit whose caller already has its answer. */
+/** A unit whose caller already has the answer. */
 const silent = (ops: readonly AskedOp[]): Unit => ({
   ...{ ops, also: NOTHING, isSure: true, isKept: false },
   ...{ resolve: () => {}, reject: () => {} },
 });
 
-/** Gives an operation without an ID a unique name. If the operation is sent again, the database recognizes the name and does it once. */
+/**
+ * Gives an operation without an ID a unique name. If the operation is sent again, the database recognizes the name and applies the
+ * operation once.
+ */
 export const namedOnce = (op: LedgerOp): AskedOp =>
   op.kind === 'join' ? { op, name: `join ${crypto.randomUUID()}` } : { op };

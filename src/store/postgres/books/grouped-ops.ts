@@ -2,10 +2,10 @@ import type { SqlWrite } from '../../sql/statement.ts';
 import { arrayOf } from '../connection.ts';
 import type { CalledOps, DrawingWireOp, WireOp } from './wire.ts';
 
-/** An attached statement, with its values as literals in the text. */
+/** An attached statement, with the values of the statement as literals in the text. */
 export interface RidingStatement {
   readonly text: string;
-  /** True if the statement must change or select a row. If it does not, the group fails. */
+  /** True if the statement must change or select a row. If such a statement changes and selects no row, the group of operations fails. */
   readonly must: boolean;
 }
 
@@ -33,7 +33,7 @@ class Places<Thing> {
   }
 }
 
-/** An operation and its attached statements. */
+/** An operation, with the statements that are attached to it. */
 interface GroupedOp {
   readonly op: WireOp;
   /** The number of the attached statements in `#rides`, from 1; 0 for none. */
@@ -69,7 +69,7 @@ export class GroupedOps {
     return calls.length;
   }
 
-  /** The arguments of the function, from the second on. The first is the owner. */
+  /** The arguments of the decide function, from the second on. The first argument is the owner. */
   values(): readonly string[] {
     const rows = this.#ops.map((one) => this.#rowOf(one));
     const others = this.#ops.flatMap(({ op }) => (isDrawing(op) ? [] : [op]));

@@ -34,8 +34,8 @@ const SELECT_WRONG_SPENT = sql(`SELECT f.id, f.name, f.spent AS figure, r.openin
     GROUP BY f.id, r.id HAVING f.spent <> r.opening + coalesce(sum(j.amount), 0)`);
 
 /**
- * Reads the journal of a PostgreSQL database. SQLite has a checkpoint that lags the journal; here, holds, balances and sums are always
- * current, so the checkpoint is the end of the journal.
+ * Reads the journal of a PostgreSQL database. SQLite has a checkpoint that lags the journal; in PostgreSQL, holds, balances and sums are
+ * always current, so the checkpoint is the end of the journal.
  * @param timers null for a snapshot of the database, in which no transaction is in progress
  */
 export function postgresJournal(db: SqlReader, timers: Timers | null): JournalReader {

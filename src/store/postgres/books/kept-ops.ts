@@ -18,7 +18,7 @@ export interface KeptCall {
   readonly also: readonly SqlWrite[];
 }
 
-/** Encodes a call for the spool. JSON writes an impossible number, such as NaN, as null. The database gets null for it, too. */
+/** Encodes a call for the spool. JSON writes an impossible number, such as NaN, as null. The database also gets null for such a number. */
 const encodeCall = ({ ops, also }: KeptCall): SpooledUnit => [
   ...ops.map((op) => ({ name: OPERATION, params: [JSON.stringify(op)] })),
   ...spooledRows(also),
@@ -26,7 +26,7 @@ const encodeCall = ({ ops, also }: KeptCall): SpooledUnit => [
 
 /**
  * Decodes a unit that `encodeCall` has written. The checksum of the spool protects the unit, so no further check is needed.
- * @param statements the statements that a spool may contain, found by the names under which it stores them
+ * @param statements the statements that a spool may contain, found by the names under which the spool stores the statements
  */
 export const decodeCall = (unit: SpooledUnit, statements: readonly Statement[]): KeptCall => ({
   ops: unit.flatMap(({ name, params: [json] }) => (name === OPERATION ? [JSON.parse(String(json)) as LedgerOp] : [])),
@@ -48,7 +48,7 @@ export const settledBy = (units: readonly SpooledUnit[]): ReadonlyMap<number, Mi
 
 /** Stores operations in the spool of this process while the database does not accept them. State: spool. */
 export class KeptOps {
-  /** Null until the spool is open. */
+  /** The spool; null until the spool is open. */
   spool: Spool | null = null;
   readonly #onError: (error: StoreError) => void;
 
@@ -59,7 +59,7 @@ export class KeptOps {
 
   /**
    * Stores operations, as `keep` of `GroupParts` does.
-   * @param reckon computes the result of an operation, or null if it cannot
+   * @param reckon computes the result of an operation, or null if the result cannot be computed
    * @returns the results, or null if the spool cannot store all operations
    */
   keep(

@@ -14,7 +14,7 @@ export type FundAnswer = readonly [
   isOpened: boolean,
 ];
 
-/** The row of one window of a budget. */
+/** The database row of a window of a budget. */
 export interface FundWindowRow extends Pick<FundTitle, 'name' | 'subject' | 'definition' | 'starts'> {
   readonly id: number;
   readonly ends: number | null;
@@ -24,7 +24,7 @@ export interface FundWindowRow extends Pick<FundTitle, 'name' | 'subject' | 'def
   readonly held: Microcredits;
 }
 
-/** A fund with a lower ID may become visible this much later than one with a higher ID, ms. Every transaction ends within this time. */
+/** A fund with a lower ID may become visible this much later than a fund with a higher ID, ms. Every transaction ends within this time. */
 const UNSEEN_MS = 30_000;
 
 /** The figures of a fund, as this process last read them. */
@@ -61,7 +61,7 @@ export class KnownFunds {
   readonly #byId = new Map<number, KnownFund>();
   readonly #byKey = new Map<string, KnownFund>();
   readonly #byHolder = new Map<string, KnownFund>();
-  /** The newest limits that this process has activated, by budget. The limits here apply to funds that have no row in the database yet. */
+  /** The newest limits that this process has activated, by budget. These limits apply to funds that have no row in the database yet. */
   readonly #enforced = new Map<number, EnforcedBudget>();
   /** The IDs of the budgets of the active policy. */
   #budgets: readonly number[] = [];
@@ -82,14 +82,14 @@ export class KnownFunds {
     return [...this.#byId.keys()];
   }
 
-  /** The IDs of funds. Compares titles by identity, so it finds only titles that came from this object. */
+  /** The IDs of funds. The method compares titles of funds by identity, so it finds only titles that came from this object. */
   idsOf(funds: readonly FundStanding[]): readonly number[] {
     if (funds.length === 0) return [];
     const titles = new Set(funds.map(({ title }) => title));
     return [...this.#byId].flatMap(([id, { title }]) => (titles.has(title) ? [id] : []));
   }
 
-  /** Adds a fund that has an ID now. If the fund is known, it takes the title of `ref`. */
+  /** Adds a fund that has an ID now. If the fund is already known, the fund gets the title of `ref`. */
   name(ref: FundRef, id: number): void {
     const known = this.#byId.get(id);
     if (known) {
@@ -121,7 +121,7 @@ export class KnownFunds {
     if (at - known.at >= UNSEEN_MS) this.#found = { ...known, settling: known.greatest, settled: known.settling, at };
   }
 
-  /** Removes a fund whose window is over. */
+  /** Removes a fund whose window has ended. */
   forget(id: number): void {
     const fund = this.#byId.get(id);
     if (!fund) return;
@@ -129,7 +129,7 @@ export class KnownFunds {
     this.#byKey.delete(budgetKey(fund.budget, fund.title.starts, fund.title.subject));
   }
 
-  /** The time by the clock of these readings, ms. Read it before a poll starts, and pass it to `take`. */
+  /** The current time by the clock of the figures, ms. A caller reads this time before a poll starts, and passes the time to `take`. */
   get now(): number {
     return this.#clock();
   }

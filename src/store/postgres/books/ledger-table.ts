@@ -61,7 +61,10 @@ interface ReservationRow
   readonly requested: Microcredits;
 }
 
-/** The ledger as commands read it: current figures of funds, and sums that include charges not folded yet. */
+/**
+ * The ledger in the form in which commands read it: current figures of funds, and sums that include charges that are not yet added to the
+ * stored sums.
+ */
 export const postgresLedger = (db: SqlTables): LedgerTable => ({
   exists: async () => true,
   identity: async () => (await first<{ ledger: string }>(db, SELECT_NAME))?.ledger ?? null,

@@ -10,12 +10,12 @@ import type { FundAnswer } from './known-funds.ts';
  */
 export type BooksQuery = <Row>(text: string, values: readonly (string | number | null)[]) => Promise<readonly Row[]>;
 
-/** How many IDs are cached for accounts, tariffs or funds. When the cache is full it is cleared. */
+/** The number of IDs that are cached for accounts, tariffs or funds. A full cache is cleared. */
 const KNOWN_MAX = 50_000;
 
 /**
- * The SHA-256 of a text, by which the database finds the row. Other versions of Signalbox compute the same digest: never change the digest,
- * nor the texts below.
+ * The SHA-256 of a text, by which the database finds the row. Other versions of Signalbox compute the same digest, so neither the digest
+ * nor the texts may ever change.
  */
 export const digestOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex');
 export const accountText = (dimensions: Dimensions): string => JSON.stringify(accountOf(dimensions));
@@ -25,7 +25,7 @@ export const budgetText = ({ name, definition }: Pick<Budget, 'name' | 'definiti
   JSON.stringify([name, definition]);
 export const balanceText = (holder: string): string => `balance/${holder}`;
 
-/** A cache of the IDs that the database has given to things of one kind, found by their text. */
+/** A cache of the IDs that the database has given to the accounts, tariffs or funds, found by their text. */
 class Numbers<Thing extends object> {
   readonly #known = new WeakMap<Thing, number>();
   readonly #byText = new Map<string, number>();
@@ -35,7 +35,7 @@ class Numbers<Thing extends object> {
     this.#textOf = textOf;
   }
 
-  /** @returns the ID, or undefined if it is not cached */
+  /** @returns the ID, or undefined if the ID is not cached */
   find(thing: Thing): number | undefined {
     const known = this.#known.get(thing);
     if (known !== undefined) return known;
@@ -50,8 +50,8 @@ class Numbers<Thing extends object> {
   }
 
   /**
-   * Requests the IDs of things from the database, which creates missing rows.
-   * @param ask resolves with the ID of each thing, by its digest
+   * Requests the IDs of accounts, tariffs or funds from the database, which creates missing rows.
+   * @param ask resolves with the IDs by digest
    */
   async learn(
     things: readonly Thing[],
@@ -72,7 +72,10 @@ interface NumberRow {
   readonly id: number;
 }
 
-/** The IDs of the accounts, tariffs and funds that operations name. The database refers to them by ID. State: row numbers. */
+/**
+ * The IDs of the accounts, tariffs and funds that operations name. The database refers to accounts, tariffs and funds by ID. State: row
+ * numbers.
+ */
 export class Names {
   readonly accounts = new Numbers<Dimensions>(accountText);
   readonly tariffs = new Numbers<Tariff>(tariffText);

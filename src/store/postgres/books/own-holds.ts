@@ -5,7 +5,9 @@ import type { LedgerOp, OpResult } from '../../books.ts';
 interface OwnHold {
   /** The amount that the hold may still be charged, microcredits. */
   readonly left: Microcredits;
-  /** The amount charged so far, and the amount that upstreams billed in addition, which the operator pays. Both are microcredits. */
+  /**
+   * The amount charged so far, and the amount that upstreams billed in addition, which the operator pays. Both amounts are microcredits.
+   */
   readonly charged: Microcredits;
   readonly overrun: Microcredits;
 }
@@ -41,7 +43,7 @@ export class OwnHolds {
     return [...this.#holds.keys()];
   }
 
-  /** The number of open holds, and the amount that they hold together, microcredits. */
+  /** The number of open holds, and the sum of the amounts that these holds hold, microcredits. */
   sum(): { count: number; held: Microcredits } {
     let held = 0;
     for (const { left } of this.#holds.values()) held += left;

@@ -35,7 +35,9 @@ export function plainOf(owner: number, calls: readonly CalledOps[], awaited: Rea
 }
 
 const isHold = (op: WireOp): op is DrawingWireOp => op.kind === 'hold';
-/** A settlement with an impossible cost needs the decide function, because it charges what is left of the hold. */
+/**
+ * A settlement with an impossible cost needs the decide function, because such a settlement charges everything that is left of the hold.
+ */
 const isSettlement = (op: WireOp): op is DrawingWireOp => op.kind === 'settle' && op.cost !== null;
 
 function plainHold(owner: number, { hold, at, account, funds, amounts, expires, note }: DrawingWireOp): PlainOp {

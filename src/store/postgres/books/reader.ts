@@ -32,7 +32,7 @@ const SELECT_ORPHANS = `SELECT h.id, h.state, h.amount AS reserved, h.charged,
           AND i.is_released = 0 AND now.ms < i.until + $1::bigint
       )
     ) ORDER BY h.id LIMIT $3`;
-/** Skips windows that ended more than an hour ago and hold nothing. */
+/** The query skips windows that ended more than an hour ago and hold no money. */
 const SELECT_FIGURES = `SELECT id, most, spent, held, is_opened AS "isOpened" FROM funds
     WHERE id = ANY ($1::integer[]) AND (ends IS NULL OR held <> 0 OR ends > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 3600000)`;
 /** The funds of budgets whose window has not ended. */
@@ -43,7 +43,7 @@ const SELECT_BALANCES = `SELECT id, name AS holder, most AS granted, spent, held
 const SELECT_OPEN_ELSEWHERE = `SELECT count(*) AS count, coalesce(sum(amount - charged), 0) AS held
     FROM holds WHERE state = 'open' AND owner <> $1 AND id <> ALL ($2::bigint[])`;
 
-/** How many orphans are read, and ended in one group of operations. */
+/** The most orphaned holds that are read together and ended in a single group of operations. */
 const ORPHANS_MAX = 2_000;
 
 type HoldRow = AccountRow & {
@@ -65,7 +65,7 @@ export interface BalanceFigures {
   readonly changed: number;
 }
 
-/** Reads what the books of all instances have written. */
+/** Reads the data that the books of all instances have written. */
 export class BooksReader {
   readonly #query: BooksQuery;
   readonly #horizon: Horizon<'entries'>;
@@ -102,7 +102,7 @@ export class BooksReader {
     return uncountedBy(this.#query, this.#horizon, budget, window);
   }
 
-  /** Folds charges, as `foldCharges` does. */
+  /** Adds charges to the stored sums, as `foldCharges` does. */
   fold(): Promise<void> {
     return foldCharges(this.#query, this.#horizon);
   }
@@ -122,7 +122,7 @@ export class BooksReader {
 
   /**
    * @param after a number of the news
-   * @returns the balances that were opened after it
+   * @returns the balances that were opened after this number of the news
    */
   balances(after: number): Promise<readonly BalanceFigures[]> {
     return this.#query<BalanceFigures>(SELECT_BALANCES, [after]);
@@ -130,7 +130,7 @@ export class BooksReader {
 
   /**
    * Adds up the open holds of other instances.
-   * @param own the open holds of this process. Some may have an earlier name of this process as their owner.
+   * @param own the open holds of this process. The owner of such a hold may be an earlier name of this process.
    */
   async openElsewhere(owner: number, own: readonly number[]): Promise<{ count: number; held: Microcredits }> {
     const found = await this.#first<{ count: number; held: number }>(
@@ -141,7 +141,7 @@ export class BooksReader {
     return found ?? { count: 0, held: 0 };
   }
 
-  /** Returns the oldest open holds and earmarks that their instance will not end. The next call finds the rest. */
+  /** Returns the oldest open holds and earmarks that their instance will not end. The next call finds the remaining holds and earmarks. */
   orphans(): Promise<readonly OrphanRow[]> {
     return this.#query<OrphanRow>(SELECT_ORPHANS, [FREE_AFTER_MS, FORGOTTEN_MS, ORPHANS_MAX]);
   }

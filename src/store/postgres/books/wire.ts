@@ -8,7 +8,7 @@ import { StoreError, type Write } from '../../store.ts';
 import type { FundAnswer } from './known-funds.ts';
 import type { Names } from './names.ts';
 
-/** An operation that draws money, in the form that the decide function (`decide.sql`) takes. */
+/** An operation that draws money, in the form that the decide function (`decide.sql`) accepts. */
 export interface DrawingWireOp {
   readonly kind: 'hold' | 'earmark' | 'extend' | 'post' | 'settle';
   readonly hold: number;
@@ -21,7 +21,7 @@ export interface DrawingWireOp {
   readonly expected?: Microcredits;
   readonly expires?: number | null;
   readonly step?: number;
-  /** Null for an impossible cost, such as NaN. */
+  /** The cost in microcredits; null for an impossible cost, such as NaN. */
   readonly cost?: Microcredits | null;
   readonly most?: Microcredits;
   readonly tariff?: number | undefined;
@@ -30,7 +30,7 @@ export interface DrawingWireOp {
   readonly note?: string | null;
 }
 
-/** Any other operation, which the decide function takes as JSON. */
+/** An operation that draws no money, which the decide function accepts as JSON. */
 interface OtherWireOp extends Readonly<Record<string, unknown>> {
   readonly kind: Exclude<LedgerOp['kind'], DrawingWireOp['kind']> | 'write';
   readonly hold?: number;
@@ -62,14 +62,14 @@ export interface WireResult {
   /** For each call: the answers to its operations. */
   readonly answers: readonly (readonly WireAnswer[])[];
   readonly figures: readonly FundAnswer[];
-  /** The holds of the operations that are open now, each with the amount that it may still be charged, microcredits. */
+  /** The holds of the operations that are open now, each with the amount that the hold may still be charged, microcredits. */
   readonly openHolds: readonly (readonly [id: number, left: Microcredits])[];
 }
 
-/** An operation of the books, with the rows that the caller has looked up for it. */
+/** An operation of the books, with the rows that the caller has looked up for the operation. */
 export interface AskedOp {
   readonly op: LedgerOp;
-  /** For a refund (`correct`): the funds that it is credited to. */
+  /** For a refund (`correct`): the funds that the refund is credited to. */
   readonly funds?: readonly FundRef[];
   /** For a grant, a deposit, a capture or a waiver: the balance that the money is added to. */
   readonly balance?: FundRef;
@@ -85,7 +85,10 @@ export function fundsOf({ op, funds, balance }: AskedOp): readonly FundRef[] {
   return 'funds' in op ? op.funds : [];
 }
 
-/** Encodes operations for the decide function. All accounts, tariffs and funds that they name must have an ID by then (see `Names`). */
+/**
+ * Encodes operations for the decide function. All accounts, tariffs and funds that the operations name must already have an ID (see
+ * `Names`).
+ */
 export class Wire {
   readonly #names: Names;
 
@@ -165,7 +168,7 @@ export class Wire {
     const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens, addOns } = usage;
     const isKnown = isPlausible(usage);
     return {
-      // Null makes the decide function charge all that is left of the hold.
+      // A cost of null makes the decide function charge everything that is left of the hold.
       cost: isCost(cost) ? cost : null,
       tariff: this.#names.tariffs.find(tariff),
       usage: isKnown

@@ -116,8 +116,8 @@ ${refusedFor(
 `;
 
 /**
- * The same changes as a version of the SQLite schema: users record who created them, removed users lose their terms, and child keys follow
- * their first key to its new team and user.
+ * This version makes the same changes as a version of the SQLite schema: users record who created them, removed users lose their terms, and
+ * child keys follow their first key to its new team and user.
  */
 export const LINE_OWNERS = `CREATE FUNCTION take_line_along() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

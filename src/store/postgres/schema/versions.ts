@@ -78,6 +78,6 @@ export const SCHEMA: readonly SchemaVersion[] = [
   { sql: async () => byBytes((await alike()).versionAlike('access', 9)), serves: 1 },
   { sql: byBytes(LINE_OWNERS), serves: 1 },
   { sql: async () => (await alike()).versionAlike('traffic', 3), serves: 1 },
-  // Programs of earlier versions continue to call the decide function of version 1.
+  // The decide function of version 1 stays, because programs of earlier versions continue to call it.
   { sql: DECIDE + OTHERS, serves: 1 },
 ];
