@@ -18,8 +18,8 @@ export interface TrafficPlace {
 }
 
 /**
- * The figures that a decision record adds to the traffic statistics. The model and the provider are those of its last attempt. Times are
- * ms, null for none.
+ * The figures that a decision record adds to the traffic statistics. The model and the provider are the model and the provider of the last
+ * attempt. Times are ms, null for none.
  */
 export interface RecordTraffic extends TrafficPlace {
   readonly figures: TrafficFigures;
@@ -33,7 +33,9 @@ export interface RecordTraffic extends TrafficPlace {
   readonly failures: readonly Pick<TrafficPlace, 'model' | 'provider'>[];
 }
 
-/** The fewest visible tokens from which to measure a rate. Shorter answers measure network packets rather than a rate. */
+/**
+ * The fewest visible tokens from which a rate is measured. With fewer tokens, the result would measure network packets rather than a rate.
+ */
 const VISIBLE_MIN = 16;
 const VISIBLE_MS_MIN = 50;
 
@@ -56,7 +58,7 @@ export function recordTraffic(place: Omit<TrafficPlace, 'provider'>, outcome: De
   };
 }
 
-/** Makes the figures of a record from the record itself. They equal the figures made from its row. */
+/** Makes the figures of a record from the record itself. These figures equal the figures that are made from the record's row. */
 export const trafficOf = (record: DecisionRecord): RecordTraffic =>
   recordTraffic(
     {
@@ -95,7 +97,7 @@ function figuresOf(status: string, outcome: DecisionOutcome | null): TrafficFigu
   };
 }
 
-/** The most records of one generation: more than a server writes between two counts. */
+/** The most records of one generation, which is more than a server writes between two counts. */
 const GENERATION = 8_192;
 
 /**
@@ -113,7 +115,7 @@ export class WrittenTraffic {
   }
 
   /**
-   * Finds the figures of a record. The write of the record may have failed, so the caller checks that the store has it.
+   * Finds the figures of a record. The write of the record may have failed, so the caller checks that the store has the record.
    * @returns undefined for a record of another process, and for a record that was written too long ago
    */
   find(id: number): RecordTraffic | undefined {
@@ -121,8 +123,8 @@ export class WrittenTraffic {
   }
 
   /**
-   * Forgets the records that were added before the previous call. Two generations are kept because charges may be counted after their
-   * record.
+   * Forgets the records that were added before the previous call. Two generations of records are kept because a charge may be counted after
+   * its record.
    */
   age(): void {
     this.#older = this.#newer;

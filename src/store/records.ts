@@ -4,7 +4,7 @@ import type { Readings } from '../core/readings.ts';
 import type { Revision } from '../core/revision.ts';
 import type { Write } from './store.ts';
 
-/** A stored record differs from what this program writes: someone edited the store, or it is damaged. */
+/** A stored record differs from what this program writes: someone edited the store, or the store is damaged. */
 export class UnreadableRecord extends Error {
   override readonly name = 'UnreadableRecord';
   constructor(options: ErrorOptions) {
@@ -14,13 +14,13 @@ export class UnreadableRecord extends Error {
 
 /** Selects records. An absent filter matches all records. */
 export interface RecordQuery {
-  /** When the decision was made, ms since 1970: `from` inclusive, `to` exclusive. */
+  /** The time when the decision was made, ms since 1970: `from` inclusive, `to` exclusive. */
   readonly from?: number;
   readonly to?: number;
   readonly keyId?: string;
-  /** IDs of keys. A record must belong to one of them. */
+  /** IDs of keys. A matching record belongs to one of these keys. */
   readonly keyIds?: readonly string[];
-  /** ID of the model that was tried last, or of the chosen model if none was tried. */
+  /** ID of the model that was tried last, or of the chosen model if no model was tried. */
   readonly model?: string;
   readonly task?: string;
   readonly status?: RecordStatus;
@@ -28,21 +28,21 @@ export interface RecordQuery {
   /** IDs of the team and the user that the key belonged to at that time. */
   readonly team?: string;
   readonly user?: string;
-  /** Only records of requests that named this session. */
+  /** Selects only records of requests that named this session. */
   readonly session?: string;
-  /** Labels of the key. A record must have all of them. */
+  /** Labels of the key. A matching record has all these labels. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** The cursor: `next` of the previous page. */
+  /** The cursor of the page, which is `next` of the previous page. */
   readonly after?: number;
-  /** Only records with a greater ID. */
+  /** Selects only records with a greater ID. */
   readonly newerThan?: number;
   /** The most records to return. */
   readonly limit: number;
-  /** About how many records of the index may be examined for one page; `LOOKS_MAX` unless given. */
+  /** About how many records of the index may be examined for one page; by default `LOOKS_MAX`. */
   readonly looksMax?: number;
 }
 
-/** Records that are examined for one page. If records that match all filters are rare, the page then ends before it is full. */
+/** The number of records that are examined for a page. If records that match all filters are rare, the page ends before it is full. */
 export const LOOKS_MAX = 100_000;
 
 /** A record as an entry of a list, with a summary. */
@@ -56,7 +56,7 @@ export interface RecordEntry {
   readonly team: string | null;
   readonly user: string | null;
   readonly session: string | null;
-  /** The summary; null if it cannot be read. */
+  /** The summary; null if the summary cannot be read. */
   readonly summary: RecordSummary | null;
 }
 
@@ -69,7 +69,7 @@ export interface RecordPage {
 
 /** The log of decision records. Records are added in any order of their IDs, and never change. */
 export interface RecordLog {
-  /** @returns the write of a record. The caller must not change the record or its arrays: the row is made when it is written. */
+  /** @returns the write of a record. The caller must not change the record or its arrays: the row is made when the record is written. */
   add(record: DecisionRecord): Write;
   /**
    * @returns a record; null for an unknown or deleted ID
@@ -79,8 +79,8 @@ export interface RecordLog {
   /** Returns a page of records. Records of version 0.1 that are not indexed yet are missing. */
   list(query: RecordQuery): Promise<RecordPage>;
   /**
-   * Adds one batch of records to the index that `list` uses, the newest records first. The index never passes a position below which a
-   * record may still appear.
+   * Adds a batch of records to the index that `list` uses, the newest records first. The index never passes a position below which a record
+   * may still appear.
    * @returns whether records are left to index
    */
   index(): Promise<boolean>;
@@ -97,7 +97,7 @@ type ReadingsField = {
   [Name in keyof Readings]: Readings[Name] extends ArrayLike<number> ? Name : never;
 }[keyof Readings];
 
-/** Values with their indexes, which are positions of models or endpoints. */
+/** The values of a field with their indexes, which are positions of models or endpoints. */
 export type ReadingPairs = readonly (readonly [index: number, value: number])[];
 
 /** For each field, the readings that differ from the values in the policy. */
@@ -111,7 +111,7 @@ export const differencesBy = (pairsOf: (field: ReadingsField) => ReadingPairs): 
   health: pairsOf('health'),
   retryAt: pairsOf('retryAt'),
   outputTokens: pairsOf('outputTokens'),
-  // Readings of earlier versions lack this field: their reference costs used the policy's figures.
+  // Readings of earlier versions lack this field, because reference costs used the policy's figures in these versions.
   referenceTokens: pairsOf('referenceTokens'),
 });
 
@@ -131,7 +131,7 @@ export interface ReadingsTable {
 export interface RevisionTable {
   /** Stores a policy that is active from `saved` on. If the revision is already stored, its text and models stay unchanged. */
   save(revision: Revision): Write;
-  /** @returns the revision; null if it is unknown or was edited */
+  /** @returns the revision; null if the revision is unknown or was edited */
   find(revision: string): Promise<Revision | null>;
   /** @returns the revisions with a prefix, the most recently saved first, at most 100 */
   findByPrefix(prefix: string): Promise<readonly string[]>;
@@ -154,9 +154,9 @@ export interface StoredContent {
 /** The content of requests and answers, by decision ID. */
 export interface ContentTable {
   add(decision: number, content: StoredContent): Write;
-  /** @returns the content; null if there is none, or it has expired at `now` */
+  /** @returns the content; null if there is no content, or the content has expired at `now` */
   find(decision: number, now: number): Promise<StoredContent | null>;
-  /** Deletes content that has expired at `now`, so that no byte of it is left in the store. */
+  /** Deletes content that has expired at `now`, so that no byte of this content is left in the store. */
   prune(now: number): Promise<number>;
 }
 
@@ -167,7 +167,7 @@ export interface RecordTables {
   readonly revisions: RevisionTable;
   readonly contents: ContentTable;
   /**
-   * Makes partitions for future records. Absent: the store has no partitions.
+   * Makes partitions for future records. If this method is absent, the store has no partitions.
    * @param now an ID made from the current time
    * @param width the width of each partition, in IDs
    */

@@ -22,9 +22,9 @@ import type { ThreadTable } from './threads.ts';
 import type { TrafficTable } from './traffic.ts';
 import type { TrailTable } from './trail.ts';
 
-/** The repositories of one store. One commit can contain writes of several of them. The store refuses writes made by another store. */
+/** The repositories of a store. A commit can contain writes of several repositories. The store refuses writes made by another store. */
 export interface Repositories {
-  /** The ledger as commands see it. The server opens the `LedgerBooks` separately. */
+  /** The ledger in the form in which commands see it. The server opens the `LedgerBooks` separately. */
   readonly ledger: LedgerTable;
   readonly journal: JournalReader;
   readonly alerts: AlertTable;

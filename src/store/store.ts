@@ -6,26 +6,26 @@ export interface Write {
 }
 
 /**
- * A database that commits the writes of its repositories and decides when they become durable. Its methods are asynchronous and take
- * batches, so that the database can be on another machine.
+ * A database that commits the writes of its repositories and decides when they become durable. The methods of a store are asynchronous and
+ * accept batches, so that the database can be on another machine.
  */
 export interface Store {
   /**
-   * Writes all or nothing. Resolves once the writes are durable; rejects with StoreError if that failed. Calls that come close together
-   * share a transaction.
+   * Commits all writes or none. The promise resolves once the writes are durable, and rejects with StoreError if the commit failed. Calls
+   * that come close together share a transaction.
    */
   commit(writes: readonly Write[]): Promise<void>;
   /**
-   * Writes all or nothing a little later: with the next commit, at most a few milliseconds from now. All writes, including commits, are
-   * written in the order of the calls. Never throws. Writes that a broken disk refuses are kept and retried. Writes that break a rule of a
-   * table are reported and dropped.
+   * Appends writes, which are written all or not at all with the next commit, at most a few milliseconds later. All writes, including
+   * commits, are written in the order of the calls. The method never throws. Writes that a broken disk refuses are kept and retried. Writes
+   * that break a rule of a table are reported and dropped.
    * @param droppable whether the write is also reported and dropped if too many writes wait for a broken disk
    */
   append(writes: readonly Write[], droppable?: boolean): void;
   /**
-   * Resolves with true once everything appended so far is written. It then survives the end of this process, and a few milliseconds later
-   * also a crash of the machine. While the database refuses it, it is retried: this then resolves with whether the spool has its
-   * settlements. Never rejects.
+   * Resolves with true once everything appended so far is written. Written appends survive the end of this process, and a few milliseconds
+   * later also a crash of the machine. While the database refuses appends, the store retries them, and the promise resolves with whether
+   * the spool has the settlements in these appends. Never rejects.
    */
   written(): Promise<boolean>;
   /** Resolves once all appends are durable. Rejects with StoreError if they cannot be written now. */
@@ -37,18 +37,19 @@ export interface Store {
 /** The part of a store that takes writes which may be lost if the process crashes. */
 export interface Deferral {
   /**
-   * Appends a write some milliseconds later, together with other deferred writes and after writes that arrive before then. `flush` appends
-   * it at once. Never throws. If too many writes wait for a broken disk, the write is reported and dropped.
+   * Appends a write some milliseconds later, together with other deferred writes and after writes that arrive before then. A call of
+   * `flush` appends the write at once. The method never throws. If too many writes wait for a broken disk, the write is reported and
+   * dropped.
    */
   defer(write: Write): void;
 }
 
 /**
- * Why the store refused. `full`: the disk has no room. `busy`: another process has locked it. `denied`: reading or writing is not
- * permitted. `damaged`: its bytes are not a valid database. `newer`, `older`: another version of Signalbox wrote it. `missing`: it does not
- * exist. `fenced`: another server has taken it over, or its file is gone. `crowded`: too many writes are waiting. `closed`: this handle is
- * closed. `unmet`: the condition of a conditional write was not satisfied. `refused`: a write breaks a rule of its table. `unknown`: the
- * answer was lost, so the write may have succeeded. `broken`: anything else.
+ * Why the store refused. `full`: the disk has no room. `busy`: another process has locked the store. `denied`: reading or writing is not
+ * permitted. `damaged`: the bytes of the file are not a valid database. `newer`, `older`: another version of Signalbox wrote the store.
+ * `missing`: the store does not exist. `fenced`: another server has taken over the store, or its file is gone. `crowded`: too many writes
+ * are waiting. `closed`: this handle of the store is closed. `unmet`: the condition of a conditional write was not satisfied. `refused`: a
+ * write breaks a rule of its table. `unknown`: the answer was lost, so the write may have succeeded. `broken`: any other fault.
  */
 export type StoreErrorReason =
   | 'full'
@@ -66,7 +67,9 @@ export type StoreErrorReason =
   | 'unknown'
   | 'broken';
 
-/** The disk or the database failed. Nothing of the rejected commit was written, except possibly with the reason `unknown`. */
+/**
+ * The error of a disk or a database that failed. No write of the rejected commit was written, except possibly with the reason `unknown`.
+ */
 export class StoreError extends Error {
   readonly reason: StoreErrorReason;
 
@@ -77,10 +80,12 @@ export class StoreError extends Error {
   }
 }
 
-/** Whether a condition of a write was not satisfied, so that nothing of its commit was written. */
+/** Whether a condition of a write was not satisfied, so that no write of the commit was written. */
 export const isUnmet = (cause: unknown): boolean => cause instanceof StoreError && cause.reason === 'unmet';
 
-/** Waits for a commit. @returns false if a condition of its writes was not satisfied. Rejects like the commit for other reasons. */
+/**
+ * Waits for a commit. For other reasons, rejects like the commit. @returns false if a condition of the commit's writes was not satisfied
+ */
 export const isMet = (commit: Promise<unknown>): Promise<boolean> =>
   commit.then(
     () => true,
@@ -90,5 +95,5 @@ export const isMet = (commit: Promise<unknown>): Promise<boolean> =>
     },
   );
 
-/** The spool could not be written. The settlements that it should have taken exist only in memory. */
+/** The error of a spool that could not be written. The settlements that the spool should have stored exist only in memory. */
 export class SpoolError extends StoreError {}

@@ -18,12 +18,12 @@ export interface SubjectRow extends TokenSubject {
 
 /** The subjects that have presented a token. State: subjects. */
 export interface SubjectTable {
-  /** Notes that a subject presented a valid token. Adds the subject if it is new. */
+  /** Notes that a subject presented a valid token. A new subject is added. */
   see(subject: TokenSubject, time: number): Write;
   find(id: string): Promise<SubjectRow | null>;
   /**
    * Returns the subjects ordered by their first token, newest first.
-   * @param before only subjects after the one with this ID in that order; null for all
+   * @param before only subjects that come after the subject with this ID; null for all subjects
    */
   list(limit: number, before: string | null): Promise<SubjectRow[]>;
 }

@@ -2,11 +2,11 @@ import type { AskedAddOns } from '../core/add-ons.ts';
 import type { Write } from './store.ts';
 
 /**
- * An answer that a thread may continue from, and the place where the provider keeps the history up to it. Contains IDs and figures, no
- * text.
+ * An answer that a thread may continue from, and the place where the provider keeps the history up to this answer. The row contains IDs and
+ * figures, no text.
  */
 export interface ThreadRow {
-  /** ID of the key whose request was answered. No other key finds the row. */
+  /** ID of the key whose request was answered. No other key can find the row. */
   readonly keyId: string;
   /** The provider's ID of the answer. */
   readonly answer: string;
@@ -23,14 +23,16 @@ export interface ThreadRow {
   readonly time: number;
 }
 
-/** The answers that threads may continue from, of all instances. The commit that revokes a key deletes its rows. State: threads. */
+/**
+ * The answers, of all instances, that threads may continue from. The commit that revokes a key deletes the rows of the key. State: threads.
+ */
 export interface ThreadTable {
   find(keyId: string, answer: string): Promise<ThreadRow | null>;
   /**
-   * Stores a row, replaces a row of the same answer, and keeps only the newest rows of the key. Stores nothing for a revoked key.
+   * Stores a row, replaces a row of the same answer, and keeps only the newest rows of the key. No row is stored for a revoked key.
    * @param most the most rows of a key
    */
   put(row: ThreadRow, most: number): readonly Write[];
-  /** Deletes all rows up to a time (ms since 1970), in batches. Returns their number. Rejects with StoreError. */
+  /** Deletes all rows up to a time (ms since 1970), in batches. Returns the number of deleted rows. Rejects with StoreError. */
   prune(until: number): Promise<number>;
 }

@@ -16,7 +16,7 @@ import {
 /** Sums that figures can be added to. */
 export type SumFigures = { -readonly [Name in keyof TrafficFigures]: number };
 
-/** What is to be added to one bucket. */
+/** The figures that are to be added to a bucket. */
 export interface TrafficSum extends Omit<TrafficBucket, 'series' | 'figures'> {
   readonly step: TrafficStep;
   readonly kind: TrafficKind;
@@ -24,7 +24,7 @@ export interface TrafficSum extends Omit<TrafficBucket, 'series' | 'figures'> {
   readonly figures: SumFigures;
 }
 
-/** The sums of one bucket, by kind and series. */
+/** The sums of a bucket, by kind and series. */
 class BucketSums {
   readonly #place: Pick<TrafficSum, 'step' | 'time'>;
   readonly #ofKinds = new Map<TrafficKind, Map<string, TrafficSum>>(TRAFFIC_KINDS.map((kind) => [kind, new Map()]));
@@ -77,7 +77,7 @@ export function addBucket(
   to.duration.merge(duration);
 }
 
-/** Written field by field, because looking up fields by name is slower. */
+/** The sums are written field by field, because looking up fields by name is slower. */
 export function addFigures(to: SumFigures, more: TrafficFigures): void {
   to.requests += more.requests;
   to.errors += more.errors;
@@ -111,10 +111,13 @@ function bucketIn(buckets: Buckets, step: TrafficStep, moment: number): BucketSu
 export class TrafficSums {
   readonly #buckets: Readonly<Record<TrafficStep, Buckets>> = { minute: new Map(), hour: new Map(), day: new Map() };
   readonly #keptFrom: Readonly<Record<TrafficStep, number>>;
-  /** For each length: when the last bucket begins that was left out because of its age, ms since 1970. */
+  /** For each bucket length: the start of the last bucket that was left out because of its age, ms since 1970. */
   readonly leftOut = new Map<TrafficStep, number>();
 
-  /** @param keptFrom for each length: earlier buckets are left out, ms since 1970. Longer buckets are kept for longer. */
+  /**
+   * @param keptFrom for each bucket length, the time before which buckets are left out, ms since 1970. Longer buckets are kept for a longer
+   * time.
+   */
   constructor(keptFrom: Readonly<Record<TrafficStep, number>>) {
     this.#keptFrom = keptFrom;
   }
@@ -151,7 +154,7 @@ export class TrafficSums {
     for (const sum of bucket?.at(place) ?? []) sum.figures.microcredits += microcredits;
   }
 
-  /** Returns the shortest bucket that is kept for the time of a request; null if none is kept. */
+  /** Returns the shortest bucket that is kept for the time of a request; null if no bucket is kept. */
   #bucketAt(id: number): BucketSums | null {
     const moment = timeOfId(id);
     for (const step of TRAFFIC_STEPS) {
@@ -163,7 +166,7 @@ export class TrafficSums {
   }
 }
 
-/** Kinds whose times are measured for the last attempt only: a model is not slow because another model failed before it. */
+/** The kinds of series whose times are measured for the last attempt only: a model is not slow because another model failed before it. */
 const OF_ATTEMPTS: ReadonlySet<TrafficKind> = new Set(['model', 'provider', 'key_model']);
 
 function seriesOf(kind: Exclude<TrafficKind, 'label'>, place: TrafficPlace): string {

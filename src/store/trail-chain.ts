@@ -21,9 +21,12 @@ export const GENESIS: TrailHead = Object.freeze({ id: 0, hash: ZEROS });
 /** The head before the anchor that covers entries from before the chain existed. */
 export const BEFORE_GENESIS: TrailHead = Object.freeze({ id: -1, hash: ZEROS });
 
-/** Members of an entry's details that contain text about people. They are stored outside the hash chain, so that they can be erased. */
+/**
+ * Members of an entry's details that contain text about people. These members are stored outside the hash chain, so that the text can be
+ * erased.
+ */
 const PERSONAL: ReadonlySet<string> = new Set(['name', 'note', 'labels', 'email', 'sub']);
-/** Members that contain the same members again: the state before and after a change. */
+/** Members of an entry's details that contain the same members again: the state before and after a change. */
 const SIDES: ReadonlySet<string> = new Set(['before', 'after']);
 
 /** Makes the entry that follows another entry. Anything that looks like a secret is removed from its details. */
@@ -58,7 +61,7 @@ export function linkAfter(head: TrailHead, event: SubjectEvent): TrailLink {
   return { ...whole, hash: hashOf(whole) };
 }
 
-/** Makes the event that records a deletion of old entries: it names the last deleted entry. */
+/** Makes the event that records a deletion of old entries: the event names the last deleted entry. */
 export const anchorOf = ({ id, hash }: TrailHead, time: number): SubjectEvent => ({
   ...{ time, actor: SERVER, action: 'anchor', subject: THE_TRAIL },
   details: { through: id, hash },
@@ -74,7 +77,8 @@ export const erasureOf = (places: readonly string[], actor: Actor, time: number)
 export const sealOf = ({ salt, text }: SaltedWords): string => digest('sha256', `${salt}${text}`);
 
 /**
- * Returns the hash of an entry, in hex. It covers the previous entry's hash, all facts of the entry, and the salted hashes of its words.
+ * Returns the hash of an entry, in hex. The hash covers the previous entry's hash, all facts of the entry, and the salted hashes of its
+ * words.
  */
 export function hashOf({ previous, id, time, actor, action, subject, facts, requestId, seals }: TrailLink): string {
   const fields = [previous, id, time, actor, action, subject.kind, subject.id, facts, requestId];
@@ -107,7 +111,7 @@ export function detailsIn(text: string): TrailDetails {
   return isDetails(value) ? value : {};
 }
 
-/** Separates personal words from facts. The facts have null in their place. */
+/** Separates personal words from facts. The facts have null in place of the words. */
 function parted(details: TrailDetails): { facts: TrailDetails; words: TrailDetails | null } {
   const facts: Record<string, unknown> = {};
   const words: Record<string, unknown> = {};

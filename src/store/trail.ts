@@ -75,7 +75,7 @@ export interface TrailEntry {
   /** When the change was made, ms since 1970. */
   readonly time: number;
   readonly actor: { readonly kind: string; readonly name: string | null };
-  /** See `Whereabouts`. */
+  /** The place of the actor, as described at `Whereabouts`. */
   readonly from: string | null;
   readonly action: string;
   readonly subject: TrailSubject;
@@ -87,18 +87,18 @@ export interface TrailEntry {
 }
 
 export interface TrailQuery {
-  /** Only changes of the key with this ID or the wallet with this address; null for all. */
+  /** Selects only changes of the key with this ID or the wallet with this address; null for all. */
   readonly keyId: string | null;
-  /** Only changes of this kind of subject; absent: of all kinds. */
+  /** Selects only changes of this kind of subject; absent for all kinds. */
   readonly kind?: string;
-  /** Only changes by actors of this kind, such as `server`, or with this name unless the name was erased; absent: by all. */
+  /** Selects only changes by actors of this kind, such as `server`, or with this name unless the name was erased; absent for all actors. */
   readonly actor?: string;
   readonly action?: TrailAction;
-  /** Only entries at or after this time, ms since 1970; absent: all. */
+  /** Selects only entries at or after this time, ms since 1970; absent for all entries. */
   readonly from?: number;
-  /** Only entries before this time, ms since 1970; absent: all. */
+  /** Selects only entries before this time, ms since 1970; absent for all entries. */
   readonly to?: number;
-  /** Only entries with smaller IDs; absent: all. */
+  /** Selects only entries with smaller IDs; absent for all entries. */
   readonly before?: number;
   readonly limit: number;
 }
@@ -106,10 +106,10 @@ export interface TrailQuery {
 export const TRAIL_LIMIT = 100;
 export const TRAIL_LIMIT_MAX = 1_000;
 
-/** The most that one read of the chain returns. */
+/** The limits on the entries that a single read of the chain returns. */
 export interface LinksLimit {
   readonly rows: number;
-  /** The most characters of details and words. The first entry is returned even if it is larger. */
+  /** The most characters of details and words. The first entry is returned even if it is larger than this limit. */
   readonly chars: number;
 }
 
@@ -122,24 +122,24 @@ export interface TrailEvent {
   readonly details: TrailDetails;
 }
 
-/** A change of a subject. It is committed together with its trail entry. */
+/** A change of a subject. The change is committed together with its trail entry. */
 export interface SubjectEvent extends TrailEvent {
   readonly subject: TrailSubject;
 }
 
-/** A change of a key. It is committed together with its trail entry. */
+/** A change of a key. The change is committed together with its trail entry. */
 export interface KeyEvent extends TrailEvent {
   readonly keyId: string;
 }
 
-/** Words to erase: the name and place of an actor in all its entries, or the words in the details of all changes of one subject. */
+/** Words to erase: the name and place of an actor in all its entries, or the words in the details of all changes of a subject. */
 export type ErasedWords = { readonly actorName: string } | { readonly subject: string };
 
 /** The conditions of a change of a key, in addition to the key being unrevoked. */
 export interface KeyCondition {
   /** The version of the key that the caller read. */
   readonly version: number;
-  /** Another key must be an admin key that works beyond this time, ms since 1970; null for no such condition. */
+  /** The condition that another key is an admin key that works beyond this time, ms since 1970; null for no such condition. */
   readonly otherAdminAt: number | null;
 }
 
@@ -176,7 +176,7 @@ export interface PlaceBelow {
   readonly aDayOfUser: number;
 }
 
-/** The last entry of a chain. Its hash covers all entries before it. */
+/** The last entry of a chain. The hash of this entry covers all entries before it. */
 export interface TrailHead {
   readonly id: number;
   /** SHA-256 in hex. */
@@ -187,8 +187,8 @@ export const WORD_SLOTS = ['by', 'from', 'details'] as const;
 export type WordSlot = (typeof WORD_SLOTS)[number];
 
 /**
- * Personal words, which are stored outside the chain. Erasing them also erases the salt; otherwise guesses could be checked against the
- * hash.
+ * Personal words, which are stored outside the chain. Erasing the words also erases the salt, because guesses of the words could be checked
+ * against the hash with the salt.
  */
 export interface SaltedWords {
   /** The salt: random, 32 hex digits. */
@@ -196,7 +196,7 @@ export interface SaltedWords {
   readonly text: string;
 }
 
-/** An entry in its stored form, with its hashes. */
+/** An entry of the trail in its stored form, with its hashes. */
 export interface TrailLink extends TrailHead {
   /** The hash of the previous entry; zeros for none. */
   readonly previous: string;
@@ -214,8 +214,8 @@ export interface TrailLink extends TrailHead {
 }
 
 /**
- * The audit trail: a record of changes as a chain of hashes. Each entry contains the hash of the previous entry, which its commit reads.
- * Conditional entries fail their commit with the reason `unmet`. State: trail.
+ * The audit trail: a record of changes as a chain of hashes. Each entry contains the hash of the previous entry, which its commit reads. If
+ * the condition of an entry is not satisfied, the commit fails with the reason `unmet`. State: trail.
  */
 export interface TrailTable {
   add(event: SubjectEvent): Write;
@@ -232,19 +232,24 @@ export interface TrailTable {
   addIfRoomOfUser(event: KeyEvent, room: UserRoom): Write;
   /**
    * Adds an entry. The commit fails if the parent key is not valid with the presented secret, if a key above the parent is not valid, or if
-   * a limit of the line is reached. All is checked at commit time, without the new key.
+   * a limit of the line is reached. All conditions are checked at commit time, without the new key.
    */
   addIfRoomBelow(event: KeyEvent, place: PlaceBelow): Write;
   /** Adds an entry for each unrevoked key of a holder, oldest first, except `exceptId`; null: no exception. */
   addOfHolder(event: TrailEvent, holder: string, exceptId: string | null): Write;
-  /** Erases words and adds an entry that names their places. The commit fails if there are no such words. @param time ms since 1970 */
+  /**
+   * Erases words and adds an entry that names their places. The commit fails if the entries have no such words. @param time ms since 1970
+   */
   erase(words: ErasedWords, actor: Actor, time: number): Write;
-  /** Deletes the entries before a time, and adds an anchor with the hash of the last deleted entry. Does nothing if there are none. */
+  /**
+   * Deletes the entries before a time, and adds an anchor with the hash of the last deleted entry. The method does nothing if there are no
+   * such entries.
+   */
   prune(before: number, time: number): Write;
-  /** @returns the ID up to which no entry will appear later; 0 for none. Some entries above it may already be visible. */
+  /** @returns the ID up to which no entry will appear later; 0 for none. Entries above this ID may already be visible. */
   horizon(): Promise<Cursor>;
-  /** Returns the newest entries that match, newest first. */
+  /** Returns the newest entries that match a filter, newest first. */
   list(query: TrailQuery): Promise<TrailEntry[]>;
-  /** Returns stored entries with greater IDs, oldest first. Returns none only if there are no more. */
+  /** Returns stored entries with greater IDs, oldest first. The result is empty only if no further entries exist. */
   links(after: number, limit: LinksLimit): Promise<TrailLink[]>;
 }

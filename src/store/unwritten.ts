@@ -8,8 +8,8 @@ const RETRY_MS = 1_000;
 const COPY_AGE_MAX_MS = 5_000;
 
 /**
- * Reasons after which the store can work again later, perhaps after an operator's action. The other reasons are caused by the request or by
- * a bug.
+ * Reasons after which the store can work again later, perhaps after an operator's action. Reasons that are not in this list are caused by
+ * the request or by a bug.
  */
 const AWAY: ReadonlySet<StoreErrorReason> = new Set([
   'broken',
@@ -30,18 +30,18 @@ export function awayError(cause: unknown): SignalboxError | null {
   });
 }
 
-/** @throws SignalboxError `overloaded` if a copy is too old to decide by: both a permission and a refusal could be wrong */
+/** @throws SignalboxError `overloaded` if a copy of the store is too old to decide with: both a permission and a refusal could be wrong */
 export function checkAge(ageMs: number, copy: string): void {
   if (ageMs <= COPY_AGE_MAX_MS) return;
   throw new SignalboxError('overloaded', `The ${copy} cannot be read now; try again.`, { retryAfterMs: RETRY_MS });
 }
 
 interface OverloadOptions {
-  /** False tells SDKs not to retry the request by themselves. */
+  /** The value false tells SDKs not to retry the request by themselves. */
   readonly retry?: false;
 }
 
-/** Returns the error for work that must not happen without being recorded: `overloaded` if the store failed, otherwise the cause itself. */
+/** Returns the error for work that must not happen without being recorded: `overloaded` if the store failed, else the cause itself. */
 export function overloadedBy(cause: unknown, message: string, options: OverloadOptions = {}): unknown {
   if (!(cause instanceof StoreError)) return cause;
   return new SignalboxError('overloaded', message, { retryAfterMs: RETRY_MS, ...options, cause });

@@ -1,27 +1,27 @@
 /**
- * The format of a spool file. A header of one sector contains the generation. Entries follow without gaps, and zeros follow the entries.
- * Each entry has a number counted from 0, the generation and a checksum. So a reader recognises entries of an earlier generation,
- * incomplete entries and damaged entries. Numbers are little-endian.
+ * The format of a spool file. The header, which is one sector long, contains the generation. Entries follow without gaps, and zeros follow
+ * the entries. Each entry has a number counted from 0, the generation and a checksum. With these numbers, a reader recognizes entries of an
+ * earlier generation, incomplete entries and damaged entries. Numbers are little-endian.
  *
  * Header: magic (8 bytes), generation (4), CRC-32 of both (4). Entry: magic (4), generation (4), number (4), length of the text in bytes
  * (4), CRC-32 of the generation, number, length and text (4), text.
  */
 const MAGIC = Buffer.from('SBSPOOL1');
-/** Begins with a byte that never occurs in UTF-8, so no text contains it. */
+/** The magic of an entry begins with a byte that never occurs in UTF-8, so no text contains the magic. */
 const ENTRY_MAGIC = Buffer.from([0xf5, 0x53, 0x42, 0x01]);
 const ENTRY_HEAD_BYTES = 20;
 
-/** Not from `node:zlib`, which would also load the stream modules. */
+/** The checksum function is not imported from `node:zlib`, because that module would also load the stream modules. */
 const { crc32 } = Bun.hash;
 
-/** One sector: a disk writes it completely or not at all. */
+/** The header is one sector long, because a disk writes a sector completely or not at all. */
 export const HEADER_BYTES = 512;
 
 export interface SpoolContent {
   readonly generation: number;
   /** The texts of the complete entries, in the order in which they were added. */
   readonly texts: readonly string[];
-  /** Whether bytes follow that are not a complete entry: the last write was interrupted, or its bytes are damaged. */
+  /** Whether bytes that are not a complete entry follow: the last write was interrupted, or the bytes of the last write are damaged. */
   readonly isTorn: boolean;
 }
 
@@ -46,8 +46,8 @@ export function encodeEntry(generation: number, number: number, text: string): B
 }
 
 /**
- * Reads a spool file. Throws an Error that names the damage if the header is damaged, or if a complete entry follows a damaged one: then
- * the damaged entry was complete when callers received their prices.
+ * Reads a spool file. Throws an Error that names the damage if the header is damaged, or if a complete entry follows a damaged entry,
+ * because such a damaged entry was complete when callers received their prices.
  */
 export function decodeSpool(file: Buffer): SpoolContent {
   const generation = generationOf(file);

@@ -20,7 +20,7 @@ import { decodeSpool, encodeEntry, encodeHeader, HEADER_BYTES } from './format.t
 
 /** The most bytes that the rows of one reservation need: its failed attempts, its settlement and its payment. */
 const RESERVATION_BYTES = 4_096;
-/** Room for rows that several reservations share, such as prices of models. */
+/** The bytes for rows that several reservations share, such as prices of models. */
 const SHARED_BYTES = 262_144;
 /** The file grows in steps of this many bytes. */
 const STEP_BYTES = 1_048_576;
@@ -45,7 +45,10 @@ export const spooledRows = (writes: readonly SqlWrite[]): SpooledUnit =>
 /** The content of a spool file. */
 export interface SpoolReading extends Omit<SpoolSettlements, 'path'> {
   readonly units: readonly SpooledUnit[];
-  /** Whether the last entry is incomplete. Its prices were never sent to callers, unless the disk damaged the entry later. */
+  /**
+   * Whether the last entry is incomplete. The prices of an incomplete entry were never sent to callers, unless the disk damaged the entry
+   * later.
+   */
   readonly isTorn: boolean;
 }
 
@@ -53,7 +56,7 @@ export interface SpoolReading extends Omit<SpoolSettlements, 'path'> {
 export function readSpool(path: string): SpoolReading {
   try {
     const file = readFileSync(path);
-    // A new spool gets its name only after all its blocks are written, so a shorter file is damaged.
+    // A new spool file gets its name only after all its blocks are written, so a file that is shorter is damaged.
     if (file.length < STEP_BYTES) throw new Error('it is incomplete');
     const { generation, texts, isTorn } = decodeSpool(file);
     return { generation, entries: texts.length, units: texts.flatMap(parseUnits), isTorn };
@@ -66,7 +69,9 @@ export function readSpool(path: string): SpoolReading {
   }
 }
 
-/** Counts the settlements in a spool. Returns undefined if the spool cannot be read, because another server may have taken it over. */
+/**
+ * Counts the settlements in a spool. Returns undefined if the spool cannot be read, because another server may have taken over the spool.
+ */
 export function countSettlements(path: string, settled: (units: readonly SpooledUnit[]) => number): number | undefined {
   try {
     return settled(readSpool(path).units);
@@ -83,21 +88,21 @@ const parseUnits = (text: string): SpooledUnit[] =>
   (JSON.parse(text) as [string, ...SqlValue[]][][]).map((unit) => unit.map(([name, ...params]) => ({ name, params })));
 
 /**
- * The spool: a file in the data folder that takes settlements while the database refuses them. Its blocks are allocated in advance, so that
- * they fit even on a full disk. When `add` returns, the entry is on the disk.
+ * The spool is a file in the data folder that stores settlements while the database refuses settlements. The blocks of the spool are
+ * allocated in advance, so that settlements can be stored even on a full disk. When `add` returns, the entry is on the disk.
  *
- * A start must notice if the spool has vanished with its entries. Notes outside the file therefore record its generation, which never
- * repeats within a folder, and the number of its entries. Each of these steps is on the disk before the next:
+ * A starting server must notice if the spool has vanished with its entries. Notes outside the file therefore record the spool's generation,
+ * which never repeats within a folder, and the number of its entries. Each of the following steps is on the disk before the next step:
  *
  * 1. Before the first entry: a note says that the generation is in use, with 0 entries.
- * 2. An entry is written, then a note of the number of entries. Only then callers receive their prices.
+ * 2. An entry is written, then a note of the number of entries. Callers receive their prices only after that.
  * 3. The database has all entries, and is synced.
- * 4. The header gets the next generation, or a start replaces the file with a new one of that generation.
+ * 4. The header gets the next generation, or a starting server replaces the file with a new file of that generation.
  * 5. A note says that the next generation is empty.
  *
- * A start refuses to run if a generation is in use and the spool is missing, has an earlier generation, or has fewer entries than noted. A
- * crash never causes these: before step 4 the file has the noted entries, or one more. After step 4 it has a later generation, which proves
- * that the database has all earlier entries. State: spool.
+ * A server refuses to start if a generation is in use and the spool is missing, has an earlier generation, or has fewer entries than noted.
+ * A crash never causes these states: before step 4, the file has the noted entries, or one more entry. After step 4, the file has a later
+ * generation, which proves that the database has all earlier entries. State: spool.
  */
 export class Spool {
   readonly #path: string;
@@ -109,7 +114,10 @@ export class Spool {
   /** Whether entries were noted or added since the spool was last emptied. */
   #isInUse = false;
   #end = HEADER_BYTES;
-  /** Whether the generation in the header on the disk is unknown. A start might then ignore an entry that is added now. */
+  /**
+   * Whether the generation in the header on the disk is unknown. If it is unknown, a starting server might ignore an entry that is added
+   * now.
+   */
   #isUncertain = false;
 
   private constructor(path: string, fd: number, generation: number, notes: SpoolNotes | null) {
@@ -120,8 +128,8 @@ export class Spool {
   }
 
   /**
-   * Replaces the spool at `path` with a new, empty one. The database must already have the content of the old spool. A server that was
-   * fenced off still has the old file open, but can no longer add entries. Throws an Error with one clear sentence.
+   * Replaces the spool at `path` with a new, empty spool. The database must already have the content of the old spool. A server that was
+   * fenced off still has the old file open, but can no longer add entries. Throws an Error with one clear sentence if that fails.
    * @param after the generation of the old spool; 0 for none
    */
   static create(path: string, after = 0, notes: SpoolNotes | null = null): Spool {
@@ -145,7 +153,9 @@ export class Spool {
     }
   }
 
-  /** Makes sure that the rows of this many open reservations fit. Throws SpoolError if the disk has no room for them. */
+  /**
+   * Makes sure that the rows of this many open reservations fit into the spool. Throws SpoolError if the disk has no room for these rows.
+   */
   makeRoom(reservations: number): void {
     const needed = HEADER_BYTES + SHARED_BYTES + reservations * RESERVATION_BYTES;
     if (needed <= this.#capacity) return;
@@ -157,7 +167,7 @@ export class Spool {
     this.#capacity = capacity;
   }
 
-  /** Adds units as one entry, all or nothing. The entry is on the disk when this returns. Throws SpoolError. */
+  /** Adds units as a single entry, all or nothing. The entry is on the disk when this method returns. Throws SpoolError. */
   add(units: readonly SpooledUnit[]): void {
     if (this.#isUncertain)
       throw new SpoolError('the spool cannot be written, because an earlier attempt to empty it failed');
@@ -176,14 +186,17 @@ export class Spool {
     this.#tryToNote(this.#entries);
   }
 
-  /** Deletes all entries. Call it once the database has all of them and is synced. Throws SpoolError; then call it again. */
+  /**
+   * Deletes all entries. The caller must first make sure that the database has all entries and is synced. After a SpoolError, the caller
+   * must call this method again.
+   */
   clear(): void {
     if (!this.#isInUse) return;
     this.#isUncertain = true;
     orSpoolError('the spool cannot be emptied', () => {
       writeAll(this.#fd, encodeHeader(this.#generation + 1), 0);
       fdatasyncSync(this.#fd);
-      // Overwrites the deleted entries with zeros, so that they cannot be mistaken for an incomplete entry.
+      // Overwrites the deleted entries with zeros, so that the deleted entries cannot be mistaken for an incomplete entry.
       writeZeros(this.#fd, HEADER_BYTES, this.#end);
     });
     this.#isUncertain = false;
@@ -199,7 +212,8 @@ export class Spool {
   }
 
   /**
-   * Ignores a failed note: the spool file is correct without it. An outdated note only detects fewer losses, and the next note corrects it.
+   * The spool ignores a failed note, because the spool file is correct without the note. An outdated note only detects fewer losses, and
+   * the next note corrects it.
    */
   #tryToNote(entries: number | null): void {
     try {

@@ -5,13 +5,14 @@ import { SpoolError, StoreError } from '../store.ts';
 import { type Spool, spooledRows } from './spool.ts';
 
 /**
- * The appends that a database refuses. If there is a spool, it takes their settlements; otherwise they wait only in memory. State: writes.
+ * The appends that a database refuses. If there is a spool, the spool stores the settlements in these appends; without a spool, the appends
+ * wait only in memory. State: writes.
  */
 export class SpooledAppends {
   spool: Pick<Spool, 'add' | 'clear'> | null = null;
   /** Returns the rows of a unit that the spool keeps. */
   encode = spooledRows;
-  /** Number of appends that should survive the process, but are neither in the database nor in the spool. */
+  /** The number of appends that should survive the process, but are neither in the database nor in the spool. */
   unkept = 0;
   readonly #kept = new WeakSet<WriteUnit<SqlWrite>>();
   readonly #onError: (error: StoreError, isFirst: boolean) => void;
@@ -22,7 +23,7 @@ export class SpooledAppends {
     this.#onError = onError;
   }
 
-  /** See `GroupedDatabase.keep`. */
+  /** Has the same contract as `GroupedDatabase.keep`. */
   keep(appends: readonly WriteUnit<SqlWrite>[]): boolean {
     const fresh = appends.filter((unit) => !this.#kept.has(unit));
     const rows = fresh.map(({ writes }) => this.encode(writes)).filter(({ length }) => length > 0);
@@ -32,7 +33,7 @@ export class SpooledAppends {
     return isKept;
   }
 
-  /** See `GroupedDatabase.written`. */
+  /** Has the same contract as `GroupedDatabase.written`. */
   written(synced: boolean): void {
     this.unkept = 0;
     if (synced) this.#try((spool) => spool.clear());

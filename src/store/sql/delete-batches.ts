@@ -8,17 +8,17 @@ export interface BatchDeletion {
   /** The column to compare with the bound. Rows with the smallest values are deleted first. */
   readonly by: string;
   readonly comparison: '<' | '<=';
-  /** A further condition that deleted rows satisfy; absent: none. */
+  /** A further condition that deleted rows satisfy; absent if there is no such condition. */
   readonly only?: string;
-  /** The most rows in one transaction, so that a long deletion does not delay requests. */
+  /** The most rows that one transaction deletes. The number is limited so that a long deletion does not delay requests. */
   readonly batch: number;
   /** Writes before and after each deletion, in the same transaction. */
   readonly around?: readonly [before: SqlWrite, after: SqlWrite];
 }
 
 /**
- * @returns a function that deletes the rows up to a bound, one batch in each transaction, and returns their number. It rejects with
- * StoreError; some batches may have been deleted by then.
+ * @returns a function that deletes the rows up to a bound, one batch in each transaction, and returns the number of deleted rows. The
+ * function rejects with StoreError; some batches may already have been deleted.
  */
 export function batchDeletion({ table, key, by, comparison, only, batch, around }: BatchDeletion) {
   const rows = `FROM ${table} WHERE ${by} ${comparison} ?${only ? ` AND ${only}` : ''}`;

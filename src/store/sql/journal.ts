@@ -15,14 +15,14 @@ import { first, type SqlReader, type SqlValue, type Statement, sql } from './sta
 import { wrongCells } from './traffic/wrong-cells.ts';
 
 /**
- * The rest of this file has the statements on a journal that SQLite and PostgreSQL share. In both databases, an overrun has the number
- * after its charge.
+ * This file has the statements on a journal that SQLite and PostgreSQL share. In both databases, an overrun has the row number after the
+ * number of its charge.
  */
 
 const SELECT_UNIT = sql('SELECT usd_per_credit AS usdPerCredit FROM checkpoint', {
   inPostgres: 'SELECT usd_per_credit AS usdPerCredit FROM terms',
 });
-/** Ordered by the first journal row that may refer to each fund. */
+/** The funds are ordered by the first journal row that may refer to each fund. */
 const SELECT_FUNDS = sql(
   `SELECT id, kind, name, subject, definition, starts, ends, most, opening, after_seq AS afterSeq FROM funds
     WHERE (after_seq, id) > (?, ?) ORDER BY after_seq, id LIMIT ?`,
@@ -41,7 +41,8 @@ const SELECT_ROWS = sql(selectRows('j.funds'), {
   inPostgres: selectRows(`nullif(array_to_string(j.funds, ' '), '')`),
 });
 /**
- * PostgreSQL adds up the table of sums and the journal rows that are not in the table yet. One page needs at most a page from each of them.
+ * PostgreSQL adds up the table of sums and the journal rows that are not in the table yet. A page of sums needs at most a page of the table
+ * and a page of these journal rows.
  */
 const SELECT_SPEND = sql(
   `SELECT quarter, account, tariff, charges, microcredits, input_tokens AS input, output_tokens AS output
@@ -73,7 +74,9 @@ const SELECT_PRICED =
       CASE WHEN j.kind IN ('post', 'settle') THEN j.note END AS addOns
     FROM journal AS j JOIN tariffs AS t ON t.id = j.tariff WHERE j.seq > ? ORDER BY j.seq LIMIT ?`);
 const SELECT_PAYMENTS = sql('SELECT id, state, payer, paid, fee FROM payments WHERE id > ? ORDER BY id LIMIT ?');
-/** Leaves out a settlement that charges nothing and has no tariff, and an expiry that charges nothing: neither moves money. */
+/**
+ * The selection leaves out a settlement that charges nothing and has no tariff, and an expiry that charges nothing: neither moves money.
+ */
 const SELECT_MONEY = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, j.time,
       coalesce((SELECT o.amount FROM journal AS o WHERE o.seq = j.seq + 1 AND o.kind = 'overrun' AND o.reservation = j.reservation
         AND j.kind IN ('post', 'settle')), 0) AS overrun,
@@ -92,10 +95,10 @@ const SELECT_MONEY = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, j.time,
       AND (a.key_id = ?5 OR ?5 IS NULL) AND (t.model = ?6 OR ?6 IS NULL)
       AND j.seq > ?7
     ORDER BY j.seq LIMIT ?8`);
-/** Rows to read at once. */
+/** The number of journal rows to read at once. */
 const PAGE_ROWS = 10_000;
 const MONEY_PAGE_ROWS = 5_000;
-/** A number before the first row. */
+/** A number that is lower than the number of the first row. */
 export const FIRST = Number.MIN_SAFE_INTEGER;
 
 interface MoneyRow extends Omit<MoneyEntry, 'labels' | 'estimated'> {
@@ -106,7 +109,10 @@ interface MoneyRow extends Omit<MoneyEntry, 'labels' | 'estimated'> {
 
 export const seqOf = ({ seq }: { readonly seq: number }): readonly number[] => [seq];
 
-/** Reads all rows of a statement in pages. Its last two parameters are the position where a page begins, and the length of a page. */
+/**
+ * Reads all rows of a statement in pages. The last two parameters of the statement are the position where a page begins, and the length of
+ * a page.
+ */
 export async function* pages<Row>(
   db: SqlReader,
   statement: Statement,
@@ -140,7 +146,10 @@ const entryOf = ({ seq: _, labels, estimated, ...row }: MoneyRow): MoneyEntry =>
   estimated: estimated === 1,
 });
 
-/** Reads the rows of a reservation. @param between their smallest and greatest possible number, for a database without an index */
+/**
+ * Reads the rows of a reservation. @param between the smallest and the greatest possible number of these rows, for a database without an
+ * index
+ */
 export async function reservationEntries(
   db: SqlReader,
   id: number,
@@ -158,7 +167,7 @@ type OwnJournal = Pick<JournalReader, 'lagMs' | 'horizon' | 'checkpoint' | 'dama
 /**
  * The journal of a database.
  * @param own the parts that differ between the databases
- * @param least a number that no row is below. Damaged rows of SQLite can have negative numbers.
+ * @param least a number that is at most the number of every row. Damaged rows of SQLite can have negative numbers.
  */
 export const sqlJournal = (db: SqlReader, own: OwnJournal, least: number): JournalReader => ({
   funds: () => pages<FundRow>(db, SELECT_FUNDS, [FIRST, least], ({ afterSeq, id }) => [afterSeq, id]),

@@ -55,11 +55,16 @@ const COLUMNS = `id, hash, ${plainTerms((column, term) => `${column} AS ${term}`
 const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
 const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
 const SELECT_OF_WALLET = sql(`SELECT ${COLUMNS} FROM keys WHERE wallet = ? ORDER BY created_at, id`);
-/** Leaves out the list of models of a revoked key. The copies in memory drop such a key, and its list can be long. */
+/**
+ * The changes of keys leave out the list of models of a revoked key, because copies in memory drop a revoked key, and its list can be long.
+ */
 const COLUMNS_OF_CHANGE = COLUMNS.replace(' models,', ' CASE WHEN revoked_at IS NULL THEN models END AS models,');
-/** The `+` keeps SQLite from reading the whole table in the order of an index, because few keys have changed. */
+/** The `+` keeps SQLite from reading the whole table in the order of an index, because only few keys have changed. */
 const SELECT_CHANGED = sql(`SELECT ${COLUMNS_OF_CHANGE} FROM keys WHERE changed > ? ORDER BY +created_at, id`);
-/** Selects the keys that are not revoked. Most child keys have ended and are left out, because they are never deleted. */
+/**
+ * Selects the keys that are not revoked. Child keys that have ended are left out, because child keys are never deleted and most of them
+ * have ended.
+ */
 const SELECT_OPEN = sql(
   `SELECT ${COLUMNS} FROM keys WHERE revoked_at IS NULL AND (parent IS NULL
       OR NOT EXISTS (SELECT 1 FROM keys AS above WHERE above.id IN (keys.parent, keys.root) AND above.revoked_at IS NOT NULL)
@@ -82,7 +87,7 @@ const SELECT_BELOW = sql(`WITH RECURSIVE line (id, depth) AS (
       UNION ALL SELECT keys.id, depth + 1 FROM line JOIN keys ON keys.parent = line.id WHERE depth < 16)
     SELECT id FROM line LIMIT ?2`);
 
-/** Each selection is a statement of its own, so that the database uses an index for it. */
+/** Each selection of keys is a separate statement, so that the database uses an index for the selection. */
 const pages = Object.fromEntries(
   (['all', 'team', 'user', 'parent'] as const).map((member) => {
     const owned = member === 'all' ? '' : `"${member}" = ? AND `;
@@ -108,7 +113,7 @@ const COUNT_OF_USER = sql(`SELECT ${unrevokedOf('?1')} AS unrevoked, ${madeBy('?
 
 type SqlKeyName = Omit<KeyName, 'labels'> & Readonly<Record<'labels', string>>;
 
-/** A row as the database returns it. Lists are JSON. */
+/** A row of a key that the database returns. Lists are JSON. */
 type SqlKeyRow = Omit<KeyInfo, 'scopes' | 'labels' | 'models' | 'limits' | 'budgets' | 'holders'> &
   Pick<StoredKey, 'hash' | 'previousHash' | 'parentHash'> &
   Pick<KeyRow, 'version'> &
@@ -139,7 +144,7 @@ export function sqlKeys(db: SqlReader): KeyTable {
     idsBelow: async (id, limit) =>
       (await db.query<Pick<KeyInfo, 'id'>>(SELECT_BELOW, [id, limit])).map((row) => row.id),
     async changedAfter(number, endedBefore = 0) {
-      // The number is read before the rows: the rows may be newer, and revoked keys have numbers, too.
+      // The number of the news is read before the rows, because the rows may be newer, and revoked keys have numbers, too.
       const [last] = number < 0 ? await db.query<{ changed: number }>(SELECT_LAST_CHANGE) : [];
       const rows = await (number < 0
         ? db.query<SqlKeyRow>(SELECT_OPEN, [endedBefore])
@@ -178,7 +183,7 @@ function changeKey(key: KeyInfo): SqlWrite {
   return write(CHANGE, ...plainValues(key), ...textsOf(key), suspendedAt, team, user, id);
 }
 
-/** Parses a row. Drops a scope that this version does not know, so that it permits nothing. */
+/** Parses a row of a key. The function drops a scope that this version does not know, so that the scope permits nothing. */
 function keyOf(row: SqlKeyRow): StoredKey {
   const { hash, previousHash, parentHash, lastUsedAt: _, version: __, ...more } = row;
   const { scopes, labels, models, limits, budgets, holders, ...rest } = more;

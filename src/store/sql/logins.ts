@@ -10,7 +10,7 @@ const SELECT_TOKEN = sql('SELECT token FROM logins WHERE id = ?');
 const INSERT =
   sql(`INSERT INTO logins (id, hash, "user", key, key_hash, created_at, used_at, confirmed_at, expires_at, ended_at, browser, address, token)
     VALUES ($id, $hash, $user, $key, $keyHash, $createdAt, $usedAt, $confirmedAt, $expiresAt, $endedAt, $browser, $from, $token)`);
-// Deletes the refresh token, because an ended login is never used again.
+// The end of a login deletes its refresh token, because an ended login is never used again.
 const END = sql(
   'UPDATE logins SET ended_at = $time, expires_at = CASE WHEN expires_at < $time THEN expires_at ELSE $time END, token = NULL WHERE id = $id AND ended_at IS NULL',
   { mustChange: true },

@@ -1,7 +1,7 @@
 import { NEWS_SUBJECTS, type NewsSubject } from '../news.ts';
 import { type SqlWrite, sql, write } from './statement.ts';
 
-/** Reads the one row that has the numbers of all subjects. A poll reads nothing else. */
+/** Reads the single row that has the numbers of all subjects. A poll of the news reads no other row. */
 export const SELECT_NUMBERS = sql(`SELECT ${NEWS_SUBJECTS.join(', ')} FROM news`);
 
 /** Returns the statement that raises a subject. */

@@ -14,7 +14,7 @@ const TAKE = sql(
 );
 const CAPTURE = sql(`UPDATE payments SET state = 'captured', fee = $fee, decision = $decision, key_id = $keyId,
       tx = $transaction, error = NULL, updated = $updated, slot = $slot, epoch = $epoch WHERE id = $id`);
-/** Parameters: charge, fee, time, ID. The fee of an abandoned payment stays 0, because it was refunded. */
+/** The parameters of the statement are charge, fee, time and ID. The fee of an abandoned payment stays 0, because it was refunded. */
 export const SETTLE = sql(
   `UPDATE payments SET state = 'settled', charged = ?1, fee = CASE state WHEN 'captured' THEN ?2 ELSE fee END,
       updated = ?3, slot = NULL, epoch = NULL
@@ -47,11 +47,11 @@ const SELECT_UNRESOLVED = sql(
 const SELECT_UNSETTLED = sql(
   `SELECT ${COLUMNS} FROM payments WHERE payer = ? AND request_mark = ? AND state IN ('settling', 'unknown') ORDER BY id`,
 );
-/** Parameters: state or null, upper bound of the ID, limit. */
+/** The parameters of the statement are the state or null, the upper bound of the ID, and the limit. */
 const SELECT_LATEST = sql(
   `SELECT ${COLUMNS} FROM payments WHERE (state = ?1 OR ?1 IS NULL) AND id < ?2 ORDER BY id DESC LIMIT ?3`,
 );
-/** Parameters: state or null, upper bound of the ID, limit, payer. */
+/** The parameters of the statement are the state or null, the upper bound of the ID, the limit, and the payer. */
 const SELECT_LATEST_OF =
   sql(`SELECT ${COLUMNS} FROM payments WHERE (state = ?1 OR ?1 IS NULL) AND id < ?2 AND payer = ?4
     ORDER BY id DESC LIMIT ?3`);

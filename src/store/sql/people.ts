@@ -10,10 +10,10 @@ const SELECT_USERS =
   sql(`SELECT id, issuer, sub, name, email, team, role, terms, created_at AS createdAt, suspended_at AS suspendedAt,
     removed_at AS removedAt, changed FROM users WHERE changed > ? ORDER BY id`);
 
-/** Each write states its conditions. Unique indexes enforce them in addition. */
+/** Each write of a team or user states its conditions, which unique indexes enforce in addition. */
 const CONDITIONAL = { mustChange: true, takesTurns: true };
 const NAME_IS_FREE = 'NOT EXISTS (SELECT 1 FROM teams WHERE name = $name AND removed_at IS NULL AND id <> $id)';
-/** The name of a removed team may be in use by another team, because the removed team no longer owns it. */
+/** The name of a removed team may be in use by another team, because the removed team no longer owns its name. */
 const NAME_CAN_STAY = `(CAST($removedAt AS BIGINT) IS NOT NULL OR ${NAME_IS_FREE})`;
 const TEAM_IS_EMPTY = `(CAST($removedAt AS BIGINT) IS NULL OR NOT EXISTS (SELECT 1 FROM users WHERE team = $id AND removed_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM keys WHERE team = $id AND parent IS NULL AND revoked_at IS NULL))`;
@@ -51,7 +51,7 @@ const MEMBERSHIP = sql(
   CONDITIONAL,
 );
 
-/** A row of a team as the database returns it. */
+/** A row of a team that the database returns. */
 type TeamRow = Pick<Team, 'id' | 'name' | 'origin' | 'createdAt' | 'removedAt'> & {
   readonly terms: string;
   readonly memberDefaults: string;
@@ -61,7 +61,7 @@ type UserRow = Omit<User, 'terms'> & { readonly terms: string; readonly changed:
 
 export const sqlPeople = (db: SqlReader): PeopleTable => ({
   async changedAfter(number) {
-    // The number is read before the rows. A row of a later commit may then be read twice, but none is missed.
+    // The number of the news is read before the rows, so a row of a later commit may be read twice, but no row is missed.
     const [news] = await db.query<{ readonly people: number }>(SELECT_NUMBER);
     const teams = await db.query<TeamRow>(SELECT_TEAMS, [number]);
     const users = await db.query<UserRow>(SELECT_USERS, [number]);

@@ -26,7 +26,7 @@ const FORGET = sql(`DELETE FROM pushed_policies WHERE id <= ? AND id <> (${HEAD}
 
 type PushRow = Omit<PushedPolicy, 'plugins'> & { readonly plugins: string };
 
-/** Parsed without a check, because only `offer` writes the plugins. */
+/** The plugins are parsed without a check, because only `offer` writes them. */
 const pushOf = (row: PushRow | null): PushedPolicy | null => row && { ...row, plugins: JSON.parse(row.plugins) };
 
 export const sqlPushedPolicies = (db: SqlReader): PushedPolicyTable => ({

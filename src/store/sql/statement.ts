@@ -4,8 +4,8 @@ import type { Store, Write } from '../store.ts';
 export type SqlValue = string | number | bigint | Uint8Array | Float64Array | null;
 
 /**
- * A parameter. An object supplies the values that a statement names, such as `$payer`, and may have further members. It must be the only
- * parameter of its statement.
+ * A parameter of a statement. An object supplies the values that a statement names, such as `$payer`, and may have further members. Such an
+ * object must be the only parameter of its statement.
  */
 export type SqlParam = SqlValue | { readonly [name: string]: SqlValue };
 
@@ -15,17 +15,21 @@ export interface Statement {
   /** The text for PostgreSQL if it differs; '' if PostgreSQL has nothing to do. */
   readonly inPostgres?: string;
   /**
-   * The name under which the statement's appended writes go to the spool while the database refuses them. Absent: they wait in memory and
-   * are lost with the process. The values must be numbers, texts or null. Never change the name, because the next version reads it, too.
+   * The name under which the statement's appended writes go to the spool while the database refuses them. Without a name, the writes wait
+   * in memory and are lost with the process. The values must be numbers, texts or null. The name of a statement must never change, because
+   * the next version of Signalbox reads the name, too.
    */
   readonly spooledAs?: string;
   /** For conditional writes: whether the commit fails with the reason `unmet` if the statement changes or selects no row. */
   readonly mustChange?: boolean;
-  /** Whether the statement's condition depends on rows that it does not change. Writers must then run one after the other. */
+  /**
+   * Whether the statement's condition depends on rows that it does not change. Writers of such a statement must run one after the other.
+   */
   readonly takesTurns?: boolean;
   /**
-   * Whether, in PostgreSQL, the statement takes an array for each value. All its rows of a transaction are then written by one statement,
-   * at the position of the first row. Use it for rows that each request adds and that no other write of the transaction reads.
+   * Whether, in PostgreSQL, the statement accepts an array for each value. All rows of such a statement in a transaction are written by a
+   * single statement, at the position of the first row. This is meant for rows that each request adds and that no other write of the
+   * transaction reads.
    */
   readonly takesRows?: boolean;
 }
@@ -35,33 +39,34 @@ export const sql = (text: string, options?: Omit<Statement, 'sql'>): Statement =
   ...options,
 });
 
-/** A row as a statement returns it. */
+/** A row that a statement returns. */
 export type SqlRow = Readonly<Record<string, SqlValue>>;
 
 /**
- * Steps of a commit that depend on rows selected by earlier steps. Each step runs in the commit's transaction, and its rows are passed
- * back.
+ * Steps of a commit that depend on rows selected by earlier steps. Each step runs in the commit's transaction, and the rows of a step are
+ * passed back to the script.
  */
 export type SqlScript = Generator<SqlWrite, void, readonly SqlRow[]>;
 
-/** The one kind of write that SQL stores create and accept. */
+/** The only kind of write that SQL stores create and accept. */
 export interface SqlWrite extends Write {
   readonly statement: Statement;
   readonly params: readonly SqlParam[];
   /**
-   * Further writes in the same transaction, depending on the rows that the statement selected. Not called if it selected none. Use it for
-   * writes that SQL cannot express, such as a chain of hashes. It may be called again if the commit is retried.
+   * A function that makes further writes in the same transaction, depending on the rows that the statement selected. The function is meant
+   * for writes that SQL cannot express, such as a chain of hashes. The store does not call the function if the statement selected no row,
+   * and may call it again if the commit is retried.
    */
   readonly follow?: (rows: readonly SqlRow[]) => SqlScript;
 }
 
-/** The clock of the PostgreSQL server, which all instances share, in ms since 1970. It advances within a transaction. */
+/** The clock of the PostgreSQL server, which all instances share, in ms since 1970. This clock advances within a transaction. */
 export const POSTGRES_NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 export const write = (statement: Statement, ...params: readonly SqlParam[]): SqlWrite => ({ statement, params });
 
 export interface SqlReader {
-  /** Reads committed rows. Rejects with StoreError. */
+  /** Reads the committed rows that a statement selects. Rejects with StoreError. */
   query<Row>(statement: Statement, params?: readonly SqlValue[]): Promise<Row[]>;
 }
 

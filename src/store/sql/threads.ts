@@ -9,7 +9,7 @@ const SELECT = sql(`SELECT key_id AS keyId, answer, model, provider, origin, tok
 const VALUES = `INTO threads (key_id, answer, model, provider, origin, tokens, add_ons, time)
     SELECT $keyId, $answer, $model, $provider, $origin, $tokens, $addOns, $time
     WHERE NOT EXISTS (SELECT 1 FROM keys WHERE id = $keyId AND revoked_at IS NOT NULL)`;
-/** Storing a row again makes it the newest row of its key. */
+/** When a thread's row is stored again, the row becomes the newest row of its key. */
 const PUT = sql(`INSERT OR REPLACE ${VALUES}`, {
   inPostgres: `INSERT ${VALUES} ON CONFLICT (key_id, answer) DO UPDATE SET id = excluded.id, model = excluded.model,
     provider = excluded.provider, origin = excluded.origin, tokens = excluded.tokens, add_ons = excluded.add_ons, time = excluded.time`,

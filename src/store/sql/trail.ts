@@ -28,39 +28,41 @@ const INSERT =
     from_seal, details_seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 const INSERT_WORDS = sql('INSERT INTO trail_words (entry, slot, salt, words) VALUES (?, ?, ?, ?)');
 
-/** The following statements select the subjects of new entries at the moment of the commit. */
+/** The statements named after a condition select the subjects of new trail entries at the moment of the commit. */
 const THE_SUBJECT = sql('SELECT ? AS id');
-/** Selects the key if it is valid at the moment of the commit. Otherwise it selects none, and the commit fails. */
+/** Selects the key if it is valid at the moment of the commit. For an invalid key, the statement selects no row, and the commit fails. */
 const IF_VALID = sql(
   'SELECT id FROM keys WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)',
   { mustChange: true },
 );
-/** Selects the key unless it was changed since it was read, or is the last admin key. Selecting none fails the commit. */
+/**
+ * Selects the key unless the key was changed after the caller read it, or is the last admin key. If no row is selected, the commit fails.
+ */
 const IF_UNCHANGED = sql(
   `SELECT id FROM keys WHERE id = ?1 AND revoked_at IS NULL AND changed = ?2 AND (CAST(?3 AS BIGINT) IS NULL OR EXISTS (
       SELECT 1 FROM keys WHERE id <> ?1 AND scopes LIKE '%"admin"%' AND revoked_at IS NULL AND suspended_at IS NULL
         AND (expires_at IS NULL OR expires_at > ?3)))`,
   { mustChange: true },
 );
-/** Selects none, which fails the commit, if a wallet has too many unrevoked keys or created too many keys since a time. */
+/** Selects no row, so that the commit fails, if a wallet has too many unrevoked keys or created too many keys since a time. */
 const IF_ROOM = sql(
   `SELECT ? AS id WHERE (SELECT count(*) FROM keys WHERE wallet = ? AND revoked_at IS NULL) < ?
       AND (SELECT count(*) FROM keys WHERE wallet = ? AND created_at > ?) < ?`,
   { mustChange: true },
 );
-/** Selects none, which fails the commit, if a user has too many unrevoked keys or created too many keys since a time. */
+/** Selects no row, so that the commit fails, if a user has too many unrevoked keys or created too many keys since a time. */
 const IF_ROOM_OF_USER = sql(`SELECT ?1 AS id WHERE ${unrevokedOf('?2')} < ?4 AND ${madeBy('?3', '?5')} < ?6`, {
   mustChange: true,
 });
-/** The condition that a key is valid and has a secret with the given hash. `?3` is the time. */
+/** The condition that a key is valid and has a secret with the given hash. The parameter `?3` is the time. */
 const isValidBy = (key: string, made: string): string => `${key}.revoked_at IS NULL AND ${key}.suspended_at IS NULL
       AND (${key}.expires_at IS NULL OR ${key}.expires_at > ?3)
       AND (${key}.hash = ${made} OR ${key}.previous_hash = ${made} AND ${key}.previous_until > ?3)`;
-/** The user whose limits count the child keys of a line, read from its first key; null for a line of an operator. */
+/** The user whose limits count the child keys of a line, read from the first key of the line; null for a line of an operator. */
 const OWNER = 'coalesce(root."user", root.maker)';
 /**
- * Selects none, which fails the commit, if a line has no room for another key. It walks from the parent to the first key. Each key must be
- * valid with the secret that created the key below it.
+ * Selects no row, so that the commit fails, if a line has no room for another key. The statement walks from the parent key to the first key
+ * of the line. Each key must be valid with the secret that created the next key of the line.
  */
 const IF_ROOM_BELOW = sql(
   `WITH RECURSIVE line (id, parent, made, depth) AS (
@@ -95,8 +97,8 @@ const OVERWRITE_NO_MORE = sql('PRAGMA secure_delete = OFF', { inPostgres: '' });
 const ERASE = sql('DELETE FROM trail_words WHERE entry = ? AND slot = ?');
 
 /**
- * Selects the last entry before the first entry to keep. Anchors have no time limit of their own: they are deleted with the entries around
- * them.
+ * Selects the last entry before the first entry to keep. Anchors have no time limit of their own: an anchor is deleted with the entries
+ * around it.
  */
 const LAST_BEFORE = sql(`SELECT id, hash FROM trail WHERE id = (SELECT min(id) FROM (
       SELECT min(id) - 1 AS id FROM trail WHERE time >= ? AND action <> 'anchor' UNION ALL SELECT max(id) FROM trail) AS ends)
@@ -117,7 +119,7 @@ const FILTERED = `(subject_kind = ?1 OR ?1 IS NULL) AND (id < ?2 OR ?2 IS NULL) 
 const SELECT_ALL = select(`WHERE ${FILTERED}`);
 const SELECT_OF_SUBJECT = select(`WHERE subject = ?8 AND ${FILTERED}`);
 const CHARS = `length(facts) + (SELECT coalesce(sum(length(words)), 0) ${WORDS})`;
-/** `?3` bounds the characters of all entries except the last one. */
+/** The parameter `?3` bounds the characters of all entries except the last one. */
 const SELECT_LINKS = select(`WHERE id > ?1 AND id <= (SELECT max(id) FROM (
       SELECT id, sum(chars) OVER (ORDER BY id) - chars AS ahead FROM (
         SELECT id, ${CHARS} AS chars FROM trail WHERE id > ?1 ORDER BY id LIMIT ?2) AS page) AS sums WHERE ahead < ?3)
@@ -129,7 +131,7 @@ interface TrailRow extends Omit<TrailLink, 'subject' | 'seals' | 'words'> {
   readonly bySeal: string | null;
   readonly fromSeal: string | null;
   readonly detailsSeal: string | null;
-  /** JSON array of the entry's words: slot, salt and text of each. */
+  /** A JSON array of the entry's words: slot, salt and text of each word. */
   readonly words: string;
 }
 
@@ -172,7 +174,7 @@ export const sqlTrail = (db: SqlReader): TrailTable => ({
       },
     };
   },
-  // Writers run one after the other, so no entry can appear below the last one.
+  // Writers of the trail run one after the other, so no entry can appear below the last entry.
   horizon: async () => (await first<TrailHead>(db, SELECT_HEAD))?.id ?? 0,
   async list({ keyId, kind = null, before = null, limit, action = null, actor = null, from = null, to = null }) {
     const filters = [kind, before, limit, action, actor, from, to];

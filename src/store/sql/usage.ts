@@ -2,11 +2,11 @@ import { QUARTER_MS, quarterOf } from '../../core/accounting/window.ts';
 import { type AccountRow, dimensionsOf } from '../account-row.ts';
 import type { EndpointCharges, UsageFilter } from '../books.ts';
 
-/** A search for charges that both databases understand. Its values are `?1`, `?2` and `?3`. */
+/** A search for charges that both databases understand. The parameters of the search are `?1`, `?2` and `?3`. */
 export interface UsageSearch {
   readonly text: string;
   readonly first: number;
-  /** The end, exclusive. */
+  /** The end of the period, exclusive. */
   readonly end: number;
   /** The owner whose charges are read; absent: all owners. */
   readonly owner: readonly string[];
@@ -25,7 +25,7 @@ function narrowest({ keyId, keyIds = null, team = null, user = null }: UsageFilt
 
 const SUMS = ['charges', 'microcredits', 'input', 'output'].map((name) => `sum(s.${name}) AS ${name}`).join(', ');
 const OWNERS = 'a.key_id AS "keyId", a.labels, a.team_id AS team, a.user_id AS "user"';
-/** Grouping without selectors, sessions and agents is much faster, because there are many times as many runs as keys. */
+/** Grouping without selectors, sessions and agents is much faster, because there are far more runs of agents than keys. */
 const FORMS = {
   withRuns: [`${OWNERS}, a.selector, a.session, a.agent, s.charges, s.microcredits, s.input, s.output`, ''],
   plain: [
@@ -35,8 +35,9 @@ const FORMS = {
 } as const;
 
 /**
- * Makes a search that sums by account and tariff first. These are numbers: sorting millions of rows by texts takes five times as long. The
- * search begins with the accounts of the owner, so its cost depends on what this owner used, not on what all used.
+ * Makes a search that sums by account and tariff first. Accounts and tariffs are numbers, and sorting millions of rows by texts would take
+ * five times as long. The search begins with the accounts of the owner, so its cost depends on the usage of this owner, not on the usage of
+ * all owners.
  * @param table a table or subquery with all charges that the database knows
  */
 export function usageSearch(table: string, filter: UsageFilter): UsageSearch {

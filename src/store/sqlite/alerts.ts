@@ -1,6 +1,6 @@
 import type { Migrations } from './statement.ts';
 
-/** `content` and `deliveries` are JSON. They contain names (of the policy, of budgets and of keys) and figures. */
+/** `content` and `deliveries` are JSON. These two columns contain names (of the policy, of budgets and of keys) and figures. */
 export const alertMigrations: Migrations = {
   room: 'alerts',
   versions: [

@@ -6,9 +6,9 @@ import { BUSY_TIMEOUT_MS } from './database.ts';
 import { failureOf, faultText } from './fault.ts';
 
 /**
- * Writes a copy of an existing database, as it is at one moment, to `target`, while other processes use the database. When this returns,
- * the copy is complete, on the disk, and readable only by its owner. Throws an Error with one clear sentence if that fails. It never
- * overwrites a file, and it deletes an unfinished copy.
+ * Writes a copy of an existing database, from a single moment, to `target`, while other processes use the database. When this function
+ * returns, the copy is complete, on the disk, and readable only by its owner. Throws an Error with one clear sentence if that fails. The
+ * function never overwrites a file, and deletes an unfinished copy.
  */
 export function copyDatabase(path: string, target: string): void {
   let db: Database | null = null;

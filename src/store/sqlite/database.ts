@@ -21,7 +21,7 @@ import type { Migrations, SqlStore } from './statement.ts';
 
 /**
  * A sync costs as much as several requests, so commits that arrive close together share a transaction. The process does nothing else during
- * a transaction, so one transaction may take all waiting units. A failing disk is seldom probed.
+ * a transaction, so one transaction may take all waiting units. A failing disk is seldom tried again.
  */
 const PACE: GroupPace = {
   unitsMax: Number.POSITIVE_INFINITY,
@@ -31,27 +31,28 @@ const PACE: GroupPace = {
   failsFast: false,
 };
 
-/** How long a command waits for another process that is writing, before it fails, ms. */
+/** How long a command waits for another process that is writing before the command fails, ms. */
 export const BUSY_TIMEOUT_MS = 2_000;
 
 export interface SqliteOptions {
-  /** Called for each lost append, and once each time the disk begins to fail. */
+  /** A function that is called for each lost append, and once each time the disk begins to fail. */
   readonly onError?: ((error: StoreError) => void) | undefined;
-  /** How long a write waits for another process, ms. This process does nothing else during the wait. */
+  /** How long a write waits for another process, ms. The whole process is blocked during this wait. */
   readonly busyTimeoutMs?: number | undefined;
-  /** Timers for delayed writes and retries; the process's timers unless given. */
+  /** Timers for delayed writes and retries; by default the timers of the process. */
   readonly timers?: Timers | undefined;
   /** Whether this handle fences off earlier handles, so that only one server writes at a time. */
   readonly fenced?: boolean;
   /**
-   * Whether older tables are refused instead of migrated. Commands set it, because a server of that older version may be using the tables.
+   * Whether older tables are refused instead of migrated. Commands set this option, because a server of that older version may be using the
+   * tables.
    */
   readonly asItIs?: boolean;
 }
 
 /**
- * Opens the database at `path`. Creates it and its folder if they are missing, readable only by the owner. Migrates its tables if it may.
- * Throws an Error with one clear sentence if that fails.
+ * Opens the database at `path`. A missing database or folder is created, readable only by the owner. Older tables are migrated if the
+ * options allow it. The function throws an Error with one clear sentence if the database cannot be opened.
  */
 export async function openSqlite(
   path: string,
@@ -63,7 +64,8 @@ export async function openSqlite(
     createPrivately(path);
     db = new Database(path, { readwrite: true, strict: true });
     db.run(`PRAGMA busy_timeout = ${options.busyTimeoutMs ?? BUSY_TIMEOUT_MS}`);
-    // Applies to a new file. Larger pages mean fewer system calls in a commit; beyond 8 KiB, the larger writes cost more than that saves.
+    // The page size applies to a new file. Larger pages mean fewer system calls in a commit, but beyond 8 KiB, the larger writes cost more
+    // than the saved system calls.
     db.run('PRAGMA page_size = 8192');
     db.run('PRAGMA journal_mode = WAL');
     db.run('PRAGMA synchronous = FULL');
@@ -87,14 +89,14 @@ function refuseOlder(db: Database, migrations: readonly Migrations[]): void {
     throw new Fault('older', 'an older version of Signalbox wrote it; start the server once to bring it up to date');
 }
 
-/** A store with its activity and its spool. */
+/** A SQLite store with its activity figures and its spool. */
 export type WatchedStore = SqlStore &
   Pick<SqliteStore, 'activity' | 'defer' | 'useSpool' | 'makeRoom' | 'spoolAs' | 'unkept' | 'fence' | 'note'>;
 
-/** A database with its repositories but without its books. */
+/** A SQLite database with its repositories but without its books. */
 export type SqliteRepositories = WatchedStore & Repositories & { readonly news: News };
 
-/** One open handle of a database. State: writes. */
+/** An open handle of a database. State: writes. */
 class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
   readonly #db: Database;
   readonly #appends: SpooledAppends;
@@ -140,7 +142,7 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
     this.#spool?.makeRoom(reservations);
   }
 
-  /** From now on, keeps settlements that the database refuses in this spool file. The store closes the spool when it is closed. */
+  /** After this call, settlements that the database refuses are kept in this spool file. The store closes the spool when it is closed. */
   spoolAs(encode: (writes: readonly SqlWrite[]) => SpooledUnit): void {
     this.#appends.encode = encode;
   }
@@ -151,8 +153,8 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
   }
 
   /**
-   * Writes immediately. When this returns, the write survives the process; after the next commit, it also survives a crash of the machine.
-   * Throws the database's error.
+   * Writes immediately. When this method returns, the write survives the process; after the next commit, it also survives a crash of the
+   * machine. Throws the database's error.
    */
   note(write: SqlWrite): void {
     this.#transact([{ writes: [write] }], false);
@@ -188,7 +190,7 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
   }
 
   #transact(units: readonly WriteUnit<SqlWrite>[], synced: boolean): undefined {
-    // An earlier rollback may have failed. Its open transaction would make every later one fail.
+    // If an earlier rollback failed, the transaction is still open and would make every later transaction fail.
     if (this.#db.inTransaction) this.#db.run('ROLLBACK');
     this.#syncCommits(synced);
     this.#begin.run();
@@ -202,7 +204,7 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
           isEmpty = false;
         }
       }
-      // Writes a page, because an empty commit neither syncs nor notices a full disk.
+      // The transaction writes a page, because an empty commit neither syncs nor notices a full disk.
       if (isEmpty && synced && (!this.#isSynced || this.isFailing))
         this.#db.run(`PRAGMA user_version = ${Date.now() & 0xffff}`);
       this.#end.run();
@@ -223,8 +225,9 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
   }
 
   /**
-   * Sets whether the next commit is synced. A synced commit also syncs the commits before it. The statement is not prepared: SQLite applies
-   * this PRAGMA while it compiles, so the first run of a prepared statement would do nothing, and each later run would compile again.
+   * Sets whether the next commit is synced. A synced commit also syncs the commits before it. The PRAGMA is not a prepared statement:
+   * SQLite applies it when it is compiled, so the first run of a prepared statement would do nothing, and each later run would compile it
+   * again.
    */
   #syncCommits(synced: boolean): void {
     if (synced === this.#syncs) return;
@@ -237,18 +240,18 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
       // After an I/O error SQLite may already have rolled back.
       if (this.#db.inTransaction) this.#db.run('ROLLBACK');
     } catch {
-      // The original error is more informative. The next transaction tries the rollback again.
+      // The original error is reported, because it is more informative. The next transaction tries the rollback again.
     }
   }
 }
 
 /**
- * Creates the database file with its final mode. SQLite gives its companion files (-wal, -shm) the same mode, so it must be set before they
- * exist.
+ * Creates the database file with its final mode. SQLite gives the companion files (-wal, -shm) the same mode, so the mode must be set
+ * before these files exist.
  */
 function createPrivately(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  // An existing file is not opened here, because closing it would drop the locks that this process holds on it.
+  // An existing database file is not opened again, because closing the file would drop the locks that this process holds on it.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
 }

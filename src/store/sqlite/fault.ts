@@ -13,7 +13,7 @@ export class Fault extends Error {
   }
 }
 
-/** Prefixes of error codes with their reason. If the error's own text is unclear, there is a replacement. */
+/** The prefixes of error codes with their reason, and a replacement for an error text that is unclear. */
 const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?: string])[] = [
   ['SQLITE_FULL', 'full', 'the disk is full'],
   ['ENOSPC', 'full'],
@@ -46,7 +46,7 @@ export function faultOf(error: unknown): StoreErrorReason {
   if (error instanceof Fault || error instanceof StoreError) return error.reason;
   const reason = entryOf(error)?.[1];
   if (reason) return reason;
-  // An error without a code is not from SQLite: the write has a value that cannot be bound.
+  // An error without a code does not come from SQLite: it means that the write has a value that cannot be bound.
   return error instanceof SQLiteError || codeOf(error) !== '' ? 'broken' : 'refused';
 }
 

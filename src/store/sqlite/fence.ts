@@ -5,8 +5,8 @@ import { raisedBy } from './news.ts';
 import type { Migrations } from './statement.ts';
 
 /**
- * The fence stops a server that lost its lock on the folder, for example because someone deleted the lock file: it must not write together
- * with the next server.
+ * The fence stops a server that lost its lock on the folder, for example because someone deleted the lock file: such a server must not
+ * write together with the next server.
  */
 export const FENCE_TABLE: Migrations = {
   room: 'fence',
@@ -16,14 +16,14 @@ export const FENCE_TABLE: Migrations = {
   ],
 };
 
-/** How often to check that the file is still in its place, ms. */
+/** The interval at which the fence checks that the database file still has its path, ms. */
 const LOOK_MS = 1_000;
 
-/** Keeps other servers from writing. State: folder lock. */
+/** The fence keeps other servers from writing. State: folder lock. */
 export class Fence {
-  /** A number that grows with each server that opens the database. */
+  /** The epoch of the server, a number that grows with each server that opens the database. */
   readonly epoch: number;
-  /** Why the last check failed, in words for an operator; null if it succeeded. */
+  /** Why the last check failed, in words for an operator; null if the last check succeeded. */
   broken: string | null = null;
   readonly #select: Statement<{ epoch: number }, []>;
   readonly #isThere: () => boolean;
@@ -37,7 +37,10 @@ export class Fence {
     this.#isThere = watchFile(path);
   }
 
-  /** Throws Fault if another server has raised its fence since, or if the file is gone. Commits call it within their transaction. */
+  /**
+   * Throws Fault if another server has since raised its fence, or if the database file is gone. Each commit calls this method within its
+   * transaction.
+   */
   check(): void {
     this.broken = null;
     if (!this.#isThere()) this.broken = 'its file is gone or was replaced; put it back, or stop and restore a backup';
@@ -55,15 +58,15 @@ export class Fence {
     }
   }
 
-  /** Whether the server of this epoch was the last to raise the fence. */
+  /** Whether the server with this epoch was the last server that raised the fence. */
   isRaisedBy(epoch: number): boolean {
     return this.#select.get()?.epoch === epoch;
   }
 }
 
 /**
- * Returns a function that checks that the open file still has its path. The system allows writes to a deleted file, and these are lost when
- * the process ends.
+ * Returns a function that checks that the open file still has its path. The operating system allows writes to a deleted file, and such
+ * writes are lost when the process ends.
  */
 function watchFile(path: string): () => boolean {
   const own = statSync(path);

@@ -5,7 +5,7 @@ import type { StoreLock } from '../driver.ts';
 import { StoreError } from '../store.ts';
 import { failureOf, faultOf } from './fault.ts';
 
-/** How long a start waits for a command that is just checking the lock (`isFolderLocked`), ms. */
+/** How long a starting server waits for a command that is just checking the lock (`isFolderLocked`), ms. */
 const PROBE_WAIT_MS = 100;
 
 const lockFile = (folder: string): string => join(folder, 'server.lock');
@@ -25,7 +25,7 @@ export function lockFolder(folder: string): StoreLock {
   let lock: Database | null = null;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // Checked first because this error states the reason and SQLite's error does not.
+    // The folder is checked first, because the error of this check states the reason and SQLite's error does not.
     accessSync(folder, constants.W_OK);
     // The kernel releases SQLite's lock when the process dies, so no lock is ever left over.
     lock = new Database(lockFile(folder), { create: true, readwrite: true });
@@ -50,7 +50,7 @@ export function lockFolder(folder: string): StoreLock {
   };
 }
 
-/** Returns whether another process has locked the data folder. Does not keep a lock. */
+/** Returns whether another process has locked the data folder. The function does not keep a lock. */
 export function isFolderLocked(folder: string): boolean {
   if (!existsSync(lockFile(folder))) return false;
   let probe: Database | null = null;

@@ -1,8 +1,8 @@
 import type { Migrations } from './statement.ts';
 
 /**
- * One row for each request with an `Idempotency-Key`. `name` is a SHA-256 of the API key's ID and the idempotency key. Using `body` or
- * `answer` requires the API key's secret. Only running rows have an owner.
+ * The table has a row for each request with an `Idempotency-Key`. `name` is a SHA-256 of the API key's ID and the idempotency key. Using
+ * `body` or `answer` requires the API key's secret. Only rows in the state `running` have an owner.
  */
 export const idempotencyMigrations: Migrations = {
   room: 'idempotency',

@@ -1,6 +1,6 @@
 import type { Migrations } from './statement.ts';
 
-/** The name of a database. It is random, created with the database, and the same in each copy. */
+/** The name of a database, which is random, created with the database, and the same in each copy. */
 export const identityMigrations: Migrations = {
   room: 'identity',
   versions: [

@@ -9,8 +9,9 @@ import type { Fence } from './fence.ts';
 import type { Migrations } from './statement.ts';
 
 /**
- * No ID in use is greater than `ids_through`. A start begins above it and reads no other table. An older database has IDs but no such mark.
- * The greatest ID is then found among the last reservations, because their IDs grow, except where requests waited for money.
+ * No ID in use is greater than `ids_through`. A starting server begins above this mark and reads no other table. An older database has IDs
+ * but no such mark. In an older database, the greatest ID is found among the last reservations, because their IDs grow, except where
+ * requests waited for money.
  */
 export const instanceMigrations: Migrations = {
   room: 'instances',
@@ -53,16 +54,16 @@ const SELECT = sql('SELECT ids_through AS through FROM instances');
 const NOTE = sql('UPDATE instances SET ids_through = ?', { mustChange: true });
 
 /**
- * How far the stored mark is ahead of the IDs in use. It costs one small write a second under load. After a crash, IDs start this much
- * ahead of the clock.
+ * How far the stored ID mark is ahead of the IDs in use. The mark costs one small write a second under load. After a crash, IDs start this
+ * much ahead of the clock.
  */
 const AHEAD = idSpan(1_000);
 /** Pause after the ID mark could not be written, ms. */
 const RETRY_MS = 1_000;
 
 /**
- * Takes the only slot of a database. The lock of its folder and the fence are its lease: they need no renewal and survive a sleep of the
- * machine. An idle server writes nothing.
+ * Takes the only slot of a database. The lock of the database's folder and the fence are the lease of the slot: both need no renewal and
+ * survive a sleep of the machine. An idle server writes nothing.
  */
 export async function openSqliteInstance(
   store: SqliteRepositories,
@@ -70,7 +71,7 @@ export async function openSqliteInstance(
   now: () => number,
 ): Promise<Instance> {
   const row = await first<{ through: number }>(store, SELECT);
-  // Without this check, an idle server would not notice that another server has taken over.
+  // Without this regular check, an idle server would not notice that another server has taken over.
   store.news.on('instances', () => fence.look());
   return new SqliteInstance(store, fence, now, row?.through ?? 0);
 }
@@ -79,9 +80,9 @@ export async function openSqliteInstance(
 class SqliteInstance implements Instance {
   readonly slot = 0;
   readonly epoch: number;
-  /** The store is in this process, so it is always reachable. */
+  /** A SQLite store is in this process, so it is always reachable. */
   readonly reachedForMs = Number.POSITIVE_INFINITY;
-  /** The store uses the machine's clock, so there is no difference. */
+  /** A SQLite store uses the machine's clock, so the difference of the clocks is 0. */
   readonly clockOffsetMs = 0;
   readonly idsAbove: number;
   readonly now: () => number;
@@ -125,7 +126,7 @@ class SqliteInstance implements Instance {
     try {
       if (this.#through !== this.#last) this.#note(this.#last);
     } catch {
-      // The store's `close`, which follows, reports the error.
+      // An error of this write is ignored, because the store's `close`, which follows, reports it.
     }
   }
 

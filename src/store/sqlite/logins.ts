@@ -9,7 +9,7 @@ const NEWS = raisedBy(
       UPDATE logins SET changed = (SELECT logins FROM news) WHERE id = NEW.id;`,
 );
 
-/** @param owners the columns that name the owner of a login */
+/** @param owners the table columns that name the owner of a login */
 const loginsTable = (owners: string, check = '') => `CREATE TABLE logins (
       id TEXT PRIMARY KEY,
       hash BLOB NOT NULL CHECK (length(hash) = 32),

@@ -16,7 +16,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS migrations (
  * would misread its tables.
  */
 export function migrate(db: Database, migrations: readonly Migrations[]): void {
-  // Checked before the write lock is requested: a command that runs while a server runs finds nothing to do.
+  // The versions are checked before the write lock is requested, because a command that runs while a server runs finds nothing to migrate.
   if (pending(db, migrations).length === 0) return;
   db.transaction(() => {
     db.run(TABLE);
@@ -44,7 +44,9 @@ function runStep(db: Database, script: SqlScript): void {
   }
 }
 
-/** Returns the versions of tables that a database lacks. Throws like `migrate` if the database has versions that are not known. */
+/**
+ * Returns the versions of tables that a database lacks. Throws like `migrate` if the database has versions that this program does not know.
+ */
 export function pending(
   db: Database,
   migrations: readonly Migrations[],

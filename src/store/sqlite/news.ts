@@ -3,7 +3,7 @@ import { raiseOf, raising, SELECT_NUMBERS } from '../sql/news.ts';
 import type { SqlReader } from '../sql/statement.ts';
 import type { Migrations } from './statement.ts';
 
-/** One row with the numbers of all subjects, so that a poll reads nothing else. */
+/** The table has a single row with the numbers of all subjects, so that a poll reads no other row. */
 export const NEWS_TABLE: Migrations = {
   room: 'news',
   versions: [
@@ -25,7 +25,7 @@ export const NEWS_TABLE: Migrations = {
 };
 
 /**
- * Makes triggers that raise a subject with each change of a table, so that no write of any program can forget it.
+ * Makes triggers that raise a subject with each change of a table, so that no write of any program can forget to raise the subject.
  * @param more statements for each changed row, after the raise; `NEW` is the row
  */
 export const raisedBy = (subject: NewsSubject, table: string, changes: readonly string[], more = ''): string =>
@@ -40,8 +40,8 @@ export const raisedBy = (subject: NewsSubject, table: string, changes: readonly 
     .join('\n    ');
 
 /**
- * Follows the news of one database by polling only. The age of copies is 0, because the only other writers are commands, and their changes
- * count from the moment that the server has read them.
+ * Follows the news of a SQLite database only by polling. The age of copies is 0, because the only other writers are commands, and their
+ * changes count from the moment that the server has read them.
  */
 export function sqliteNews(db: SqlReader): News {
   const desk = new NewsDesk();

@@ -50,18 +50,18 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   identity: identityMigrations,
   learning: learningMigrations,
   ledger: ledgerMigrations,
-  // Listed after the news, because the triggers of these tables raise the news.
+  // These rooms are listed after the news, because the triggers of these tables raise the news.
   logins: loginMigrations,
   news: NEWS_TABLE,
   payments: paymentMigrations,
   people: peopleMigrations,
   policies: pushedPolicyMigrations,
   records: recordsMigrations,
-  // Listed after the tables that its first version reads.
+  // This room is listed after the tables that its first version reads.
   instances: instanceMigrations,
   threads: threadMigrations,
   subjects: subjectMigrations,
-  // Listed after the tables whose rows it counts.
+  // The traffic is listed after the tables whose rows it counts.
   traffic: trafficMigrations,
 };
 
@@ -70,7 +70,10 @@ export const ALL_TABLES: readonly Migrations[] = Object.values(TABLES);
 
 const tablesOf = (rooms: readonly StoreRoom[]): readonly Migrations[] => rooms.map((room) => TABLES[room]);
 
-/** Keeps a store in one file. A URL is a path, `sqlite:PATH`, or a `file:` URL. The lock is the lock of the file's folder. */
+/**
+ * A driver that keeps a store in a single SQLite file. A URL is a path, `sqlite:PATH`, or a `file:` URL. The lock is the lock of the file's
+ * folder.
+ */
 export const sqliteDriver: StoreDriver = {
   open,
   read: async (url, rooms) => openReader(pathOf(url), tablesOf(rooms)),
@@ -113,8 +116,9 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
 }
 
 /**
- * Books the settlements that an earlier run left in its spool, and gives the store a new spool. This happens before the books are opened,
- * because opening them closes all reservations that are still open. Changes nothing if the spool is damaged or belongs to another database.
+ * Books the settlements that an earlier run left in its spool, and gives the store a new spool. The settlements are booked before the books
+ * are opened, because opening the books closes all reservations that are still open. The function changes nothing if the spool is damaged
+ * or belongs to another database.
  */
 async function takeInSpool(path: string, notes: SpoolNotes | null, store: WatchedStore): Promise<SpoolReport> {
   const { generation, units, isTorn } = readSpool(path);
@@ -124,7 +128,7 @@ async function takeInSpool(path: string, notes: SpoolNotes | null, store: Watche
   return { closed, charged, isTorn };
 }
 
-/** Whether a database exists. Throws StoreError if this user may not read it, or if a part of the path is a file. */
+/** Whether a database exists. Throws StoreError if this user may not read the database, or if a part of the path is a file. */
 function isThere(path: string): boolean {
   try {
     accessSync(path, constants.R_OK);
@@ -137,7 +141,8 @@ function isThere(path: string): boolean {
 }
 
 /**
- * Counts versions over all rooms. A program other than the one that created the tables may know fewer versions, and then cannot use them.
+ * The version of a store counts the versions of all rooms. A program other than the one that created the tables may know fewer versions,
+ * and then cannot use the tables.
  */
 function tablesIn(path: string): TablesState {
   const known = ALL_TABLES.reduce((sum, { versions }) => sum + versions.length, 0);

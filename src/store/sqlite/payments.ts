@@ -2,8 +2,8 @@ import { raisedBy } from './news.ts';
 import type { Migrations } from './statement.ts';
 
 /**
- * Each payment has one permanent row. The trigger is the ledger's last protection: a deposit is committed together with the change to
- * `captured`, so a second deposit for the same payment fails.
+ * Each payment has a single permanent row. The trigger on payments is the ledger's last protection: a deposit is committed together with
+ * the change to `captured`, so a second deposit for the same payment fails.
  */
 export const paymentMigrations: Migrations = {
   room: 'payments',

@@ -13,7 +13,7 @@ import { pending } from './migrate.ts';
 import { sqliteRepositories } from './repositories.ts';
 import type { Migrations } from './statement.ts';
 
-/** A database as it is at one moment. */
+/** A read-only snapshot of a database at one moment. */
 interface SqliteReader extends SqlReader, StoreReader {
   /** @param spool the result of `readSpool` */
   unbooked(spool: SpoolSettlements & Pick<SpoolReading, 'units'>): Promise<SpooledEntries>;
@@ -28,7 +28,7 @@ export function openReader(path: string, known: readonly Migrations[]): SqliteRe
   try {
     db = openReadable(path);
     db.run('BEGIN');
-    // Older tables are not refused here, because most callers can read some of them.
+    // This function does not refuse older tables, because most callers can read some of them.
     pending(db, known);
     const open = db;
     const reader: SqlTables = {

@@ -7,7 +7,7 @@ import { sqliteLedger } from './books/ledger-table.ts';
 import { sqliteRecords } from './records/tables.ts';
 import { sqliteTraffic } from './traffic/table.ts';
 
-/** The repositories over one handle of a database. Do not call `prune` over a read-only handle. */
+/** The repositories over one handle of a database. Callers must not call `prune` over a read-only handle. */
 export const sqliteRepositories = (db: SqlTables, written = new WrittenTraffic()): Repositories => ({
   ...sqlRepositories(db),
   ledger: sqliteLedger(db),

@@ -5,14 +5,14 @@ import type { Store } from '../store.ts';
 export interface SqlStore extends Store, SqlReader {
   /** Reserves room in the spool for the settlements of this many open reservations. Throws StoreError if the disk is full. */
   makeRoom?(reservations: number): void;
-  /** Sets how a unit is encoded for the spool. By default its rows are kept. */
+  /** Sets how a unit is encoded for the spool. By default, the spool keeps the rows of the unit. */
   spoolAs?(encode: (writes: readonly SqlWrite[]) => SpooledUnit): void;
 }
 
-/** The tables of one room, in versions. Each version runs once, in order. */
+/** The tables of a room, in versions. Each version runs once, in the order of the versions. */
 export interface Migrations {
   readonly room: string;
   readonly versions: readonly string[];
-  /** Steps that SQL cannot do, by version number, from 1. Each runs after its version, in the same transaction. */
+  /** Migration steps that SQL cannot do, by version number, from 1. Each step runs after its version, in the same transaction. */
   readonly steps?: Readonly<Record<number, () => SqlScript>>;
 }

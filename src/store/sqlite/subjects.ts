@@ -1,6 +1,6 @@
 import type { Migrations } from './statement.ts';
 
-/** Numbers are given in the order of the subjects' first tokens. */
+/** The numbers of subjects follow the order in which the subjects presented their first tokens. */
 export const subjectMigrations: Migrations = {
   room: 'subjects',
   versions: [

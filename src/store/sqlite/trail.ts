@@ -4,7 +4,7 @@ import { append, insertLink } from '../sql/trail.ts';
 import { type Actor, SERVER, THE_TRAIL, type TrailAction } from '../trail.ts';
 import { BEFORE_GENESIS, linkAfter } from '../trail-chain.ts';
 
-/** The table is append-only: triggers refuse updates and deletions. `key_id` has no foreign key. */
+/** The table of the audit trail is append-only: triggers refuse updates and deletions. `key_id` has no foreign key. */
 const trailTable = (actors: readonly Actor['kind'][]) => `CREATE TABLE trail (
       id INTEGER PRIMARY KEY,
       time INTEGER NOT NULL,
@@ -35,8 +35,8 @@ export const TRAIL_OF_WALLETS = `ALTER TABLE trail RENAME TO trail_before;
     DROP TABLE trail_before;`;
 
 /**
- * A chain of hashes, with personal words in a separate table. Triggers refuse updates, and deletions that no anchor covers. The earlier
- * rows stay in `trail_before` until `chainEarlier` copies them.
+ * The audit trail is a chain of hashes, with personal words in a separate table. Triggers refuse updates, and deletions that no anchor
+ * covers. The earlier rows stay in `trail_before` until `chainEarlier` copies them.
  */
 export const TRAIL_CHAIN = `CREATE TABLE trail_before AS SELECT * FROM trail;
     DROP TABLE trail;
@@ -89,9 +89,12 @@ interface EarlierRow {
   readonly requestId: string | null;
 }
 
-/** Adds the entries from before the chain to the chain, numbered from 1. An anchor in front of them states how many they are. */
+/**
+ * Adds to the chain the audit-trail entries from before the chain existed, numbered from 1. An anchor before these entries states their
+ * number.
+ */
 export function* chainEarlier(): SqlScript {
-  // The table is STRICT, so the rows have these types.
+  // The table of the trail is STRICT, so its rows have these types.
   const rows = (yield write(SELECT_EARLIER)) as unknown as readonly EarlierRow[];
   if (rows.length === 0) return;
   const details = { unchained_before: rows.length };

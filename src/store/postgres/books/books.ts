@@ -244,7 +244,7 @@ export class PostgresBooks implements LedgerBooks {
 
   async orphans(): Promise<readonly Orphan[]> {
     const found = await this.#reader.orphans();
-    // An earmark has charged nothing. The instance of this earmark is gone, so no process is left to capture the payment: so the earmark is
+    // An earmark has charged nothing. The instance of this earmark is gone, so no process is left to capture the payment, and the earmark is
     // released.
     const earmarks = found.filter(({ state }) => state === 'earmark');
     if (earmarks.length > 0) await this.append(earmarks.map(({ id }) => ({ kind: 'release', id })));

@@ -24,7 +24,7 @@ const SELECT_SOURCES = sql(`SELECT source, count(*) AS outcomes, sum(weight) AS 
 const SELECT_MODELS = sql('SELECT DISTINCT model FROM outcomes ORDER BY model');
 /** The time at which IDs begin, ms since 1970. */
 const ID_EPOCH_MS = timeOfId(0);
-/** An ID contains its time. So `at` of a reset is converted to an ID to compare it with outcomes. */
+/** An ID contains the time at which it was made, so `at` of a reset is converted to an ID to compare it with outcomes. */
 const SELECT_MEANS = sql(`SELECT o.model, o.task, sum(o.weight) AS outcomes,
     sum(o.weight * o.score) / sum(o.weight) AS mean, sum(o.weight * o.declared) / sum(o.weight) AS declared
     FROM outcomes o WHERE o.source = 'caller' AND o.weight > 0 AND NOT EXISTS (SELECT 1 FROM learning_resets r

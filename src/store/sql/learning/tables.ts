@@ -10,7 +10,7 @@ const PUT_LENGTHS = sql(`INSERT INTO learnt (estimator, part, bytes) VALUES ('le
     ON CONFLICT (estimator, part) DO UPDATE SET bytes = excluded.bytes`);
 const deleteEnded = batchDeletion({ table: 'examples', key: 'decision', by: 'until', comparison: '<', batch: 1_000 });
 
-/** The repositories of scores and lengths over one handle of a database. Do not call `prune` over a read-only handle. */
+/** The repositories of scores and lengths over one handle of a database. Callers must not call `prune` over a read-only handle. */
 export const sqlLearning = (db: SqlTables): LearningTables => ({
   outcomes: sqlOutcomes(db),
   resets: { add: (model, at) => write(INSERT_RESET, model, at) },

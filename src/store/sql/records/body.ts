@@ -17,8 +17,8 @@ type RecordBody = Omit<DecisionRecord, keyof RecordHead | 'labels' | 'quality' |
 type UsualFacts = Omit<Facts, (typeof RARE_FACTS)[number]>;
 
 /**
- * Fields are stored by position, because their names would take two thirds of the text. The same lists decode stored records, so new fields
- * may only be added at the end.
+ * Fields are stored by position, because their names would take two thirds of the text. The same lists of fields decode stored records, so
+ * new fields may only be added at the end of a list.
  */
 const FACTS = fieldsOf<UsualFacts>()([
   'model',
@@ -85,7 +85,7 @@ const USAGE = fieldsOf<Omit<Usage, 'addOns'>>()([
   'reasoningTokens',
 ]);
 
-/** Facts that few requests have. They are stored after the facts of every request. */
+/** Facts that few requests have. These rare facts are stored after the facts that every request has. */
 const RARE_FACTS = [
   'addOns',
   'embedding',
@@ -98,11 +98,11 @@ const RARE_FACTS = [
   'capsOutput',
 ] as const;
 
-/** Stored after the other fields of a usage; few have any. */
+/** The fields that few usages have. They are stored after the other fields of a usage. */
 const ADD_ONS = ['addOns'] as const;
 const ALL_USAGE = [...USAGE, ...ADD_ONS] as const;
 
-/** Takes a list of all fields of T. If a field is missing, the code does not compile. */
+/** Accepts a list of all fields of T. If a field is missing, the code does not compile. */
 function fieldsOf<T>() {
   return <const L extends readonly (keyof T)[]>(list: keyof T extends L[number] ? L : never): L => list;
 }
@@ -110,7 +110,7 @@ function fieldsOf<T>() {
 /** The values of a list of fields, by position. */
 type FieldValues<T, L extends readonly (keyof T)[]> = { readonly [I in keyof L]: T[L[I]] };
 
-// Written field by field, because looking up fields by name takes longer than encoding them. The types check the order.
+// Facts are written field by field, because looking up fields by name takes longer than encoding them. The types check the order.
 
 const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
   facts.model,
@@ -144,14 +144,14 @@ const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
   facts.pages,
 ];
 
-/** Packs all facts. Trailing rare facts are left out if the request has none. */
+/** Packs all facts. Rare facts at the end are left out if the request has no such facts. */
 function packAllFacts(facts: Facts): readonly unknown[] {
   const usual = packFacts(facts);
   const { addOns, embedding, thread, readers, pdfs, serviceCounts, qualityFactor, outputTokensMin, capsOutput } = facts;
   const media = [addOns, embedding, thread, readers, pdfs || undefined, serviceCounts];
   const rare = [...media, qualityFactor, outputTokensMin, capsOutput];
   const last = rare.findLastIndex((fact) => fact !== undefined);
-  // Rare facts before the last present one are null in the JSON.
+  // Absent rare facts before the last present fact are null in the JSON.
   return last < 0 ? usual : [...usual, ...rare.slice(0, last + 1)];
 }
 
@@ -160,7 +160,7 @@ function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
   const attempts = outcome.attempts.map(packAttempt);
   const usage = outcome.usage && packUsage(outcome.usage);
   const values: unknown[] = [status, error, attempts, usage, estimated, charged, saved, firstPartMs, totalMs];
-  // Trailing values that are absent are left out; otherwise JSON.stringify would write a null into every record.
+  // Absent values at the end are left out, because JSON.stringify would write a null for them into every record.
   if (cappedBy !== null || usageReplaced || adapted) values.push(cappedBy);
   if (usageReplaced || adapted) values.push(usageReplaced);
   if (adapted) values.push(adapted);
@@ -196,7 +196,7 @@ export function encodeBody(body: RecordBody): string {
   const { seed, facts, reason, choice, fallbacks, lastResorts, outcome, stream, metadata } = body;
   const { agent, parentAgent, sentBy, expectedLength } = body;
   const values: unknown[] = [seed, packAllFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)];
-  // The last values are left out while they are empty.
+  // Empty values at the end of the list are left out.
   const hasAgent = agent !== null || parentAgent !== null || sentBy !== null;
   const hasMetadata = !isEmpty(metadata) || hasAgent;
   if (stream || hasMetadata || lastResorts.length > 0) values.push(lastResorts);
@@ -207,12 +207,12 @@ export function encodeBody(body: RecordBody): string {
   return JSON.stringify(values);
 }
 
-/** Values that are left out while they are empty, from a position on. */
+/** The values from a position on, which are left out while they are empty. */
 const EMPTY_TAIL = [[], 0, {}, [null, null]] as const;
 const unstated = (from: number): readonly unknown[] => EMPTY_TAIL.slice(from - TAIL_AT);
 const TAIL_AT = 6;
 
-/** Decodes the text of `encodeBody`. Also decodes texts of earlier versions. */
+/** Decodes the text of `encodeBody`, and texts of earlier versions. */
 export function decodeBody(text: string): RecordBody {
   const values = JSON.parse(text);
   const [seed, facts, reason, choice, fallbacks, outcome, ...last] = values;
@@ -266,8 +266,8 @@ const EARLIER_FACTS: Partial<Facts> = {
 };
 
 /**
- * Names values by their position. No check is needed, because only `encodeBody` writes them. A loop is used because the counting of traffic
- * decodes the outcome of each record, and `Object.fromEntries` takes five times as long.
+ * Gives names to values by their position. No check is needed, because only `encodeBody` writes the values. A loop is used because the
+ * counting of traffic decodes the outcome of each record, and `Object.fromEntries` takes five times as long.
  * @param earlier default values for fields that the shorter lists of earlier versions lack
  */
 function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[], earlier: Partial<T> = {}): T {

@@ -9,15 +9,16 @@ const deleteExpired = batchDeletion({
   key: 'id',
   by: 'until',
   comparison: '<=',
-  // The batch is small because each row may be large.
+  // The batch of deleted rows is small because each row may be large.
   batch: 32,
-  // Overwrites deleted rows with zeros. This is slow, so it is enabled only here: no other table of records has text of prompts or answers.
+  // Makes SQLite overwrite deleted rows with zeros. Overwriting is slow, so it is enabled only for the table of contents: no other table of
+  // records has text of prompts or answers.
   around: [
     write(sql('PRAGMA secure_delete = ON', { inPostgres: '' })),
     write(sql('PRAGMA secure_delete = OFF', { inPostgres: '' })),
   ],
 });
-/** Moves the write-ahead log into the database and truncates the log. Has no effect while a reader uses the log. */
+/** Moves the write-ahead log into the database and truncates the log. The call has no effect while a reader uses the log. */
 const EMPTY_LOG = sql('PRAGMA wal_checkpoint(TRUNCATE)', { inPostgres: '' });
 
 interface ContentRow {
@@ -29,7 +30,7 @@ interface ContentRow {
 
 const jsonOrNull = (value: readonly unknown[] | null): string | null => value && JSON.stringify(value);
 
-/** Parsed without a check, because only this file writes the texts. */
+/** The texts are parsed without a check, because only this file writes them. */
 const contentOf = (text: string | null): readonly unknown[] | null => (text === null ? null : JSON.parse(text));
 
 export const sqlContents = (db: SqlTables): ContentTable => ({

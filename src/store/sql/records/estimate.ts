@@ -4,8 +4,8 @@ import type { ExplorationDraw } from '../../../core/exploration.ts';
 
 /**
  * The format of an estimate is one little-endian BLOB: the version (1 byte), a bit for each part that follows (1), two empty bytes, and the
- * number of models (4). Then follow scalars and qualities as doubles, then differences as floats. Qualities that no preference changed are
- * left out, because they can be derived. Draws, trust and the last four parts occur only in records of versions that learned from outcomes.
+ * number of models (4). Scalars and qualities follow as doubles, then differences as floats. Qualities that no preference changed are left
+ * out, because they can be derived. Draws, trust and the last four parts occur only in records of versions that learned from outcomes.
  */
 const VERSION = 1;
 const HEAD = 8;
@@ -30,7 +30,7 @@ export function encodeEstimate({ length, quality: own }: Estimate, quality: Deci
 /**
  * Decodes the bytes of `encodeEstimate`.
  * @param quality the qualities of the same record
- * @throws Error if they are invalid
+ * @throws Error if the bytes are invalid
  */
 export function decodeEstimate(
   bytes: Uint8Array | null,
@@ -58,7 +58,7 @@ export function decodeEstimate(
   if (!has('estimate')) return { estimate: null, draw };
   const scalars = doubles(2);
   const [length, trust] = [scalars[0]!, scalars[1]!];
-  // The parts are read in the order in which they are written.
+  // The parts of an estimate are read in the order in which they were written.
   const own = has('quality') ? doubles(models) : quality?.slice();
   if (own === undefined) throw new Error('records: an estimate lacks its qualities');
   const estimate = { quality: own, length };
@@ -69,7 +69,7 @@ export function decodeEstimate(
   return { estimate: { ...estimate, learned: { shadow, trust, ...lists } }, draw };
 }
 
-// A loop, because this runs for every request.
+// A loop is used because it is fast, and this function runs for every request.
 function isSame(one: Float64Array, other: Float64Array): boolean {
   if (one === other) return true;
   if (one.length !== other.length) return false;

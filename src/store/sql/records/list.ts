@@ -16,23 +16,27 @@ import {
 import { decodeSummary } from './summary.ts';
 
 /**
- * The most keys that may lead a search with other filters. Each key gets an equal share of the examined rows, however few requests it has.
+ * The most keys that may lead a search with other filters. Each key gets an equal share of the examined rows, however few requests the key
+ * has.
  */
 const LEADING_KEYS_MAX = 16;
-/** Index rows that one statement examines. It takes a few milliseconds, in which the process serves no request. */
+/**
+ * The number of index rows that one statement examines. Such a statement takes a few milliseconds, in which the process serves no request.
+ */
 const LOOKS_AT_ONCE = 5_000;
 
 /** The tables, in addition to the index, from which lists are made. */
 export interface RecordSource {
-  /** Reads a record by its row number, or by its ID if that is null. */
+  /** Reads a record by its row number, or by its ID if the row number is null. */
   read(id: number, seq: number | null): Promise<DecisionRecord | null>;
-  /** Selects records that are not indexed yet; absent if all are indexed. */
+  /** Selects records that are not indexed yet; absent if all records are indexed. */
   readonly fresh?: (query: RecordQuery, span: Span, limit: number) => Selection;
 }
 
 /**
- * Returns the newest matching records: records of the index, and records that are not indexed yet. It searches the index by the rows of one
- * filter, which leads the search. It examines a limited number of rows at a time, until the page is full or enough rows were examined.
+ * Returns the newest matching records: records of the index, and records that are not indexed yet. The search reads the index by the rows
+ * of one filter, which leads the search. The search examines a limited number of rows at a time, until the page is full or enough rows were
+ * examined.
  * @throws StoreError
  */
 export async function listRecords(
@@ -41,10 +45,10 @@ export async function listRecords(
   { read, fresh: freshSelection }: RecordSource,
 ): Promise<RecordPage> {
   const span = spanOf(query);
-  // One more row than requested shows whether there are others.
+  // The query reads one more row than requested, to find out whether further rows exist.
   const limit = query.limit + 1;
-  // Records without an index row are read first. A record that is indexed between the two queries is then in both results, and none is
-  // missed.
+  // Records without an index row are read first. With this order, a record that is indexed between the two queries is in both results, and
+  // no record is missed.
   const fresh = freshSelection ? await db.query<IndexRow>(...freshSelection(query, span, limit)) : [];
   const { rows: indexed, to } = await searchIndex(db, query, span, limit);
   const rows = new Map([...fresh, ...indexed].map((row) => [row.id, row]));
@@ -60,7 +64,7 @@ function spanOf({ from = 0, to, after, newerThan = -1 }: RecordQuery): Span {
   return { from: Math.max(idAt(from), newerThan + 1), to: below };
 }
 
-/** Makes an entry. Reads the record itself only if the index has no summary of it yet. */
+/** Makes an entry of the list. The function reads the record itself only if the index has no summary of the record yet. */
 async function entryOf({ seq, summary, ...row }: IndexRow, read: RecordSource['read']): Promise<RecordEntry> {
   const decoded = summary === null ? null : decodeSummary(summary);
   if (decoded) return { ...row, summary: decoded };
@@ -90,15 +94,15 @@ async function searchIndex(db: SqlReader, query: RecordQuery, span: Span, limit:
 
 function addLabels(where: Conditions, labels: readonly (readonly [string, string])[]): void {
   for (const label of labels) {
-    // `OFFSET` makes PostgreSQL look up the label for each record, instead of reading all records that have the label.
+    // The `OFFSET` in the query makes PostgreSQL look up the label for each record, instead of reading all records that have the label.
     const own = 'SELECT 1 FROM record_labels AS o WHERE o.name = ? AND o.value = ? AND o.id = r.id LIMIT 1 OFFSET 0';
     where.add(`EXISTS (${own})`, ...label);
   }
 }
 
-/** Searches the index for a query. The rows of one filter, the lead, are read in order, and the other filters narrow them. */
+/** Searches the index for a query. The rows of one filter, the lead, are read in order, and the other filters select among these rows. */
 class IndexSearch {
-  /** Conditions of the leading filter. */
+  /** The conditions of the leading filter. */
   readonly #lead = new Conditions();
   readonly #others = new Conditions();
   /** The IDs of the keys if the keys lead the search. */
@@ -141,7 +145,8 @@ class IndexSearch {
   /** Returns the least ID among the next `looks` newest rows of the leading filter; null if that filter has no more rows. */
   async step(db: SqlReader, span: Span, looks: number): Promise<number | null> {
     const { lead, id } = this.#source;
-    // Each key gets an equal share of the rows. Keys have different least IDs. Only above the greatest of them were all keys examined.
+    // Each key gets an equal share of the rows. Each key has its own least examined ID, and only above the greatest of these IDs were all
+    // keys examined.
     const share = Math.max(1, Math.floor(looks / Math.max(1, this.#keyIds?.length ?? 1)));
     const [search, params] = this.#lead.newest(`${id} AS "to"`, lead, id, span, `LIMIT 1 OFFSET ${share - 1}`);
     if (this.#keyIds === null) return (await first<{ to: number }>(db, search, ...params))?.to ?? null;
@@ -171,7 +176,7 @@ class IndexSearch {
   }
 }
 
-/** Returns the filters with `status` first if it selects failures: they are rare, so it should lead. */
+/** Returns the filters with `status` first if `status` selects failures, because failures are rare, so this filter should lead. */
 function inOrder({ status }: RecordQuery): readonly (typeof FILTERS)[number][] {
   const [session, keyId, user, team, model, task, ofStatus, operation] = FILTERS;
   if (status === undefined || status === 'completed') return FILTERS;

@@ -8,11 +8,11 @@ const FIND = sql('SELECT revision, source, models, surroundings, saved FROM revi
 const FIND_BY_PREFIX = sql(
   'SELECT revision FROM revisions WHERE substr(revision, 1, length(?1)) = ?1 ORDER BY saved DESC LIMIT 100',
 );
-/** Checks for a column that the tables of an early version lack. */
+/** The query checks for a column that the tables of an early version lack. */
 const FIND_COLUMN = sql(`SELECT 1 FROM pragma_table_info('revisions') WHERE name = 'surroundings'`, {
   inPostgres: 'SELECT 1',
 });
-/** Keeps the policy that was active at the given time, which is the last one saved before it. */
+/** Keeps the policy that was active at the given time, which is the last policy saved before that time. */
 const PRUNE = sql('DELETE FROM revisions WHERE saved < (SELECT max(saved) FROM revisions WHERE saved < ?)');
 
 type RevisionRow = Omit<Revision, 'models' | 'surroundings'> & { models: string; surroundings: string | null };
@@ -24,7 +24,7 @@ export const sqlRevisions = (db: SqlReader): RevisionTable => ({
     const row = await first<RevisionRow>(db, FIND, revision);
     if (!row) return null;
     try {
-      // Parsed without a check, because only `save` writes the JSON.
+      // The JSON is parsed without a check, because only `save` writes it.
       return { ...row, models: JSON.parse(row.models), surroundings: JSON.parse(row.surroundings ?? 'null') };
     } catch {
       return null;

@@ -43,21 +43,21 @@ export const recordValues = (record: DecisionRecord): readonly SqlValue[] => [
   record.user,
 ];
 
-/** Stands for qualities that are not kept, because the column does not accept null. */
+/** The value for qualities that are not kept, because the column does not accept null. */
 const NO_QUALITY = new Uint8Array(0);
 
 const labelsText = (labels: DecisionRecord['labels']): string => (isEmpty(labels) ? '{}' : JSON.stringify(labels));
 
 /**
- * Returns the text of a record's body. Its only texts from a caller are languages and metadata; secrets in the metadata were removed
- * before.
+ * Returns the text of a record's body. The only texts from a caller in a body are languages and metadata; secrets in the metadata were
+ * already removed.
  */
 function bodyOf(record: DecisionRecord): string {
   const body = encodeBody(record);
   return record.facts.languages.length > 0 && hasSecret(body) ? scrub(body) : body;
 }
 
-/** Decodes a row. @throws UnreadableRecord for a row that was edited */
+/** Decodes a row of a record. @throws UnreadableRecord for a row that was edited */
 export function decodeRow({ body, estimate, labels, ...head }: RecordRow): DecisionRecord {
   try {
     const quality = head.quality.length === 0 ? null : new Float64Array(head.quality.slice().buffer);
@@ -76,7 +76,7 @@ export function decodeRow({ body, estimate, labels, ...head }: RecordRow): Decis
   }
 }
 
-/** @throws Error if a part is missing */
+/** @throws Error if a part of the row is missing */
 function checkParts({ facts, choice, fallbacks, lastResorts }: DecisionRecord): void {
   const lists: readonly unknown[] = [fallbacks, lastResorts, facts.languages, facts.mix, facts.cached];
   const isWhole = typeof choice === 'string' && typeof facts.needs === 'number' && lists.every(Array.isArray);

@@ -2,15 +2,15 @@ import type { RecordEntry } from '../../records.ts';
 import type { SqlValue, Statement } from '../statement.ts';
 
 export type IndexRow = Omit<RecordEntry, 'summary'> & {
-  /** The number of its row in `records`; null for a row of `decisions`. */
+  /** The number of the record's row in `records`; null for a row of `decisions`. */
   readonly seq: number | null;
-  /** The summary; null if it is not made yet or the record cannot be read. */
+  /** The summary; null if the summary is not made yet or the record cannot be read. */
   readonly summary: string | null;
 };
 
 /**
- * Filters by one column, the most selective first. The first filter of a query leads the search with its index. The indexes of the last two
- * columns leave out their usual value, which a scan finds at once.
+ * The filters by a single column, the most selective filter first. The first filter of a query leads the search with its index. The indexes
+ * of the last two columns leave out their usual value, which a scan finds at once.
  */
 export const FILTERS = [
   { name: 'session', column: 'session', usual: null },
@@ -35,15 +35,16 @@ export interface Span {
 export type Selection = readonly [statement: Statement, params: readonly SqlValue[]];
 
 /**
- * Makes a search statement. Its text tells SQLite the table and the column to begin with. PostgreSQL's planner decides from its statistics.
+ * Makes a search statement. The text of the statement tells SQLite the table and the column with which the search begins. PostgreSQL's
+ * planner decides this from its statistics.
  */
 export const searchFor = (sql: string): Statement => ({ sql, inPostgres: inPostgres(sql) });
 
 const BY_ID = /CROSS JOIN (\w+) AS (\w+) ON \2\.id = (CAST\([^)]+\)|\w+\.id)/g;
 
 /**
- * Converts a search for PostgreSQL. A row joined by its ID is written as a lookup. Otherwise the planner assumes that each lookup visits
- * every partition, and reads whole tables instead.
+ * Converts a search for PostgreSQL. A row that is joined by its ID is written as a lookup. In a plain join, the planner would assume that
+ * each lookup visits every partition, and would read whole tables.
  */
 export const inPostgres = (sql: string): string =>
   sql
@@ -53,12 +54,12 @@ export const inPostgres = (sql: string): string =>
     .replaceAll('+r.', 'r.');
 
 /**
- * Returns a limit to write into the text of a statement, where planners can use it. It is rounded up to a power of 2, so that there are few
- * different texts.
+ * Returns a limit to write into the text of a statement, where planners can use it. The limit is rounded up to a power of 2, so that there
+ * are few different texts.
  */
 export const limitFor = (rows: number): string => `LIMIT ${2 ** Math.ceil(Math.log2(rows))}`;
 
-/** Conditions of a statement, with their parameters. */
+/** The conditions of a statement, with their parameters. */
 export class Conditions {
   readonly texts: string[] = [];
   readonly params: SqlValue[] = [];

@@ -1,11 +1,11 @@
 import type { DecisionRecord, RecordSummary } from '../../../core/decision-record.ts';
 import type { Facts } from '../../../core/facts.ts';
 
-/** The values of a summary, by position. The same list decodes stored summaries. */
+/** The values of a summary, by position. The list of values also decodes stored summaries. */
 type SummaryValues = readonly [
   time: number,
   revision: string,
-  /** Null for a record of version 0.1. Such a record has no `stream` either. */
+  /** The value is null for a record of version 0.1. A record of version 0.1 also has no `stream`. */
   labels: DecisionRecord['labels'],
   attempts: number | null,
   ofBody: readonly [
@@ -35,7 +35,9 @@ export function encodeSummary(summary: RecordSummary, { pinned, model }: Pick<Fa
   return JSON.stringify(values);
 }
 
-/** @returns the summary; null for another format, which a build between releases wrote. Readers then use the record itself. */
+/**
+ * @returns the summary; null for another format, which a build between releases wrote. For such a summary, readers use the record itself.
+ */
 export function decodeSummary(text: string): RecordSummary | null {
   const values: SummaryValues | readonly [] = JSON.parse(text);
   if (values.length !== 5) return null;

@@ -7,12 +7,12 @@ import type { CountingMeans } from './means.ts';
 import type { CountingState } from './state.ts';
 import { BY_NUMBER, OLD_BETWEEN, readTraffic, selectTraffic } from './stored.ts';
 
-/** The most rows in one batch. */
+/** The most rows in a batch that is counted. */
 export interface BatchSize {
   readonly records: number;
   readonly entries: number;
 }
-/** A batch takes a few milliseconds, in which the process serves no request. */
+/** Counting a batch takes a few milliseconds, in which the process serves no request. */
 export const BATCH_SIZE: BatchSize = { records: 500, entries: 1_000 };
 
 const OLD_START = sql(`SELECT min(id) AS seq FROM (SELECT id FROM decisions WHERE id < ?1 ORDER BY id DESC LIMIT ?2)`);
@@ -36,7 +36,7 @@ interface Batch {
 
 /**
  * Adds up the next rows: new records and journal entries first, then rows of the past.
- * @returns null if none are left
+ * @returns null if no rows are left
  */
 export async function nextBatch(
   db: SqlReader,
@@ -59,7 +59,7 @@ export async function nextBatch(
     const numbers = [state.recordsThrough + 1, to.recordsThrough, 0];
     const records = await selectTraffic(db, means.written, BY_NUMBER, numbers);
     const entries = await db.query<EntryRow>(ENTRIES_BETWEEN, [state.journalThrough + 1, to.journalThrough, 0]);
-    // Numbers can have gaps, so a next batch may turn out to be empty.
+    // The numbers of rows can have gaps, so the next batch may turn out to be empty.
     const isFull =
       to.recordsThrough - state.recordsThrough >= size.records ||
       to.journalThrough - state.journalThrough >= size.entries;
@@ -90,7 +90,7 @@ async function pastBatch(
     journalFrom === null ? 0 : journalBefore - 1,
     least,
   ]);
-  // 0 means that no rows are left before it.
+  // The position 0 means that no rows are left before it.
   const to = { recordsBefore: recordsFrom ?? 0, oldBefore: oldFrom ?? 0, journalBefore: journalFrom ?? 0 };
   return {
     to,

@@ -7,10 +7,10 @@ import type { CountingMeans } from './means.ts';
 import { additionsTo, widthOf } from './rows.ts';
 import { advance, type CountingState, countingState, KEEP_ALL, keptAfter } from './state.ts';
 
-/** Rows to delete in one transaction. */
+/** The number of rows to delete in one transaction. */
 const CLEARED = 2_000;
 
-/** See `TrafficTable.count`. */
+/** Counts a batch, as described at `TrafficTable.count`. */
 export async function countTraffic(
   db: SqlTables,
   means: CountingMeans,
@@ -23,7 +23,7 @@ export async function countTraffic(
 }
 
 async function countBatch(db: SqlTables, means: CountingMeans, now: number, size: BatchSize): Promise<boolean> {
-  // A charge is matched to its record with the index. In a data folder of an earlier version many records can still be missing from the
+  // A charge is matched to its record with the index. In a data folder of an earlier version, many records can still be missing from the
   // index.
   const isIndexLeft = await means.index();
   const state = await countingState(db);

@@ -10,7 +10,7 @@ export interface EntryRow {
   /** The ID of the request. */
   readonly id: number;
   readonly microcredits: number;
-  /** The numbers of the account and of the tariff. */
+  /** The numbers of the entry's account and tariff. */
   readonly account: number;
   readonly tariff: number | null;
 }
@@ -19,7 +19,8 @@ export const ENTRIES_BETWEEN =
     WHERE j.seq BETWEEN ?1 AND ?2 AND j.kind IN ('post', 'settle', 'expire', 'correct') AND j.amount <> 0
       AND j.reservation >= ?3`);
 
-// Read separately for a batch, which has few accounts. Joining their texts to each entry would be most of the cost of reading entries.
+// The accounts of a batch are read separately, because a batch has few accounts. Joining the texts of accounts to each entry would be most
+// of the cost of reading entries.
 const ACCOUNTS =
   searchFor(`SELECT a.id, a.key_id AS key, coalesce(a.team_id, '') AS team, coalesce(a.user_id, '') AS "user", a.labels
     FROM json_each(?) AS k CROSS JOIN accounts AS a ON a.id = CAST(k.value AS BIGINT)`);
@@ -31,7 +32,7 @@ interface AccountRow extends Pick<TrafficPlace, 'id' | 'key' | 'team' | 'user'> 
 }
 const NO_ACCOUNT: AccountRow = { id: 0, key: '', team: '', user: '', labels: '{}' };
 type TariffRow = Pick<TrafficPlace, 'id' | 'model' | 'provider'>;
-/** The fields of a record that decide where its charge counts. */
+/** The fields of a record that decide in which series the charge of the record counts. */
 type ChargedRecord = Pick<TrafficPlace, 'id' | 'model' | 'task' | 'status' | 'provider'>;
 
 interface WaitingRow extends Pick<EntryRow, 'seq' | 'id' | 'microcredits'>, Omit<AccountRow, 'id'> {
@@ -56,7 +57,7 @@ async function byId<Row extends { readonly id: number }>(db: SqlReader, statemen
 /**
  * Adds up charges and refunds.
  * @param read the records of the same batch
- * @param prunedBelow charges with smaller IDs do not wait for their record, which was deleted
+ * @param prunedBelow charges with smaller IDs do not wait for their records, which were deleted
  * @returns writes that store the charges whose record is not written yet
  */
 export async function addEntries(
@@ -104,7 +105,7 @@ export async function addWaiting(
   });
 }
 
-/** Returns the series of a charge: model and provider come from the charge's tariff, the rest from its record. */
+/** Returns the series of a charge: model and provider come from the charge's tariff, all other series from the charge's record. */
 const placeOf = (
   id: number,
   { key, team, user }: Pick<TrafficPlace, 'key' | 'team' | 'user'>,

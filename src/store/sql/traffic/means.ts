@@ -2,13 +2,13 @@ import type { WrittenTraffic } from '../../record-traffic.ts';
 import type { TrafficFigures } from '../../traffic.ts';
 import type { SqlWrite } from '../statement.ts';
 
-/** The figures of a stored bucket, without its names. */
+/** The figures of a stored bucket, without the names of series. */
 export interface FigureRow extends TrafficFigures {
   readonly ttft: Uint8Array;
   readonly duration: Uint8Array;
 }
 
-/** A bucket as it is stored. */
+/** A bucket in the form in which it is stored. */
 export interface StoredBucket extends FigureRow {
   readonly width: number;
   readonly kind: number;
@@ -18,16 +18,16 @@ export interface StoredBucket extends FigureRow {
 
 /** The parts of counting that depend on the database. */
 export interface CountingMeans {
-  /** Records of this process, which need not be read again. */
+  /** The records of this process, which need not be read again. */
   readonly written: WrittenTraffic;
-  /** Indexes one batch of records. @returns whether records are left to index */
+  /** Indexes a batch of records. @returns whether records are left to index */
   index(): Promise<boolean>;
   /** Whether the index has all records of the past. */
   isIndexed(): Promise<boolean>;
   /** Returns the numbers of the last record and entry that may be counted. No row with a smaller number will appear later. */
   horizon(): Promise<{ readonly records: number; readonly entries: number }>;
-  /** Writes buckets, and replaces stored ones. */
+  /** Writes buckets, and replaces stored buckets. */
   put(buckets: readonly StoredBucket[]): readonly SqlWrite[];
-  /** An ID greater than all records of version 0.1; 0 if the database cannot have any. */
+  /** An ID greater than all records of version 0.1; 0 if the database cannot have records of version 0.1. */
   readonly oldEnd: number;
 }

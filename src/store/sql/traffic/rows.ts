@@ -22,7 +22,7 @@ const columnOf = (name: keyof TrafficFigures): string =>
   name;
 /** The columns of the figures, in the order of `TRAFFIC_FIGURES`. */
 export const COLUMNS = TRAFFIC_FIGURES.map(columnOf);
-/** The sums of the figures of table `t`. */
+/** The SQL sums of the figures of table `t`. */
 export const SUM_COLUMNS = TRAFFIC_FIGURES.map((name) => `sum(t.${columnOf(name)}) AS ${name}`).join(', ');
 /** The columns of `FigureRow`, from table `t`. */
 export const FIGURE_COLUMNS = `${TRAFFIC_FIGURES.map((name) => `t.${columnOf(name)} AS ${name}`).join(', ')}, t.ttft, t.duration`;
@@ -48,7 +48,10 @@ const SELECT = byPlaces(`t.width, t.kind, t.bucket, t.series, ${FIGURE_COLUMNS}`
 ]);
 
 type Place = readonly [width: number, kind: number, bucket: number, series: number];
-/** Makes the writes that add sums to the current buckets. Commit them on the condition that nothing else has changed these buckets. */
+/**
+ * Makes the writes that add sums to the current buckets. The caller must commit these writes on the condition that nobody else has changed
+ * these buckets.
+ */
 export async function additionsTo(
   db: SqlReader,
   { put }: Pick<CountingMeans, 'put'>,
@@ -79,7 +82,8 @@ export async function additionsTo(
 }
 
 /**
- * The numbers of series. The first SERIES_MAX series of a day keep their names on that day; all others of that day are counted as number 0.
+ * The numbers of series. The first SERIES_MAX series of a day keep their names on that day; all further series of that day are counted as
+ * number 0.
  */
 class SeriesNumbers {
   readonly writes: SqlWrite[] = [];

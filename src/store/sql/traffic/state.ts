@@ -3,7 +3,7 @@ import { isMet, StoreError } from '../../store.ts';
 import { STEP_MS } from '../../traffic.ts';
 import { first, type SqlReader, type SqlTables, type SqlWrite, sql, write } from '../statement.ts';
 
-/** How far traffic is counted, as stored. */
+/** The stored state of how far traffic is counted. */
 export interface CountingState {
   readonly version: number;
   readonly recordsThrough: number;
@@ -11,11 +11,11 @@ export interface CountingState {
   readonly oldBefore: number;
   readonly journalThrough: number;
   readonly journalBefore: number;
-  /** Ms since 1970. The past before this time is not counted again. */
+  /** The time, ms since 1970, before which the past is not counted again. */
   readonly recountFrom: number;
   /** 1 while buckets are deleted so that they can be counted again. */
   readonly isClearing: number;
-  /** Records with smaller IDs were deleted. */
+  /** The ID below which all records were deleted. */
   readonly prunedBelow: number;
 }
 
@@ -38,7 +38,7 @@ export async function countingState(db: SqlReader): Promise<CountingState> {
 
 /**
  * Commits writes together with the new counting state, unless another instance has counted since the state was read.
- * @returns whether they were written
+ * @returns whether the writes were committed
  */
 export const advance = (
   db: SqlTables,
@@ -48,21 +48,21 @@ export const advance = (
 ): Promise<boolean> => isMet(db.commit([write(ADVANCE, { ...state, ...to, version: state.version }), ...writes]));
 
 /**
- * Returns the first day (ms since 1970) for which all records still exist. What was counted for earlier days is kept. @param prunedBelow an
- * ID; 0 for none
+ * Returns the first day (ms since 1970) for which all records still exist. The buckets of earlier days are kept unchanged. @param
+ * prunedBelow an ID; 0 for none
  */
 export const recountFromOf = (prunedBelow: number): number =>
   prunedBelow === 0 ? 0 : Math.ceil(timeOfId(prunedBelow) / STEP_MS.day) * STEP_MS.day;
 
 const KEEP = sql(`INSERT INTO traffic_kept (width, bucket) VALUES (?1, ?2)
     ON CONFLICT (width) DO UPDATE SET bucket = excluded.bucket WHERE traffic_kept.bucket < excluded.bucket`);
-/** Used when all buckets are counted again: afterwards none of them lacks cells. */
+/** Used when all buckets are counted again, because no bucket lacks cells after that. */
 export const KEEP_ALL = sql('DELETE FROM traffic_kept');
 const KEPT = sql('SELECT width, bucket FROM traffic_kept');
 
 /**
- * Notes that buckets of a length, up to this one, may lack cells because of their age. Commit it together with the deletion or the count
- * that leaves these cells out.
+ * Notes that buckets of a length, up to a given bucket, may lack cells because of their age. The caller must commit this note together with
+ * the deletion or the count that leaves these cells out.
  */
 export const keptAfter = (width: number, bucket: number): SqlWrite => write(KEEP, width, bucket + 1);
 
@@ -75,7 +75,8 @@ export async function firstKept(db: SqlReader): Promise<ReadonlyMap<number, numb
 }
 
 /**
- * Runs after the records below an ID were deleted. In SQLite, record numbers restart at 1 if no rows are left, so the state is adjusted.
+ * Adjusts the counting state after the records below an ID were deleted. In SQLite, record numbers restart at 1 if no rows are left, so the
+ * stored positions change.
  */
 export const RECORDS_PRUNED = sql(
   `UPDATE traffic_counting SET version = version + 1, pruned_below = max(pruned_below, ?1),

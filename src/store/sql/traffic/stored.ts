@@ -14,7 +14,7 @@ import { type SqlReader, type SqlValue, type Statement, sql } from '../statement
 interface RecordRow extends Omit<TrafficPlace, 'provider' | 'labels'> {
   /** Labels as JSON; null in records of version 0.1. */
   readonly labels: string | null;
-  /** The body; null if the record no longer exists. */
+  /** The body; null if the record of the row no longer exists. */
   readonly body: string | null;
 }
 const columnsOf = (table: string): string =>
@@ -28,7 +28,7 @@ interface RecordSelection {
 }
 
 const BETWEEN = 'WHERE r.seq BETWEEN ?1 AND ?2 AND r.id >= ?3';
-/** In SQLite, a record that was written twice counts once, as the index has it. PostgreSQL refuses the second write. */
+/** In SQLite, a record that was written twice counts once, in the version that the index has. PostgreSQL refuses the second write. */
 const between = (columns: string): Statement =>
   sql(`SELECT ${columns} FROM records AS r CROSS JOIN record_index AS i ON i.id = r.id AND i.seq = r.seq ${BETWEEN}`, {
     inPostgres: `SELECT ${columns} FROM records AS r ${BETWEEN}`,
@@ -58,7 +58,10 @@ export const OLD_BETWEEN =
   sql(`SELECT ${columnsOf('i')}, NULL AS labels, r.body FROM decisions AS r CROSS JOIN record_index AS i ON i.id = r.id AND i.seq IS NULL
     WHERE r.id BETWEEN ?1 AND ?2 AND r.id >= ?3`);
 
-/** Returns what the selected records add to traffic. Reads their rows only if this process no longer remembers all of them. */
+/**
+ * Returns the figures that the selected records add to traffic. The rows of the records are read only if this process no longer remembers
+ * all these records.
+ */
 export async function selectTraffic(
   db: SqlReader,
   written: WrittenTraffic,
@@ -74,7 +77,7 @@ export async function selectTraffic(
   return known;
 }
 
-/** Returns what the rows selected by a statement add to traffic. */
+/** Returns the figures that the rows selected by a statement add to traffic. */
 export async function readTraffic(
   db: SqlReader,
   rows: Statement,
@@ -89,12 +92,12 @@ function outcomeIn(body: string | null): DecisionOutcome | null {
   try {
     return body === null ? null : decodeOutcome(body);
   } catch {
-    // A row that was edited counts as a request without figures.
+    // A record whose row was edited counts as a request without figures.
     return null;
   }
 }
 
-/** Returns the series of JSON labels; none if the row was edited. */
+/** Returns the series of JSON labels; no series if the row was edited. */
 export function labelsIn(text: string | null): readonly string[] {
   if (text === null || text === '{}') return [];
   try {

@@ -19,7 +19,7 @@ import type { CountingMeans, FigureRow } from './means.ts';
 import { FIGURE_COLUMNS, numberOfKind, SUM_COLUMNS, widthOf } from './rows.ts';
 import { advance, countingState, keptAfter, recountFromOf } from './state.ts';
 
-/** Rows to delete in one transaction. */
+/** The number of rows to delete in one transaction. */
 const PRUNED = 2_000;
 
 const BETWEEN = 't.width = ?1 AND t.kind = ?2 AND t.bucket >= ?3 AND t.bucket < ?4';
@@ -27,8 +27,8 @@ const NAMED = 'LEFT JOIN traffic_series AS s ON s.kind = ?2 AND s.number = t.ser
 const ALL = sql(`SELECT t.bucket, s.name AS series, ${FIGURE_COLUMNS} FROM traffic AS t ${NAMED} WHERE ${BETWEEN}
     ORDER BY t.bucket, t.series`);
 /**
- * Looks up the requested series bucket by bucket, because a period has many more series than are requested. SQLite stores the rows of one
- * time together, so the lookup goes by time.
+ * The query looks up the requested series bucket by bucket, because a period has many more series than are requested. SQLite stores the
+ * rows of one time together, so the lookup goes by time.
  */
 const ofSome = (columns: string, end = '') =>
   sql(
@@ -37,7 +37,7 @@ const ofSome = (columns: string, end = '') =>
     buckets (bucket) AS (SELECT ?3 WHERE ?3 < ?4 UNION ALL SELECT bucket + 1 FROM buckets WHERE bucket + 1 < ?4)
     SELECT ${columns} FROM buckets AS b CROSS JOIN wanted AS w CROSS JOIN traffic AS t
       ON t.width = ?1 AND t.kind = ?2 AND t.bucket = b.bucket AND t.series = w.number ${end}`,
-    // PostgreSQL has an index by series and time.
+    // In PostgreSQL, the query uses an index by series and time.
     {
       inPostgres: `SELECT ${columns} FROM traffic_series AS w JOIN traffic AS t ON t.kind = w.kind AND t.series = w.number
       WHERE w.kind = ?2 AND w.name IN (SELECT json_array_elements_text(?5::json)) AND ${BETWEEN} ${end}`,
@@ -45,7 +45,7 @@ const ofSome = (columns: string, end = '') =>
   );
 const SOME = ofSome(`t.bucket, w.name AS series, ${FIGURE_COLUMNS}`);
 const SOME_SUMS = ofSome(`w.name AS series, ${SUM_COLUMNS}`, 'GROUP BY w.name');
-/** The names are joined after summing, because there are far fewer sums than buckets. */
+/** The names of series are joined after summing, because there are far fewer sums than buckets. */
 const SUMS = sql(`SELECT s.name AS series, ${TRAFFIC_FIGURES.map((name) => `g.${name}`).join(', ')}
     FROM (SELECT t.series, ${SUM_COLUMNS} FROM traffic AS t WHERE ${BETWEEN} GROUP BY t.series) AS g LEFT JOIN traffic_series AS s ON s.kind = ?2 AND s.number = g.series`);
 const MODELS = sql(
@@ -158,7 +158,7 @@ async function progressOf(db: SqlTables) {
 const firstBucket = async (db: SqlReader, step: TrafficStep): Promise<number | null> =>
   (await first<{ bucket: number | null }>(db, FIRST, widthOf(step), numberOfKind('total')))?.bucket ?? null;
 
-/** Returns when the first stored day begins, or the first hour or minute within it if these are still stored. */
+/** Returns when the first stored day begins, or the first hour or minute within it if buckets of that length are still stored. */
 async function firstAtOf(db: SqlTables): Promise<number | null> {
   let found: { readonly at: number; readonly ms: number } | null = null;
   const steps = TRAFFIC_STEPS.toReversed();

@@ -5,7 +5,7 @@ import { type SqlReader, sql } from '../statement.ts';
 import { numberOfKind, widthOf } from './rows.ts';
 import { countingState, firstKept } from './state.ts';
 
-/** The most wrong cells to report. */
+/** The highest number of wrong cells to report. */
 const CELLS_MAX = 1_000;
 
 const [KEY, TEAM, USER, LABEL] = (['key', 'team', 'user', 'label'] as const).map(numberOfKind);
@@ -13,9 +13,9 @@ const KINDS = TRAFFIC_KINDS.map((_, kind) => `(${kind})`).join(', ');
 const [HOUR, DAY] = [widthOf('hour'), widthOf('day')];
 
 /**
- * Adds up the journal in SQL and shares no code with the counting, so that each checks the other. Each entry is added once, to the shortest
- * bucket that is kept for its time. For each kind and bucket, the sum over all series (including the unnamed rest) is compared. The series
- * of keys, teams, users and labels are compared by day.
+ * Adds up the journal in SQL. This check shares no code with the counting of traffic, so that each of them checks the other. Each journal
+ * entry is added once, to the shortest bucket that is kept for its time. For each kind and bucket, the sum over all series (including the
+ * unnamed rest) is compared. The series of keys, teams, users and labels are compared by day.
  */
 const text = `WITH widths (width, least) AS (
       VALUES (1, CAST(?1 AS BIGINT)), (${HOUR}, CAST(?2 AS BIGINT)), (${DAY}, CAST(?3 AS BIGINT))
@@ -81,13 +81,14 @@ interface WrongRow extends Pick<WrongCell, 'series' | 'cell' | 'journal'> {
   readonly kind: number;
 }
 
-/** See `JournalReader.wrongCells`. */
+/** Finds wrong cells, as described at `JournalReader.wrongCells`. */
 export async function wrongCells(db: SqlReader, now: number): Promise<readonly WrongCell[]> {
   if ((await db.query(HAS_TRAFFIC)).length === 0) return [];
-  // Earlier buckets are not compared. Their records were deleted, so they are kept as they were counted.
+  // Earlier buckets are not compared, because their records were deleted and the buckets are kept unchanged.
   const { recountFrom } = await countingState(db);
   const keptFrom = keptFromAt(now);
-  // The server that deleted or left out earlier buckets may have a clock ahead of this one, so the stored bounds apply as well.
+  // The server that deleted or left out earlier buckets may have a clock that is ahead of this server's clock, so the stored bounds apply
+  // as well.
   const kept = await firstKept(db);
   const from = TRAFFIC_STEPS.map((step) => {
     const bucket = Math.ceil(Math.max(keptFrom[step], recountFrom) / STEP_MS[step]);

@@ -15,7 +15,7 @@ const ADD = sql(`INSERT INTO budgets (name, definition) SELECT value ->> 0, valu
 const SELECT_TERMS = sql('SELECT budgets, rank FROM checkpoint');
 const SELECT_COUNTED = sql('SELECT generation, name, definition FROM budgets WHERE retired = 0');
 
-/** Stores the terms of a policy. Only the process that has the books open may call it. Rejects with StoreError. */
+/** Stores the terms of a policy. Only the process that has the books open may call this method. Rejects with StoreError. */
 export async function acceptTerms(store: SqlStore, offered: OfferedTerms): Promise<AcceptedTerms> {
   const { usdPerCredit, counted } = offered;
   const budgets = JSON.stringify(offered.budgets);

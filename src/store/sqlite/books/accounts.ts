@@ -3,7 +3,7 @@ import { type AccountRow, accountOf } from '../../account-row.ts';
 import type { Spender } from './sums.ts';
 import type { NumberedAccount } from './tables.ts';
 
-/** The most texts in memory. A forgotten text gets a new number, which is harmless. */
+/** The most texts in memory. A text that was removed from memory gets a new number, which is harmless. */
 const KNOWN_MAX = 10_000;
 
 /** Gives numbers to texts that occur repeatedly. State: row numbers. */
@@ -16,7 +16,7 @@ export class Numbers {
     this.#last = last;
   }
 
-  /** Returns the number of a text. If the text gets a new number, calls `onNew` with it. */
+  /** Returns the number of a text. If the text gets a new number, calls `onNew` with this number. */
   of(text: string, onNew: (id: number) => void): number {
     const known = this.#known.get(text);
     if (known !== undefined) return known;
@@ -58,7 +58,7 @@ export class AccountNumbers {
     return number;
   }
 
-  /** Returns the holder of a number that was recently returned; null for another number. */
+  /** Returns the holder of a number that was recently returned; null for any other number. */
   holderOf(number: number): string | null {
     return this.#holders.get(number) ?? null;
   }

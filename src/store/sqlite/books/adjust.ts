@@ -16,10 +16,13 @@ export interface ReservationStep
 
 /** If the clock was set back by less than this, ms, the search still finds a reservation at once. */
 const SLACK_MS = 120_000;
-/** Rows to search at once. */
+/** The number of rows to search at once. */
 const STRETCH = 10_000;
 
-/** Each aggregate has its own subquery, because two in one query would read the whole journal. Returns no row for an empty journal. */
+/**
+ * Each aggregate has its own subquery, because a query with two aggregates would read the whole journal. The query returns no row for an
+ * empty journal.
+ */
 const SELECT_ENDS = sql(`SELECT first, last
     FROM (SELECT (SELECT min(seq) FROM journal) AS first, (SELECT max(seq) FROM journal) AS last)
     WHERE first IS NOT NULL`);
@@ -28,14 +31,15 @@ const SELECT_STEPS =
   sql(`SELECT j.seq, j.kind, j.account, j.amount, j.funds, j.step, j.owner, j.expires, a.key_id AS keyId, a.payer
     FROM journal AS j JOIN accounts AS a ON a.id = j.account
     WHERE j.seq >= ? AND j.seq < ? AND j.reservation = ? ORDER BY j.seq`);
-/** Sums the corrections of a reservation. Every correction begins as an adjustment, and there are few of these. */
+/** Sums the corrections of a reservation. Every correction begins as an adjustment, and there are few adjustments. */
 const SELECT_ASKED = sql(
   `SELECT coalesce(max(id), 0) AS last, coalesce(sum(amount), 0) AS amount FROM adjustments WHERE reservation = ?`,
 );
 
 /**
- * Finds a reservation. The journal has no index by reservation, but both its rows and the IDs are ordered by time. So the search begins a
- * little before the time of the ID and ends at the end of the reservation. Returns null if there is none. The reader must see one moment.
+ * Finds a reservation. The journal has no index by reservation, but both its rows and the IDs of reservations are ordered by time. The
+ * search therefore begins a little before the time of the ID and ends at the end of the reservation. Returns null if there is no such
+ * reservation. The reader must read a snapshot of one moment.
  */
 export async function findReservation(reader: SqlReader, id: number): Promise<StoredReservation | null> {
   const steps = await findSteps(reader, id);
@@ -48,7 +52,7 @@ export async function findReservation(reader: SqlReader, id: number): Promise<St
     keyId,
     payer,
     isOpen: !steps.some(isEnd),
-    // A reservation draws on a balance either from its start or never, so its first row is enough.
+    // A reservation draws on a balance either from its start or never, so the search needs only the first row.
     onBalance: await hasBalance(reader, funds),
     charged: steps.filter(isCharge).reduce((sum, { amount }) => sum + amount, 0),
     overrun: steps.filter(({ kind }) => kind === 'overrun').reduce((sum, { amount }) => sum + amount, 0),
@@ -57,7 +61,7 @@ export async function findReservation(reader: SqlReader, id: number): Promise<St
   };
 }
 
-/** Returns the rows of a reservation, found with the search that `findReservation` describes. */
+/** Returns the rows of a reservation, found with the same search as `findReservation`. */
 export async function findSteps(
   reader: SqlReader,
   id: number,
@@ -97,7 +101,7 @@ async function firstAt(reader: SqlReader, time: number, ends: { first: number; l
   return low;
 }
 
-/** Returns the rows of a reservation from its first to its end; null if it has none. */
+/** Returns the rows of a reservation from its first to its end; null if the reservation has no rows. */
 async function stepsOf(
   reader: SqlReader,
   id: number,
@@ -120,7 +124,7 @@ const INSERT_REFUND = sql(
 );
 
 /**
- * Requests a refund. Fails its commit with the reason `unmet` if another refund was requested since the reservation was read.
+ * Requests a refund. The commit fails with the reason `unmet` if another refund was requested after the reservation was read.
  *
  * @param name a name that is accepted only once; null for an operator's refund
  */

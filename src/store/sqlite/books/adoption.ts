@@ -15,7 +15,7 @@ import { type Adjustment, type AdjustmentRow, type NumberedAccount, SELECT_ACCOU
 const SELECT_ADJUSTMENTS =
   sql(`SELECT id, kind, key_id AS keyId, reservation, account, amount, note, time FROM adjustments
     WHERE adopted = 0 ORDER BY id`);
-/** Selects an adjustment by its number or its name, whether it is applied or not. */
+/** Selects an adjustment by its number or its name, whether the adjustment is applied or not. */
 const SELECT_ADJUSTMENT = sql('SELECT amount FROM adjustments WHERE id = ?');
 const SELECT_NAMED = sql('SELECT amount FROM adjustments WHERE name = ?');
 const ADOPT_ADJUSTMENT = sql('UPDATE adjustments SET adopted = 1 WHERE id = ?');
@@ -35,7 +35,7 @@ interface AdoptionParts extends Pick<BooksParts, 'store' | 'journal' | 'funds'> 
 /** Applies each requested grant and correction once: to the journal, the sums and the funds. State: deposits. */
 export class Adoption {
   readonly #parts: AdoptionParts;
-  /** Adjustments that were applied, but that the store may not have marked as applied yet. */
+  /** The adjustments that were applied, but that the store may not have marked as applied yet. */
   #adopted = new Set<number>();
 
   constructor(parts: AdoptionParts) {
@@ -53,7 +53,7 @@ export class Adoption {
     this.#adopted = this.#adopted.intersection(unmarked);
   }
 
-  /** Carries out a grant or a correction: stores it as a request, as other processes do, and then applies it. */
+  /** Carries out a grant or a correction: stores the operation as a request, as other processes do, and then applies it. */
   async ask(ops: readonly LedgerOp[], op: GrantOp | CorrectOp, also: readonly Write[]): Promise<readonly OpResult[]> {
     if (ops.length > 1) throw new RangeError(`a ${op.kind} comes alone`);
     const known = await this.#known(op);
@@ -64,7 +64,7 @@ export class Adoption {
       await this.run();
       return [{ kind: 'granted', amount }];
     }
-    // The reservation's settlement may not be written yet.
+    // The settlement of the reservation may not be written yet, so the code waits for it.
     await this.#parts.store.flush();
     const booked = await findReservation(this.#parts.store, op.reservation);
     if (booked?.isOpen) throw new RangeError(`reservation ${op.reservation} is open: what it costs is not known`);
@@ -73,7 +73,7 @@ export class Adoption {
     try {
       await this.#parts.store.commit([refundWrite(booked, amount, op.note, op.at, op.id), ...also]);
     } catch (cause) {
-      // Another process requested the same adjustment first.
+      // If no row was added, another process requested the same adjustment first.
       const first = await this.#known(op);
       if (!first) throw cause;
       return [first];
@@ -89,7 +89,7 @@ export class Adoption {
     return known && { kind: 'granted', amount: Math.abs(known.amount) };
   }
 
-  /** Reads the reservation of a correction from the journal; null if there is none. */
+  /** Reads the reservation of a correction from the journal; null if there is no such reservation. */
   async #corrected({ reservation, account }: AdjustmentRow): Promise<CorrectedReservation | null> {
     const booked = reservation === null ? null : await findReservation(this.#parts.store, reservation);
     const row = await first<NumberedAccount>(this.#parts.store, SELECT_ACCOUNT, account);
@@ -122,7 +122,7 @@ export class Adoption {
     const dimensions = dimensionsOf(row);
     const refs: readonly FundRef[] = watcher().fundsOf(dimensions, timeOfId(reservation));
     const drawn = funds.drawnBy(refs).funds.filter((fund) => !fund.isBalance || onBalance);
-    // The funds get their rows before they change, because the opening value of a row is what was spent before.
+    // The funds get their rows before the funds change, because the opening value of a row is the amount that was spent before.
     const fundIds = journal.idsOf(drawn);
     for (const fund of drawn) fund.spent += amount;
     const charge = { reservation, tariff: 0, microcredits: amount, input: 0, output: 0 };

@@ -27,13 +27,13 @@ import { type BookedEarmark, BookedReservation } from './reservations.ts';
 interface BookingParts extends BooksParts {
   /** The instance that has these books open, as a number. */
   readonly owner: number;
-  /** Called when money has become free in funds. */
+  /** A function that is called when money has become free in funds. */
   readonly freed: (funds: readonly BookedFund[]) => void;
-  /** Called when a holder gets a balance. */
+  /** A function that is called when a holder gets a balance. */
   readonly opened: (holder: string) => void;
 }
 
-/** The number of deposits and waivers to remember. For older ones, the table of payments prevents a second booking. */
+/** The number of deposits and waivers to remember. For older deposits and waivers, the table of payments prevents a second booking. */
 const PAID_MAX = 1_024;
 
 const CLOSED: OpResult = { kind: 'refused', why: 'exhausted', fund: null };
@@ -72,14 +72,14 @@ export class Bookings {
     return granted(amount);
   }
 
-  /** Called when the row of a reservation is on the disk. `fundIds` are the funds in that row. */
+  /** The books call this method when the row of a reservation is on the disk. `fundIds` are the funds in that row. */
   written(made: BookedReservation, fundIds: string | null, at: number): void {
     made.isWritten = true;
     const { store, journal } = this.#parts;
     if (made.fundIds !== fundIds) store.append([journal.attach(made.id, made.account.id, at, made.fundIds)]);
   }
 
-  /** Called when the row of a reservation could not be written. */
+  /** The books call this method when the row of a reservation could not be written. */
   drop(made: BookedReservation, expected: Microcredits): void {
     this.#parts.reservations.remove(made);
     release(made.funds, made.first, expected);
@@ -125,20 +125,20 @@ export class Bookings {
       return refusedBy({ fund: balance, why: 'exhausted' });
     }
     reservations.earmarks.delete(id);
-    // This part of the deposit is already held. If it is less than promised, the balance holds the difference from now on.
+    // The promised part of the deposit is already held. If the deposit is less than promised, the balance holds the difference from now on.
     const comes = Math.min(promised, adds);
     balance.held += promised - comes;
     const made = this.#make(op, funds, amount, journal.idsOf(funds));
     const { fundIds, account } = made;
-    // A limit that was lowered since does not cancel the earmark. The reservation is attached to those funds in a second row, which may
-    // overdraw them.
+    // A limit that was lowered after the earmark does not cancel the earmark. The reservation is attached to the funds in a second row,
+    // which may overdraw them.
     const roomy = funds.filter((fund) => fund.isBalance || fund.free >= 0);
     const first = roomy.length === funds.length ? fundIds : journal.idsOf(roomy);
     const pending = deposits.begin(balance.title.name, deposit, at);
     batch.writes.push(...pending.writes, journal.reserve(made, at, first, op.note));
     if (first !== fundIds) batch.writes.push(journal.attach(id, account.id, at, fundIds));
     const written = (): undefined => {
-      // From here on the balance has the deposit, and holds the whole amount.
+      // From this line on, the balance has the deposit and holds the whole amount.
       balance.held += comes;
       this.#arrived(pending);
       this.written(made, fundIds, at);
@@ -157,7 +157,7 @@ export class Bookings {
     const by = fit(made.funds, amounts, 0, least);
     if (isBlocked(by)) return refusedBy(by);
     if (by === 0) return granted(0);
-    // The money is held at once, so that no other request takes it while the row is being written.
+    // The money of a reservation is held at once, so that no other request takes it while the row is being written.
     hold(made.funds, by);
     made.extending = by;
     batch.writes.push(this.#parts.journal.raise(made.id, made.account.id, by, step, at));
@@ -169,7 +169,7 @@ export class Bookings {
     batch.await({
       written: () => {
         const raised = raise(made.state, by);
-        // The reservation may have been closed since. It then stays closed.
+        // If the reservation was closed while the extension was being written, the reservation stays closed.
         if (!raised) {
           giveBack();
           return CLOSED;
@@ -202,7 +202,7 @@ export class Bookings {
   }
 
   expire(made: BookedReservation, { at, rule }: ExpireOp, batch: Batch): OpResult {
-    // For an orphan, the start waits for the write: a start that cannot write must not go on.
+    // For an orphaned hold, the starting server waits for the write, because a server that cannot write must not start.
     if (made.isOrphan) batch.await({ written: () => undefined, lost: () => {} });
     const left = leftOf(made.state);
     const step = expire(made.state, rule);
@@ -240,16 +240,16 @@ export class Bookings {
     from.funds = drawn.funds;
     if (earmark || !made) return granted(0);
     const fundIds = journal.idsOf(drawn.funds);
-    // A fund whose limit has changed gets a new row with a new ID. If all IDs are equal, nothing has changed for later raises.
+    // A fund whose limit has changed gets a new row with a new ID. If all IDs of the funds are equal, later raises need no change.
     if (fundIds === made.fundIds) return granted(0);
     made.fundIds = fundIds;
-    // A reservation that is not written yet may still be refused, so it gets its row later.
+    // A reservation that is not written yet may still be refused, so the row that attaches the reservation comes later.
     if (made.isWritten) batch.writes.push(journal.attach(id, made.account.id, at, fundIds));
     return granted(0);
   }
 
   deposit(op: DepositOp, batch: Batch): OpResult {
-    // The name makes sure that a fee is refunded once, either by a deposit or by a waiver.
+    // The name of a waiver makes sure that a fee is refunded once, either by a deposit or by a waiver.
     const name = `${op.deposit.paid > 0 ? 'deposit' : 'waive'} ${op.id}`;
     const known = this.#paid.get(name);
     batch.isRepeated ||= known !== undefined;
@@ -324,12 +324,12 @@ export class Bookings {
     return fund;
   }
 
-  /** Settles a reservation that has expired: corrects its charge to what its attempts cost. */
+  /** Settles a reservation that has expired: corrects its charge to the cost of its attempts. */
   #settleLate(made: BookedReservation, late: HeldSum, { at, entry, most }: SettleOp, batch: Batch): OpResult {
     const step = capped(late, most, settle, entry ? entry.cost : null);
     made.late = null;
     const missing = step.next.charged - made.charged;
-    // Another request may have taken the released money since.
+    // Another request may have taken the released money after the expiry.
     const by = Math.min(missing, Math.max(0, leastFree(made.funds)));
     made.overrun += step.excess + Math.max(0, missing - by);
     if (by !== 0) {
@@ -369,7 +369,9 @@ export class Bookings {
   }
 }
 
-/** Returns the first result of the operation that made a reservation. Waits if its row is still being written. */
+/**
+ * Returns the first result of the operation that made a reservation. The method waits if the row of the reservation is still being written.
+ */
 function repeated(made: BookedReservation, batch: Batch): OpResult {
   batch.isRepeated = true;
   if (!made.isWritten) {

@@ -55,7 +55,7 @@ interface SqliteBooksOptions {
 /** The number of instance slots. Tables store slot and epoch as one number. */
 const SLOTS = 128;
 
-/** Opens the books for this process. Throws an Error with one clear sentence if they are damaged. */
+/** Opens the books for this process. Throws an Error with one clear sentence if the books are damaged. */
 export async function openSqliteBooks(options: SqliteBooksOptions): Promise<LedgerBooks> {
   const { store } = options;
   const state = await first<StateRow>(store, SELECT_STATE);
@@ -66,7 +66,7 @@ export async function openSqliteBooks(options: SqliteBooksOptions): Promise<Ledg
   return new SqliteBooks(options, { journal, state, found });
 }
 
-/** The state of the books that a start has read. */
+/** The state of the books that a starting server has read. */
 interface BooksStart {
   readonly journal: Journal;
   readonly state: StateRow;
@@ -80,9 +80,9 @@ const NOTHING: readonly Write[] = [];
 const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
 
 /**
- * Books that hold funds and open reservations in memory, and the journal in SQLite. They decide operations at once, in the order of the
- * calls, and write their rows in that order. They repeat the first result of an operation on a reservation, of an earmark while it exists,
- * and of the most recent deposits. State: books.
+ * Books that hold funds and open reservations in memory, and the journal in SQLite. These books decide operations at once, in the order of
+ * the calls, and write the rows of operations in that order. For a repeated operation, the books return the first result: for operations on
+ * a reservation, for an earmark while it exists, and for the most recent deposits. State: books.
  */
 class SqliteBooks implements LedgerBooks {
   /** No grace period is needed: the lock and the fence of the folder prove that all earlier epochs are dead. */
@@ -97,7 +97,7 @@ class SqliteBooks implements LedgerBooks {
   readonly #counts: BudgetCounts;
   readonly #adoption: Adoption;
   readonly #now: () => number;
-  /** The number of the journal's last row at the start, if there was no entry; otherwise null. */
+  /** The number of the journal's last row at the start, if the journal had no entry; null if it had entries. */
   readonly #emptyAt: number | null;
   #state: LedgerState;
   #watcher = NOBODY;
@@ -155,7 +155,7 @@ class SqliteBooks implements LedgerBooks {
     return Promise.resolve(this.#append(ops, follow));
   }
 
-  /** Reads reservations from the store that memory has forgotten, with their first results. */
+  /** Reads reservations from the store that memory has forgotten, with the first results of their operations. */
   async #recall(ids: readonly number[]): Promise<void> {
     // The last rows of these reservations may not be written yet.
     await this.#store.flush();
@@ -171,7 +171,7 @@ class SqliteBooks implements LedgerBooks {
 
   #append(ops: readonly LedgerOp[], follow: SequelMaker | null): readonly OpResult[] {
     const batch = this.#batch(ops, NOTHING);
-    // An append must not fail, but an operation that waits for the disk could.
+    // Operations that wait for the disk may not be appended, because an append must not fail, but such an operation could.
     if (batch.pending) throw new RangeError('append accepts only operations that cannot be refused');
     const results = batch.results;
     let more: Batch | null = null;
@@ -253,7 +253,7 @@ class SqliteBooks implements LedgerBooks {
   }
 
   async reservation(id: number): Promise<StoredReservation | null> {
-    // The reservation's settlement may not be written yet.
+    // The settlement of the reservation may not be written yet, so the code waits for it.
     await this.#store.flush();
     return findReservation(this.#store, id);
   }
@@ -348,7 +348,9 @@ class SqliteBooks implements LedgerBooks {
     return batch.results;
   }
 
-  /** Decides operations. Throws before anything has changed: RangeError, or StoreError if the spool has no room. */
+  /**
+   * Decides operations. The method throws before any operation has changed the books: RangeError, or StoreError if the spool has no room.
+   */
   #batch(ops: readonly LedgerOp[], also: readonly Write[]): Batch {
     const holds = checkOps(ops);
     // If the disk fails later, the spool must have room for every settlement.
@@ -359,7 +361,7 @@ class SqliteBooks implements LedgerBooks {
       batch.results.push(this.#decide(ops[i]!, batch));
       if (ops.length > 1 && !batch.pending?.[i] && this.#isIndependent(ops[i]!)) batch.keep(from);
     }
-    // If the only hold is refused, the writes of its request are dropped, too.
+    // If the only operation is a hold and the hold is refused, the writes of the hold's request are dropped, too.
     const isInVain = ops.length === 1 && ops[0]!.kind === 'hold' && batch.results[0]!.kind === 'refused';
     if (!isInVain) for (let i = 0; i < also.length; i++) batch.writes.push(also[i]!);
     return batch;

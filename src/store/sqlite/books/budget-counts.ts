@@ -20,7 +20,7 @@ type SpendByAccount = Omit<AccountRow, 'payer'> & Pick<UncountedCharges['charges
 
 /** A charge that was made after the sums from which a budget was counted. */
 interface LateCharge {
-  /** The position of its row in the journal. */
+  /** The position of the charge's row in the journal. */
   readonly at: Cursor;
   readonly account: Spender;
   readonly quarter: number;
@@ -30,9 +30,10 @@ interface LateCharge {
 const NONE: UncountedCharges['charges'] = [];
 
 /**
- * How far budgets are counted, by generation. This is kept in memory, like their funds, so every start counts again. A budget reads the
- * sums of its window once. Later charges are listed until the budget is active. Afterwards nothing is left to count: every hold of this
- * process, the only one, draws on the budget, and holds of an earlier run have ended before. State: budget counts.
+ * The positions up to which budgets are counted, by generation. These positions are kept in memory, like the funds of budgets, so every
+ * start counts budgets again. The sums of a budget's window are read once. Later charges are listed until the budget is active. Once the
+ * budget is active, no charge is left to count: every hold of this process, which is the only process, draws on the budget, and holds of an
+ * earlier run have already ended. State: budget counts.
  */
 export class BudgetCounts {
   readonly #store: SqlStore;
@@ -65,7 +66,7 @@ export class BudgetCounts {
     return true;
   }
 
-  /** Forgets the counts of all other budgets. */
+  /** Removes from memory the counts of all budgets that are not given. */
   enforce({ budgets }: EnforceOp): void {
     this.#inForce = new Set(budgets.map(({ budget }) => budget));
     for (const budget of this.#counted.keys()) if (!this.#inForce.has(budget)) this.#counted.delete(budget);
@@ -73,17 +74,17 @@ export class BudgetCounts {
     this.#late = [];
   }
 
-  /** Reads all charges of a window: the written ones with one query, and the ones in memory in the same turn of the event loop. */
+  /** Reads all charges of a window: the written charges with one query, and the charges in memory in the same turn of the event loop. */
   async #all({ starts, ends }: Window): Promise<UncountedCharges> {
     this.#journal.sums.onAdd = (account, charge) => this.#note(account, charge);
-    // Accounts of charges are in memory only from here on, so earlier sums are written first.
+    // Sums in memory are written first, because accounts of charges are in memory only from this moment on.
     await this.#checkpoints.write();
     const [first, end] = [quarterOf(starts), quarterOf(Math.min(ends, Number.MAX_SAFE_INTEGER))];
     for (;;) {
       await this.#checkpoints.settled();
       const { takes } = this.#journal.sums;
       const rows = await this.#store.query<SpendByAccount>(SELECT_SPEND_BY_ACCOUNT, [first, end]);
-      // If sums were handed over during the query, its rows may or may not contain them, so read again.
+      // If sums were handed over during the query, the rows of the query may or may not contain these sums, so the code reads again.
       if (takes !== this.#journal.sums.takes) continue;
       const written = rows.map(({ quarter, microcredits, ...row }) => {
         return { dimensions: dimensionsOf(row), quarter, microcredits };
@@ -94,7 +95,7 @@ export class BudgetCounts {
   }
 
   #note(account: Spender, { reservation, microcredits }: Charge): void {
-    // The charge's row is the next one of the journal.
+    // The row of the charge is the next row of the journal.
     const at = this.#journal.seq + 1;
     this.#late.push({ at, account, quarter: quarterOf(timeOfId(reservation)), microcredits });
   }

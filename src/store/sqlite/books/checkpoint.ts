@@ -13,7 +13,7 @@ const ADD_SPEND = sql(`INSERT INTO spend (quarter, account, tariff, charges, mic
       input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens`);
 const PUT_BALANCE = sql(`INSERT INTO balances (key_id, granted, spent) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`);
-/** Adds rows that were being written if they are in the journal by now. They were handed to the disk before this statement. */
+/** Adds rows that were being written if these rows are now in the journal. Such rows were handed to the disk before this statement. */
 const PUT_COMING_BALANCE = sql(`INSERT INTO balances (key_id, granted, spent)
     VALUES (?1, ?2 + (SELECT coalesce(sum(amount), 0) FROM journal WHERE seq IN (SELECT value FROM json_each(?4))), ?3)
     ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`);
@@ -38,14 +38,14 @@ export interface BooksParts {
 }
 
 /**
- * Writes checkpoints: the sums up to the latest journal row, and the reservations open there. A start then reads only later rows. State:
- * checkpoint.
+ * Writes checkpoints: the sums up to the latest journal row, and the reservations that are open at that row. A starting server then reads
+ * only later rows. State: checkpoint.
  */
 export class Checkpoints {
   readonly #parts: BooksParts;
-  /** Balances as the last checkpoint wrote them. */
+  /** The balances that the last checkpoint wrote. */
   readonly #written = new Map<string, string>();
-  /** The journal row up to which the sums are written, and the reservations that were open there. */
+  /** The journal row up to which the sums are written, and the reservations that were open at that row. */
   #through: number;
   #open: string;
   #writing: Promise<void> | null = null;
@@ -57,8 +57,8 @@ export class Checkpoints {
   }
 
   /**
-   * Writes a checkpoint. Concurrent calls share one, so that no later checkpoint is written if an earlier one failed. Rejects with
-   * StoreError.
+   * Writes a checkpoint. Concurrent calls share a single checkpoint, so that no later checkpoint is written if an earlier checkpoint
+   * failed. Rejects with StoreError.
    */
   write(): Promise<void> {
     this.#writing ??= this.#write().finally(() => {
@@ -110,7 +110,7 @@ const openRow = ({ id, account, charged, held, fundIds, owner, expires }: Booked
   reservation: id,
   account: account.id,
   keyId: account.dimensions.key ?? '',
-  // While a raise is being written, its row is already counted.
+  // The row of a raise is already counted while the raise is being written.
   amount: charged + held,
   charged,
   funds: fundIds,

@@ -10,7 +10,7 @@ export interface PendingDeposit {
   /** Microcredits that the deposit adds to the balance. */
   readonly adds: Microcredits;
   readonly writes: readonly Write[];
-  /** Numbers of the deposit's rows. */
+  /** The numbers of the deposit's rows. */
   readonly rows: readonly number[];
 }
 
@@ -26,7 +26,7 @@ export class Deposits {
     this.#journal = journal;
   }
 
-  /** Numbers the rows of a deposit. Hand them to the disk at once, and call `ended` afterwards. */
+  /** Numbers the rows of a deposit. The caller must hand these rows to the disk at once, and then call `ended`. */
   begin(holder: string, deposit: Deposit, at: number): PendingDeposit {
     checkDeposit(deposit);
     const { paid, fee, note } = deposit;
@@ -57,7 +57,7 @@ export class Deposits {
     return this.#journal.paid('fee', this.#journal.accounts.numberOfHolder(checkedHolder(holder)), fee, at, note);
   }
 
-  /** Rows that are being written, by holder. Their write may still fail. */
+  /** The rows that are being written, by holder. The write of these rows may still fail. */
   get unwrittenRows(): ReadonlyMap<string, readonly number[]> {
     const byHolder = new Map<string, number[]>();
     for (const { holder, rows } of this.#pending) byHolder.getOrInsert(holder, []).push(...rows);

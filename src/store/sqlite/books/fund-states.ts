@@ -5,9 +5,9 @@ import type { CountOp, EnforcedBudget, JoinOp } from '../../books.ts';
 
 /** A fund in memory, with the table row that represents it. */
 export class BookedFund extends Fund {
-  /** The generation number of its budget; 0 for a balance. */
+  /** The generation number of the fund's budget; 0 for a balance. */
   readonly budget: number;
-  /** The ID of its row; 0 until it has one. */
+  /** The ID of the fund's row; 0 until the fund has a row. */
   rowId = 0;
 
   constructor(title: FundTitle, limit: Microcredits, spent: Microcredits, budget = 0) {
@@ -33,14 +33,14 @@ const LATE_MS = 3_600_000;
 /** The funds that operations have named, and all balances. State: funds. */
 export class FundStates {
   readonly #byKey = new Map<string, BookedFund>();
-  /** The same funds, by the generation number of their budget. */
+  /** The funds of budgets, by the generation number of the budget. */
   readonly #byBudget = new Map<number, Set<BookedFund>>();
   readonly #byRef = new WeakMap<FundRef, BookedFund>();
   readonly #drawn = new WeakMap<readonly FundRef[], FundDraw>();
   /** The budgets of the newest policy, by generation number. */
   #enforced: ReadonlyMap<number, EnforcedBudget> = new Map();
   readonly #balances = new Map<string, BookedFund>();
-  /** Balances of holders that have not paid in yet. They exist because a request named them, and can be deleted. */
+  /** The balances of holders that have not paid in yet. Such a balance exists because a request named it, and can be deleted. */
   readonly #blank = new Set<BookedFund>();
 
   /** Returns the funds that an operation names. */
@@ -48,7 +48,9 @@ export class FundStates {
     return this.#drawn.get(refs) ?? this.#draw(refs);
   }
 
-  /** Returns the figures of funds. Does not store funds that no operation has named, because any caller may request any figures. */
+  /**
+   * Returns the figures of funds. The method does not store funds that no operation has named, because any caller may request any figures.
+   */
   look(refs: readonly FundRef[]): readonly FundStanding[] {
     return this.#drawn.get(refs)?.funds ?? this.#lookUp(refs);
   }
@@ -61,8 +63,8 @@ export class FundStates {
   }
 
   /**
-   * Applies the limits of a policy, unless a newer policy has stated them. The next operation on a changed fund writes a new row. Deletes
-   * the funds of other budgets. A budget that comes back is counted again.
+   * Applies the limits of a policy, unless a newer policy has stated them. The next operation on a changed fund writes a new row. The
+   * method deletes the funds of all other budgets. A deleted budget that becomes active again is counted again.
    */
   enforce(budgets: readonly EnforcedBudget[]): void {
     const before = this.#enforced;
@@ -89,7 +91,7 @@ export class FundStates {
     for (const { fund, amount } of sums) this.#named(fund).spent += amount;
   }
 
-  /** All balances that something was ever granted to or paid into. */
+  /** All balances to which an amount was ever granted or paid. */
   get balances(): BookedFund[] {
     const all = [...this.#balances.values()];
     return this.#blank.size === 0 ? all : all.filter((fund) => !this.#blank.has(fund));
@@ -164,7 +166,7 @@ export class FundStates {
     return new BookedFund(title, limitFor(this.#enforced.get(budget), title, limit), 0, budget);
   }
 
-  /** Creates an empty balance. A wallet address always has one, so a request that names it can never run without a balance. */
+  /** Creates an empty balance. A wallet address always has a balance, so a request that names a wallet can never run without a balance. */
   #blankOf(holder: string): BookedFund {
     if (!isAddress(holder)) throw new RangeError(`${holder} has no balance to draw on`);
     const blank = new BookedFund(balanceTitle(holder), 0, 0);

@@ -16,20 +16,20 @@ export function sqliteJournal(db: SqlReader): JournalReader {
     db,
     {
       lagMs: 0,
-      // Rows are written in the order of their numbers, so no row can appear below the last one.
+      // Rows are written in the order of their numbers, so no row can appear below the last row.
       horizon: async () => (await first<{ seq: number }>(db, SELECT_LAST))?.seq ?? 0,
       checkpoint: () => checkpointOf(db),
       damages: () => damagesOf(db),
       balances: () => db.query<BalanceRow>(SELECT_BALANCES),
       async reservation(id) {
-        // The journal has no index by reservation, see `findSteps`. An overrun is the row after its charge.
+        // The journal has no index by reservation; `findSteps` describes the search. An overrun is the row after its charge.
         const steps = await findSteps(db, id);
         return steps ? reservationEntries(db, id, [steps[0].seq, (steps.at(-1) ?? steps[0]).seq + 1]) : [];
       },
     },
     FIRST,
   );
-  // A ledger can exist without the tables of payments.
+  // The database of a ledger can lack the tables of payments.
   const hasPayments = async () => (await db.query(SELECT_HAS_PAYMENTS)).length > 0;
   return { ...journal, payments: async () => ((await hasPayments()) ? journal.payments() : null) };
 }

@@ -23,7 +23,7 @@ const INSERT_CHARGE = sql(
       cache_write_tokens, output_tokens, reasoning_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   { spooledAs: 'charge' },
 );
-/** Inserts a charge that was billed for more than tokens; the note has the add-ons as JSON. */
+/** Inserts a charge that was billed for more than tokens; the note of the charge has the add-ons as JSON. */
 const INSERT_CHARGE_NOTED = sql(
   `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
       cache_write_tokens, output_tokens, reasoning_tokens, estimated, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -66,7 +66,7 @@ export const SPOOLED_TARIFF: Statement = INSERT_TARIFF;
 /** The note on a correction of a reservation that expired first and was settled later. */
 export const LATE = 'settled after it had expired';
 
-/** Booked instead of impossible token counts, which might make an entry unwritable. */
+/** The token counts that are booked instead of impossible token counts, which might make an entry unwritable. */
 const NO_USAGE: Usage = {
   inputTokens: 0,
   cachedInputTokens: 0,
@@ -76,8 +76,8 @@ const NO_USAGE: Usage = {
 };
 
 /**
- * Makes the rows of the journal and adds up the sums. Each row gets its number in the order of events in memory. Rows are written in that
- * order, so a reader up to a row has all rows before it. State: row numbers.
+ * Makes the rows of the journal and adds up the sums. Each row gets its number in the order of events in memory. Rows are written in the
+ * same order, so a reader that reads up to a row has all rows before that row. State: row numbers.
  */
 export class Journal {
   readonly sums = new Sums();
@@ -111,13 +111,13 @@ export class Journal {
 
   /**
    * Makes the row of a new reservation.
-   * @param funds the funds that the reservation draws on first
+   * @param funds the funds that the reservation draws on at first
    * @param note the `agent_wallet` that the request named
    */
   reserve(made: BookedReservation, at: number, funds: string | null, note: string | null): SqlWrite {
     const { id, account, first, owner, expires } = made;
     const params = [++this.#seq, 'reserve', id, account.id, first, at, funds, owner, expires];
-    // Most requests have no note, so this statement binds one value less.
+    // Most requests have no note, so their statement binds one value less.
     if (note === null) return { statement: INSERT_RESERVE, params };
     return { statement: INSERT_NOTED_RESERVE, params: [...params, note] };
   }
@@ -190,7 +190,7 @@ export class Journal {
     return write(INSERT_PAID, ++this.#seq, kind, null, account, amount, at, note);
   }
 
-  /** Returns the IDs of funds in the format of the journal; null for no funds. Funds without a row get one. */
+  /** Returns the IDs of funds in the format of the journal; null for no funds. A fund without a row gets a row. */
   idsOf(funds: readonly BookedFund[]): string | null {
     if (funds.length === 0) return null;
     for (const fund of funds) if (fund.rowId === 0) this.#introduce(fund);

@@ -4,7 +4,7 @@ import type { OpResult } from '../../books.ts';
 import type { BookedFund } from './fund-states.ts';
 import type { BookedReservation } from './reservations.ts';
 
-/** Charges at most `most`, because the caller may know of less money than the reservation has. */
+/** The function charges at most `most`, because the caller may know of less money than the reservation has. */
 export function capped<Cost>(
   state: HeldSum,
   most: Microcredits,
@@ -16,7 +16,7 @@ export function capped<Cost>(
   return { ...step, next: { ...step.next, amount: state.amount } };
 }
 
-/** Notes a post on an expired reservation. It counts once the reservation is settled. */
+/** Notes a post on an expired reservation. The post counts once the reservation is settled. */
 export function postLate(made: BookedReservation, cost: Microcredits, most: Microcredits): OpResult {
   if (made.late === null) return { kind: 'charged', charged: 0, overrun: 0 };
   const step = capped(made.late, most, post, cost);

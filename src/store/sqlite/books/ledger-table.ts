@@ -9,7 +9,7 @@ import { findReservation, refundWrite } from './adjust.ts';
 import { recover } from './recover.ts';
 import { insertAdjustment, SELECT_STATE, type StateRow } from './tables.ts';
 
-/** Checks for the most recent column that readers use. */
+/** The query checks for the most recent column that readers use. */
 const SELECT_COLUMN = sql(`SELECT 1 FROM pragma_table_info('accounts') WHERE name = 'payer'`);
 const SELECT_TABLE = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`);
 const SELECT_NAME = sql('SELECT ledger FROM identity');
@@ -53,7 +53,7 @@ export const sqliteLedger = (db: SqlReader): LedgerTable => ({
   granted: (holder) => grantedTo(db, holder),
   reservation: (id) => findReservation(db, id),
   isAdopted: async (id) => (await first(db, SELECT_PENDING, id)) === null,
-  // Nothing to delete: results of holds are in memory.
+  // SQLite has no stored results of holds to delete, because these results are in memory.
   prune: async () => 0,
   grant: (holder, amount, note, time) => grantWrite(holder, amount, note, time),
   refund: (reservation, amount, note, time) => refundWrite(reservation, amount, note, time),
@@ -62,7 +62,7 @@ export const sqliteLedger = (db: SqlReader): LedgerTable => ({
 /** Finds a refund that no process with open books has applied. */
 const SELECT_PENDING = sql('SELECT 1 FROM adjustments WHERE adopted = 0 AND reservation = ? LIMIT 1');
 
-/** Adds the sums up to the checkpoint and the journal rows after it, in one statement, so that both are from one moment. */
+/** Adds the sums up to the checkpoint and the journal rows after it, in one statement, so that both figures are from one moment. */
 const SELECT_SPENT = sql(
   `SELECT coalesce((SELECT sum(s.microcredits) FROM spend AS s JOIN accounts AS a ON a.id = s.account
         WHERE s.quarter >= ?2 AND s.quarter < ?3 AND a.key_id = ?1), 0)
@@ -71,7 +71,7 @@ const SELECT_SPENT = sql(
           AND j.reservation >= ?4 AND j.reservation < ?5 AND a.key_id = ?1), 0) AS spent`,
 );
 
-/** Returns what a key was charged for its reservations in a window, less refunds. */
+/** Returns the amount that a key was charged for its reservations in a window, less refunds. */
 export async function spentIn(db: SqlReader, keyId: string, { starts, ends }: Window): Promise<Microcredits> {
   const to = Math.min(ends, Number.MAX_SAFE_INTEGER);
   const ids = [idAt(starts), Number.isFinite(ends) ? idAt(to) : Number.MAX_SAFE_INTEGER];

@@ -10,7 +10,9 @@ import { LATE } from './journal.ts';
 import { BookedReservation } from './reservations.ts';
 import { type NumberedAccount, SELECT_ACCOUNT } from './tables.ts';
 
-/** Sums what the books themselves have corrected, microcredits; null for a reservation that was not settled after it had expired. */
+/**
+ * Sums the corrections that the books themselves have made, microcredits; null for a reservation that was not settled after it had expired.
+ */
 export const SELECT_LATE = sql('SELECT sum(amount) AS amount FROM adjustments WHERE reservation = ? AND note = ?');
 
 type FundsOf = (dimensions: Dimensions, atMs: number) => Promise<readonly BookedFund[]>;
@@ -18,8 +20,8 @@ type FundsOf = (dimensions: Dimensions, atMs: number) => Promise<readonly Booked
 const charged = (sum: number, overrun: number): OpResult => ({ kind: 'charged', charged: sum, overrun });
 
 /**
- * Restores a closed reservation from the journal, with the first result of each of its steps. Returns null if it does not exist or is open.
- * A reservation that expired and was never settled can still be settled.
+ * Restores a closed reservation from the journal, with the first result of each of its steps. Returns null if the reservation does not
+ * exist or is open. A reservation that expired and was never settled can still be settled.
  *
  * @param fundsOf returns the funds in which its charges count now
  */

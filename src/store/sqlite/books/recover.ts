@@ -20,14 +20,17 @@ export interface JournalState {
 
 type RecoveredRow = JournalRow & Pick<OpenReservation, 'owner' | 'expires'>;
 
-/** Selects rows after a number, in order. Parameters: the number, and the length of a page. */
+/** Selects rows after a number, in order. The parameters are the number, and the length of a page. */
 const SELECT_JOURNAL =
   sql(`SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, j.funds, j.tariff, j.input_tokens AS input,
       j.output_tokens AS output, a.key_id AS keyId, j.owner, j.expires
     FROM journal AS j JOIN accounts AS a ON a.id = j.account WHERE j.seq > ? ORDER BY j.seq LIMIT ?`);
 const SELECT_BALANCE_FUNDS = sql(`SELECT id, name FROM funds WHERE kind = 'balance'`);
 
-/** Reads the journal after a checkpoint. Returns what is open at its end and what balances hold, and adds charges to `sums`. */
+/**
+ * Reads the journal after a checkpoint. Returns the open reservations and the balances at the end of the journal, and adds charges to
+ * `sums`.
+ */
 export async function recover(
   store: SqlReader,
   { through, open: atCheckpoint }: Pick<StateRow, 'through' | 'open'>,
@@ -41,7 +44,7 @@ export async function recover(
       .map((id) => holders.get(id))
       .find(isKnown) ?? null;
   const balances = await store.query<BalanceRow>(SELECT_BALANCES);
-  // Parsed without a check, because only these books write the list.
+  // The list is parsed without a check, because only these books write it.
   const opened: readonly OpenReservation[] = JSON.parse(atCheckpoint);
   const state = {
     open: new Map(opened.map((one) => [one.reservation, one])),
@@ -55,7 +58,7 @@ export async function recover(
 
 const isKnown = (holder: string | undefined): boolean => holder !== undefined;
 
-/** Empty dimensions suffice: budgets are counted from these sums only after the sums were written. */
+/** The accounts get empty dimensions, which are enough, because budgets are counted from these sums only after the sums were written. */
 const unknownSpender = (id: number): Spender => ({ id, dimensions: {}, sum: null });
 
 interface FoldedState extends JournalState {
@@ -71,7 +74,7 @@ function folding({ open, balances, holderOf }: FoldedState, sums: Sums): (row: R
     const figures = { tariff: tariff ?? 0, microcredits: amount, input: input ?? 0, output: output ?? 0 };
     sums.add(spenders.getOrInsertComputed(account, unknownSpender), { reservation, ...figures });
   };
-  /** Spends from the balance that was drawn on, regardless of the account that made the request. */
+  /** The charge spends from the balance that the reservation drew on, regardless of the account that made the request. */
   const draw = (funds: string | null, amount: Microcredits) => {
     const holder = amount === 0 ? null : holderOf(funds);
     if (holder !== null) balanceOf(holder).spent += amount;

@@ -29,15 +29,16 @@ interface ReplayedHold {
   readonly steps: readonly ReservationStep[];
   /** How the hold ended, in the journal or by an earlier operation; null while it is open. */
   end: string | null;
-  /** Whether a settlement after its expiry was booked. */
+  /** Whether a settlement after the hold's expiry was booked. */
   isCorrected: boolean;
-  /** Microcredits of its posts, including posts among the operations. */
+  /** The microcredits of the hold's posts, including posts among the operations of the spool. */
   posted: number;
 }
 
 /**
- * Books the operations of a spool. Each is booked once, identified by the ID of its hold and its step. If a hold was since closed by
- * the rule `on_crash`, a settlement corrects it: an adjustment requests the difference, and the start applies it like other adjustments.
+ * Books the operations of a spool. Each operation is booked once, identified by the ID of its hold and its step. If the rule `on_crash` has
+ * already closed a hold, a settlement corrects the hold: an adjustment requests the difference, and the starting server applies it like
+ * other adjustments.
  */
 export class Replay implements UnbookedSettlements {
   readonly writes: SqlWrite[] = [];
@@ -62,8 +63,8 @@ export class Replay implements UnbookedSettlements {
 
   /**
    * Books a unit.
-   * @param others its writes to other tables, which are committed with its operations
-   * @returns what the database lacks of a hold that the unit names; null for nothing
+   * @param others the unit's writes to other tables, which are committed with its operations
+   * @returns what the database lacks of a hold that the unit names; null if the database lacks nothing
    */
   async add(unit: SpooledUnit, others: readonly SqlWrite[]): Promise<string | null> {
     let isNew = false;
@@ -74,7 +75,7 @@ export class Replay implements UnbookedSettlements {
       if (reservation !== null && !hold)
         return `a settlement of ${idText('dec_', reservation)}, which is not open there`;
       if (kind === 'overrun') {
-        // The overrun directly follows the charge that it exceeds.
+        // The row of an overrun directly follows the row of its charge.
         if (hold && isLastNew && hold.end !== 'expire') await this.#entry(op, hold.account);
         continue;
       }
@@ -85,7 +86,7 @@ export class Replay implements UnbookedSettlements {
     return null;
   }
 
-  /** @returns whether the operation was booked now, and not before */
+  /** @returns whether this call booked the operation; false if it was booked before */
   async #book(op: SpooledOp, id: number, hold: ReplayedHold): Promise<boolean> {
     const { kind, amount, at } = op;
     if (kind === 'post') return this.#post(op, hold);
@@ -102,7 +103,7 @@ export class Replay implements UnbookedSettlements {
     return true;
   }
 
-  /** Notes a post on a hold that has expired. It counts once the hold is settled. */
+  /** Notes a post on a hold that has expired. The post counts once the hold is settled. */
   async #post(op: SpooledOp, hold: ReplayedHold): Promise<boolean> {
     if (hold.steps.some(({ kind, step }) => kind === 'post' && step === op.step)) return false;
     hold.posted += op.amount;

@@ -21,7 +21,7 @@ import type { Spender } from './sums.ts';
 /** The facts of a reservation that never change. */
 interface MadeReservation
   extends Pick<BookedReservation, 'id' | 'account' | 'funds' | 'fundIds' | 'owner' | 'expires'> {
-  /** Microcredits that the reservation was first granted, before any extension. */
+  /** The microcredits that the reservation was first granted, before any extension. */
   readonly amount: Microcredits;
 }
 
@@ -33,7 +33,7 @@ export class BookedReservation implements Links<BookedReservation> {
   funds: readonly BookedFund[];
   fundIds: string | null;
   state: HeldSum;
-  /** Microcredits that the reservation was first granted, before any extension. */
+  /** The microcredits that the reservation was first granted, before any extension. */
   readonly first: Microcredits;
   /** The instance that made the reservation, as a number; null for a reservation from before instances had names. */
   readonly owner: number | null;
@@ -41,16 +41,16 @@ export class BookedReservation implements Links<BookedReservation> {
   readonly expires: number | null;
   /** Whether an earlier run of the server left the reservation open. */
   isOrphan = false;
-  /** Whether its row is in the store. Until then, the write can still fail. */
+  /** Whether the reservation's row is in the store. Before that, the write of the row can still fail. */
   isWritten = false;
   /** Microcredits of an extension that is being written. */
   extending: Microcredits = 0;
   overrun: Microcredits = 0;
   /** The first result of each step; null before the first step. */
   steps: Map<number, OpResult> | null = null;
-  /** For an expired reservation: its sums without the expiry, until it is settled after all. */
+  /** For an expired reservation: the sums of the reservation without the expiry, until it is settled after all. */
   late: HeldSum | null = null;
-  /** The result of the settlement after the expiry; null if there was none. */
+  /** The result of the settlement after the expiry; null if there was no such settlement. */
   corrected: OpResult | null = null;
   /** The result of the operation that closed the reservation; null while it is open. */
   closing: OpResult | null = null;
@@ -83,7 +83,10 @@ export class BookedReservation implements Links<BookedReservation> {
   }
 }
 
-/** Makes a reservation that an earlier run left open. Of its funds, only the balance is known, if it draws on one. */
+/**
+ * Makes a reservation that an earlier run left open. Of the funds of such a reservation, only its balance is known, if it draws on a
+ * balance.
+ */
 export function orphanOf(
   { reservation: id, account, keyId, amount, charged, funds: fundIds, owner = null, expires = null }: OpenReservation,
   balance: BookedFund | null,
@@ -105,26 +108,26 @@ export interface BookedEarmark {
   funds: readonly BookedFund[];
 }
 
-/** Number of closed reservations to remember, so that a repeated operation gets its first result without a query. */
+/** The number of closed reservations to remember, so that a repeated operation gets its first result without a query. */
 const CLOSED_MAX = 1_024;
 
 type ReservationOp = HoldOp | EarmarkOp | CaptureOp | ExtendOp | PostOp | SettleOp | ExpireOp;
 
-/** `MAKERS` are operations that make a reservation. The others act on one that exists. */
+/** `MAKERS` are the operations that make a reservation. All other operations act on an existing reservation. */
 const MAKERS: ReadonlySet<LedgerOp['kind']> = new Set(['hold', 'earmark', 'capture']);
 const STEPS: ReadonlySet<LedgerOp['kind']> = new Set(['extend', 'post', 'settle', 'expire']);
 const isOnReservation = (op: LedgerOp): op is ReservationOp => MAKERS.has(op.kind) || STEPS.has(op.kind);
 
-/** The reservations of this process by ID, and the open ones from oldest to newest. State: reservations. */
+/** The reservations of this process by ID, and the open reservations from oldest to newest. State: reservations. */
 export class Reservations {
   readonly earmarks = new Map<number, BookedEarmark>();
-  /** IDs of reservations that were voided before they arrived. */
+  /** The IDs of reservations that were voided before the reservations arrived. */
   readonly voided = new Set<number>();
   readonly #byId = new Map<number, BookedReservation>();
   readonly #open = new LinkedSet<BookedReservation>();
   readonly #closed: number[] = [];
   #next = 0;
-  /** The greatest ID that was forgotten; 0 for none. */
+  /** The greatest ID of a reservation that was removed from memory; 0 for none. */
   #forgotten = 0;
 
   /** Number of open reservations. */
@@ -147,25 +150,25 @@ export class Reservations {
     this.#byId.delete(made.id);
   }
 
-  /** Removes a reservation from the open ones. */
+  /** Removes a reservation from the open reservations. */
   close(made: BookedReservation): void {
     this.#open.remove(made);
     this.#keep(made);
   }
 
-  /** Adds a closed reservation that was forgotten and read again. */
+  /** Adds a closed reservation that was removed from memory and read again. */
   recalled(made: BookedReservation): void {
     this.#byId.set(made.id, made);
     this.#keep(made);
   }
 
-  /** Returns the IDs in operations that memory does not have although the store may; null for none. */
+  /** Returns the IDs in operations whose reservations are not in memory but may be in the store; null for none. */
   forgottenOf(ops: readonly LedgerOp[]): number[] | null {
     let ids: number[] | null = null;
     for (let i = 0; i < ops.length; i++) {
       const op = ops[i]!;
       if (!isOnReservation(op) || this.#byId.has(op.id)) continue;
-      // IDs grow, so a new ID is usually greater than all forgotten ones and needs no lookup.
+      // IDs grow, so a new ID is usually greater than all IDs that were removed from memory, and needs no lookup.
       if (MAKERS.has(op.kind) && (op.id > this.#forgotten || this.earmarks.has(op.id))) continue;
       ids ??= [];
       ids.push(op.id);

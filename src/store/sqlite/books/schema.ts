@@ -11,10 +11,10 @@ const entriesView = (columns: string) => `DROP VIEW entries;
         FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`;
 
 /**
- * Amounts are microcredits, times ms since 1970. Values that repeat from row to row (the caller, the model at a price) are in a table of
- * their own and referred to by number; the same value may have several numbers. No request updates a row or maintains an index: each
- * request appends two rows of integers. `spend` and `balances` sum the journal up to `checkpoint.through`. They are brought up to date
- * every few seconds, together with the list of open reservations, so a start reads only later rows.
+ * Amounts are microcredits, times ms since 1970. Values that repeat from row to row (the caller, the model at a price) are in separate
+ * tables and referred to by number; the same value may have several numbers. No request updates a row or maintains an index: each request
+ * appends two rows of integers. `spend` and `balances` sum the journal up to `checkpoint.through`. Both tables are brought up to date every
+ * few seconds, together with the list of open reservations, so a starting server reads only later rows.
  */
 export const ledgerMigrations: Migrations = {
   room: 'ledger',

@@ -5,8 +5,8 @@ import type { SqlParam, SqlWrite } from '../../sql/statement.ts';
 import type { Journal } from './journal.ts';
 
 /**
- * An operation in the spool: what was charged, refunded or released, by the ID of its hold. It contains no number of a row, account or
- * tariff, because those numbers belong to the process that made it.
+ * An operation in the spool: the amount that was charged, refunded or released, by the ID of the hold. A spooled operation contains no
+ * number of a row, account or tariff, because these numbers belong to the process that made the operation.
  */
 export interface SpooledOp {
   /** The kind of the entry to make; `correct` for a hold that was settled after its expiry. */
@@ -28,7 +28,7 @@ export interface SpooledOp {
   readonly holder: string | null;
 }
 
-/** The name of operations in a spool. Other journal names come from versions whose spool kept rows. */
+/** The name of operations in a spool. Other names of the journal's statements come from versions whose spool kept rows. */
 export const OPERATION = 'operation';
 
 /** The names under which statements of charges are spooled. */
@@ -36,7 +36,7 @@ const CHARGES: ReadonlySet<string> = new Set(['charge', 'noted charge', 'post', 
 
 const NO_CHARGE = { tariff: null, usage: [], note: null, step: null, holder: null };
 
-/** Returns what the spool keeps of a unit: operations instead of journal rows, and rows of other tables. */
+/** Returns the parts of a unit that the spool keeps: operations instead of journal rows, and rows of other tables. */
 export const spooledOps = (writes: readonly SqlWrite[], journal: Pick<Journal, 'tariffOf' | 'accounts'>): SpooledUnit =>
   spooledRows(writes).flatMap((row): SpooledRow[] => {
     // Tariff rows are left out, because each operation contains its own price.
@@ -66,6 +66,6 @@ function opOf({ name, params }: SpooledRow, journal: Pick<Journal, 'tariffOf' | 
   return { kind, reservation, amount, at, tariff, usage: rest.slice(0, 6) as number[], note, step, holder: null };
 }
 
-/** Returns the operations of a unit. They need no check: this file's code wrote them, and a checksum protects them. */
+/** Returns the operations of a unit. The operations need no check, because this file's code wrote them, and a checksum protects them. */
 export const opsOf = (unit: SpooledUnit): SpooledOp[] =>
   unit.flatMap(({ name, params }) => (name === OPERATION ? [JSON.parse(String(params[0])) as SpooledOp] : []));

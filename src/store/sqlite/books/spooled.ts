@@ -18,9 +18,9 @@ import { Replay } from './replay.ts';
 import { OPERATION, opsOf } from './spooled-ops.ts';
 import { SELECT_STATE, type StateRow } from './tables.ts';
 
-/** The part of a spool that its database does not have yet. */
+/** The part of a spool that the database does not have yet. */
 export interface SpooledEntries extends UnbookedSettlements {
-  /** The rows to write. Commit them together or not at all. */
+  /** The rows to write. The caller must commit these rows together or not at all. */
   readonly writes: readonly SqlWrite[];
 }
 
@@ -46,9 +46,9 @@ export const closedBy = (units: readonly SpooledUnit[]): number[] =>
   );
 
 /**
- * Compares the spool at `path` with its database. Rows that the database already has, by their number, are left out, so nothing is booked
- * twice. `others`: the statements of other tables whose rows belong to the units. Throws an Error with one clear sentence if something does
- * not fit: a row for a reservation that is not open in the database, or whose number belongs to another row.
+ * Compares the spool at `path` with its database. Rows that the database already has, by their number, are left out, so that no row is
+ * booked twice. The parameter `others` has the statements of other tables whose rows belong to the units. Throws an Error with one clear
+ * sentence if a row does not fit: the reservation of the row is not open in the database, or the number of the row belongs to another row.
  */
 export async function unbooked(
   reader: SqlReader,
@@ -119,7 +119,10 @@ const isOfOps = (unit: SpooledUnit): boolean => unit.some(({ name }) => name ===
 
 const isTariff = ({ name }: SpooledRow): boolean => name === SPOOLED_TARIFF.spooledAs;
 
-/** @returns a function that returns whether the database lacks a unit. Call it for the units in their order. Throws Misfit. */
+/**
+ * @returns a function that returns whether the database lacks a unit. The caller must pass the units in their order. The function throws
+ * Misfit.
+ */
 async function comparison(reader: SqlReader, units: readonly SpooledUnit[]): Promise<(unit: SpooledUnit) => boolean> {
   const state = await first<StateRow>(reader, SELECT_STATE);
   if (!state) throw new Misfit('settlements, although the database has no ledger');
@@ -169,7 +172,7 @@ const isSame = (one: SpooledEntry, other: SpooledEntry): boolean =>
 
 const JOURNAL_NAMES: ReadonlySet<string | undefined> = new Set(SPOOLED_IN_JOURNAL.map(({ spooledAs }) => spooledAs));
 
-/** Returns the journal rows of a unit. They need no check: this program wrote them, and a checksum protects them. */
+/** Returns the journal rows of a unit. The rows need no check, because this program wrote them, and a checksum protects them. */
 const entriesOf = (unit: SpooledUnit): SpooledEntry[] =>
   unit.flatMap(({ name, params }) => {
     if (!JOURNAL_NAMES.has(name)) return [];

@@ -4,20 +4,20 @@ import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
 import type { SpendRow } from '../../journal-reader.ts';
 
-/** The charges of one account at one tariff in one quarter of an hour, since the last checkpoint. */
+/** The sum of the charges of an account at a tariff in a quarter of an hour, since the last checkpoint. */
 export interface Sum extends Pick<SpendRow, 'quarter' | 'account' | 'tariff'> {
   readonly dimensions: Dimensions;
   charges: number;
   microcredits: Microcredits;
   input: number;
   output: number;
-  /** Whether the sum was handed over to be written. Later charges go into a new sum. */
+  /** Whether the sum was handed over to be written. Charges that come later go into a new sum. */
   taken: boolean;
 }
 
 /** A charge, or a refund as a negative amount. */
 export interface Charge extends Pick<SpendRow, 'tariff' | 'microcredits' | 'input' | 'output'> {
-  /** The ID of the reservation. A charge counts in the quarter of an hour of its reservation, no matter how late it comes. */
+  /** The ID of the reservation. A charge counts in the quarter of an hour of its reservation, no matter how late the charge comes. */
   readonly reservation: number;
 }
 
@@ -36,7 +36,7 @@ export class Sums {
   #taken: readonly Sum[] = [];
   /** How many times sums were handed over. */
   takes = 0;
-  /** Called with each charge before it is added; null if no listener is set. */
+  /** A function that is called with each charge before it is added; null if no listener is set. */
   onAdd: ((account: Spender, charge: Charge) => void) | null = null;
 
   /** Yields the sums that are not in the table yet. */
@@ -61,7 +61,7 @@ export class Sums {
     sum.output += output;
   }
 
-  /** Hands over all sums and starts new ones. Call `written` or `putBack` before the next call. */
+  /** Hands over all sums and starts new sums. The caller must call `written` or `putBack` before the next call. */
   take(): readonly Sum[] {
     this.#taken = [...this.#fresh.values()];
     for (const sum of this.#taken) sum.taken = true;
@@ -70,7 +70,7 @@ export class Sums {
     return this.#taken;
   }
 
-  /** Drops the sums that were handed over, because they are in the table. */
+  /** Drops the sums that were handed over, because these sums are now in the table. */
   written(): void {
     this.#taken = [];
   }

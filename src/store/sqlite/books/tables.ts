@@ -11,7 +11,7 @@ export interface NumberedAccount extends AccountRow {
 export const SELECT_ACCOUNT = sql(`SELECT id, key_id AS keyId, labels, selector, payer, session, agent, team_id AS team,
     user_id AS "user" FROM accounts WHERE id = ?`);
 
-/** Selects the figures that a start needs: the greatest numbers in use, and the end of the sums. */
+/** Selects the figures that a starting server needs: the greatest numbers in use, and the end of the sums. */
 export const SELECT_STATE = sql(`SELECT through, open, usd_per_credit AS usdPerCredit,
       max(through, (SELECT coalesce(max(seq), 0) FROM journal)) AS seq,
       NOT EXISTS (SELECT 1 FROM journal) AS isEmpty,
@@ -26,7 +26,7 @@ export interface StateRow {
   readonly usdPerCredit: string | null;
   /** The greatest number that a row has, or that was given to a row which could not be written. */
   readonly seq: number;
-  /** 1 if there is no entry, otherwise 0. */
+  /** 1 if the journal has no entry, else 0. */
   readonly isEmpty: number;
   readonly account: number;
   readonly tariff: number;

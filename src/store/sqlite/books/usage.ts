@@ -4,7 +4,7 @@ import { type UsageRow, usageIn, usageSearch } from '../../sql/usage.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { Journal } from './journal.ts';
 
-/** Reads the charges of a period from the store and from memory. The same group may appear several times. */
+/** Reads the charges of a period from the store and from memory. The same group of charges may appear several times in the result. */
 export async function readUsage(
   store: SqlReader,
   journal: Journal,
@@ -16,7 +16,7 @@ export async function readUsage(
     await checkpoints.settled();
     const { takes } = journal.sums;
     const rows = await store.query<UsageRow>(sql(text), [first, end, ...owner]);
-    // If sums were handed over during the query, its rows may or may not include them, so read again.
+    // If sums were handed over during the query, the rows of the query may or may not include these sums, so the code reads again.
     if (takes === journal.sums.takes) return usageIn(filter, rows, unwritten(journal, first, end));
   }
 }

@@ -10,7 +10,7 @@ import {
 import { RECORDS_PRUNED } from '../../sql/traffic/state.ts';
 import { OLD_SUMMARY, SUMMARY } from './summary.ts';
 
-/** The most rows in one transaction: it takes a few milliseconds, in which the process serves no request. */
+/** The most rows in one transaction. Such a transaction takes a few milliseconds, in which the process serves no request. */
 const BATCH = 500;
 /** The batch size for records of version 0.1 and records without a summary, because their bodies must be read. */
 const OLD_BATCH = 100;
@@ -34,8 +34,8 @@ const ADVANCE = sql(`UPDATE record_indexing SET through = ifnull((SELECT max(seq
     (SELECT seq FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?)), through)`);
 
 /**
- * Indexes records of version 0.1, which have these values only in `body`; see `body.ts`. An edited row is indexed with the values that can
- * be read.
+ * Indexes records of version 0.1, which have the indexed values only in `body`; see `body.ts`. An edited row is indexed with the values
+ * that can be read.
  */
 const ADD_OLD = sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation, summary)
     SELECT id, NULL, key_id, coalesce(body ->> '$[5][2][#-1][0]', body ->> '$[3]', ''), coalesce(body ->> '$[1][2]', ''),
@@ -61,14 +61,15 @@ const FRESH = indexingWrites(BATCH);
 const OLD = batchOf(OLD_BATCH, ADD_OLD, DESCEND);
 const BARE = batchOf(OLD_BATCH, SUM, DESCEND_SUMMED);
 
-/** Returns what the index lacks: new records, records of version 0.1, and summaries. */
+/** Returns the parts that the index lacks: new records, records of version 0.1, and summaries. */
 export async function leftToIndex(db: SqlReader): Promise<{ fresh: boolean; old: boolean; bare: boolean }> {
   const left = await first<{ fresh: number; old: number; bare: number }>(db, LEFT);
   return { fresh: left?.fresh === 1, old: left?.old === 1, bare: left?.bare === 1 };
 }
 
 /**
- * Indexes one batch: new records first, then records of version 0.1, then summaries, always the newest first. Commits its progress with it.
+ * Indexes a batch of records: new records first, then records of version 0.1, then summaries, always the newest first. The progress is
+ * committed together with the batch.
  * @returns whether records are left to index
  * @throws StoreError
  */

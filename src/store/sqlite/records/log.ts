@@ -20,7 +20,7 @@ function freshSelection(query: RecordQuery, span: Span, limit: number): Selectio
   const where = new Conditions();
   where.add('r.seq > (SELECT through FROM record_indexing)');
   for (const [name, value] of Object.entries(query.labels ?? {})) {
-    // Uses `json_each`, because a name may contain dots and quotes, which a JSON path would interpret.
+    // The statement uses `json_each`, because a name may contain dots and quotes, which a JSON path would interpret.
     where.add('EXISTS (SELECT 1 FROM json_each(r.labels) AS j WHERE j.key = ? AND j.atom = ?)', name, value);
   }
   for (const { name, column } of FILTERS) {
@@ -64,8 +64,8 @@ export function sqliteRecordLog(db: SqlTables, written = new WrittenTraffic()): 
 }
 
 /**
- * The write of a record. Its values are made when its batch is written: making many in a row takes a third of the time. So a record must
- * not change once it is added.
+ * The write of a record. The values of the write are made when the batch is written, because making many values in a row takes a third of
+ * the time. A record must therefore not change once it is added.
  */
 class RecordWrite implements SqlWrite {
   readonly statement = INSERT;

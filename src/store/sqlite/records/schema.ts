@@ -2,10 +2,10 @@ import type { Migrations } from '../statement.ts';
 
 /**
  * `decisions` holds the records of version 0.1 and gets no new rows. `records` holds all later records in the order of their writing, so
- * that adding one touches no index. `record_index` lists both by ID, and is filled later in batches; `seq` is null for a row of
- * `decisions`. `record_indexing` stores the progress: `through` is the last indexed row of `records`, and `older` the least indexed ID of
- * `decisions`. `body` is one text, see `body.ts`. `estimate` is one BLOB, see `estimate.ts`. Only `contents` has text of prompts and
- * answers.
+ * that adding a record touches no index. `record_index` lists the records of both tables by ID, and is filled later in batches; `seq` is
+ * null for a row of `decisions`. `record_indexing` stores the progress: `through` is the last indexed row of `records`, and `older` the
+ * least indexed ID of `decisions`. The column `body` is a single text, see `body.ts`. The column `estimate` is a single BLOB, see
+ * `estimate.ts`. Only `contents` has text of prompts and answers.
  */
 export const recordsMigrations: Migrations = {
   room: 'records',

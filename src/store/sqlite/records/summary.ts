@@ -1,12 +1,12 @@
-/** JSON paths of the values, by the positions in `body.ts`. */
+/** The JSON paths of a summary's values, by the positions in `body.ts`. */
 const OF_BODY = [
   ...['$[1][1]', '$[1][0]', '$[7]', '$[8]', '$[2]', '$[5][1]', '$[5][2][#-1][1]', '$[5][5]', '$[5][6]', '$[5][7]'],
   ...['$[5][8]', '$[5][3][0]', '$[5][3][3]'],
 ];
 
 /**
- * Makes a summary from columns of a row; null for a row that was edited. `body` is parsed once for all values, because value by value takes
- * twice as long.
+ * Makes a summary from columns of a row; null for a row that was edited. `body` is parsed once for all values, because parsing it for each
+ * value takes twice as long.
  */
 const summarySql = (labels: string): string => `CASE WHEN json_valid(body) AND json_valid(${labels})
     AND json_type(body, '$[3]') = 'text' THEN json_array(time, revision, json(${labels}), json_array_length(body, '$[5][2]'),

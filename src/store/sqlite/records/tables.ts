@@ -8,7 +8,7 @@ import { sqliteRecordLog } from './log.ts';
 
 const FIND_TABLE = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'record_index'`);
 
-/** The repositories of records over one handle of a database. Do not call `prune` over a read-only handle. */
+/** The repositories of records over one handle of a database. Callers must not call `prune` over a read-only handle. */
 export const sqliteRecords = (db: SqlTables, written: WrittenTraffic): RecordTables => ({
   log: sqliteRecordLog(db, written),
   readings: sqlReadings(db),

@@ -6,14 +6,15 @@ const FIRST_RECORD =
   '(SELECT min(id) FROM (SELECT min(id) AS id FROM decisions UNION ALL SELECT min(id) FROM records))';
 
 /**
- * `kind` is the position in `TRAFFIC_KINDS`, `width` the length of a bucket in minutes, and `bucket` its number since 1970. Rows of one
- * kind and time are stored together, because most queries read a period. `traffic_series` gives series their numbers; 0 is the rest. `ttft`
- * and `duration` are histograms, see `core/time-histogram.ts`.
+ * `kind` is the position in `TRAFFIC_KINDS`, `width` the length of a bucket in minutes, and `bucket` its number since 1970. Rows with the
+ * same kind and time are stored together, because most queries read a period. `traffic_series` gives series their numbers; 0 is the number
+ * of all further series. `ttft` and `duration` are histograms, see `core/time-histogram.ts`.
  *
  * `traffic_counting` stores how far records and journal are counted: rows up to `…_through` and from `…_before` on; `decisions` from
  * `old_before` on. Rows older than this table are the past, and are counted backwards. Each change increases `version`, and every change is
  * conditional on it. `traffic_waiting` has the charges whose record is not written yet. `traffic_kept` has, for each bucket length, the
- * first bucket since which no cell was deleted or left out because of its age. A length without a row has lost no cell.
+ * first bucket since which no cell was deleted or left out because of its age. A bucket length without a row in `traffic_kept` has lost no
+ * cell.
  */
 export const trafficMigrations: Migrations = {
   room: 'traffic',
@@ -91,7 +92,7 @@ export const trafficMigrations: Migrations = {
 const COUNTED = sql('SELECT pruned_below AS prunedBelow FROM traffic_counting WHERE EXISTS (SELECT 1 FROM traffic)');
 const COUNT_AGAIN = sql('UPDATE traffic_counting SET version = version + 1, is_clearing = 1, recount_from = ?');
 
-/** Users and labels are missing in what was counted before, so everything is counted again, as with `TrafficTable.recount`. */
+/** The buckets that were counted before lack users and labels, so all traffic is counted again, as with `TrafficTable.recount`. */
 function* countAgain(): SqlScript {
   for (const { prunedBelow } of yield write(COUNTED)) yield write(COUNT_AGAIN, recountFromOf(Number(prunedBelow)));
 }
