@@ -18,8 +18,8 @@ export interface CountedEntries {
 }
 
 /**
- * Prepares the windows of budgets for a new policy. A budget whose generation was active before keeps its windows. For other budgets, it
- * counts all charges in the current window, whatever budget limited them at the time.
+ * Prepares the windows of budgets for a new policy. A budget whose generation was active before keeps its windows. For other budgets, the
+ * function counts all charges in the current window, even if another budget limited these charges.
  *
  * @param now ms since 1970
  * @returns a function that counts the charges since the preparation. The caller must call that function in the same turn of the event loop

@@ -18,8 +18,8 @@ const isUnknown = (cause: unknown): boolean => cause instanceof StoreError && ca
 /**
  * Applies a batch. If the answer of the store is lost, the same batch is sent again; the IDs of the operations make sure that the batch
  * happens once. If the store does not answer within 2 s, the holds and captures of the batch are voided before any other operation. The
- * promise then rejects with the last error, and the batch holds no money, now or later. Other operations may have happened, and can be sent
- * again later.
+ * promise then rejects with the last error, and the batch holds no money, now or later. Operations of the batch other than holds and
+ * captures may have happened, and can be sent again later.
  */
 export const applyOnce = (
   tools: RepeatTools,

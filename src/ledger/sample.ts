@@ -49,7 +49,7 @@ export interface BalancesSample extends Holds {
 
 /** The state of the ledger, read from memory. */
 export interface LedgerSample {
-  /** The number of holds that are not settled (`open`), and what they may still charge (`held`, microcredits). */
+  /** The number of holds that are not settled (`open`), and the sum that these holds may still be charged (`held`, microcredits). */
   readonly open: number;
   readonly held: Microcredits;
   /** A sample of figures for each name of an active budget. */

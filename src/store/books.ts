@@ -125,7 +125,7 @@ export interface VoidOp extends NamedOp {
   readonly kind: 'void';
 }
 
-/** Moves an open hold or earmark to other funds, because the budgets changed. Such a move can overdraw the new funds. */
+/** Moves an open hold or earmark to other funds, because the budgets changed. Moving a hold to other funds can overdraw these funds. */
 export interface AttachOp extends NamedOp {
   readonly kind: 'attach';
   readonly funds: readonly FundRef[];
@@ -385,7 +385,10 @@ export interface LedgerBooks {
    * errors of `follow` are thrown, at once or by rejecting; the operations are booked even then.
    */
   append(ops: readonly LedgerOp[], follow?: (results: readonly OpResult[]) => Sequel): Promise<readonly OpResult[]>;
-  /** Returns the figures of funds, which may be a little old. Such figures inform decisions and guarantee nothing. */
+  /**
+   * Returns the figures of funds, which may be a little old. Old figures of funds inform decisions, but do not guarantee that a hold will
+   * be granted.
+   */
   standing(funds: readonly FundRef[]): readonly FundStanding[];
   /**
    * Returns the figures of a budget's windows that begin at a time, ms since 1970, which may be a little old. The result includes every

@@ -20,8 +20,8 @@ export async function writeDurably(file: string, content: string): Promise<void>
 }
 
 /**
- * Renames a file within its folder and replaces a file of the target name. After a crash, either the old or the new file has that name.
- * Rejects with the system's error.
+ * Renames a file within its folder and replaces a file of the target name. After a crash, either the old or the new file has the target
+ * name. Rejects with the system's error.
  */
 export async function moveDurably(file: string, target: string): Promise<void> {
   await rename(file, target);

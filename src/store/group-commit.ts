@@ -221,7 +221,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     this.#deferTimer = null;
     const writes = this.#deferred;
     this.#deferred = [];
-    // Each appended write becomes its own unit, so that a faulty write does not fail the others.
+    // Each appended write becomes its own unit, so that a faulty write does not fail the other writes.
     for (const write of writes) this.append([write], true);
   }
 

@@ -14,7 +14,7 @@ export interface OpenReservation {
   readonly charged: Microcredits;
   /** IDs of the funds that the reservation draws on, in the format of the journal. */
   readonly funds: string | null;
-  /** The instance that made the reservation. Absent, like `expires`, in a checkpoint that an earlier build wrote. */
+  /** The instance that made the reservation. This field is absent, like `expires`, in a checkpoint that an earlier build wrote. */
   readonly owner?: number | null;
   /** When the reservation counts as abandoned, ms since 1970; null: never. */
   readonly expires?: number | null;
@@ -85,7 +85,7 @@ export type BalanceKind = 'grant' | 'deposit' | 'fee';
 export interface JournalRow {
   readonly seq: number;
   readonly kind: EntryKind;
-  /** Null for an entry that only changes a balance. */
+  /** The ID of the reservation; null for an entry that only changes a balance. */
   readonly reservation: number | null;
   readonly account: number;
   readonly amount: Microcredits;
@@ -119,7 +119,7 @@ export interface PaymentRow extends Pick<Payment, 'id' | 'payer' | 'paid' | 'fee
 /** A ledger entry that moves money, with its account, model and tokens. */
 export interface MoneyEntry {
   readonly kind: Exclude<EntryKind, 'reserve' | 'raise' | 'attach'>;
-  /** Null for an entry that only changes a balance. */
+  /** The ID of the reservation; null for an entry that only changes a balance. */
   readonly reservation: number | null;
   readonly amount: Microcredits;
   /** The microcredits that the upstream billed beyond `amount`, for a charge. */

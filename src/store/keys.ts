@@ -117,7 +117,7 @@ export interface KeyPageQuery {
   /** The last key of the previous page; null for the first page. */
   readonly after: Pick<KeyInfo, 'createdAt' | 'id'> | null;
   readonly limit: number;
-  /** Only keys with this team, user or parent, given by ID; null for all keys. */
+  /** Selects only keys with this team, user or parent, given by ID; null for all keys. */
   readonly of: { readonly member: 'team' | 'user' | 'parent'; readonly id: string } | null;
   readonly isUnrevoked: boolean;
 }

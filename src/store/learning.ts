@@ -21,8 +21,8 @@ export interface OutcomeRow {
   /** The score of the answer, 0..1. */
   readonly score: number;
   /**
-   * `offered`: the weight of the outcome according to the policy. `weight`: the weight that counts; 0: the outcome does not count. The unit
-   * of both weights is outcomes.
+   * `offered`: the weight of the outcome according to the policy. `weight`: the weight that counts; 0: the outcome does not count. Both
+   * weights are numbers of outcomes: a weight of 0.5 counts as half an outcome.
    */
   readonly offered: number;
   readonly weight: number;
@@ -35,11 +35,11 @@ export interface OutcomeRow {
   readonly among: number;
   /** The faults that a check of the answer looked for, as bits; 0 for a caller's score. */
   readonly looked: number;
-  /** The caller's label. For other sources: the fault that the answer showed. */
+  /** The caller's label. For sources other than callers: the fault that the answer showed. */
   readonly label: string | null;
 }
 
-/** Sums over the outcomes of one source. */
+/** The sums over the outcomes of a source. */
 export interface SourceSums {
   readonly source: OutcomeSource;
   readonly outcomes: number;
@@ -56,7 +56,8 @@ export interface ScoreMean {
   /** The sum of the scores' weights. */
   readonly outcomes: number;
   /**
-   * `mean`: the mean score. `declared`: the mean of the qualities that the policy declared for these requests. Both means are from 0 to 1.
+   * `mean`: the mean score. `declared`: the mean of the qualities that the policy declared for these requests. The mean score and the mean
+   * declared quality are from 0 to 1.
    */
   readonly mean: number;
   readonly declared: number;
@@ -64,7 +65,7 @@ export interface ScoreMean {
 
 /** Selects outcomes. A null value matches all outcomes. */
 export interface OutcomeFilter {
-  /** Only outcomes with IDs between these two, exclusive. */
+  /** Selects only outcomes with IDs between these two IDs, exclusive. */
   readonly after: number;
   readonly before: number;
   readonly keyId: string | null;

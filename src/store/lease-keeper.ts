@@ -58,7 +58,7 @@ export interface LeaseOptions {
 
 /**
  * Takes a slot for this process and renews its lease until `release`. A process can miss renewals because the process was stopped or the
- * store was unreachable. Such a process stops being current before it acts again, and takes a new epoch by itself.
+ * store was unreachable. A process that missed renewals stops being current before it acts again, and takes a new epoch by itself.
  * @throws StoreError `busy`, by rejecting, while all slots are taken, unless the process waits for a slot
  */
 export async function keepLease(options: LeaseOptions): Promise<Instance> {
@@ -132,8 +132,8 @@ class LeaseKeeper implements Instance {
   #row: LeaseRow;
   #validUntil: number;
   /**
-   * `#renewedAt`: when the store last answered. `#reachedSince`: since when the store has answered without a break. Both times are in ms of
-   * the process's clock.
+   * `#renewedAt`: when the store last answered. `#reachedSince`: since when the store has answered without a break. `#renewedAt` and
+   * `#reachedSince` are in ms of the process's clock.
    */
   #renewedAt: number;
   #reachedSince: number;

@@ -53,7 +53,8 @@ export const isFree = (row: LeaseRow, now: number): boolean => row.isReleased ||
 
 /**
  * Chooses a slot for a process that starts, or whose lease has ended: the lowest free slot. A process whose lease has ended prefers another
- * slot, so that the work under its old name can still be finished. Such a process takes its own slot again only if no other slot is free.
+ * slot, so that the work under its old name can still be finished. A process whose lease has ended takes its own slot again only if no
+ * other slot is free.
  * @param rows every slot that was ever taken
  * @param now the store's time, ms since 1970
  * @param own the process's name under its earlier lease; null at a start

@@ -47,7 +47,7 @@ export interface Payment {
   readonly quote: string;
   /** A keyed hash of the request. Without the secret key, the hash cannot be used to check a guess of the request. */
   readonly requestMark: string;
-  /** Until when the authorization is valid, seconds since 1970. */
+  /** The time until which the authorization is valid, seconds since 1970. */
   readonly validBefore: number;
   readonly transaction: string | null;
   /** Why the payment failed or is unknown; null in other states. */

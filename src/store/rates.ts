@@ -15,7 +15,7 @@ export interface RateDemand {
   readonly unit: RateUnit;
   /** The limit: units per minute, at least 1; for streams, the number at the same time. */
   readonly most: number;
-  /** The units for requests that are waiting. As many of these units are granted as are available. */
+  /** The units for requests that are waiting. If fewer units are available than requested, the available units are granted. */
   readonly need: number;
   /** Additional units to take in advance; 0 for streams. */
   readonly ahead: number;

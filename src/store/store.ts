@@ -1,6 +1,6 @@
 declare const brand: unique symbol;
 
-/** A write that a repository made, to be committed by the same store. Only the store knows its content. */
+/** A write that a repository made, to be committed by the same store. Only the store knows the content of a write. */
 export interface Write {
   readonly [brand]?: never;
 }

@@ -13,7 +13,7 @@ import {
   type TrafficStep,
 } from './traffic.ts';
 
-/** Sums that figures can be added to. */
+/** The sums of a bucket to which figures can be added. */
 export type SumFigures = { -readonly [Name in keyof TrafficFigures]: number };
 
 /** The figures that are to be added to a bucket. */

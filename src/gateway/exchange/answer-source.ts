@@ -12,9 +12,12 @@ export interface AnswerIdentity {
   readonly created: number;
   /** The ID of the model that answers; before the first content part, the ID of the chosen model. */
   readonly model: string;
-  /** The expected input in tokens, for dialects that report it before the first content. Absent if none is known. */
+  /** The expected input in tokens, for dialects that report it before the first content. Absent if no count is known. */
   readonly inputTokens?: number;
-  /** Whether the gateway may end or edit the answer before its provider ends it. If this field is absent, the gateway may do so. */
+  /**
+   * Whether the gateway may end or edit the answer before its provider ends it. If this field is absent, the gateway may end or edit the
+   * answer.
+   */
   readonly mayBeCut?: boolean;
   /**
    * The fields of the request that were not sent to the model, as `platform.dropped` names them, once the model answers; absent or empty

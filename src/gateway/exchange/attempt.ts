@@ -40,8 +40,8 @@ interface AttemptLimits {
   /** Reserves memory for the answer. */
   readonly room: AnswerRoom;
   /**
-   * The output tokens of all choices that are paid for, if this number grows during the answer. For such an answer, the provider is asked
-   * for a stream even if the caller receives JSON.
+   * The output tokens of all choices that are paid for, if this number grows during the answer. An answer with a growing paid output is
+   * requested from the provider as a stream, even if the caller receives JSON.
    */
   readonly outputPaid?: number;
 }

@@ -10,7 +10,7 @@ import { type ProviderAddress, providerAddressOf } from './provider-address.ts';
 export interface CallFacts {
   readonly provider: Provider;
   readonly endpoint: Endpoint;
-  /** Only the figures of the request are read, not its text. */
+  /** The request of the call, of which the span reads only the figures, not the text. */
   readonly request: ModelRequest;
   /** The most output tokens of one choice, as sent to the provider. */
   readonly outputCap: number;

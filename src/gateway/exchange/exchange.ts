@@ -156,8 +156,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       }
       throw this.#fail();
     } catch (cause) {
-      // Only a defect of the program leads to this line. The exchange ends, because an exchange without a reader would hold money and a
-      // place until the deadline.
+      // If a defect of the program is caught here, the exchange ends, because an exchange without a reader would hold money and a place
+      // until the deadline.
       if (!this.#ended()) this.abandon('caller-gone');
       await this.#confirm();
       throw cause;

@@ -57,8 +57,8 @@ export const isOfAskedModel = ({ kind, status = 404 }: ProviderFailure, { patter
   kind === 'not_found' && status >= 400 && pattern !== undefined;
 
 /**
- * Whether the provider's error names this model as the model that it does not know. Any other error may be about the content of one
- * request.
+ * Whether the provider's error names this model as the model that it does not know. An error that does not name the model may be about the
+ * content of a single request.
  */
 export const isUnknownName = ({ unknownModel, message }: ProviderFailure, upstream: string): boolean =>
   unknownModel === true &&

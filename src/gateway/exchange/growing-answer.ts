@@ -15,7 +15,7 @@ import { WaitingParts } from './waiting-parts.ts';
  * ends.
  */
 const AHEAD_MAX = 65_536;
-/** The longest wait of an extension for money, ms. In practice the answer ends before this time. */
+/** The longest wait of an extension for money, ms. In practice the answer ends before the extension has waited so long. */
 const EXTENSION_WAIT_MS = HOUR_MS;
 
 /** The parts of an attempt that are needed to pay for its answer while it is written. */

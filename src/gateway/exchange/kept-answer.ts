@@ -93,7 +93,7 @@ export class KeptAnswer implements AnswerSource {
     return this.#isOver ? null : this.#changed.promise;
   }
 
-  /** Only the reader leaves; the answer itself continues. */
+  /** When the reader disconnects, only the reading ends; the answer itself continues. */
   abandon(reason: SignalboxError | 'caller-gone'): void {
     if (reason !== 'caller-gone') this.#source.abandon(reason);
     this.#isLeft = true;

@@ -74,7 +74,7 @@ export class StopCut implements AnswerRewrite {
   #isCut = false;
 
   /**
-   * @param stops the stop sequences, none of them empty
+   * @param stops the stop sequences, of which none is empty
    * @param choices the number of choices of the answer
    */
   constructor(stops: readonly string[], choices: number) {
@@ -83,8 +83,7 @@ export class StopCut implements AnswerRewrite {
   }
 
   /**
-   * Whether all choices have ended and at least one ended at a stop sequence. Everything that the provider writes from here on is
-   * discarded.
+   * Whether all choices have ended and at least one ended at a stop sequence. Everything that the provider writes after that is discarded.
    */
   get isOver(): boolean {
     return this.#isCut && this.#ended >= this.#choices;

@@ -34,7 +34,7 @@ export interface FundingRequest {
   readonly idempotencyKey: string | null;
   /** The URL that the request was sent to. */
   readonly url: string;
-  /** The headers of the HTTP request. One header may contain a payment. */
+  /** The headers of the HTTP request. The headers may contain a payment. */
   readonly headers: Pick<Headers, 'get'>;
   /**
    * Decides the request without carrying it out, for a quote.
@@ -131,18 +131,18 @@ export interface RepeatIdentity extends KeyedRequest {
 export type RequestClaim = Pick<IdempotentRun, 'claim' | 'begin'>;
 
 /**
- * A payer pays for one request. The request is decided under the payer's `terms`, and then `reserve` sets the worst case of the request
- * aside, once. An error of `terms` or `reserve` goes through `mend` before the caller receives it.
+ * The way in which a request is paid for. The request is decided under the payer's `terms`, and then `reserve` sets the worst case of the
+ * request aside, once. An error of `terms` or `reserve` goes through `mend` before the caller receives it.
  */
 export interface Funding {
   /** The sender of the request; null while the request is unpaid. */
   readonly caller: Caller | null;
   /**
-   * A caller without a key whose payment has proved the caller's identity. From then on, the request counts against the caller's rate
-   * limits.
+   * A caller without a key whose payment has proved the caller's identity. Once this caller is set, the request counts against the caller's
+   * rate limits.
    */
   readonly provedCaller: Caller | null;
-  /** Null if a repeat is recognized by the API key and the body. */
+  /** The identity by which a repeat of the request is recognized; null if a repeat is recognized by the API key and the body. */
   readonly identity: RepeatIdentity | null;
   /**
    * Returns the terms of the request, with the runtime that is active or was quoted for.

@@ -8,7 +8,7 @@ import { outputWeight } from './output-weight.ts';
 /** If the reader waits for at least this share of an answer's time, the upstream determines the speed, not the reader. */
 const OWN_PACE_SHARE = 0.9;
 
-/** The form of a raw finish reason. Other texts of an upstream are not shown. */
+/** The form of a raw finish reason. Finish reasons of another form are not shown, because they may be any text of an upstream. */
 const WORD = /^[A-Za-z_ -]{1,40}$/;
 
 const NO_PARTS: readonly StreamPart[] = [];

@@ -19,7 +19,7 @@ export async function raisedWay(
 ): Promise<RankedEndpoint | null> {
   const { facts, ranked } = decision;
   const least = leastFor(way, facts, runtime.snapshot);
-  // For the chosen model, the hold already got as much as the funds have.
+  // An attempt of the chosen model needs no raise, because its hold already got as much as the funds have.
   const isGranted = way.ranked === ranked[0] && !hold.grows && hold.left === hold.reserved && hold.left >= least;
   if (!isGranted) {
     try {
@@ -34,7 +34,7 @@ export async function raisedWay(
   return payableWay(way, hold.left, facts, runtime.snapshot);
 }
 
-/** Returns the most money that is held for an attempt unless the funds have plenty. There is no such limit if no fund limits outputs. */
+/** Returns the most money that is held for an attempt unless the funds have plenty. The amount has no limit if no fund limits outputs. */
 function ampleFor(
   { ranked, at }: RankedEndpoint,
   { facts, readings }: Pick<Decision, 'facts' | 'readings'>,

@@ -57,7 +57,7 @@ function holdRequest(unpaid: UnpaidRequest): HoldRequest {
     ample,
     growth,
     limit: facts.budget,
-    // After the wait there must still be enough time for the answer.
+    // After the wait for money, enough time must be left for the answer.
     waitMs: Math.min(ledger.contentionWaitMs, leftMs - choice.latencyMs),
     signal,
     expiresAt: now() + leftMs + EXPIRY_SLACK_MS,

@@ -11,7 +11,7 @@ interface KeptLengthsOptions {
   /** Whether this instance stores its lengths. */
   readonly lead: Lead;
   readonly timers: Timers;
-  /** Called if the lengths could not be stored; the next attempt stores them. */
+  /** A function that is called if the lengths could not be stored. The next attempt stores the lengths. */
   readonly onError: (error: unknown) => void;
 }
 

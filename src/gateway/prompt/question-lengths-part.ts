@@ -7,7 +7,7 @@ export interface TaskLengths {
   length: number;
 }
 
-/** Everything that is stored about the lengths of questions. */
+/** The data that is stored about the lengths of questions. */
 interface StoredLengths {
   /** The tasks by name, in the order in which they came. */
   readonly tasks: Map<string, TaskLengths>;
@@ -26,7 +26,7 @@ const MAGIC = 0x4c424c31;
 const HEAD_BYTES = 8 + 8 * 5 + 4;
 const TASK_FIGURES = 8;
 
-/** Reads the bytes of `lengthsPart`. For null or damaged bytes, it returns no lengths. */
+/** Reads the bytes of `lengthsPart`. For null or damaged bytes, the result has no lengths. */
 export function lengthsFrom(bytes: Uint8Array | null): StoredLengths {
   if (bytes === null) return { tasks: new Map(), clock: 0, mark: 0 };
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -16,7 +16,7 @@ const WARM_UP = 20;
 interface SnapshotTasks {
   /** Declared qualities by task, then by model. */
   readonly declared: readonly Float64Array[];
-  /** By task: the name under which its lengths are stored. */
+  /** For each task, the name under which the lengths of the task are stored. */
   readonly groups: readonly string[];
 }
 

@@ -7,9 +7,9 @@ import { isWrappedState, wrapState } from '../../core/wrapped-state.ts';
 type Kind = 'whole' | 'blocks' | 'within' | 'tail';
 
 /**
- * The members of a message that only the model that wrote them can read. Add new members only here. With `whole`, the member is opaque
- * state. With `blocks`, the member's signed or encrypted entries are opaque state. With `within`, the member may contain members with
- * opaque state. With `tail`, the member's text after `TAIL` is opaque state.
+ * The members of a message that only the model that wrote them can read. New members with opaque state must be added to this list only.
+ * With `whole`, the member is opaque state. With `blocks`, the member's signed or encrypted entries are opaque state. With `within`, the
+ * member may contain members with opaque state. With `tail`, the member's text after `TAIL` is opaque state.
  */
 const STATE: ReadonlyMap<string, Kind> = new Map([
   // OpenRouter uses this member on messages.
@@ -31,7 +31,7 @@ const STATE: ReadonlyMap<string, Kind> = new Map([
   ['google', 'within'],
   ['vertex', 'within'],
   ['provider_specific_fields', 'within'],
-  // In Anthropic's Messages, blocks of the content are thoughts.
+  // In Anthropic's Messages API, the content of a message may have blocks that are thoughts.
   ['content', 'within'],
   ['tool_calls', 'within'],
   ['function', 'within'],

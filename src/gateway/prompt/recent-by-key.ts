@@ -48,7 +48,7 @@ export class RecentByKey<T> {
     return found.value;
   }
 
-  /** Whether a key has the most values that it may have, and none of them is idle. */
+  /** Whether a key has the most values that it may have, and none of these values is idle. */
   isFull(keyId: string): boolean {
     const values = this.#byKey.get(keyId);
     if (!values) return false;

@@ -17,7 +17,7 @@ export interface AnswerScore extends Pick<OutcomeRow, 'decision' | 'keyId' | 'mo
 /** The stored score of a decision, which may be a score that the caller sent earlier. */
 export interface ScoreReceipt {
   readonly isFirst: boolean;
-  /** From 0 to 1. */
+  /** The score, from 0 to 1. */
   readonly score: number;
   /** The weight in outcomes, from 0 to 1. */
   readonly weight: number;

@@ -47,7 +47,7 @@ export const withoutReplay = (record: DecisionRecord, reason: string): RecordedC
 });
 
 /**
- * Repeats a decision from its record. If that is impossible, the result has a reason instead of a certificate.
+ * Repeats a decision from its record. If the decision cannot be repeated, the result has a reason instead of a certificate.
  * @throws StoreError when the store cannot be read
  */
 export async function certificateOf(

@@ -13,7 +13,7 @@ import type { Gateway } from './gateway.ts';
 interface RepeatedDecision {
   readonly revision: string;
   readonly facts: Facts;
-  /** Null if the request would be refused before any model is considered. */
+  /** The decision; null if the request would be refused before any model is considered. */
   readonly certificate: Certificate | null;
   /** The error, if the request would be refused; null if a model would be chosen. */
   readonly refusal: SignalboxError | null;

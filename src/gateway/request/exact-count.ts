@@ -35,7 +35,7 @@ type RejectedModel = Refusal['rejected'][number];
 
 const isRejectedByWindow = ({ rejections }: RejectedModel): boolean => (rejections & REJECTIONS.context.bit) !== 0;
 
-/** The fewest input tokens that a request is expected to have after its texts are counted, whatever the count is. */
+/** The fewest input tokens that a request is expected to have after its texts are counted, even if the count is very low. */
 function leastInput({ inputTokens, inputTokensMax }: Facts, texts: readonly string[]): number {
   const bytes = texts.reduce((sum, text) => sum + utf8Bytes(text), 0);
   return Math.min(inputTokens, inputTokensMax - bytes + Math.ceil(bytes / TOKEN_BYTES_MAX));

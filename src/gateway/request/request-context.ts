@@ -37,9 +37,9 @@ export interface PromptCountEnd {
 
 /** The caller, place and rate limits of an admitted request. */
 export interface Admission {
-  /** Null for a caller without a key, until a payer has proved its identity. */
+  /** The caller; null for a caller without a key, until a payer has proved its identity. */
   readonly caller: Caller | null;
-  /** Null on routes that do not count against the gate. */
+  /** The place of the request in the gate; null on routes that do not count against the gate. */
   readonly place: GatePlace | null;
   /** The rate limits of the request; null on routes that do not count, and without a key. */
   readonly quota: Quota | null;
@@ -76,7 +76,7 @@ export class RequestContext implements Links<RequestContext> {
   readonly route: string;
   /** The operation that a model performs for its route; null for other routes. */
   operation: Operation | null = null;
-  /** Null until the key is read, or a payer has proved its identity. */
+  /** The caller; null until the key is read, or a payer has proved its identity. */
   caller: Caller | null = null;
   /**
    * Who sends the request for the caller without the caller's secret, through the playground: the ID of a user or of the key. Null if the

@@ -158,7 +158,7 @@ export class ServiceCounter {
     return made.length < counts.length ? null : made.reduce((most, one) => (boundOf(one) > boundOf(most) ? one : most));
   }
 
-  /** Reads one count. For a failed count, notes when it may be tried again. */
+  /** Reads one count. For a failed count, notes when the count may be tried again. */
   #read(counted: TokenCount, margin: CountMargin | null): ServiceCount | null {
     if (counted.tokens === null) {
       const { retryAfterMs } = counted;

@@ -75,7 +75,7 @@ const FINDINGS_MAX = 10_000;
 
 /**
  * Checks the books by reading the journal row by row. The audit shares no code with the ledger, because shared code would have the same
- * mistakes in both. Add all rows of `funds` first, in the order of their numbers.
+ * mistakes in both. The caller must add all rows of `funds` first, in the order of their numbers.
  */
 export class Audit {
   readonly findings: AuditFinding[] = [];

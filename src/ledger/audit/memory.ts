@@ -69,7 +69,7 @@ export class SeenReservations {
   }
 }
 
-/** Sums for each quarter of an hour, from which sums of windows are computed. */
+/** The sums of charges for each quarter of an hour, from which the sums of windows are computed. */
 export class QuarterSums {
   /** The quarters in ascending order. */
   readonly #quarters: number[] = [];

@@ -95,7 +95,7 @@ const parseUnits = (text: string): SpooledUnit[] =>
  * which never repeats within a folder, and the number of its entries. Each of the following steps is on the disk before the next step:
  *
  * 1. Before the first entry: a note says that the generation is in use, with 0 entries.
- * 2. An entry is written, then a note of the number of entries. Callers receive their prices only after that.
+ * 2. An entry is written, then a note of the number of entries. Callers receive their prices only after this note is on the disk.
  * 3. The database has all entries, and is synced.
  * 4. The header gets the next generation, or a starting server replaces the file with a new file of that generation.
  * 5. A note says that the next generation is empty.
@@ -115,8 +115,8 @@ export class Spool {
   #isInUse = false;
   #end = HEADER_BYTES;
   /**
-   * Whether the generation in the header on the disk is unknown. If it is unknown, a starting server might ignore an entry that is added
-   * now.
+   * Whether the generation in the header on the disk is unknown. If the generation on the disk is unknown, a starting server might ignore
+   * an entry that is added now.
    */
   #isUncertain = false;
 

@@ -7,7 +7,7 @@ import { first, type SqlTables, sql, write } from './statement.ts';
 const COLUMNS = 'name, state, decision, earlier, losses, time, salt, verifier, body, answer, slot, epoch';
 const SELECT_ROW = sql(`SELECT ${COLUMNS} FROM idempotency WHERE name = ?`);
 const VALUES = '$name, $state, $decision, $earlier, $losses, $time, $salt, $verifier, $body, $answer, $slot, $epoch';
-/** Whether the stored row is the same claim. If it is, the repeated claim succeeds. */
+/** Whether the stored row is the same claim. If the stored row is the same claim, the repeated claim succeeds. */
 const IS_OWN = `(idempotency.state = 'running' AND idempotency.salt = $salt)`;
 const CLAIM_NEW = sql(
   `INSERT INTO idempotency (${COLUMNS}) VALUES (${VALUES}) ON CONFLICT (name) DO UPDATE SET time = idempotency.time WHERE ${IS_OWN}`,

@@ -4,8 +4,8 @@ import type { Store, Write } from '../store.ts';
 export type SqlValue = string | number | bigint | Uint8Array | Float64Array | null;
 
 /**
- * A parameter of a statement. An object supplies the values that a statement names, such as `$payer`, and may have further members. Such an
- * object must be the only parameter of its statement.
+ * A parameter of a statement. An object supplies the values that a statement names, such as `$payer`, and may have further members. An
+ * object with values must be the only parameter of its statement.
  */
 export type SqlParam = SqlValue | { readonly [name: string]: SqlValue };
 
@@ -28,8 +28,8 @@ export interface Statement {
   readonly takesTurns?: boolean;
   /**
    * Whether, in PostgreSQL, the statement accepts an array for each value. All rows of such a statement in a transaction are written by a
-   * single statement, at the position of the first row. This is meant for rows that each request adds and that no other write of the
-   * transaction reads.
+   * single statement, at the position of the first row. An array statement is meant for rows that each request adds and that no other write
+   * of the transaction reads.
    */
   readonly takesRows?: boolean;
 }

@@ -237,7 +237,7 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
 
   #rollback(): void {
     try {
-      // After an I/O error SQLite may already have rolled back.
+      // After an I/O error, SQLite may already have rolled back the transaction.
       if (this.#db.inTransaction) this.#db.run('ROLLBACK');
     } catch {
       // The original error is reported, because it is more informative. The next transaction tries the rollback again.

@@ -19,7 +19,7 @@ interface RequestedRow {
 /**
  * Books the grants and refunds that commands have requested in the table `adjustments`. Several instances may do this at the same time: the
  * ID of the request makes sure that each request is booked once. A request that the rules refuse, such as a refund for a hold that is still
- * open, stays in the table for the next run and does not block the others.
+ * open, stays in the table for the next run and does not block the other requests.
  */
 export async function adoptRequested(query: BooksQuery, apply: LedgerBooks['apply']): Promise<void> {
   for (const row of await query<RequestedRow>(SELECT_REQUESTED, [])) {

@@ -5,9 +5,7 @@ import type { LedgerOp, OpResult } from '../../books.ts';
 interface OwnHold {
   /** The amount that the hold may still be charged, microcredits. */
   readonly left: Microcredits;
-  /**
-   * The amount charged so far, and the amount that upstreams billed in addition, which the operator pays. Both amounts are microcredits.
-   */
+  /** The amount charged so far, and the amount that upstreams billed in addition, which the operator pays. Amounts are in microcredits. */
   readonly charged: Microcredits;
   readonly overrun: Microcredits;
 }

@@ -23,8 +23,8 @@ export interface PlainRow {
 
 /**
  * Finds the fast path for the most common group: exactly one hold or one settlement without attached writes.
- * @param awaited the IDs of the funds that requests of this process wait for. A hold on one of them goes to the decide function.
- * @returns null for all other groups
+ * @param awaited the IDs of the funds that requests of this process wait for. A hold on such a fund goes to the decide function.
+ * @returns null for a group that has no fast path
  */
 export function plainOf(owner: number, calls: readonly CalledOps[], awaited: ReadonlySet<number>): PlainOp | null {
   if (calls.length !== 1 || calls[0]!.also.length > 0 || calls[0]!.ops.length !== 1) return null;

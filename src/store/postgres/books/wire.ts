@@ -59,7 +59,7 @@ export interface CalledOps {
 
 /** The answer of the decide function to a group of calls. */
 export interface WireResult {
-  /** For each call: the answers to its operations. */
+  /** The answers to the operations of each call. */
   readonly answers: readonly (readonly WireAnswer[])[];
   readonly figures: readonly FundAnswer[];
   /** The holds of the operations that are open now, each with the amount that the hold may still be charged, microcredits. */

@@ -6,7 +6,9 @@ import { ALL_TABLES } from '../../sqlite/open.ts';
 import type { Migrations } from '../../sqlite/statement.ts';
 import { raisedBy } from './access.ts';
 
-/** The versions of the SQLite schema, by room, from which version 1 of the PostgreSQL schema is built. Never edit them. */
+/**
+ * The versions of the SQLite schema, by room, from which version 1 of the PostgreSQL schema is built. These versions must never be edited.
+ */
 const FIRST: Readonly<Record<string, number>> = {
   ...{ news: 2, access: 8, alerts: 1, endpoints: 2, idempotency: 2, identity: 1, instances: 2, learning: 2 },
   ...{ ledger: 13, logins: 2, payments: 3, people: 1, policies: 1, records: 8, subjects: 1, threads: 1, traffic: 2 },

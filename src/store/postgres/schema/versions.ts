@@ -60,7 +60,7 @@ CREATE TABLE rate_streams (
 /** The database functions. The functions do not depend on the order in which texts are sorted. */
 const FUNCTIONS = NAMES + RECALL + FIRST_DECIDE + TAKE + PARTITION;
 
-/** Compares texts by their bytes, as SQLite does, whatever the locale of the database is. */
+/** Compares texts by their bytes, as SQLite does, independently of the locale of the database. */
 const byBytes = (tables: string): string => tables.replaceAll(/ TEXT\b/g, ' TEXT COLLATE "C"');
 
 /** Translates the schema of SQLite. This module is imported only for a migration, because it loads SQLite. */

@@ -4,7 +4,7 @@ import { isEmpty } from '../../../core/object.ts';
 import { NO_RULES } from '../../../core/rules.ts';
 import type { Usage } from '../../../core/usage.ts';
 
-/** The fields of a record that have columns of their own. */
+/** The fields of a record that have their own columns. */
 export type RecordHead = Pick<
   DecisionRecord,
   'id' | 'time' | 'keyId' | 'kind' | 'revision' | 'readingsNumber' | 'session' | 'team' | 'user'
@@ -98,7 +98,7 @@ const RARE_FACTS = [
   'capsOutput',
 ] as const;
 
-/** The fields that few usages have. They are stored after the other fields of a usage. */
+/** The fields that only few usages have, stored after the other fields of a usage. */
 const ADD_ONS = ['addOns'] as const;
 const ALL_USAGE = [...USAGE, ...ADD_ONS] as const;
 

@@ -21,7 +21,8 @@ import { decodeSummary } from './summary.ts';
  */
 const LEADING_KEYS_MAX = 16;
 /**
- * The number of index rows that one statement examines. Such a statement takes a few milliseconds, in which the process serves no request.
+ * The number of index rows that one statement examines. A statement that examines so many rows takes a few milliseconds, in which the
+ * process serves no request.
  */
 const LOOKS_AT_ONCE = 5_000;
 

@@ -42,7 +42,7 @@ const DELETE_LATER = sql(`DELETE FROM traffic WHERE (width, kind, bucket, series
     (SELECT width, kind, bucket, series FROM traffic WHERE width = ?1 AND bucket >= ?2 LIMIT ${CLEARED})`);
 const WAIT_NO_MORE = sql('DELETE FROM traffic_waiting WHERE id >= ?');
 
-/** Deletes a batch of the buckets that are to be counted again. After the last batch, all rows except new ones count as the past. */
+/** Deletes a batch of the buckets that are to be counted again. After the last batch, all rows except new rows count as the past. */
 async function clear(db: SqlTables, { oldEnd }: CountingMeans, state: CountingState): Promise<boolean> {
   const { recountFrom, recordsThrough, journalThrough } = state;
   for (const step of TRAFFIC_STEPS) {

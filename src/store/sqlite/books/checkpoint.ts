@@ -13,7 +13,10 @@ const ADD_SPEND = sql(`INSERT INTO spend (quarter, account, tariff, charges, mic
       input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens`);
 const PUT_BALANCE = sql(`INSERT INTO balances (key_id, granted, spent) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`);
-/** Adds rows that were being written if these rows are now in the journal. Such rows were handed to the disk before this statement. */
+/**
+ * Adds rows that were being written if these rows are now in the journal. Rows that were being written were handed to the disk before this
+ * statement.
+ */
 const PUT_COMING_BALANCE = sql(`INSERT INTO balances (key_id, granted, spent)
     VALUES (?1, ?2 + (SELECT coalesce(sum(amount), 0) FROM journal WHERE seq IN (SELECT value FROM json_each(?4))), ?3)
     ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`);

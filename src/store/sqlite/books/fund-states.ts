@@ -40,7 +40,10 @@ export class FundStates {
   /** The budgets of the newest policy, by generation number. */
   #enforced: ReadonlyMap<number, EnforcedBudget> = new Map();
   readonly #balances = new Map<string, BookedFund>();
-  /** The balances of holders that have not paid in yet. Such a balance exists because a request named it, and can be deleted. */
+  /**
+   * The balances of holders that have not paid in yet. The balance of a holder that never paid exists only because a request named it, and
+   * can be deleted.
+   */
   readonly #blank = new Set<BookedFund>();
 
   /** Returns the funds that an operation names. */

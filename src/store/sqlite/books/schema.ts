@@ -13,8 +13,8 @@ const entriesView = (columns: string) => `DROP VIEW entries;
 /**
  * Amounts are microcredits, times ms since 1970. Values that repeat from row to row (the caller, the model at a price) are in separate
  * tables and referred to by number; the same value may have several numbers. No request updates a row or maintains an index: each request
- * appends two rows of integers. `spend` and `balances` sum the journal up to `checkpoint.through`. Both tables are brought up to date every
- * few seconds, together with the list of open reservations, so a starting server reads only later rows.
+ * appends two rows of integers. `spend` and `balances` sum the journal up to `checkpoint.through`. `spend` and `balances` are brought up to
+ * date every few seconds, together with the list of open reservations, so a starting server reads only later rows.
  */
 export const ledgerMigrations: Migrations = {
   room: 'ledger',

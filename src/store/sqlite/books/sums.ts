@@ -32,7 +32,7 @@ export interface Spender {
 /** Adds up charges in memory until they are written to the table `spend`. State: sums. */
 export class Sums {
   #fresh = new Map<string, Sum>();
-  /** Sums that are being written. */
+  /** The sums that are being written to the table `spend`. */
   #taken: readonly Sum[] = [];
   /** How many times sums were handed over. */
   takes = 0;

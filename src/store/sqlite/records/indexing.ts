@@ -10,7 +10,7 @@ import {
 import { RECORDS_PRUNED } from '../../sql/traffic/state.ts';
 import { OLD_SUMMARY, SUMMARY } from './summary.ts';
 
-/** The most rows in one transaction. Such a transaction takes a few milliseconds, in which the process serves no request. */
+/** The most rows in one transaction. A transaction with so many rows takes a few milliseconds, in which the process serves no request. */
 const BATCH = 500;
 /** The batch size for records of version 0.1 and records without a summary, because their bodies must be read. */
 const OLD_BATCH = 100;

@@ -5,7 +5,7 @@ import type { Migrations } from '../statement.ts';
  * that adding a record touches no index. `record_index` lists the records of both tables by ID, and is filled later in batches; `seq` is
  * null for a row of `decisions`. `record_indexing` stores the progress: `through` is the last indexed row of `records`, and `older` the
  * least indexed ID of `decisions`. The column `body` is a single text, see `body.ts`. The column `estimate` is a single BLOB, see
- * `estimate.ts`. Only `contents` has text of prompts and answers.
+ * `estimate.ts`. Only the table `contents` has text of prompts and answers.
  */
 export const recordsMigrations: Migrations = {
   room: 'records',
