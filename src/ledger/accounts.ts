@@ -42,7 +42,8 @@ export class Accounts {
   }
 
   /**
-   * @param holder the wallet whose balance pays instead of the caller's own; null for none. Budgets do not see this holder.
+   * @param holder the wallet whose balance pays instead of the caller's own; null for none. The conditions of budgets do not see the wallet
+   * that pays.
    * @param session '' for none
    * @param agent '' for none
    * @throws RangeError for a holder that is not a wallet address
@@ -157,7 +158,7 @@ export function scopesOfEntries(dimensions: Dimensions, lineOf: KeyLines['lineOf
 
 /**
  * Adds the facts of the same request as if each parent key had sent the request. A parent's budgets therefore limit all of its child keys
- * together. The labels that keys give to their child keys are left out.
+ * together. The facts leave out the labels that keys give to their child keys.
  */
 function scopesOf(own: BudgetScope, lineOf: KeyLines['lineOf']): BudgetScopes {
   const line = lineOf(own.key.id);

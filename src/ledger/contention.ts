@@ -90,7 +90,7 @@ export class Contention {
     });
   }
 
-  /** The number of requests that wait now. */
+  /** The number of requests that currently wait for money. */
   get waiting(): number {
     let waiting = 0;
     for (const line of this.#lines.values()) waiting += line.length;

@@ -78,7 +78,10 @@ export async function countIn(windows: BudgetWindows, entries: CountedEntries): 
   }
 }
 
-/** Counts like `countIn`, but in this turn of the event loop. If the books cannot be read without waiting, this method counts nothing. */
+/**
+ * Counts charges like `countIn`, but in this turn of the event loop. If the books cannot be read without waiting, this method counts
+ * nothing.
+ */
 function countNow(windows: BudgetWindows, entries: CountedEntries): void {
   const uncounted = entries.books.uncounted(windows.generation, windows.window);
   if (uncounted instanceof Promise) {

@@ -42,7 +42,7 @@ export interface HoldRequest {
    * most `wholeShare` of the free money, or a fund must not cap outputs.
    */
   readonly growth?: { readonly wholeShare: number; readonly first: () => FirstTranche | null };
-  /** The `budget_limit` of the request; null if the request has no limit. The first of `amounts` must not exceed it. */
+  /** The `budget_limit` of the request; null if the request has no limit. The first of `amounts` must not exceed this limit. */
   readonly limit: Microcredits | null;
   /** How long to wait for money that other requests hold, ms. */
   readonly waitMs: number;

@@ -157,8 +157,8 @@ export class LedgerHold implements Links<LedgerHold> {
   }
 
   /**
-   * Reserves more money for another attempt. The additional amount is durable when this method resolves. A raise never waits for money. The
-   * caller must wait for the end of a raise before the next raise of the same hold.
+   * Reserves more money for another attempt. The additional amount of the hold is durable when the promise resolves. A raise never waits
+   * for money. The caller must wait for the end of a raise before the next raise of the same hold.
    *
    * @param amounts microcredits: the first amount, or the last amount if the funds have twice the last amount free. If a fund must not cap
    * outputs, the hold gets the last amount or nothing.
@@ -174,9 +174,9 @@ export class LedgerHold implements Links<LedgerHold> {
   }
 
   /**
-   * Reserves more money for an answer that is being written. The additional amount is durable when this method resolves. An extension gets
-   * free money before all requests that have not started. The caller must wait for the end of an extension before the next extension of the
-   * same hold.
+   * Reserves more money for an answer that is being written. The additional amount of the hold is durable when the promise resolves. An
+   * extension gets free money before all requests that have not started. The caller must wait for the end of an extension before the next
+   * extension of the same hold.
    *
    * @param waitMs the longest time to wait, ms
    * @param signal ends the wait
@@ -211,7 +211,7 @@ export class LedgerHold implements Links<LedgerHold> {
     const op = { kind: 'extend', id, step: ++this.#steps, at: this.#tools.now(), amounts, least } as const;
     const [result] = await applyOnce(this.#tools, [op]);
     if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
-    // The request may have ended while it waited. A hold that was closed during the wait stays closed.
+    // The request of an extension may have ended while it waited for money. A hold that was closed during the wait stays closed.
     const raised = result?.kind === 'granted' ? raise(this.#sum, result.amount) : null;
     if (!raised) return 'closed';
     this.#sum = raised;

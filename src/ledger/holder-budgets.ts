@@ -33,7 +33,7 @@ interface Alike {
 /**
  * Turns the budgets of holders into budgets of the ledger. All holders of a level with the same kind of window share a single budget, with
  * a limit for each holder. The budgets of thousands of users therefore take a request no more time than the budget of a single user. If a
- * holder states the same window twice, the lower limit counts.
+ * holder states two budgets with the same window, the lower limit counts.
  *
  * A request draws on one fund of each budget, but on the funds of all keys of its line. Keys with a different number of parent keys
  * therefore get different budgets.

@@ -60,7 +60,7 @@ export interface LedgerSample {
   readonly waits: Readonly<Waits>;
   /** How long requests waited that were served or gave up, in seconds. */
   readonly waited: Spread;
-  /** The number of requests that wait now. */
+  /** The number of requests that currently wait for money. */
   readonly waiting: number;
 }
 

@@ -96,7 +96,10 @@ export interface PostOp extends NamedOp {
   readonly kind: 'post';
   readonly step: number;
   readonly entry: EntryLine;
-  /** The microcredits that, to the caller's knowledge, are left in the hold. The books charge no more than this amount. */
+  /**
+   * The microcredits that, to the caller's knowledge, are left in the hold. The books charge no more than the amount that the caller knows
+   * to be left.
+   */
   readonly most: Microcredits;
 }
 
@@ -321,7 +324,7 @@ export interface UsageFilter extends Partial<Record<'team' | 'user', string | nu
   /** The key whose charges are read; null for all keys. Without `team` or `user`, charges of all teams or users are read. */
   readonly keyId: string | null;
   readonly keyIds?: ReadonlySet<string> | null;
-  /** False if charges need not be separated by selector, session and agent. Reading without this separation is much faster. */
+  /** False if charges need not be separated by selector, session and agent. Reading charges without this separation is much faster. */
   readonly hasRuns?: boolean;
   /** Start of the period, ms since 1970, in steps of a quarter of an hour. */
   readonly from: number;
@@ -354,7 +357,8 @@ export interface BooksWatcher {
 
 /**
  * The books of a ledger: its funds, holds and entries. Callers change the books with batches of operations that are plain data. Each
- * implementation has its own rows, encoding, memory and locks. The rules of money are the same for all: `core/accounting/`.
+ * implementation has its own rows, encoding, memory and locks. The rules of money are the same for all implementations, and are in
+ * `core/accounting/`.
  *
  * For every fund, after any sequence of operations: spent + held ≤ limit. The exceptions are a lowered limit, a lowered balance, and funds
  * that were attached to an open hold.
@@ -436,7 +440,7 @@ export interface LedgerBooks {
   usage(filter: UsageFilter): Promise<readonly EndpointCharges[]>;
   /** Returns the microcredits that a key was charged for its holds of a window, less refunds. */
   spentIn(keyId: string, window: Window): Promise<Microcredits>;
-  /** Returns a hold by its ID; null if there is none. */
+  /** Returns the hold with an ID; null if no hold has the ID. */
   reservation(id: number): Promise<Pick<StoredReservation, 'isOpen' | 'charged' | 'givenBack'> | null>;
   /** Applies the grants and corrections that any process has requested through `LedgerTable`. */
   refresh(): Promise<void>;

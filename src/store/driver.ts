@@ -165,7 +165,7 @@ export interface StoreDriver {
    */
   open(url: string, options: OpenOptions): Promise<OpenStore>;
   /**
-   * Opens an existing store for reading, even while a server runs. All reads see the same moment.
+   * Opens an existing store for reading, even while a server runs. All reads of the opened store see the same moment.
    * @param rooms the rooms to read. The method refuses tables that a newer version of Signalbox wrote.
    */
   read(url: string, rooms: readonly StoreRoom[]): Promise<StoreReader>;

@@ -60,12 +60,12 @@ export interface BalanceRow extends StoredBalance {
 /**
  * The kind of an entry. The journal only ever adds entries, in the order of events, and corrects a mistake with another entry.
  *
- * `reserve`: sets `amount` aside in `funds`. `raise`: sets `amount` more aside. `attach`: the reservation draws on `funds` from now on,
- * because the budgets changed. `post`: charges a failed attempt, and the reservation stays open. `settle`: charges the last attempt,
- * releases the rest, and closes the reservation. `expire`: closes a reservation that was never settled, mostly after a crash. `overrun`:
- * the part of an upstream's bill beyond the reservation, which no caller pays. `correct`: refunds a charge (negative). `grant`: adds to a
- * balance or deducts from it. `deposit`: a holder's payment. `fee`: the part of a deposit that Signalbox keeps for settling the payment
- * (negative), or refunds.
+ * `reserve`: sets `amount` aside in `funds`. `raise`: sets `amount` more aside. `attach`: from this entry on, the reservation draws on
+ * `funds`, because the budgets changed. `post`: charges a failed attempt, and the reservation stays open. `settle`: charges the last
+ * attempt, releases the rest, and closes the reservation. `expire`: closes a reservation that was never settled, mostly after a crash.
+ * `overrun`: the part of an upstream's bill beyond the reservation, which no caller pays. `correct`: refunds a charge (negative). `grant`:
+ * adds to a balance or deducts from it. `deposit`: a holder's payment. `fee`: the part of a deposit that Signalbox keeps for settling the
+ * payment (negative), or refunds.
  */
 export type EntryKind =
   | 'reserve'
@@ -98,7 +98,7 @@ export interface JournalRow {
   readonly keyId: string;
 }
 
-/** A row of the journal with the rows that it refers to. In a damaged journal, the rows that it refers to can be missing. */
+/** A row of the journal with the rows that it refers to. In a damaged journal, rows that a journal row refers to can be missing. */
 export interface AuditRow extends Omit<JournalRow, 'kind' | 'keyId'> {
   readonly kind: string;
   /** The key of the account; null if the account of the row does not exist. */

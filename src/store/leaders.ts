@@ -57,7 +57,10 @@ export class Leadership {
     this.#options = options;
   }
 
-  /** Tries to take all jobs, now and regularly. Never rejects: if this instance cannot reach the store, other instances take the jobs. */
+  /**
+   * Tries to take all jobs, at once and then regularly. Never rejects: if this instance cannot reach the store, other instances take the
+   * jobs.
+   */
   async begin(): Promise<void> {
     if (!this.#options.table) return;
     this.#timer = this.#options.timers.every(RENEW_MS, () => void this.renew());

@@ -77,8 +77,8 @@ export interface LedgerTable {
    */
   reservation(id: number): Promise<StoredReservation | null>;
   /**
-   * Deletes the stored results of holds that were made before a time (ms since 1970) and have ended. The journal entries of these holds
-   * stay. Rejects with StoreError.
+   * Deletes the stored results of holds that were made before a time (ms since 1970) and have ended. The journal entries of holds whose
+   * results are deleted stay. Rejects with StoreError.
    * @returns the number of holds
    */
   prune(before: number): Promise<number>;

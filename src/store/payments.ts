@@ -87,7 +87,7 @@ export interface PaymentTable {
   /** Marks a payment as captured. This write may only be used in the commit that contains the deposit. */
   capture(payment: Payment): Write;
   /**
-   * Records charge and fee of a captured payment and removes its owner. For an abandoned payment, this write records only the charge. While
+   * Records charge and fee of a captured payment and removes its owner. For an abandoned payment, `settle` records only the charge. While
    * the disk refuses writes, this write is kept in the spool, together with the settlement of the request.
    */
   settle(id: number, charged: Microcredits | null, fee: Microcredits, time: number): Write;

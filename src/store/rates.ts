@@ -31,7 +31,7 @@ export interface RateDemand {
 /** The answer to a request for units. The granted units are already debited. */
 export interface RateGrant {
   readonly granted: number;
-  /** The units that are granted in advance. The instance must use or return them within `AHEAD_MS` of its request. */
+  /** The units that are granted in advance. The instance must use or return these units within `AHEAD_MS` of its request. */
   readonly ahead: number;
   /**
    * The rest of the limit after the grant, in 1/60,000 of a unit; negative if more units were used than expected. For streams: the number

@@ -117,7 +117,7 @@ export interface TrafficQuery {
   readonly series: readonly string[] | null;
 }
 
-/** The sums of a series, without its times. */
+/** The sums of a series, without the histograms of times. */
 export interface SeriesSums extends TrafficFigures {
   /** The series; null for the further series of the dimension. */
   readonly series: string | null;

@@ -69,7 +69,7 @@ export const LEARNING: TrailSubject = Object.freeze({ kind: 'learning', id: '' }
 /** Parameters of a change, never a secret. A change of terms has `before` and `after` with the members that differ. */
 export type TrailDetails = Readonly<Record<string, unknown>>;
 
-/** An entry as readers see it. Erased words are null. */
+/** An entry of the trail in the form that readers see. Erased words are null. */
 export interface TrailEntry {
   readonly id: number;
   /** When the change was made, ms since 1970. */
@@ -122,12 +122,12 @@ export interface TrailEvent {
   readonly details: TrailDetails;
 }
 
-/** A change of a subject. The change is committed together with its trail entry. */
+/** A change of a subject. A change of a subject is committed together with its trail entry. */
 export interface SubjectEvent extends TrailEvent {
   readonly subject: TrailSubject;
 }
 
-/** A change of a key. The change is committed together with its trail entry. */
+/** A change of a key. A change of a key is committed together with its trail entry. */
 export interface KeyEvent extends TrailEvent {
   readonly keyId: string;
 }
@@ -170,13 +170,13 @@ export interface PlaceBelow {
   /** The most keys of the whole line created in the 24 hours before the event. */
   readonly aDay: number;
   /**
-   * The most child keys created in those 24 hours in all lines of the line's user together. A line without a user or of an operator has no
-   * such limit.
+   * The most child keys created in those 24 hours in all lines of the line's user together. For a line without a user, or a line of an
+   * operator, the number is not limited.
    */
   readonly aDayOfUser: number;
 }
 
-/** The last entry of a chain. The hash of this entry covers all entries before it. */
+/** The last entry of a chain. The hash of the last entry covers all entries before it. */
 export interface TrailHead {
   readonly id: number;
   /** SHA-256 in hex. */
@@ -242,8 +242,8 @@ export interface TrailTable {
    */
   erase(words: ErasedWords, actor: Actor, time: number): Write;
   /**
-   * Deletes the entries before a time, and adds an anchor with the hash of the last deleted entry. The method does nothing if there are no
-   * such entries.
+   * Deletes the entries before a time, and adds an anchor with the hash of the last deleted entry. If there are no entries to delete, the
+   * method does nothing.
    */
   prune(before: number, time: number): Write;
   /** @returns the ID up to which no entry will appear later; 0 for none. Entries above this ID may already be visible. */

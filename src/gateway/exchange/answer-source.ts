@@ -6,7 +6,7 @@ import type { Receipt } from '../money/receipt.ts';
 
 /** The names and figures that an answer has in every dialect. */
 export interface AnswerIdentity {
-  /** The ID of the decision. Each surface derives the ID of its answer from it. */
+  /** The ID of the decision. Each surface derives the ID of its answer from the ID of the decision. */
   readonly decision: number;
   /** When the request was admitted, Unix time in seconds. */
   readonly created: number;

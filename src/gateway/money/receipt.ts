@@ -62,7 +62,7 @@ export type PlatformPayment = {
   readonly id: string | null;
   readonly source: 'x402' | 'wallet_credits';
   readonly payer: string;
-  /** The state when the answer was sent; `GET /v1/payments/{id}` returns later states. Null if the balance paid. */
+  /** The state of the payment when the answer was sent; `GET /v1/payments/{id}` returns later states. Null if the balance paid. */
   readonly state: string | null;
   readonly scheme: 'exact' | null;
   readonly network: string | null;

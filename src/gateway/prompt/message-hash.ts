@@ -44,7 +44,7 @@ function plainText(part: ContentPart): string {
     : '';
 }
 
-/** Returns the members of a turn other than its parts. No two different turns have the same head. */
+/** Returns the members of a turn other than its parts. Two different turns never have the same members of this kind. */
 function headOf({ role, name, toolCallId, extras }: Turn, kinds: string): string {
   if (name === undefined && isUnmarked(extras)) {
     if (toolCallId === undefined) return `${kinds} ${role}`;

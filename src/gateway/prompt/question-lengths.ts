@@ -5,7 +5,7 @@ import { lengthsFrom, lengthsPart, type TaskLengths } from './question-lengths-p
 
 /** How much a question that is one standard deviation longer than usual lowers the log odds of a good answer, for every model. */
 const LOSS = 0.25;
-/** The name for all tasks without declared qualities. No task can have this name. */
+/** The name for all tasks without declared qualities. No real task can have this name. */
 const UNDECLARED = '*';
 const TASKS_MAX = 256;
 /** A running mean covers at most `WINDOW` requests. After `WARM_UP` requests, a difference from the mean counts half. */

@@ -16,8 +16,8 @@ const IDLE_MS = DAY_MS;
 const PLAIN = /^[\x21-\x7e]{1,128}$/;
 
 /**
- * The shared name of all further sessions of a key, and of all further agents. No caller can send this name, because `PLAIN` does not match
- * it.
+ * The shared name of all further sessions of a key, and of all further agents. No caller can send the shared name, because `PLAIN` does not
+ * match it.
  */
 export const OTHER_SESSIONS = '…';
 

@@ -119,7 +119,10 @@ export class AnswerId {
   }
 }
 
-/** The error for a history that cannot be found. Clients that have the conversation then send it whole, in a new thread. */
+/**
+ * The error for a history that cannot be found. After this error, clients that have the conversation send the whole conversation, in a new
+ * thread.
+ */
 export const notFound = (why: string): SignalboxError =>
   new SignalboxError(
     'thread_not_found',
@@ -127,7 +130,10 @@ export const notFound = (why: string): SignalboxError =>
     { param: 'thread.previous_message_id' },
   );
 
-/** The error for a thread if no provider can keep it. Clients that have the conversation then send it whole, without a thread. */
+/**
+ * The error for a thread if no provider can keep it. After this error, clients that have the conversation send the whole conversation,
+ * without a thread.
+ */
 export const unsupportedThread = (why: string): SignalboxError =>
   new SignalboxError(
     'unsupported_parameter',

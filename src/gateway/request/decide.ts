@@ -133,7 +133,7 @@ const mayAskServices = (
 const NO_TOKENIZERS: readonly Tokenizer[] = [];
 
 /**
- * Counts the prompt with tokenizers, then at providers, and decides again with the counts. Without any count, the earlier trial is the
+ * Counts the prompt with tokenizers, then at providers, and decides again with the counts. Without any count, the earlier decision is the
  * result.
  */
 async function decideCounted(

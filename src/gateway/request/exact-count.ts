@@ -61,7 +61,7 @@ export const isRejectedByInput = ({ rejections }: RejectedModel): boolean => (re
 const PREAMBLE_MAX = 128;
 
 /**
- * Counts the upper bound of a request's input tokens with each tokenizer. Everything except texts counts by its bytes, as in
+ * Counts the upper bound of a request's input tokens with each tokenizer. All parts of the request except texts count by their bytes, as in
  * `inputTokensMax`.
  * @returns null if no text could be counted in time
  */

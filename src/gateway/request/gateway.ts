@@ -31,7 +31,7 @@ export interface Gateway extends FundingParts, ExchangeParts {
   nextId(): number;
   /** Milliseconds on a clock whose value never decreases: `performance.now`, which the deadlines of calls also use. */
   readonly clock: () => number;
-  /** The requests that have reserved money and are not yet settled. A shutdown waits for them. */
+  /** The requests that have reserved money and are not yet settled. A shutdown waits for these requests. */
   readonly inFlight: LinkedSet<RequestContext>;
   /** True once clients should move to another process on this port: answers then close their connections. */
   isLeaving: boolean;

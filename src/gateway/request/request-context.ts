@@ -316,7 +316,7 @@ export class RequestContext implements Links<RequestContext> {
   }
 
   /**
-   * Notes the end of the handler; the last call before the end counts. A request that was not admitted ends now.
+   * Notes the end of the handler; the last call before the end counts. A request that was not admitted ends with this call.
    * @param status the status of the answer
    * @param code the code of the error that was answered; null for none
    */

@@ -49,7 +49,7 @@ interface AuditedCharge {
   readonly account: number;
   readonly quarter: number;
   readonly amount: Microcredits;
-  /** The funds that counted the charge when it was made. */
+  /** The funds in which the charge counted when it was made. */
   readonly draws: readonly AuditedFundRow[];
 }
 

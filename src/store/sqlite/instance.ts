@@ -9,9 +9,9 @@ import type { Fence } from './fence.ts';
 import type { Migrations } from './statement.ts';
 
 /**
- * No ID in use is greater than `ids_through`. A starting server begins above this mark and reads no other table. An older database has IDs
- * but no such mark. In an older database, the greatest ID is found among the last reservations, because their IDs grow, except where
- * requests waited for money.
+ * No ID in use is greater than `ids_through`. A starting server begins with IDs above `ids_through` and reads no other table. An older
+ * database has IDs but no column `ids_through`. In an older database, the greatest ID is found among the last reservations, because their
+ * IDs grow, except where requests waited for money.
  */
 export const instanceMigrations: Migrations = {
   room: 'instances',

@@ -5,7 +5,10 @@ import type { AskedOp, CalledOps, WireAnswer, WireOp, WireResult } from './wire.
 
 /** A group of operations accepts no further call once the group has this many operations. */
 const OPS_MAX = 2_000;
-/** If the answer to a group is lost, the same group is sent again for this long, ms. After this time, the holds of the group are voided. */
+/**
+ * If the answer to a group is lost, the same group is sent again for this long, ms. If the group gets no answer within this time, the holds
+ * of the group are voided.
+ */
 const REPEAT_MS = 2_000;
 /** The pause between two attempts to send, ms. */
 const RETRY_MS = 50;

@@ -18,7 +18,10 @@ export interface KeptCall {
   readonly also: readonly SqlWrite[];
 }
 
-/** Encodes a call for the spool. JSON writes an impossible number, such as NaN, as null. The database also gets null for such a number. */
+/**
+ * Encodes a call for the spool. JSON writes an impossible number, such as NaN, as null. The database also gets null for an impossible
+ * number.
+ */
 const encodeCall = ({ ops, also }: KeptCall): SpooledUnit => [
   ...ops.map((op) => ({ name: OPERATION, params: [JSON.stringify(op)] })),
   ...spooledRows(also),

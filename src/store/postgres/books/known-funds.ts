@@ -27,7 +27,7 @@ export interface FundWindowRow extends Pick<FundTitle, 'name' | 'subject' | 'def
 /** A fund with a lower ID may become visible this much later than a fund with a higher ID, ms. Every transaction ends within this time. */
 const UNSEEN_MS = 30_000;
 
-/** The figures of a fund, as this process last read them. */
+/** The figures of a fund that this process read last. */
 class KnownFund {
   title: FundTitle;
   readonly budget: number;

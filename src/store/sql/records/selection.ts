@@ -36,7 +36,7 @@ export type Selection = readonly [statement: Statement, params: readonly SqlValu
 
 /**
  * Makes a search statement. The text of the statement tells SQLite the table and the column with which the search begins. PostgreSQL's
- * planner decides this from its statistics.
+ * planner chooses the table and the column from its statistics.
  */
 export const searchFor = (sql: string): Statement => ({ sql, inPostgres: inPostgres(sql) });
 

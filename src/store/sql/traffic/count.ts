@@ -23,8 +23,8 @@ export async function countTraffic(
 }
 
 async function countBatch(db: SqlTables, means: CountingMeans, now: number, size: BatchSize): Promise<boolean> {
-  // A charge is matched to its record with the index. In a data folder of an earlier version, many records can still be missing from the
-  // index.
+  // The counting finds the record of a charge with the index of records. In a data folder of an earlier version, many records can still be
+  // missing from the index.
   const isIndexLeft = await means.index();
   const state = await countingState(db);
   if (state.isClearing) return await clear(db, means, state);

@@ -57,7 +57,7 @@ export class Deposits {
     return this.#journal.paid('fee', this.#journal.accounts.numberOfHolder(checkedHolder(holder)), fee, at, note);
   }
 
-  /** The rows that are being written, by holder. The write of these rows may still fail. */
+  /** The rows that are being written, by holder. A write that is still in progress may fail. */
   get unwrittenRows(): ReadonlyMap<string, readonly number[]> {
     const byHolder = new Map<string, number[]>();
     for (const { holder, rows } of this.#pending) byHolder.getOrInsert(holder, []).push(...rows);

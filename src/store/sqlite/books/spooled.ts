@@ -67,7 +67,7 @@ export async function unbooked(
   }
 }
 
-/** A row of a spool does not fit its database. */
+/** The error of a spool whose row does not fit the database. */
 class Misfit extends Error {}
 
 async function compared(
