@@ -98,7 +98,8 @@ export class Contention {
   }
 
   /**
-   * Lets requests that wait for these funds try again. The ledger calls this method whenever money becomes free. The method never throws.
+   * Lets requests that wait for the given funds try again. The ledger calls this method whenever money becomes free. The method never
+   * throws.
    */
   wake(funds: readonly Pick<FundStanding, 'title'>[]): void {
     if (this.#lines.size === 0) return;

@@ -59,8 +59,8 @@ export class BudgetFund implements DrawnFund {
   }
 
   /**
-   * Returns the same fund under new terms. Fractions of the limit that were reported are not reported again. If a lower limit makes the
-   * fund reach a fraction, the next charge reports it.
+   * Returns the same fund with the terms of a new policy. Fractions of the limit that were reported are not reported again. If a lower
+   * limit makes the fund reach a fraction, the next charge reports it.
    */
   under(counted: CountedBudget): BudgetFund {
     const fund = new BudgetFund(counted, this.title, this.title.subject);

@@ -65,7 +65,7 @@ interface LedgerOptions extends LedgerNotifierOptions {
 
 /**
  * Opens the ledger of an instance. If the store proves that all earlier instances have ended, this function closes the holds of these
- * instances at once. Without such a proof, `sweep` closes these holds.
+ * instances at once. Without a proof that an instance has ended, `sweep` closes its holds.
  * @throws Error of one sentence, by rejecting, if the policy gives a Credit a different value than the entries of the ledger
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {

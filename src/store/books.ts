@@ -156,8 +156,8 @@ export interface JoinOp {
 }
 
 /**
- * States that from now on the caller's holds draw on these budgets only. The limit of the newest policy applies to all windows of a budget.
- * The spent and held amounts of the windows stay.
+ * States that after this operation the caller's holds draw only on the given budgets. The limit of the newest policy applies to all windows
+ * of a budget. The spent and held amounts of the windows stay.
  */
 export interface EnforceOp {
   readonly kind: 'enforce';
@@ -276,8 +276,8 @@ export interface UncountedCharges {
   /** The end of the journal when the charges were read. */
   readonly to: Cursor;
   /**
-   * Charges grouped by the quarter of an hour of their holds. All charges of a window may be summed under a single quarter of that window.
-   * The list of charges may contain charges of accounts that the budget does not concern.
+   * The charges, grouped by the quarter of an hour of their holds. All charges of a window may be summed under a single quarter of that
+   * window. The list of charges may contain charges of accounts that the budget does not concern.
    */
   readonly charges: readonly (Charges & { readonly quarter: number })[];
 }

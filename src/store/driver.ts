@@ -88,7 +88,7 @@ export interface SpoolNotes {
 
 /** The settlements in a spool that are not yet in the store. */
 export interface UnbookedSettlements {
-  /** IDs of the holds that these settlements close. */
+  /** The IDs of the holds that settlements in the spool close. */
   readonly closed: readonly number[];
   /** The sum of the settlements' charges in microcredits, including failed attempts. */
   readonly charged: Microcredits;

@@ -99,7 +99,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
   readonly #recent = new Float64Array(DENSE_COMMITS).fill(Number.NEGATIVE_INFINITY);
   #next = 0;
   #lastRun = Number.NEGATIVE_INFINITY;
-  /** Why the database could not be written; null while it works. */
+  /** Why the last write to the database failed; null while the database works. */
   #fault: StoreError | null = null;
   /** Whether a run is already scheduled. */
   #scheduled = false;

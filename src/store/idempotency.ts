@@ -2,8 +2,8 @@ import type { InstanceName } from './instance.ts';
 import type { Write } from './store.ts';
 
 /**
- * `running`: in progress, or lost with its instance. `kept`: the answer is stored and can be repeated. `lost`: the request was charged, but
- * its answer cannot be repeated.
+ * The state of a named request. `running`: the request is in progress, or was lost with its instance. `kept`: the answer is stored and can
+ * be repeated. `lost`: the request was charged, but its answer cannot be repeated.
  */
 export type AnswerState = 'running' | 'kept' | 'lost';
 

@@ -1,7 +1,8 @@
 import { StoreError } from './store.ts';
 
 /**
- * The name of a run of a server. Rows of the store name their owner with this name. No other run on the same store ever gets the same name.
+ * The name of a run of a server. Rows of the store name their owner with this name. No two runs of servers on the same store ever get the
+ * same name.
  */
 export interface InstanceName {
   /** The slot of the server, from 0 to 127. Two instances that run at the same time have different slots, so their IDs differ. */

@@ -50,7 +50,7 @@ export interface Payment {
   /** The time until which the authorization is valid, seconds since 1970. */
   readonly validBefore: number;
   readonly transaction: string | null;
-  /** Why the payment failed or is unknown; null in other states. */
+  /** Why the payment failed or is unknown; null for a payment in another state. */
   readonly error: string | null;
   readonly created: number;
   readonly updated: number;

@@ -66,7 +66,7 @@ export interface NewestRates {
   readonly limits: readonly StatedLimit[];
 }
 
-/** Compares two requests for units by the order in which they are decided. */
+/** Compares two requests for units by the order in which the store decides requests. */
 export function rateOrder(one: RateDemand, other: RateDemand): number {
   return compare(one.limit, other.limit) || compare(one.subject, other.subject) || compare(one.unit, other.unit);
 }

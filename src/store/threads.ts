@@ -6,7 +6,7 @@ import type { Write } from './store.ts';
  * figures, no text.
  */
 export interface ThreadRow {
-  /** ID of the key whose request was answered. No other key can find the row. */
+  /** ID of the key whose request was answered. Only this key can find the row of the thread. */
   readonly keyId: string;
   /** The provider's ID of the answer. */
   readonly answer: string;

@@ -14,7 +14,9 @@ const KEPT_MS: Readonly<Record<TrafficStep, number>> = {
   day: 1_098 * STEP_MS.day,
 };
 
-/** For each length, the first moment for which buckets are kept. This moment is rounded to whole hours, so that it seldom changes. */
+/**
+ * For each length, the first moment for which buckets are kept. The first kept moment is rounded to whole hours, so that it seldom changes.
+ */
 export const keptFromAt = (now: number): Readonly<Record<TrafficStep, number>> => ({
   minute: hourAt(now - KEPT_MS.minute),
   hour: hourAt(now - KEPT_MS.hour),

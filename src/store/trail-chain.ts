@@ -29,7 +29,7 @@ const PERSONAL: ReadonlySet<string> = new Set(['name', 'note', 'labels', 'email'
 /** Members of an entry's details that contain the same members again: the state before and after a change. */
 const SIDES: ReadonlySet<string> = new Set(['before', 'after']);
 
-/** Makes the entry that follows another entry. Anything that looks like a secret is removed from its details. */
+/** Makes the entry that follows another entry. Texts that look like secrets are removed from the details of the entry. */
 export function linkAfter(head: TrailHead, event: SubjectEvent): TrailLink {
   const { time, actor, action, subject } = event;
   const { facts, words: personal } = parted({ ...event.details, ...('login' in actor && { login: actor.login }) });

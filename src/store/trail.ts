@@ -238,7 +238,8 @@ export interface TrailTable {
   /** Adds an entry for each unrevoked key of a holder, oldest first, except `exceptId`; null: no exception. */
   addOfHolder(event: TrailEvent, holder: string, exceptId: string | null): Write;
   /**
-   * Erases words and adds an entry that names their places. The commit fails if the entries have no such words. @param time ms since 1970
+   * Erases personal words from trail entries, and adds an entry that names the places of the words. The commit fails if the entries have no
+   * such words. @param time ms since 1970
    */
   erase(words: ErasedWords, actor: Actor, time: number): Write;
   /**
@@ -246,7 +247,7 @@ export interface TrailTable {
    * method does nothing.
    */
   prune(before: number, time: number): Write;
-  /** @returns the ID up to which no entry will appear later; 0 for none. Entries above this ID may already be visible. */
+  /** @returns the ID up to which no entry will appear later; 0 for none. Trail entries above the returned ID may already be visible. */
   horizon(): Promise<Cursor>;
   /** Returns the newest entries that match a filter, newest first. */
   list(query: TrailQuery): Promise<TrailEntry[]>;

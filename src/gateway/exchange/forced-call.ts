@@ -1,7 +1,7 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import { AnswerMark } from '../prompt/answer-mark.ts';
 
-/** Changes an answer between the attempt that receives it and the caller. */
+/** Changes an answer after an attempt receives it and before the caller gets it. */
 export interface AnswerRewrite {
   /** Whether the caller has the complete answer, although the provider still writes. */
   readonly isOver: boolean;

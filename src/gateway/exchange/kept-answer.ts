@@ -124,7 +124,7 @@ export class KeptAnswer implements AnswerSource {
     this.#tell();
   }
 
-  /** Ends a stream, whose error is its last event. */
+  /** Ends a stream with an error, which is the last event of the stream. */
   async #endStream(error: SignalboxError): Promise<void> {
     this.error = error;
     const { run } = this.#options;

@@ -109,7 +109,7 @@ export class Plan {
     this.#current!.state = isLast ? 'done' : 'denied';
   }
 
-  /** Notes that there is no money for the endpoint. */
+  /** Notes that the funds have no money for an attempt at the endpoint. */
   drop(): void {
     this.#current!.state = 'done';
   }

@@ -30,7 +30,7 @@ const HOSTS: readonly (readonly [suffix: string, name: string])[] = [
   ['cohere.ai', 'cohere'],
 ];
 
-/** Provider names by dialect, for an operator's own address such as a proxy. Only the makers of these dialects speak them. */
+/** Provider names by dialect, for an operator's own address such as a proxy. Only the providers that made these dialects use them. */
 const ADAPTERS: Readonly<Record<string, string>> = { anthropic: 'anthropic', gemini: 'gcp.gemini' };
 
 /** Provider names by the names that the shipped policy uses. */

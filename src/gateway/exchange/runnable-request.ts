@@ -40,7 +40,7 @@ export interface ExchangeParts {
 
 /** Stores what outlives an answer. */
 export interface ExchangeRecorder {
-  /** Reads parts before the caller receives them. */
+  /** Reads the parts of the answer before the caller receives them. */
   hear(parts: readonly StreamPart[]): void;
   /** Writes a failed attempt to the log for operators. */
   logFailure(attempt: FailedAttempt): void;

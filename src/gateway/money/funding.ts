@@ -196,7 +196,7 @@ export class FundedHold {
   }
 
   /**
-   * Returns the writes that end a payment. `hold.settle` calls it once, for the writes of its commit.
+   * Returns the writes that end a payment. `hold.settle` calls this method once, and commits these writes together with the settlement.
    * @param _charged microcredits; 0 if nothing was answered
    */
   settlementWrites(_charged: Microcredits): readonly Write[] {

@@ -28,8 +28,8 @@ export interface Platform {
    */
   readonly output_capped_by?: string;
   /**
-   * True if Signalbox replaced the usage by its own count, because the provider's figures are impossible. No other part of an answer that
-   * is passed through is changed. Absent for no change.
+   * True if Signalbox replaced the usage by its own count, because the provider's figures are impossible. The usage is the only part that
+   * Signalbox changes in an answer that is passed through. Absent for no change.
    */
   readonly usage_replaced?: true;
   /** How a wallet paid for the answer; absent if the key's own funds paid. */

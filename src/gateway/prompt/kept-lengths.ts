@@ -46,7 +46,7 @@ export class KeptLengths extends QuestionLengths {
       await store.commit([...lead.conditions(), store.learning.lengths.put(bytes)]);
     } catch (cause) {
       this.markUnsaved();
-      // Another instance leads by now, and stores its own lengths.
+      // If the commit's condition failed, another instance leads now, and stores its own lengths.
       if (!isUnmet(cause)) throw cause;
     }
   }

@@ -75,7 +75,7 @@ export class Threads {
 }
 
 /**
- * Adds to the facts of a request which provider has its history.
+ * Adds to the facts of a request the provider that has the request's history.
  * @param kept the answer that it continues from
  * @throws SignalboxError `thread_not_found`
  */

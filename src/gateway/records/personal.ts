@@ -149,7 +149,7 @@ const isWordPart = (sign: string | undefined): boolean => sign !== undefined && 
 function isIp(text: string): boolean {
   if (text.length > IP_LENGTH_MAX) return false;
   const octets = text.split('.');
-  // Leading zeros are accepted, because people write them.
+  // Leading zeros in an IP address are accepted, because people write them.
   const isV4 = octets.length === 4 && octets.every((octet) => /^\d{1,3}$/.test(octet) && Number(octet) < 256);
   return isV4 || (text.includes(':') && text !== '::' && parseAddress(text) !== null);
 }

@@ -110,7 +110,7 @@ export function openRecords(options: RecordsOptions) {
       prunedAt = now();
       return deleted;
     },
-    /** When `prune` last succeeded in this process, ms since 1970; 0 for never. */
+    /** The time when `prune` last succeeded in this process, ms since 1970; 0 for never. */
     get prunedAt() {
       return prunedAt;
     },

@@ -15,7 +15,9 @@ const FINDERS: readonly (readonly [Exclude<Redaction, 'secret'>, (text: string) 
 const ROUNDS_MAX = 8;
 const FULLY_REDACTED = '[redacted]';
 
-/** Replaces all matches of these kinds by the kind in brackets. A second call changes nothing. */
+/**
+ * Replaces all personal data and secrets of the given kinds in a text with the name of the kind in brackets. A second call changes nothing.
+ */
 export function redact(text: string, kinds: readonly Redaction[]): string {
   let before = text;
   for (let round = 0; round < ROUNDS_MAX; round++) {

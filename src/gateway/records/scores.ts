@@ -5,7 +5,10 @@ import type { OutcomeRow } from '../../store/learning.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { isUnmet, type Store } from '../../store/store.ts';
 
-/** The name of the estimator that scores are stored for. Servers of earlier versions that share the database learn from them. */
+/**
+ * The name of the estimator that scores are stored for. Servers of earlier versions that share the database learn from scores with this
+ * name.
+ */
 const ESTIMATOR = 'learned';
 
 /** A caller's score of an answer. */

@@ -4,8 +4,8 @@ import { differencesBy, type ReadingPairs, type ReadingsDifferences, type Readin
 import type { Store, Write } from '../../store/store.ts';
 
 /**
- * Current readings get a new number after this time, ms. Because of this limit, readings are at most this much older than the decisions
- * that refer to the readings, and can be deleted by number alone.
+ * The time after which the current readings get a new number, ms. Because of this limit, readings are at most this much older than the
+ * decisions that refer to the readings, and can be deleted by number alone.
  */
 export const RENEW_MS = HOUR_MS;
 

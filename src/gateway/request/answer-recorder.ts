@@ -34,7 +34,7 @@ export class AnswerRecorder implements ExchangeRecorder {
     this.#answerId = request.conversation.thread ? new AnswerId() : null;
   }
 
-  /** Reads parts before the caller receives them. */
+  /** Reads the parts of the answer before the caller receives them. */
   hear(parts: readonly StreamPart[]): void {
     this.#content?.add(parts);
     this.#answerId?.hear(parts);

@@ -29,7 +29,7 @@ const SELECT_DONE =
     UNION ALL SELECT 'correct ' || name, -amount, time FROM adjustments WHERE adopted = 1 AND kind = 'correct' AND name IS NOT NULL`);
 const SELECT_LAST_REQUEST = sql(`SELECT coalesce(max(id), 0) AS id FROM adjustments WHERE id < ${COUNTED_IDS}`);
 
-/** Tables that contain one row from their creation on. */
+/** The tables that contain a row from their creation on. */
 const SEEDS = ['news', 'identity', 'terms', 'folded', 'traffic_counting'];
 const TABLES = `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'signalbox_schema'`;
 /** Selects the columns whose numbers PostgreSQL generates. After the copy, each sequence must continue after the greatest copied number. */

@@ -154,7 +154,8 @@ export class Spool {
   }
 
   /**
-   * Makes sure that the rows of this many open reservations fit into the spool. Throws SpoolError if the disk has no room for these rows.
+   * Makes sure that the rows of this many open reservations fit into the spool. Throws SpoolError if the disk has no room for the rows of
+   * the reservations.
    */
   makeRoom(reservations: number): void {
     const needed = HEADER_BYTES + SHARED_BYTES + reservations * RESERVATION_BYTES;
@@ -239,7 +240,7 @@ function orSpoolError(what: string, work: () => void): void {
   }
 }
 
-/** Writes zeros to allocate disk blocks. Merely extending the file would not allocate them. */
+/** Writes zeros to allocate disk blocks. Merely extending the file would not allocate disk blocks. */
 function writeZeros(fd: number, from: number, to: number): void {
   for (let at = from; at < to; at += ZEROS.length) writeAll(fd, ZEROS.subarray(0, Math.min(ZEROS.length, to - at)), at);
 }

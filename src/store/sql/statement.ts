@@ -23,7 +23,8 @@ export interface Statement {
   /** For conditional writes: whether the commit fails with the reason `unmet` if the statement changes or selects no row. */
   readonly mustChange?: boolean;
   /**
-   * Whether the statement's condition depends on rows that it does not change. Writers of such a statement must run one after the other.
+   * Whether the statement's condition depends on rows that it does not change. Writers whose statement depends on other rows must run one
+   * after the other.
    */
   readonly takesTurns?: boolean;
   /**

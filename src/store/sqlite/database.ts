@@ -101,7 +101,7 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
   readonly #db: Database;
   readonly #appends: SpooledAppends;
   #spool: Spool | null = null;
-  /** Prepared statements by their text. */
+  /** The prepared statements of the handle, by their text. */
   readonly #prepared = new Map<string, Prepared<unknown, SqlParam[]>>();
   readonly #begin: Prepared;
   readonly #end: Prepared;

@@ -38,7 +38,7 @@ export class Fence {
   }
 
   /**
-   * Throws Fault if another server has since raised its fence, or if the database file is gone. Each commit calls this method within its
+   * Throws Fault if another server has since raised its fence, or if the database file is gone. Each commit checks the fence within its
    * transaction.
    */
   check(): void {

@@ -292,7 +292,7 @@ export class PostgresBooks implements LedgerBooks {
     this.#watcher.adjusted();
   }
 
-  /** Adds all charges so far to the stored sums. */
+  /** Adds all charges in the journal to the stored sums. */
   checkpoint(): Promise<void> {
     return this.#reader.fold();
   }

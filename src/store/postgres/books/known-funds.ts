@@ -24,7 +24,10 @@ export interface FundWindowRow extends Pick<FundTitle, 'name' | 'subject' | 'def
   readonly held: Microcredits;
 }
 
-/** A fund with a lower ID may become visible this much later than a fund with a higher ID, ms. Every transaction ends within this time. */
+/**
+ * A fund with a lower ID may become visible this much later than a fund with a higher ID, ms. Every database transaction of Signalbox ends
+ * within this time.
+ */
 const UNSEEN_MS = 30_000;
 
 /** The figures of a fund that this process read last. */

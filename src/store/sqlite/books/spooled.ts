@@ -136,7 +136,7 @@ async function comparison(reader: SqlReader, units: readonly SpooledUnit[]): Pro
   const tariffs = new Map<SqlParam | undefined, string>(
     found.map((row) => [row.id, JSON.stringify(Object.values(row))]),
   );
-  /** Numbers of rows and tariffs that an earlier unit adds. */
+  /** The numbers of rows and tariffs that an earlier unit of the spool adds. */
   const brought = new Set<string>();
   const isFirst = (name: string) => !brought.has(name) && brought.add(name).size > 0;
   const isNewTariff = ({ params }: SpooledRow): boolean => {

@@ -11,10 +11,10 @@ const FIRST_RECORD =
  * of all further series. `ttft` and `duration` are histograms, see `core/time-histogram.ts`.
  *
  * `traffic_counting` stores how far records and journal are counted: rows up to `…_through` and from `…_before` on; `decisions` from
- * `old_before` on. Rows older than this table are the past, and are counted backwards. Each change increases `version`, and every change is
- * conditional on it. `traffic_waiting` has the charges whose record is not written yet. `traffic_kept` has, for each bucket length, the
- * first bucket since which no cell was deleted or left out because of its age. A bucket length without a row in `traffic_kept` has lost no
- * cell.
+ * `old_before` on. Rows that are older than the table `traffic_counting` are the past, and are counted backwards. Each change of the
+ * counting state increases `version`, and every change is conditional on the version. `traffic_waiting` has the charges whose record is not
+ * written yet. `traffic_kept` has, for each bucket length, the first bucket since which no cell was deleted or left out because of its age.
+ * A bucket length without a row in `traffic_kept` has lost no cell.
  */
 export const trafficMigrations: Migrations = {
   room: 'traffic',
