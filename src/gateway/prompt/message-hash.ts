@@ -44,7 +44,7 @@ function plainText(part: ContentPart): string {
     : '';
 }
 
-/** Returns the members of a turn other than its parts. Two different turns never have the same members of this kind. */
+/** Returns the members of a turn other than its parts, as a text. Turns with different members never have the same text. */
 function headOf({ role, name, toolCallId, extras }: Turn, kinds: string): string {
   if (name === undefined && isUnmarked(extras)) {
     if (toolCallId === undefined) return `${kinds} ${role}`;

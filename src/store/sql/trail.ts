@@ -28,7 +28,7 @@ const INSERT =
     from_seal, details_seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 const INSERT_WORDS = sql('INSERT INTO trail_words (entry, slot, salt, words) VALUES (?, ?, ?, ?)');
 
-/** The statements named after a condition select the subjects of new trail entries at the moment of the commit. */
+/** Selects a given subject of a new trail entry, without a condition. */
 const THE_SUBJECT = sql('SELECT ? AS id');
 /** Selects the key if it is valid at the moment of the commit. For an invalid key, the statement selects no row, and the commit fails. */
 const IF_VALID = sql(
