@@ -66,7 +66,7 @@ const idsOf = (instance: Instance) => (): number => {
   } catch (cause) {
     throw overloadedBy(
       cause,
-      'This server has lost its place at the database, so it accepts no requests. Send the request to another server. The operator can see the reason with GET /admin/status.',
+      'This server may no longer write to the database, so it accepts no requests. Send the request to another server. The operator can see the reason with GET /admin/status.',
     );
   }
 };

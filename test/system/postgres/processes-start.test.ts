@@ -67,7 +67,7 @@ beforeEach(async () => {
   data = temporaryFolder();
   const args = ['--processes', '2', '--metrics-port', `${metricsPort}`];
   box = await stage.fleet.start({ data, isProcess: true, args });
-  await waitFor(() => linesWith('the start waits for one').length > 0);
+  await waitFor(() => linesWith('this server waits for a free slot').length > 0);
 });
 afterEach(async () => {
   const left = children();

@@ -209,7 +209,7 @@ test.if(isDeep)('a process without a free slot for a server waits, and a stop en
   const listening = () => box.lines.filter((line) => line.includes('"listening"')).length;
   const before = listening();
   const restarted = restart();
-  await waitFor(() => box.lines.some((line) => line.includes('the start waits for one')));
+  await waitFor(() => box.lines.some((line) => line.includes('this server waits for a free slot')));
   box.signal('SIGTERM');
   expect(await box.exited).toBe(0);
   expect(await restarted).toMatchObject({ code: 1, out: expect.stringContaining('waits until one is free.') });

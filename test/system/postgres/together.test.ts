@@ -86,7 +86,7 @@ test('the 129th server waits and reports that all slots are taken, and a clean s
   await waitFor(() => looks > 1);
   await fleet.stop(third);
   const fourth = await started;
-  expect(fourth.lines.filter((line) => line.includes('the start waits for one'))).toHaveLength(1);
+  expect(fourth.lines.filter((line) => line.includes('this server waits for a free slot'))).toHaveLength(1);
   const key = await makeKey(stage, 'fourth');
   expect(await ask(fourth, key)).toMatchObject({ status: 200, micro: COST });
 });
