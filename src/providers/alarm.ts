@@ -11,8 +11,8 @@ export interface AlarmOwner {
 }
 
 /**
- * The pending alarms of an application. All share one timer: most alarms are cleared long before they are due, so setting an alarm costs
- * little more than noting its time. State: alarms.
+ * The pending alarms of an application. All alarms share one timer: most alarms are cleared long before they are due, so setting an alarm
+ * costs little more than noting its time. State: alarms.
  */
 export class Alarms {
   readonly timers: Timers;
@@ -61,12 +61,12 @@ export class Alarms {
       else next = Math.min(next, alarm.at);
     }
     if (next < Number.POSITIVE_INFINITY) this.#sleep(next);
-    // An alarm that rings may clear another.
+    // An alarm that rings may clear another alarm.
     for (const alarm of due) if (alarm.at <= now) alarm.ring();
   };
 }
 
-/** An alarm for the deadlines of a call or an exchange. It is set again before each wait. */
+/** An alarm for the deadlines of a call or an exchange. The call sets its alarm again before each wait. */
 export class DeadlineAlarm implements Links<DeadlineAlarm> {
   before: DeadlineAlarm | null = null;
   after: DeadlineAlarm | null = null;

@@ -9,7 +9,7 @@ export async function arrived<T>(ask: () => T | Promise<void>): Promise<T> {
   }
 }
 
-/** A value that arrives later. Callers poll it with `get`, so that code that passes the value on needs no promise of its own. */
+/** A value that arrives later. Callers poll an `Arrival` with `get`, so that code that passes the value on needs no promise of its own. */
 export class Arrival<T> {
   readonly #settled: Promise<void>;
   #outcome: Outcome<T> | null = null;

@@ -4,7 +4,7 @@ import type { CallTerms, UpstreamCall, UpstreamTarget } from './upstream-call.ts
 import { WireCall } from './wire-call.ts';
 
 /**
- * Starts a call: the request is being sent when this function returns. Never throws.
+ * Starts a call: the request is being sent when this function returns. `openCall` never throws.
  *
  * The connection must be established within `connectMs`. A stream must deliver its first content part within `firstTokenMs`, and after each
  * read more bytes within `idleMs`. A call without a stream has only the total deadline once it is connected.

@@ -1,11 +1,11 @@
 import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
 
-/** How long a call waits for the usage after every choice has finished, in ms. */
+/** How long a call waits for the provider's token usage after every choice has finished, in ms. */
 export const USAGE_WAIT_MS = 1_000;
 
 /**
- * Tracks which choices of an answer have finished, and whether the answer is complete. It drops parts of a choice that arrive after the
- * choice has finished, so that nothing is repeated.
+ * Tracks which choices of an answer have finished, and whether the answer is complete. `AnswerCompletion` drops parts of a choice that
+ * arrive after the choice has finished, so that the caller receives nothing twice.
  */
 export class AnswerCompletion {
   readonly #choices: number;
@@ -14,7 +14,7 @@ export class AnswerCompletion {
   /** The number of choices that have not finished. */
   #open: number;
   #usageAfterFinish = false;
-  /** True after the first content part. */
+  /** Whether the first content part of the answer has arrived. */
   started = false;
   /** The failure of the part that broke the answer; null if the answer is sound. */
   failure: ProviderFailure | null = null;
@@ -31,14 +31,14 @@ export class AnswerCompletion {
   }
 
   /**
-   * Whether no part is missing. A usage part before the last finish may be an interim count, so only a usage part after it completes the
-   * answer.
+   * Whether the answer lacks no part. A usage part before the last finish may be an interim count, so only a usage part after the last
+   * finish completes the answer.
    */
   get complete(): boolean {
     return this.finished && this.#usageAfterFinish;
   }
 
-  /** Adds a part to `batch` if it belongs to the answer. Returns false if no further part can belong to it. */
+  /** Adds a part to `batch` if it belongs to the answer. Returns false if no further part can belong to the answer. */
   add(part: StreamPart, batch: StreamPart[]): boolean {
     if (part.type === 'usage') {
       batch.push(part);

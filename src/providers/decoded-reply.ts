@@ -29,7 +29,7 @@ const gunzip = (): Decoder => zlib().createGunzip(SIZES);
 const DECODERS: ReadonlyMap<string, (first: number) => Decoder> = new Map<string, (first: number) => Decoder>([
   ['gzip', gunzip],
   ['x-gzip', gunzip],
-  // `deflate` means the zlib format, whose first byte ends with 8. Some servers send raw deflate data instead.
+  // `deflate` means the zlib format, whose first byte ends with 8. Some servers send raw deflate data under the name `deflate`.
   ['deflate', (first) => ((first & 0x0f) === 8 ? zlib().createInflate(SIZES) : zlib().createInflateRaw(SIZES))],
   ['br', () => zlib().createBrotliDecompress(SIZES)],
   [
@@ -62,11 +62,11 @@ export function decodedReply(reply: UpstreamReply): UpstreamReply {
   return encodings.reduceRight<UpstreamReply>((inner, encoding) => new DecodedReply(inner, encoding), reply);
 }
 
-/** An answer with one encoding decoded, piece by piece as its bytes arrive. The runtime decodes in other threads. */
+/** An answer from which one encoding is removed, piece by piece as the bytes arrive. The runtime decompresses answers in other threads. */
 class DecodedReply implements UpstreamReply {
   readonly #inner: UpstreamReply;
   readonly #encoding: string;
-  /** Created when the first bytes arrive. */
+  /** The decoder is created when the first bytes arrive. */
   #decoder: Decoder | null = null;
   /** The number of bytes given to the decoder, and the number of decoded bytes. */
   #encoded = 0;
@@ -129,7 +129,7 @@ class DecodedReply implements UpstreamReply {
     throw this.#error;
   }
 
-  /** Gives the next bytes to the decoder. If none have arrived, returns a promise to wait for. */
+  /** Gives the next bytes to the decoder. If no bytes have arrived, returns a promise to wait for. */
   #feed(): Promise<void> | undefined {
     let piece: Uint8Array | null | Promise<void>;
     try {
@@ -165,11 +165,12 @@ class DecodedReply implements UpstreamReply {
 
   #endInput(): void {
     this.#isInputOver = true;
-    // An empty body is not valid data of any encoding, but many servers send one with the header.
+    // An empty body is not valid data of any encoding, but many servers send an empty body with a `content-encoding` header.
     if (!this.#decoder) this.#isOver = true;
     else {
       this.#isBusy = true;
-      // The runtime accepts truncated zstd data. This byte cannot begin a frame, so it causes an error only if the last frame is complete.
+      // The runtime accepts truncated zstd data. The byte in `NO_FRAME` cannot begin a frame, so it causes an error only if the last zstd
+      // frame is complete.
       if (this.#encoding === 'zstd') this.#decoder.write(NO_FRAME, (error) => error || this.#fail(this.#broken()));
       else this.#decoder.end();
     }

@@ -46,7 +46,7 @@ function embeddingTarget({ adapter, ...target }: UpstreamTarget, call: Embedding
   return { ...target, adapter: own };
 }
 
-/** This failure never occurs with a compiled policy, because such a policy does not compile. */
+/** This failure never occurs with a compiled policy, because a policy with such an embedding model does not compile. */
 const UNABLE = {
   type: 'failure',
   failure: { kind: 'server', message: 'the adapter does not support embeddings' },
@@ -62,7 +62,7 @@ const NUMBERS_AT_ONCE = 65_536;
  * After a failure no further batch starts, but running batches are read to their end, because the provider bills them.
  *
  * Usage is reported when a batch ends, with the expected cost of the running batches. The vectors come after the last batch, so until then
- * another endpoint can take over the whole request. Answers are large, so other requests get a turn after each.
+ * another endpoint can take over the whole request. Answers with vectors are large, so other requests get a turn after each answer.
  */
 class BatchedCall implements UpstreamCall {
   readonly #batches: readonly Batch[];
@@ -71,7 +71,7 @@ class BatchedCall implements UpstreamCall {
   readonly #begun: BatchCall[] = [];
   readonly #running = new Set<BatchCall>();
   readonly #answer = this.#parts();
-  /** The call that a record names: the last call that ended, or the first call before any has ended. */
+  /** The call that the decision record names: the last call that ended, or the first call before any call has ended. */
   #named: UpstreamCall;
   #isOver = false;
   readonly dropped: readonly string[];
@@ -114,7 +114,9 @@ class BatchedCall implements UpstreamCall {
     return one;
   }
 
-  /** Yields the usage so far when a batch ends, then the vectors or the failure. In between it yields promises to wait for. */
+  /**
+   * Yields the usage so far when a batch ends, then the vectors or the failure. Between the batches, `#parts` yields promises to wait for.
+   */
   *#parts(): Generator<readonly StreamPart[] | Promise<void>, null> {
     let failure: ProviderFailure | null = null;
     let tokens = 0;
@@ -156,7 +158,10 @@ class BatchedCall implements UpstreamCall {
     }
   }
 
-  /** Returns the whole answer. Its first part repeats the usage, so that a reader who disconnects during the vectors has it. */
+  /**
+   * Returns the whole answer. The first part of the answer repeats the usage, so that a reader who disconnects during the vectors has the
+   * usage.
+   */
   #slices(usage: readonly StreamPart[]): readonly (readonly StreamPart[])[] {
     const vectors = this.#begun.flatMap((one) => one.vectors);
     const parts = vectors.map((vector, index) => ({ type: 'embedding', choice: 0, index, vector }) as const);
@@ -175,7 +180,7 @@ class BatchedCall implements UpstreamCall {
   }
 }
 
-/** The call of one batch, with its answer. */
+/** The call for one batch of inputs, with its answer. */
 class BatchCall {
   readonly call: UpstreamCall;
   readonly vectors: (readonly number[])[] = [];
@@ -184,7 +189,7 @@ class BatchCall {
   readonly #inputs: Batch;
   readonly #dimensions: number;
   #taken = 0;
-  /** The promise to wait for while nothing has arrived. */
+  /** The promise to wait for while no data of the batch has arrived. */
   #wait: Promise<void> | null = null;
 
   constructor(inputs: Batch, dimensions: number, call: UpstreamCall) {
@@ -193,7 +198,10 @@ class BatchCall {
     this.#dimensions = dimensions;
   }
 
-  /** Reads the data that has arrived. Returns the failure that ended the batch, null if it ended well, or a promise if it is not over. */
+  /**
+   * Reads the data that has arrived. Returns the failure that ended the batch, null if the batch ended well, or a promise if the batch is
+   * not over.
+   */
   read(): ProviderFailure | null | Promise<void> {
     while (this.#wait === null) {
       const parts = this.call.read();

@@ -4,7 +4,7 @@ import { codeOf } from '../core/thrown.ts';
 import { SECRET, SECRET_LENGTH_MIN, scrub } from '../host/telemetry/secrets.ts';
 
 const MESSAGE_MAX = 300;
-/** The maximum length of a finish reason in characters. The longest known one has 33. */
+/** The maximum length of a finish reason in characters. The longest known finish reason has 33 characters. */
 const REASON_MAX = 64;
 
 /** An error that ends a call with an already classified failure. */
@@ -17,7 +17,9 @@ export class UpstreamError extends Error {
   }
 }
 
-/** Returns the failure of a request without an answer. It omits the error's message, which can contain an address or a header. */
+/**
+ * Returns the failure of a request without an answer. The failure omits the message of the error, which can contain an address or a header.
+ */
 export function openFailure(error: unknown, sent: boolean): ProviderFailure {
   if (error instanceof UpstreamError) return error.failure;
   const code = codeOf(error);
@@ -33,8 +35,8 @@ export function bodyFailure(error: unknown): ProviderFailure {
 }
 
 /**
- * Makes a failure's message safe for logs and callers: short, one line, without control or bidirectional characters. It also removes the
- * API key and pieces of it that an upstream may echo, if the key has at least 8 characters.
+ * Makes a failure's message safe for logs and callers: short, one line, without control or bidirectional characters. The message also loses
+ * the API key and pieces of the key that an upstream may echo, if the key has at least 8 characters.
  */
 export function sanitizeFailure(failure: ProviderFailure, apiKey: string | null): ProviderFailure {
   let { message } = failure;
@@ -76,8 +78,8 @@ export function isFreeOfSecrets(text: string, apiKey: string | null): boolean {
 const PIECE_MIN = 4;
 
 /**
- * Removes the key. The general scan for secrets may take it for a word, or miss a key that is cut off at the end of the text. Shorter keys
- * are not removed, because any word may contain them.
+ * Removes the API key from a text. The general scan for secrets may take an API key for a word, or miss a key that is cut off at the end of
+ * the text. Pieces of a key that are shorter than `PIECE_MIN` are not removed, because any word may contain them.
  */
 function withoutKey(text: string, apiKey: string): string {
   if (apiKey.length < SECRET_LENGTH_MIN) return text;

@@ -14,10 +14,10 @@ export function frameParser(kind: 'sse' | 'ndjson', frameMax = FRAME_MAX): Frame
 export abstract class FrameParser {
   #rest = '';
   #started = false;
-  /** Whether the last push ended with CR: a leading LF of the next push then belongs to it. */
+  /** Whether the last push ended with CR: a leading LF of the next push then belongs to that CR. */
   #afterCr = false;
   protected readonly frameMax: number;
-  /** True after a frame was too large. The parser ignores the rest of the stream. */
+  /** Whether a frame of the stream was too large. After a frame that is too large, the parser ignores the rest of the stream. */
   overflowed = false;
 
   constructor(frameMax: number) {
@@ -97,7 +97,7 @@ class SseParser extends FrameParser {
   /** Null before the first `data` line, because an event without data is not dispatched. */
   #data: string | null = null;
 
-  /** Most events are one line of data, some preceded by their name. */
+  /** Most events are one line of data, some with a line before it that names the event. */
   protected usual(text: string, start: number, frames: Frame[]): number {
     let from = start;
     if (this.#data !== null || this.#event !== '' || text.includes('\r')) return from;
@@ -132,7 +132,7 @@ class SseParser extends FrameParser {
     this.#data = this.#data === null ? value : `${this.#data}\n${value}`;
   }
 
-  /** An event without its blank line is incomplete, so it is not dispatched. */
+  /** An event that no blank line ends is incomplete, so the parser does not dispatch it. */
   protected last(): void {
     this.#data = null;
   }
@@ -142,7 +142,7 @@ class SseParser extends FrameParser {
   }
 }
 
-/** Parses one JSON text per line. The last line end is optional. */
+/** Parses one JSON text per line. The line end after the last JSON text is optional. */
 class NdjsonParser extends FrameParser {
   protected usual(_: string, start: number): number {
     return start;
@@ -161,6 +161,6 @@ class NdjsonParser extends FrameParser {
   }
 }
 
-/** Appends the start of a line. It copies the text, because a slice would keep the whole read in memory. */
+/** Appends the start of a line. `joined` copies the text, because a slice would keep the whole read in memory. */
 const joined = (rest: string, slice: string): string =>
   rest === '' ? String(JSON.parse(JSON.stringify(slice))) : rest + slice;

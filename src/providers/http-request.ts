@@ -17,10 +17,10 @@ const VENDOR = /^(?:x|openai|anthropic)-[a-z0-9_-]+$/;
 /** Vendor headers that are not allowed, because they identify the client or its address, or rewrite the request. */
 const FORWARDING =
   /^x-(?:forward|real-|client-ip|cluster-client|remote|true-client|original|originating|envoy|host|http-|method|rewrite|proxy|accel)/;
-/** Headers with credentials. Only `auth` decides which header contains the key. */
+/** Headers with credentials. Only the option `auth` decides which header contains the key. */
 const CREDENTIAL =
   /(?:^|[-_])(?:authorization|authenticate|cookie2?|password|api[-_]?key|auth[-_]?key|(?:auth|access)[-_]?token)$/;
-/** Headers of the connection. Not even a key may use them. */
+/** Headers of the connection. Not even the key of a provider may be sent in such a header. */
 const FRAMING =
   /^(?:host|connection|keep-alive|content-.*|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|proxy-.*|sec-.*|via|forwarded)$/;
 
@@ -56,7 +56,7 @@ export function callHeaders(
   return shared[at];
 }
 
-/** Copies the headers and adds a trace's context. It copies them because a call may share its headers with others. */
+/** Copies the headers and adds a trace's context. `withTrace` copies the headers because a call may share its headers with other calls. */
 export function withTrace(headers: Headers, trace: TraceHeaders | null | undefined): Headers {
   if (!trace) return headers;
   const own = new Headers(headers);

@@ -17,7 +17,7 @@ export class InProcessCall implements UpstreamCall {
   readonly #completion: AnswerCompletion;
   readonly #terms: CallTerms;
   readonly #firstContentBy: number;
-  /** The time at which the last pause ends. Pauses follow this schedule regardless of the reader's speed. */
+  /** The time at which the last pause ends. The adapter's pauses follow this schedule regardless of the reader's speed. */
   #due: number;
   /** The length of the last pause, in ms. */
   #lastPause = 0;
@@ -29,7 +29,7 @@ export class InProcessCall implements UpstreamCall {
   #wake: (() => void) | null = null;
 
   constructor(adapter: InProcessAdapter, call: ProviderCall, terms: CallTerms) {
-    // This list is only informational, so an adapter that throws here does not fail the call.
+    // The list of omitted fields is only informational, so an adapter that throws here does not fail the call.
     this.dropped = orElse(() => adapter.dropped?.(call), undefined) ?? [];
     this.#completion = new AnswerCompletion(call.request.settings.choices ?? 1);
     this.#terms = terms;
@@ -114,7 +114,7 @@ export class InProcessCall implements UpstreamCall {
   #end(): void {
     if (this.#over) return;
     this.#over = true;
-    // The call is over even if the adapter throws here.
+    // The call is over even if the adapter throws while it ends.
     orElse(() => this.#parts?.return?.(), undefined);
   }
 }

@@ -7,7 +7,7 @@ import type { UpstreamTarget } from './upstream-call.ts';
 
 /** The maximum time for all pages together, in ms. */
 const WITHIN_MS = 30_000;
-/** The maximum number of pages, of bytes per page and of JSON values per page. Lists have a few hundred models. */
+/** The maximum number of pages, of bytes per page and of JSON values per page. A provider's list has a few hundred models. */
 const PAGES_MAX = 50;
 const PAGE_MAX = 16_777_216;
 const VALUES_MAX = 1_000_000;

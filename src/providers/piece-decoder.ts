@@ -5,8 +5,8 @@ const UNFINISHED = { stream: true };
 const shared = new TextDecoder('utf-8', KEEPS_MARK);
 
 /**
- * Decodes UTF-8 that arrives in pieces, and keeps a byte order mark. Nearly all pieces of a stream end with a line. Only a stream with
- * other pieces needs a decoder of its own, which takes a microsecond to create.
+ * Decodes UTF-8 that arrives in pieces, and keeps a byte order mark. Nearly all pieces of a stream end with a line. Only a stream whose
+ * pieces end within a line needs a decoder of its own, which takes a microsecond to create.
  */
 export class PieceDecoder {
   #own: TextDecoder | null = null;

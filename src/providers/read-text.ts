@@ -11,7 +11,7 @@ export function readText(reply: UpstreamReply, bytesMax: number): Promise<string
   return arrived(() => reading.read());
 }
 
-/** Reads a body as text. Invalid UTF-8 becomes U+FFFD. */
+/** Reads a body as text. Invalid UTF-8 in a body becomes U+FFFD. */
 export class TextReading {
   /** Whether the body exceeded its limit, so that the text is only its start. */
   isCut = false;
@@ -34,8 +34,8 @@ export class TextReading {
   }
 
   /**
-   * Returns the whole text. Until all of it has arrived, returns a promise; call `read` again when it resolves. Throws the errors of the
-   * network.
+   * Returns the whole text. Until the whole body has arrived, returns a promise; call `read` again when the promise resolves. `read` throws
+   * the errors of the network.
    */
   read(): string | Promise<void> {
     for (;;) {

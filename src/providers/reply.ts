@@ -1,15 +1,15 @@
 import { Arrival } from './arrival.ts';
 
-/** An answer whose head has arrived. Its body is read piece by piece. */
+/** An answer whose head has arrived. Callers read the body of an answer piece by piece. */
 export interface UpstreamReply {
   readonly status: number;
-  /** Created on access, for callers that read more than a few headers. */
+  /** The `Headers` object is created on access, for callers that read more than a few headers. */
   readonly headers: Headers;
   /** Returns the value of a header; null for none. @param name in lower case */
   header(name: string): string | null;
   /**
-   * Returns the next bytes of the body, or null after the last. While none have arrived, returns a promise; call `read` again when it
-   * resolves.
+   * Returns the next bytes of the body, or null after the last. While no bytes have arrived, returns a promise; call `read` again when the
+   * promise resolves.
    *
    * @throws after the last bytes of a body that broke off: an error with a code, or an AbortError
    */
@@ -21,7 +21,7 @@ export interface UpstreamReply {
 /** A request that has been sent or is being sent. */
 export interface PendingReply {
   /**
-   * Returns the answer. Until its head has arrived, returns a promise; call `reply` again when it resolves.
+   * Returns the answer. Until the head of the answer has arrived, returns a promise; call `reply` again when the promise resolves.
    *
    * @throws an error with a code, or an AbortError
    */

@@ -4,7 +4,7 @@ import type { UpstreamReply } from './reply.ts';
 /** Response headers with the provider's request ID: the common header first, then headers of single vendors. */
 const HEADERS = [
   'x-request-id',
-  // Used by Anthropic, Azure, Mistral, DeepSeek, Moonshot and OpenRouter.
+  // Anthropic, Azure, Mistral, DeepSeek, Moonshot and OpenRouter use this header.
   'request-id',
   'apim-request-id',
   'mistral-correlation-id',

@@ -4,9 +4,9 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock.ts';
 const RETRY_AFTER_MAX = DAY_MS;
 
 /**
- * Returns the wait that a provider requests, in ms. It reads `retry-after-ms`, then `retry-after` in seconds or as a date. For a 429
- * without these, it returns the time until the exhausted limit resets, according to OpenAI's or Anthropic's headers. Undefined if none is
- * usable.
+ * Returns the wait that a provider requests, in ms. Signalbox reads the wait from `retry-after-ms`, then from `retry-after` in seconds or
+ * as a date. For a 429 without these headers, the function returns the time until the exhausted limit resets, according to OpenAI's or
+ * Anthropic's headers. Returns undefined if no header is usable.
  *
  * @param now Unix ms, to compare dates with
  */
@@ -42,7 +42,7 @@ function untilReset(headers: Headers, now: number): number | undefined {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 
-/** Parses `1s`, `6m0s`, `120ms` or `1h2m3.5s`. It rejects a bare number, which may mean seconds or a date. */
+/** Parses `1s`, `6m0s`, `120ms` or `1h2m3.5s`. `duration` rejects a bare number, which may mean seconds or a date. */
 function duration(text: string | null): number | undefined {
   if (text === null || !/^\s*(?:\d+(?:\.\d+)?(?:ms|[smhd]))+\s*$/.test(text)) return undefined;
   let ms = 0;

@@ -34,7 +34,7 @@ interface CountingEndpoint extends Pick<CallTerms, 'deadlines' | 'alarms'> {
  * @param askedMs the time that the provider requests
  */
 export function pauseAfter(last: CountPause | null, now: number, askedMs: number): CountPause {
-  // The count began before the pause, so its failure is nothing new.
+  // The failed count began before the pause, so its failure is nothing new.
   if (last && now < last.until) return last;
   const ms = last ? Math.min(PAUSE_MS_MAX, 2 * last.ms) : PAUSE_MS;
   return { ms, until: now + Math.max(ms, askedMs) };
@@ -42,8 +42,8 @@ export function pauseAfter(last: CountPause | null, now: number, askedMs: number
 
 /**
  * Requests the number of input tokens of a call from an endpoint whose adapter supports counting. Providers limit counts separately from
- * answers, and some have no counts, so a failed count does not affect an endpoint's health. An unhealthy endpoint is not called. Never
- * rejects.
+ * answers, and some providers cannot count, so a failed count does not affect an endpoint's health. Signalbox requests no count from an
+ * unhealthy endpoint. `countAt` never rejects.
  * @param withinMs the maximum time of the count
  * @param signal ends the count when its caller disconnects
  */
@@ -81,13 +81,14 @@ export async function countAt(
 const NO_COUNT = { tokens: null, retryAfterMs: null } as const;
 
 /**
- * With these failures a provider may reject one prompt and still count the next. A provider without counts returns them for every prompt.
+ * With these failures a provider may reject one prompt and still count the tokens of the next prompt. A provider that cannot count tokens
+ * returns these failures for every prompt.
  */
 const OF_PROMPT: ReadonlySet<ProviderFailure['kind']> = new Set(['rejected', 'context', 'not_found']);
 
 /**
- * Failures that no prompt causes. Others may have their cause in the prompt: a long prompt may time out, an unusual one may lack a
- * permission.
+ * Failures that no prompt causes. Failures of other kinds may have their cause in the prompt: a long prompt may time out, an unusual prompt
+ * may lack a permission.
  */
 const OF_SERVICE: ReadonlySet<ProviderFailure['kind']> = new Set([
   'rate_limited',

@@ -18,7 +18,7 @@ export type TraceHeaders = Readonly<Record<string, string>>;
 
 /** The memory for an answer that is kept until its end. */
 export interface AnswerRoom {
-  /** Called before bytes of the answer are kept. Returns false if there is no memory; the called function has then aborted the call. */
+  /** Called before bytes of the answer are kept. Returns false if there is no memory; `makeRoom` has then aborted the call. */
   makeRoom(bytes: number): boolean;
 }
 
@@ -32,13 +32,13 @@ export interface CallTerms {
   readonly totalBy: number;
   readonly alarms: Alarms;
   readonly trace?: TraceHeaders | null;
-  /** Default: unlimited. */
+  /** Without `room`, the memory for the answer is unlimited. */
   readonly room?: AnswerRoom;
 }
 
 /**
- * The next parts of an answer: a non-empty batch, null after the end, or a promise while nothing has arrived. Read again once the promise
- * resolves. The promise has no value, so that each layer can pass it on unchanged and all layers share one wait.
+ * The next parts of an answer: a non-empty batch, null after the end, or a promise while nothing has arrived. Call `read` again once the
+ * promise resolves. The promise has no value, so that each layer can pass it on unchanged and all layers share one wait.
  */
 export type NextParts = readonly StreamPart[] | null | Promise<void>;
 
@@ -46,11 +46,11 @@ export type NextParts = readonly StreamPart[] | null | Promise<void>;
 export interface UpstreamCall {
   /**
    * Returns the parts of one network read; null after the end and after `abort`. The last batch of a failed call ends with a `failure`
-   * part; otherwise every requested choice has had its `finish`. Never throws, never waits past the call's deadlines, and its promises
-   * never reject.
+   * part; otherwise every requested choice has had its `finish`. `read` never throws, never waits past the call's deadlines, and its
+   * promises never reject.
    */
   read(): NextParts;
-  /** Ends the call and its connection at once. Does nothing after the end. */
+  /** Ends the call and its connection at once. `abort` does nothing after the end of the call. */
   abort(): void;
   /** The request fields that the adapter omitted. */
   readonly dropped: readonly string[];

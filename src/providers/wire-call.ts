@@ -15,11 +15,11 @@ import { clampWait, retryAfterMs } from './retry-after.ts';
 import { AMPLE_ROOM, type CallTerms, type NextParts, type UpstreamCall, type UpstreamTarget } from './upstream-call.ts';
 
 /**
- * The maximum number of bytes of a JSON answer, which is kept until its end. It also applies to a stream that the provider sends instead of
- * JSON.
+ * The maximum number of bytes of a JSON answer, which is kept until its end. The limit also applies to a stream that the provider sends
+ * instead of JSON.
  */
 const REPLY_MAX = 33_554_432;
-/** The maximum number of bytes of a stream. The longest answers, with 20 probabilities per token, are smaller. */
+/** The maximum number of bytes of a stream. The longest answers, with 20 probabilities per token, are smaller than this limit. */
 const STREAM_MAX = 268_435_456;
 /** The maximum number of JSON values in an answer or event. 100,000 tokens with their probabilities have fewer. */
 const VALUES_MAX = 2_000_000;
@@ -40,7 +40,7 @@ const UNREADABLE: readonly StreamPart[] = [
   { type: 'failure', failure: { kind: 'malformed', message: 'the adapter could not read the answer' } },
 ];
 
-/** The failure of a request if the adapter throws while it builds it. */
+/** The failure of a request if the adapter throws while it builds the request. */
 const UNBUILT: ProviderFailure = { kind: 'server', message: 'the adapter could not build the request' };
 
 const NONE: readonly string[] = [];
@@ -58,7 +58,7 @@ function checkForm(text: string): void {
     throw new UpstreamError('malformed', 'the answer is nested too deeply or has too many values');
 }
 
-/** One HTTP call. The wire adapter only translates; this class does everything else. */
+/** One HTTP call to a provider. The wire adapter only translates requests and answers; `WireCall` does everything else. */
 export class WireCall implements UpstreamCall, AlarmOwner {
   dropped: readonly string[] = NONE;
   requestId: string | null = null;
@@ -77,7 +77,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   #source: StreamSource | null = null;
   /** The text of an unstreamed answer, or the body of an error. */
   #text: TextReading | null = null;
-  /** The reply if its status is not 2xx. */
+  /** The reply of the provider if its status is not 2xx. */
   #failed: UpstreamReply | null = null;
   /** The parts that the current `read` will return. */
   #batch: StreamPart[] = [];
@@ -130,7 +130,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     this.#opening?.abort();
   }
 
-  /** Sends the request. Never throws: the first `read` reports the error. */
+  /** Sends the request. `#send` never throws: the first `read` reports the error. */
   #send(target: UpstreamTarget, call: ProviderCall, now: number): void {
     try {
       if (this.#terms.totalBy <= now) throw new UpstreamError('timeout', 'no time was left for this attempt');
@@ -154,7 +154,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     }
   }
 
-  /** Processes the bytes that have arrived. Returns a promise to wait for, or nothing if it made progress. */
+  /** Processes the bytes that have arrived. Returns a promise to wait for, or nothing if some bytes were processed. */
   #step(): Promise<void> | undefined {
     if (this.#source) return this.#advance(this.#source);
     if (this.#failed) return this.#readError(this.#failed);
@@ -189,7 +189,8 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     // An HTML page comes from an intermediary, such as a login page or an error page.
     if (type.includes('html')) throw new UpstreamError('malformed', 'the answer is an HTML page');
     const framed = type.includes('event-stream') ? 'sse' : LINES_OF_JSON.test(type) ? 'ndjson' : null;
-    // The upstream's content type decides the form. Without a content type, the answer is read in the requested form.
+    // The content type of the upstream's answer decides whether the answer is read as JSON or as a stream. Without a content type, the
+    // answer is read in the requested form.
     if (framed === null && (type.includes('json') || !this.#stream)) {
       this.#text = new TextReading(reply, REPLY_MAX, this.#terms.room);
       return;
@@ -202,7 +203,9 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     };
   }
 
-  /** Reads a reply whose status is not 2xx. Its body only explains the error, so a slow or broken body does not hide the status. */
+  /**
+   * Reads a reply whose status is not 2xx. The body of an error only explains the error, so a slow or broken body does not hide the status.
+   */
   #readError({ status, headers }: UpstreamReply): Promise<void> | undefined {
     let text = '';
     try {
@@ -210,7 +213,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
       if (body instanceof Promise) return body;
       text = body ?? '';
     } catch {
-      // The status remains valid without a body.
+      // The status of an error remains valid without a body.
     }
     let failure: ProviderFailure;
     try {
@@ -249,7 +252,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     }
     this.#bytesLeft -= piece?.length ?? 0;
     if (this.#bytesLeft < 0) throw new UpstreamError('malformed', 'the answer was too large');
-    // A call for an unstreamed answer also keeps the events until the last one.
+    // If the provider streams an answer that was requested unstreamed, the call keeps the events until the last one.
     if (piece && !this.#stream && !(this.#terms.room ?? AMPLE_ROOM).makeRoom(piece.length)) return;
     // The idle timeout does not run while the caller handles these parts.
     this.#alarm.set(this.#terms.totalBy);
@@ -278,7 +281,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   /** Adds the adapter's parts to the batch. Returns false once the call is over. */
   #addParts(parts: readonly StreamPart[]): boolean {
     for (const part of parts) {
-      // Most providers use the neutral words, so their own reason needs no check.
+      // Most providers use the neutral finish reasons, so such a reason needs no check.
       const isOwnWord = part.type === 'finish' && part.raw !== part.reason;
       if (this.#completion.add(isOwnWord ? sanitizePart(part, this.#apiKey) : part, this.#batch)) continue;
       if (this.#completion.failure) this.#fail(this.#completion.failure);
@@ -304,7 +307,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     this.#alarm.clear();
   }
 
-  /** Ends the call. The answer is complete, whether or not the upstream has closed it. */
+  /** Ends the call. The answer is complete, whether or not the upstream has closed the connection. */
   #finish(): void {
     this.#over = true;
     if (this.#source) void this.#drain(this.#source.reply);
@@ -334,7 +337,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     return { kind: 'timeout', message };
   }
 
-  /** Ends the call. It reports the failure unless only the usage was missing or the call was already over. */
+  /** Ends the call. `#fail` reports the failure unless only the usage was missing or the call was already over. */
   #fail(failure: ProviderFailure): void {
     if (!this.#over && !this.#completion.finished) {
       const { retryAfterMs: wait } = failure;

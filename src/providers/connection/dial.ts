@@ -8,17 +8,17 @@ import { ConnectionPool, urlBelow } from '../http1/connection-pool.ts';
 import { fetchedReply, type PendingReply, type Post, pendingFetch, type UpstreamReply } from '../reply.ts';
 import type { Resolver } from './resolver.ts';
 
-/** The maximum number of addresses of one host that are tried. */
+/** The maximum number of addresses of one host that Signalbox tries. */
 const PEERS_MAX = 8;
 /**
- * How many seconds an idle connection is kept. This is shorter than most servers keep it, so few connections are closed when they are
- * reused.
+ * How many seconds an idle connection is kept. Most servers close idle connections later than that, so a connection is seldom closed just
+ * when Signalbox reuses it.
  */
 const IDLE_S = 45;
 /** Host names that always mean this machine. */
 const LOCALHOST = /^(?:.+\.)?localhost\.?$/;
 
-/** One address of a provider's host, which is the actual destination of requests. */
+/** One IP address of a provider's host, to which Signalbox sends requests. */
 class Peer {
   readonly base: string;
   readonly #streams: ConnectionPool;
@@ -55,8 +55,8 @@ export interface DialOptions {
 const encoder = new TextEncoder();
 
 /**
- * Connects to one provider. It resolves the host name itself and connects only to an address that it has checked, so that no DNS answer can
- * redirect a request and its key to a forbidden destination.
+ * Connects to one provider. `Dial` resolves the host name itself and connects only to an address that it has checked, so that no DNS answer
+ * can redirect a request and its key to a forbidden destination.
  */
 export class Dial {
   /** The `host` header if a connection uses an address instead of the name; otherwise null. */
@@ -105,16 +105,16 @@ export class Dial {
     });
   }
 
-  /** Sends a request. It never follows redirects. The answer may be compressed; `decodedReply` decompresses it within limits. */
+  /** Sends a request. `Dial` never follows redirects. The answer may be compressed; `decodedReply` decompresses it within limits. */
   post(peer: Peer, path: string, request: Post, stream: boolean): PendingReply {
     const pending = this.#hasProxy ? null : peer.post(path, request, stream);
-    // Unlike a connection pool, fetch can cancel a connection attempt at once.
+    // Unlike the connection pool, fetch can cancel a connection attempt at once.
     return pending ?? this.#postByFetch(urlBelow(peer.base, path), request);
   }
 
   /**
-   * Sends a request through a proxy, or to an address where connection attempts hang. fetch does not report when it has connected, but it
-   * reads a streamed body only after that.
+   * Sends a request through a proxy, or to an address where connection attempts hang. fetch does not report when it has connected, but
+   * fetch reads a streamed body only after it has connected.
    */
   #postByFetch(url: string, request: Post): PendingReply {
     const { headers, body } = request;
@@ -122,7 +122,7 @@ export class Dial {
     const { signal } = controller;
     const bytes = encoder.encode(body);
     const sized = new Headers(headers);
-    // Without this header the body would be chunked, which some servers reject.
+    // Without a `content-length` header the body would be chunked, which some servers reject.
     sized.set('content-length', String(bytes.length));
     const pull = (sink: ReadableStreamDirectController) => {
       if (signal.aborted) return sink.close();
@@ -130,13 +130,13 @@ export class Dial {
       sink.write(bytes);
       sink.close();
     };
-    // A direct stream is the cheapest kind: a single write contains the whole body and its end.
+    // A direct stream is the cheapest kind of stream: a single write contains the whole body and its end.
     const init = { method: 'POST', headers: sized, body: new ReadableStream({ type: 'direct', pull }), signal };
     const response = this.#fetches.fetch(url, { ...init, redirect: 'manual', decompress: false });
     return pendingFetch(response, () => controller.abort());
   }
 
-  /** Reads a resource below the base URL from the first address of the host. It never follows redirects. The body is decompressed. */
+  /** Reads a resource below the base URL from the first address of the host. `Dial` never follows redirects. The body is decompressed. */
   async get(path: string, headers: Headers, signal: AbortSignal): Promise<UpstreamReply> {
     const [peer] = await this.peers(performance.now());
     if (!peer) throw new UpstreamError('connect', `no address for \`${this.host}\``);
@@ -168,12 +168,12 @@ export class Dial {
     return addresses === this.#resolved ? this.#peers : this.#allow(addresses);
   }
 
-  /** Records that an answer began: this address works, so it is tried first from now on. */
+  /** Records that an answer from this address began: the address works, so Signalbox tries it first from now on. */
   answered(peer: Peer): void {
     if (!this.#fixed && this.#peers[0] !== peer) this.#peers = withFirst(peer, this.#peers);
   }
 
-  /** Creates peers for the allowed addresses. The peer that is tried first stays first if it is still among them. */
+  /** Creates peers for the allowed addresses. The peer that Signalbox tries first stays first if its address is still allowed. */
   #allow(addresses: readonly string[]): PeerList {
     const { provider } = this.#options;
     const allowPrivate = this.#options.allowPrivate || LOCALHOST.test(this.host);

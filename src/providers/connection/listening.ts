@@ -5,8 +5,8 @@ const THIS_MACHINE = /^(?:(?:.+\.)?localhost\.?|127(?:\.\d{1,3}){3}|\[::1\])$/;
 const WAIT_MS = 250;
 
 /**
- * Returns whether anything listens at an address of this machine. It connects and sends nothing.
- * @returns null for an address of another machine, which is not tried
+ * Returns whether anything listens at an address of this machine. The check connects to the address and sends nothing.
+ * @returns null for an address of another machine, which Signalbox does not try
  */
 export async function listensHere(baseUrl: string): Promise<boolean | null> {
   const { hostname, port, protocol } = new URL(baseUrl);

@@ -43,8 +43,8 @@ export class UpstreamNetwork {
 type ReadVariable = (name: string) => string | undefined;
 
 /**
- * Returns the proxy that the environment sets for a URL; null for none. It reads the same variables as fetch: `https_proxy` or
- * `http_proxy`, then `all_proxy`, and `no_proxy`. Lower case takes precedence over upper case.
+ * Returns the proxy that the environment sets for a URL; null for none. Signalbox reads the same variables as fetch: `https_proxy` or
+ * `http_proxy`, then `all_proxy`, and `no_proxy`. A variable in lower case takes precedence over the same variable in upper case.
  */
 export function proxyFor(url: URL, variable: ReadVariable): string | null {
   const read = (name: string) => nonEmpty(variable(name)) ?? nonEmpty(variable(name.toUpperCase()));
@@ -60,8 +60,9 @@ function nonEmpty(text: string | undefined): string | null {
 }
 
 /**
- * Returns whether `no_proxy` lists the host. A name covers its subdomains, `10.0.0.0/8` a range and `*` everything; a port may follow. The
- * result must agree with fetch, which would otherwise connect to an unchecked address.
+ * Returns whether `no_proxy` lists the host. A name in `no_proxy` covers its subdomains, `10.0.0.0/8` covers a range and `*` covers
+ * everything; a port may follow. Signalbox and fetch must agree on `no_proxy`, because fetch would otherwise connect to an unchecked
+ * address.
  */
 function isExempt({ hostname, port, protocol }: URL, list: string): boolean {
   const host = hostname.replace(/\.$/, '');

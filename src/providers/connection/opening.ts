@@ -21,12 +21,12 @@ interface OpeningOptions {
 
 const NONE: PeerList = [];
 
-/** Sends one request: it tries the addresses of the host in turn until one accepts the connection. */
+/** Sends one request: `Opening` tries the addresses of the host in turn until one accepts the connection. */
 export class Opening implements Post {
   /** False as long as it is certain that no byte of the request was sent. */
   sent = false;
   readonly headers: Headers;
-  /** The body; empty once no other address will receive it, because it may be large. */
+  /** The body of the request; empty once no other address will receive the body, because a body may be large. */
   body: string;
   readonly #options: OpeningOptions;
   readonly #alarm: DeadlineAlarm;
@@ -56,7 +56,8 @@ export class Opening implements Post {
   }
 
   /**
-   * Returns the answer, decompressed. Until its head has arrived, returns a promise; call `reply` again when it resolves.
+   * Returns the answer, decompressed. Until the head of the answer has arrived, returns a promise; call `reply` again when the promise
+   * resolves.
    *
    * @throws the error of the last address
    */
@@ -131,7 +132,7 @@ export class Opening implements Post {
     this.#alarm.set(now + Math.max(0, connectBy - now) / (this.#peers.length - this.#at));
   }
 
-  /** From now on the request counts as sent. */
+  /** Once the connection is open, the request counts as sent. */
   onConnected(): void {
     this.#isConnecting = false;
     this.sent = true;

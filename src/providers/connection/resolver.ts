@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 
-/** How long an answer is fresh, in ms. Later requests still use it while a new lookup runs in the background. */
+/** How long an answer is fresh, in ms. After that time, requests still use the answer while a new lookup runs in the background. */
 const FRESH_MS = 30_000;
 /** How long the last good answer is used while lookups fail, in ms. */
 const USABLE_MS = 600_000;
@@ -13,7 +13,7 @@ const NAMES_MAX = 1_000;
 type Lookup = (host: string) => Promise<readonly string[]>;
 
 interface Entry {
-  /** The last good answer, or null before the first. The array stays the same object while its content is the same. */
+  /** The last good answer, or null before the first. The array of addresses stays the same object while its content is the same. */
   addresses: readonly string[] | null;
   /** The times of the last good answer and of the last failed lookup, in ms of performance.now. */
   answeredAt: number;
@@ -27,8 +27,8 @@ interface Entry {
 const bySystem: Lookup = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
 
 /**
- * Looks up names and caches the answers. It runs one lookup per name at a time. No request waits for a lookup while a usable answer is
- * cached. The cache survives reloads.
+ * Looks up names and caches the answers. The resolver runs one lookup per name at a time. No request waits for a lookup while a usable
+ * answer is cached. The cache of DNS answers survives reloads.
  */
 export class Resolver {
   readonly #lookup: Lookup;

@@ -4,12 +4,12 @@ import { OutcomeWindow } from './outcome-window.ts';
 
 /** The number of consecutive faults that open the breaker. */
 const FAULTS_IN_A_ROW = 5;
-/** The share of faults in the window that also opens the breaker if there are enough outcomes. */
+/** The share of faults among the outcomes in the window that also opens the breaker, if there are enough outcomes. */
 const FAULT_SHARE = 0.5;
 const OUTCOMES_MIN = 20;
 /** The share by which an ejection is randomly longer or shorter, so that several gateways do not probe at the same time. */
 export const JITTER = 0.2;
-/** After this many complete answers, or this time, without a fault, the next ejection is as short as the first. */
+/** After this many complete answers, or this time, without a fault, the next ejection of the endpoint is as short as the first. */
 const GOOD_RUN = 10;
 const GOOD_MS = 60_000;
 
@@ -34,11 +34,11 @@ interface Ejection {
 }
 
 /**
- * A circuit breaker: closed, open, or half-open, when its time is over and one attempt may probe. It counts complete answers and faults.
- * The first part of an answer only proves that the endpoint is up, not that it works.
+ * A circuit breaker: closed, open, or half-open, when its time is over and one attempt may probe. The breaker counts complete answers and
+ * faults. The first part of an answer only proves that the endpoint is up, not that it works.
  */
 export class Breaker {
-  /** Locked means open or half-open. The epoch distinguishes attempts that began before an ejection from later ones. */
+  /** A locked breaker is open or half-open. The epoch distinguishes attempts that began before an ejection from later ones. */
   readonly lock = new Lockout();
   readonly #random: () => number;
   readonly #window = new OutcomeWindow();
@@ -68,11 +68,11 @@ export class Breaker {
     };
   }
 
-  /** Records the first content of an attempt. Returns true if it closed the breaker. */
+  /** Records the first content of an attempt. Returns true if the first content closed the breaker. */
   answered(pass: LockPass, now: number): boolean {
     // An attempt that began before the ejection is out of date, because the endpoint has failed since.
     if (!this.lock.locked || !this.lock.isCurrent(pass)) return false;
-    // Attempts that were forced through while the breaker was open no longer count.
+    // Attempts that Signalbox forced while the breaker was open no longer count.
     this.lock.forget();
     this.#window.clear();
     // Until the first complete answer, a single fault opens the breaker again.
@@ -83,7 +83,7 @@ export class Breaker {
     return true;
   }
 
-  /** Records the complete answer of an attempt for which `answered` was called. */
+  /** Records the complete answer of an attempt for which the caller has already called `answered`. */
   completed(pass: LockPass, now: number): void {
     if (this.lock.locked || !this.lock.isCurrent(pass)) return;
     this.#isUnproven = false;
@@ -94,7 +94,7 @@ export class Breaker {
 
   /** Records a fault. Returns the ejection that it causes, or null. */
   failed(pass: LockPass, now: number): Ejection | null {
-    // While the breaker is open, only the probe counts. Failures of forced attempts would otherwise keep it open forever.
+    // While the breaker is open, only the probe counts. Failures of forced attempts would otherwise keep the breaker open forever.
     if (this.lock.locked) return this.lock.isProbe(pass) ? this.#open(now, 'the probe failed') : null;
     if (!this.lock.isCurrent(pass)) return null;
     if (now - this.#quietSince >= GOOD_MS) this.#level = 0;

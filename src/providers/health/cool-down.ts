@@ -1,17 +1,17 @@
 import { HOUR_MS } from '../../core/clock.ts';
 import { backoffMs } from './backoff.ts';
 
-/** A longer wait is shortened to an hour, because one call per hour does no harm. */
+/** If a provider requests a longer wait than an hour, Signalbox waits an hour, because one call per hour does no harm. */
 const COOL_DOWN_MAX_MS = HOUR_MS;
 
 /**
  * The pause after a 429: as long as the provider requests, otherwise 1 s, doubled with each consecutive 429 up to 30 s. A 429 is not a
- * fault. The pause is never bypassed, because an earlier attempt would be rejected and might lengthen the pause.
+ * fault. Signalbox never bypasses the pause after a 429, because an earlier attempt would be rejected and might lengthen the pause.
  */
 export class CoolDown {
   /** The end of the pause, in ms of the clock. */
   until = 0;
-  /** The number of pauses so far. A 429 for an attempt that began before the last pause is out of date. */
+  /** The number of pauses of this endpoint so far. A 429 for an attempt that began before the last pause is out of date. */
   epoch = 0;
   #consecutive = 0;
 

@@ -3,9 +3,9 @@ import type { Microcredits } from '../../core/credits.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import type { BrokenDeclaration, EndpointName } from '../../store/endpoints.ts';
 
-/** Receives changes, within the call that causes them. Must not throw. */
+/** Receives changes, within the call that causes them. A listener must not throw. */
 interface DeclarationsListener {
-  /** @param isFirst false if an answer that had begun before was billed for even more */
+  /** @param isFirst false if the endpoint billed even more for an answer that began before the declaration was broken */
   broken(declaration: BrokenDeclaration, isFirst: boolean): void;
   lifted(declaration: BrokenDeclaration): void;
 }
@@ -27,21 +27,24 @@ export class Declarations {
   /** The active policy's declaration of each endpoint whose holds may grow; null for other endpoints. */
   #declared = new Map<string, StoppedBilling | null>();
 
-  /** Loads the broken declarations that an earlier process recorded. Call it once, before the first request. */
+  /** Loads the broken declarations that an earlier process recorded. Call `restore` once, before the first request. */
   restore(known: readonly BrokenDeclaration[], listener: DeclarationsListener): void {
     this.follow(known);
     this.#listener = listener;
   }
 
-  /** Loads the broken declarations of the store, because another instance may have added or removed some. Reports nothing. */
+  /**
+   * Loads the broken declarations of the store, because another instance may have added or removed some. `follow` reports nothing to the
+   * listener.
+   */
   follow(known: readonly BrokenDeclaration[]): void {
     this.#broken.clear();
     for (const one of known) this.#broken.set(keyOf(one), one);
   }
 
   /**
-   * Call this when a policy becomes active. It removes broken declarations that the policy has changed. Endpoints that the policy does not
-   * name keep theirs.
+   * Call `review` when a policy becomes active. `review` removes broken declarations that the policy has changed. Endpoints that the policy
+   * does not name keep their broken declarations.
    */
   review({ models, providers }: Pick<PolicySnapshot, 'models' | 'providers'>): void {
     this.#declared = new Map();

@@ -18,17 +18,20 @@ interface AttemptedEndpoint {
   ended(attempt: EndpointAttempt, outcome: AttemptOutcome, now: number): void;
 }
 
-/** A running attempt, with the epochs in which it began. It becomes the probe of each lockout that waits for one. */
+/** A running attempt, with the epochs in which it began. An attempt becomes the probe of each lockout that waits for a probe. */
 export class EndpointAttempt implements AttemptReporter {
   readonly isRetry: boolean;
   readonly isProbe: boolean;
-  /** A new pass replaces it once this attempt has closed the breaker. */
+  /** A new pass replaces this pass once this attempt has closed the breaker. */
   breaker: LockPass;
   readonly key: LockPass;
   readonly provider: LockPass;
   readonly coolDownEpoch: number;
   hasAnswered = false;
-  /** The time to the first content of a stream. It is kept until the stream's end shows whether the prompt was cached. */
+  /**
+   * The time to the first content of a stream. The attempt keeps the time to the first content until the end of the stream shows whether
+   * the prompt was cached.
+   */
   #ttftMs: number | null = null;
   readonly #endpoint: AttemptedEndpoint;
   #hasEnded = false;

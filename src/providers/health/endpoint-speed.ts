@@ -1,9 +1,12 @@
 import { LearnedMedian, type MedianOptions } from './learned-median.ts';
 import { HALF_LIFE_MS } from './quantile.ts';
 
-/** The weight of the catalog's figure in answers, by its source. A guess has less weight, so measurements replace it sooner. */
+/**
+ * The weight of the catalog's figure in answers, by its source. An estimated figure has less weight than a stated figure, so measurements
+ * replace it sooner.
+ */
 export const PRIOR_ANSWERS = { stated: 3, estimated: 1, neutral: 1 } as const;
-/** Shorter answers measure network packets rather than a rate. */
+/** The output rate of an answer with fewer tokens would measure network packets rather than the model. */
 const TOKENS_MIN = 16;
 const OUTPUT_MS_MIN = 50;
 
@@ -11,7 +14,7 @@ const OF_ENDPOINTS = { halfLifeMs: HALF_LIFE_MS, priorAnswers: PRIOR_ANSWERS.sta
 const TTFT_MS: MedianOptions = { range: [1, 3_600_000], ...OF_ENDPOINTS };
 const RATE: MedianOptions = { range: [0.1, 100_000], ...OF_ENDPOINTS };
 
-/** The measured speed of an endpoint. It ignores absurd values (0, negative, NaN, infinite). */
+/** The measured speed of an endpoint. `EndpointSpeed` ignores absurd values (0, negative, NaN, infinite). */
 export class EndpointSpeed {
   readonly ttft = new LearnedMedian(TTFT_MS);
   /** The time to the first content if most of the prompt is in the provider's cache. */

@@ -27,7 +27,7 @@ const RECENT_MINUTES = 15;
 export interface Hub extends HealthOptions {
   /** Incremented by every change that readings must show at once. */
   version: number;
-  /** Whether a policy is active. Without one, all endpoints count as named by the policy. */
+  /** Whether a policy is active. While no policy is active, all endpoints count as named by the policy. */
   hasPolicy: boolean;
   readonly declarations: Declarations;
 }
@@ -35,7 +35,7 @@ export interface Hub extends HealthOptions {
 /** The reason why no attempt may use a key: the provider rejects it, or its account has no credit. */
 interface KeyRefusal {
   readonly state: 'misconfigured' | 'out_of_credit';
-  /** The reason for the log. */
+  /** The reason for the refusal, as the log shows it. */
   readonly why: string;
 }
 
@@ -53,7 +53,7 @@ export class TrackedProvider {
   /** The reason why the key is locked. */
   refusal = NO_REFUSAL;
 
-  /** @param id its key in the registry */
+  /** @param id the key of the provider in the registry */
   constructor(id: string) {
     this.id = id;
   }
@@ -161,12 +161,13 @@ export class TrackedEndpoint implements EndpointHealth {
     this.#doubts = 0;
     if (this.coolDown.until > 0) this.coolDown.succeeded(attempt.coolDownEpoch);
     const closed = this.breaker.answered(attempt.breaker, now);
-    // Of the attempts that began before the breaker closed, only this one still counts.
+    // Of the attempts that began before the breaker closed, only the attempt that closed the breaker still counts.
     if (closed) attempt.breaker = this.breaker.lock.pass;
     // An answer to an attempt that began before the rejection does not prove that the key works now.
     const isWide = provider.key.locked && provider.key.isCurrent(attempt.provider);
     const isOwn = this.key.locked && this.key.isCurrent(attempt.key);
-    // A reload unlocked the key. The endpoint is reported as healthy only now that the key has worked.
+    // A reload of the policy unlocked the provider's key. Signalbox reports the endpoint as healthy only once the provider has accepted the
+    // key.
     const wasRefused = this.#reported === 'misconfigured' || this.#reported === 'out_of_credit';
     const hasRecovered = wasRefused && !provider.key.locked && !this.key.locked;
     if (!closed && !isWide && !isOwn && !hasRecovered) return;
@@ -190,7 +191,7 @@ export class TrackedEndpoint implements EndpointHealth {
     this.ended(attempt, failure.kind, now);
   }
 
-  /** Records the end of an attempt. A probe without a result makes room for the next. */
+  /** Records the end of an attempt. If a probe ends without a result, the next probe may begin. */
   ended(attempt: EndpointAttempt, outcome: AttemptOutcome, now: number): void {
     this.#attempts.set(outcome, (this.#attempts.get(outcome) ?? 0) + 1);
     this.#recent.add(now, outcome !== 'ok' && outcome !== 'dropped');
@@ -244,12 +245,12 @@ export class TrackedEndpoint implements EndpointHealth {
   }
 
   /**
-   * Records a rejected key, or an account without credit. A 401 concerns the whole provider, unless other endpoints of the provider have
-   * worked and this one never has: the key then lacks a permission for this endpoint. A missing credit of the account always concerns the
-   * whole provider.
+   * Records a rejected key, or an account without credit. A 401 locks the key for the whole provider, unless other endpoints of the
+   * provider have worked and the rejecting endpoint never has: the key then lacks a permission for that endpoint. An account without credit
+   * always locks the key for the whole provider.
    *
-   * All other rejections are doubtful, because they may concern the caller's content: a 403 from moderation, a 402 for a long answer, a 400
-   * that quotes a prompt about keys. A single caller's request must not lock out others.
+   * A rejection other than a 401 or a missing credit is doubtful, because it may concern the caller's content: a 403 from moderation, a 402
+   * for a long answer, a 400 that quotes a prompt about keys. A single caller's request must not lock other callers out of the endpoint.
    */
   #recordRefusal(attempt: EndpointAttempt, failure: ProviderFailure, now: number): void {
     const { provider } = this;
@@ -261,10 +262,10 @@ export class TrackedEndpoint implements EndpointHealth {
     // An attempt that began before the last rejection, or under an earlier policy, used a key that is already known to be bad.
     if (!lock.isCurrent(isOwn ? attempt.key : attempt.provider)) return;
     if (isDoubtful && this.#hasWorked && ++this.#doubts < DOUBTFUL_IN_A_ROW) return;
-    // Missing credit does not make the key bad, and after a doubtful rejection the next one alone must not lock the endpoint.
+    // Missing credit does not make the key bad, and after a doubtful rejection the next rejection alone must not lock the endpoint.
     if (!isDoubtful && !isUnpaid) {
       this.#hasWorked = false;
-      // Past successes were with the key that is rejected now.
+      // The provider accepted its key in the past, but rejects the key now.
       if (!isOwn) provider.hasWorked = false;
     }
     this.#doubts = 0;

@@ -15,8 +15,8 @@ const FORGET_MS = 900_000;
 const PUBLISH_EVERY_MS = 40;
 
 /**
- * Returns the identity of a provider's address and key under a policy. The same name with another address or key counts as another
- * provider: its earlier health does not apply.
+ * Returns the identity of a provider's address and key under a policy. A provider with the same name but another address or key counts as
+ * another provider, to which earlier health does not apply.
  */
 export type OriginOf = (provider: string) => string;
 const nowhere: OriginOf = () => '';
@@ -27,8 +27,8 @@ const twinKey = ({ provider, model, upstream }: TrackedEndpoint['name']): string
 type CatalogNames = Pick<MeasuredCatalog, 'models' | 'wildcards'>;
 
 /**
- * The health of every endpoint: breaker, cool-down, key and speed. It is keyed by name, so that it survives reloads. Decisions see it as
- * immutable readings. State: health.
+ * The health of every endpoint: breaker, cool-down, key and speed. Health is stored by the endpoint's name, so that it survives reloads.
+ * Decisions see health as immutable readings. State: health.
  */
 export class Health {
   readonly outputs: OutputLengths;
@@ -63,7 +63,9 @@ export class Health {
     return watchReadings({ watched: snapshot, endpoints, outputs: this.outputs }, this.#hub, () => ++this.#readings);
   }
 
-  /** Publishes new measurements, less often with many endpoints, and forgets endpoints that no policy names. Call it once a second. */
+  /**
+   * Publishes new measurements, less often with many endpoints, and forgets endpoints that no policy names. Call `publish` once a second.
+   */
   publish(): void {
     const now = this.#hub.clock();
     const isDue = now - this.#publishedAt >= PUBLISH_EVERY_MS * this.#endpoints.size;
@@ -78,7 +80,7 @@ export class Health {
     if (isNew) this.#hub.version++;
   }
 
-  /** Records a reload, after which rejected keys may be valid. */
+  /** Records a reload of the policy, after which providers may accept keys that they rejected before. */
   reloaded(snapshot: CatalogNames, originOf: OriginOf = nowhere): void {
     this.#name(snapshot, originOf);
     for (const provider of this.#providers.values()) provider.key.forget();
@@ -116,7 +118,7 @@ export class Health {
     }
     const ownerKey = JSON.stringify([provider, origin]);
     const owner = this.#providers.getOrInsertComputed(ownerKey, () => new TrackedProvider(ownerKey));
-    // With another key or address, the endpoint is assumed to be as fast until it is measured.
+    // An endpoint with a new key or address is assumed to be as fast as before until it is measured.
     const name = { provider, model, upstream };
     const twins = this.#twins.getOrInsertComputed(twinKey(name), () => new Set());
     const [twin] = twins;

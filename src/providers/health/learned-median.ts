@@ -39,7 +39,7 @@ export class LearnedMedian {
     this.#isNew = true;
   }
 
-  /** Publishes the current median. Returns whether it changed. */
+  /** Publishes the current median. Returns whether the median changed. */
   publish(now: number): boolean {
     const observed = this.#observed;
     if (observed === null) return false;
@@ -63,7 +63,7 @@ export class LearnedMedian {
     return observed && { p50: observed.quantile(0.5), p90: observed.quantile(0.9) };
   }
 
-  /** Returns the geometric mean of the declared and published values, weighted by `priorAnswers` and the evidence. */
+  /** Returns the geometric mean of the declared and the published median, weighted by `priorAnswers` and the evidence. */
   blendedWith(declared: number, priorAnswers = this.#learning.priorAnswers): number {
     if (this.published === null || Number.isNaN(declared)) return declared;
     const { range } = this.#learning;

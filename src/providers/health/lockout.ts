@@ -9,14 +9,16 @@ export interface LockPass {
   readonly turn: number;
 }
 
-/** Blocks attempts for a time, then admits one attempt at a time as a probe until it is unlocked. Times are in monotonic ms. */
+/**
+ * Blocks attempts for a time, then admits one attempt at a time as a probe until a success unlocks the lockout. Times are in monotonic ms.
+ */
 export class Lockout {
   /** The pass of ordinary attempts that begin now. */
   pass: LockPass = { epoch: 0, turn: 0 };
   locked = false;
   /** The time until which attempts are blocked; the next attempt after it may probe. 0 while unlocked. */
   until = 0;
-  /** The number of the current or last probe. Each lock, unlock and probe increments it. */
+  /** The number of the current or last probe. Each lock, unlock and probe increments `#turn`. */
   #turn = 0;
   /** The minimum time between the starts of two probes, in ms. */
   #spacingMs = 0;
@@ -41,13 +43,13 @@ export class Lockout {
     this.#turn++;
   }
 
-  /** Unlocks, and makes earlier attempts out of date. */
+  /** Unlocks, and makes the results of earlier attempts count no longer. */
   forget(): void {
     this.unlock();
     this.#beginEpoch();
   }
 
-  /** Admits an attempt. The attempt becomes the probe if none is running. */
+  /** Admits an attempt. The attempt becomes the probe if no probe is running. */
   enter(now: number): LockPass {
     if (!this.locked || now < this.until) return this.pass;
     this.#probedAt = now;
@@ -64,7 +66,7 @@ export class Lockout {
     return turn !== 0 && turn === this.#turn && this.locked;
   }
 
-  /** Ends a probe without a result, so that the next may begin. Does nothing for other attempts. */
+  /** Ends a probe without a result, so that the next probe may begin. `release` does nothing for attempts that are not the probe. */
   release(pass: LockPass, now: number): void {
     if (!this.isProbe(pass)) return;
     this.until = Math.max(now, this.#probedAt + this.#spacingMs);

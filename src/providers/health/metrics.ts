@@ -9,7 +9,7 @@ const ENDPOINT = ['provider', 'model', 'upstream'];
 
 type SamplesOf = (one: EndpointSample, labels: Labels) => readonly FamilySample[];
 
-/** Creates metric families from the samples of endpoints. `more` contains labels in addition to the endpoint's. */
+/** Creates metric families from the samples of endpoints. `more` contains labels in addition to the labels of the endpoint. */
 const familiesOf =
   (all: () => readonly EndpointSample[]) =>
   (type: Family['type'], name: string, help: string, more: readonly string[], samplesOf: SamplesOf): Family => ({

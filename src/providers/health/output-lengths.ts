@@ -10,7 +10,7 @@ const TOKENS: MedianOptions = { range: [1, 1_000_000], halfLifeMs: 6 * HOUR_MS, 
 
 /**
  * A measured length replaces the declared one when its evidence reaches `from`, and stops doing so when the evidence falls below `below`,
- * both in current answers. The gap keeps a task with little traffic from switching back and forth.
+ * both in current answers. The gap between `from` and `below` keeps a task with little traffic from switching back and forth.
  */
 const ENOUGH_ANSWERS = { from: TOKENS.priorAnswers, below: TOKENS.priorAnswers / 2 };
 
@@ -19,7 +19,10 @@ const PERIOD_MS = 10_000;
 
 type LengthCatalog = Pick<MeasuredCatalog, 'tasks' | 'answerLength'>;
 
-/** The learned answer lengths by task name, in visible output tokens of one choice. They survive reloads. State: answer lengths. */
+/**
+ * The learned answer lengths by task name, in visible output tokens of one choice. Learned answer lengths survive reloads. State: answer
+ * lengths.
+ */
 export class OutputLengths {
   readonly #clock: () => number;
   readonly #byTask = new Map<string, LearnedMedian>();
@@ -34,7 +37,7 @@ export class OutputLengths {
     this.#clock = clock;
   }
 
-  /** Records an answer whose length was not fixed by the request. Ignores absurd values. @param keyId the caller's key */
+  /** Records an answer whose length was not fixed by the request. `observe` ignores absurd values. @param keyId the caller's key */
   observe(task: string, tokens: number, keyId: string): void {
     if (!(tokens > 0 && tokens <= TOKENS.range[1]) || !this.#isFirstOf(`${keyId} ${task}`)) return;
     const median = this.#byTask.getOrInsertComputed(task, () => new LearnedMedian(TOKENS));
@@ -52,7 +55,7 @@ export class OutputLengths {
     return true;
   }
 
-  /** Publishes the current medians. Returns whether one changed. */
+  /** Publishes the current medians. Returns whether a median changed. */
   publish(): boolean {
     let isNew = false;
     for (const [task, median] of this.#byTask) {

@@ -19,7 +19,7 @@ export class DecayedQuantiles {
   /** The time at which an observation has weight 1, in ms. */
   #landmark = 0;
 
-  /** Values outside of the range count as its nearest bound. Both bounds must be above 0. */
+  /** Values outside of the range count as its nearest bound. Both bounds of the range must be above 0. */
   constructor(lowest: number, highest: number, halfLifeMs = HALF_LIFE_MS) {
     this.#lowest = lowest;
     this.#halfLifeMs = halfLifeMs;

@@ -12,10 +12,10 @@ export class RetryBudget {
   #running = 0;
   /** The number of running retries that have not answered. */
   #retrying = 0;
-  /** The remaining budget in first attempts. Whole numbers avoid rounding. */
+  /** The remaining budget in first attempts. The budget counts first attempts in whole numbers, which avoids rounding. */
   #saved = RETRIES_FLOOR * ATTEMPTS_PER_RETRY;
 
-  /** Begins an attempt. Returns false if this retry is not allowed. */
+  /** Begins an attempt. Returns false if the budget does not allow this retry. */
   begin(retry: boolean): boolean {
     if (retry) {
       if (this.#saved < ATTEMPTS_PER_RETRY || this.#isCrowded()) return false;
@@ -26,7 +26,7 @@ export class RetryBudget {
     return true;
   }
 
-  /** Records the first content. It also resets savings above the floor, because they were meant for an outage that is over. */
+  /** Records the first content. A success also resets savings above the floor, because they were meant for an outage that is over. */
   succeeded(retry: boolean): void {
     this.#saved = RETRIES_FLOOR * ATTEMPTS_PER_RETRY;
     if (retry) this.#retrying--;
@@ -38,7 +38,7 @@ export class RetryBudget {
     if (retrying) this.#retrying--;
   }
 
-  /** Returns whether one more retry would be too many at the same time. */
+  /** Returns whether one more retry would exceed the allowed share of running retries. */
   #isCrowded(): boolean {
     const retrying = this.#retrying + 1;
     return retrying > RETRIES_FLOOR && retrying * ATTEMPTS_PER_RETRY > this.#running + 1;

@@ -13,18 +13,18 @@ export interface HealthOptions {
   readonly now: () => number;
   /** Returns random numbers like `Math.random`. */
   readonly random: () => number;
-  /** Called once for every change, within the call that caused it. It must not throw. */
+  /** Called once for every change, within the call that caused it. `onChange` must not throw. */
   readonly onChange: (change: HealthChange) => void;
 }
 
 /**
- * A change of an endpoint's state. An ejection lasts until an answer, even if its time is over before. A change from `ejected` to `ejected`
- * means that a probe failed.
+ * A change of an endpoint's state. An ejection of an endpoint lasts until the endpoint answers, even if the time of the ejection is over
+ * before. A change from `ejected` to `ejected` means that a probe failed.
  */
 export interface HealthChange extends EndpointName {
   readonly from: HealthState;
   readonly to: HealthState;
-  /** The reason as one line for the log; null for a change to healthy. */
+  /** The reason for the change as one line for the log; null for a change to healthy. */
   readonly why: string | null;
   /** The time without attempts, in ms; null for a change to healthy. */
   readonly forMs: number | null;
@@ -32,23 +32,23 @@ export interface HealthChange extends EndpointName {
 
 /** A time in which Signalbox does not request token counts from an endpoint. */
 export interface CountPause {
-  /** Its length in ms, without the wait that the provider requested. */
+  /** The length of the pause in ms, without the wait that the provider requested. */
   readonly ms: number;
-  /** Its end, in ms of performance.now. */
+  /** The end of the pause, in ms of performance.now. */
   readonly until: number;
 }
 
 /** The health of one upstream model at one provider. */
 export interface EndpointHealth {
   /**
-   * Begins an attempt, whose end must be reported. Returns `shut` if the attempt would fail, or `no-budget` if the provider has used its
-   * share of retries.
+   * Begins an attempt; the caller must report its end. Returns `shut` if the attempt would fail, or `no-budget` if the provider has used
+   * its share of retries.
    *
-   * `retry`: the request has tried this provider before. `force`: ignores an ejection, because no other endpoint is left; cool-downs and
-   * rejected keys still apply.
+   * `retry` says that the request has tried this provider before. `force` ignores an ejection, because no other endpoint is left;
+   * cool-downs and rejected keys still apply.
    */
   begin(how: { readonly retry: boolean; readonly force: boolean }): AttemptReporter | 'shut' | 'no-budget';
-  /** The current state. After the time of an ejection it is `healthy` until an attempt shows otherwise. */
+  /** The current state. After the time of an ejection, the state is `healthy` until an attempt shows otherwise. */
   readonly state: HealthState;
   /** The time from which attempts are allowed, in Unix ms; 0 if they are allowed now. */
   readonly retryAt: number;
@@ -93,9 +93,9 @@ export type AttemptOutcome = 'ok' | 'dropped' | ProviderFailure['kind'];
 export interface EndpointSample extends EndpointName {
   /** The last state that was reported to `onChange`. */
   readonly state: HealthState;
-  /** The time since which it is in that state, in Unix ms; 0 if it was never in another state. */
+  /** The time since which the endpoint is in that state, in Unix ms; 0 if it was never in another state. */
   readonly since: number;
-  /** The reason why it is not healthy; null if it is healthy. */
+  /** The reason why the endpoint is not healthy; null if it is healthy. */
   readonly why: string | null;
   /** The time from which attempts are allowed, in Unix ms; 0 if they are allowed now. */
   readonly retryAt: number;
@@ -110,7 +110,7 @@ export interface EndpointSample extends EndpointName {
   readonly warmTtftMs: Quantiles | null;
   /** The measured output rate in tokens per second; null without measurements. */
   readonly tokensPerSecond: Quantiles | null;
-  /** The number of attempts by outcome. Outcomes that never happened are missing. */
+  /** The number of attempts by outcome. The map omits outcomes that never happened. */
   readonly attempts: ReadonlyMap<AttemptOutcome, number>;
   readonly retries: number;
   /** The number of retries that the provider's budget denied. */

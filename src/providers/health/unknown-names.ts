@@ -1,10 +1,11 @@
 /** How long Signalbox remembers that a provider does not know a model, in ms. */
 const REMEMBER_MS = 60_000;
-/** The maximum number of names that are remembered. The oldest are forgotten first. */
+/** The maximum number of names that are remembered. Signalbox forgets the oldest names first. */
 const NAMES_MAX = 1_000;
 
 /**
- * Names of models that providers recently did not know. A request for one of them is rejected without another call. State: unknown names.
+ * Names of models that providers recently did not know. Signalbox rejects a request for such a name without calling the provider again.
+ * State: unknown names.
  */
 export class UnknownNames {
   readonly #until = new Map<string, number>();

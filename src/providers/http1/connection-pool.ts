@@ -6,14 +6,20 @@ const IDLE_MAX = 64;
 /** The maximum number of abandoned connections that still try to connect, which an operating system does for two minutes. */
 const STRAYS_MAX = 64;
 
-/** The connections to one destination. It sends requests on them and reuses idle connections. It follows no redirects. */
+/**
+ * The connections to one destination. The pool sends requests on its connections and reuses idle connections. The pool follows no
+ * redirects.
+ */
 export class ConnectionPool implements ConnectionOwner {
   readonly #base: string;
   readonly #target: ConnectionTarget;
   readonly #idle: HttpConnection[] = [];
   #strays = 0;
   readonly #host: string;
-  /** The path and headers of the last request, and the lines made from them. Most requests share both. */
+  /**
+   * The path and headers of the last request, and the lines made from them. Most requests have the same path and headers as the request
+   * before.
+   */
   #path: string | null = null;
   #requestLine = '';
   #headers: Headers | null = null;
@@ -35,7 +41,7 @@ export class ConnectionPool implements ConnectionOwner {
     };
   }
 
-  /** True if there are so many abandoned connections that another would only cost a file descriptor. */
+  /** True if there are so many abandoned connections that another connection would only cost a file descriptor. */
   get isStuck(): boolean {
     return this.#strays >= STRAYS_MAX;
   }

@@ -9,8 +9,8 @@ const SLICE = 8_192;
 /** The number of unread bytes above which the socket is paused. */
 const UNREAD_MAX = 8_192;
 /**
- * How many seconds an idle connection is kept. This is shorter than most servers keep it, so few connections are closed when they are
- * reused.
+ * How many seconds an idle connection is kept. Most servers close idle connections later than that, so a connection is seldom closed just
+ * when Signalbox reuses it.
  */
 const IDLE_S = 45;
 
@@ -21,7 +21,7 @@ export interface ConnectionTarget {
   readonly port: number;
   /** The name that the certificate must be valid for; null for plain HTTP. */
   readonly servername: string | null;
-  /** Whether its answers are streams. The unread part of a stream waits in the kernel, which limits its memory. */
+  /** Whether the answers on this connection are streams. The unread part of a stream waits in the kernel, which limits its memory. */
   readonly stream: boolean;
 }
 
@@ -38,8 +38,9 @@ export interface ConnectionOwner {
 const connectionError = (code: string): Error => Object.assign(new Error('the connection failed'), { code });
 
 /**
- * One HTTP/1.1 connection. fetch takes more CPU time and buffers up to 1.3 MB of an unread body without a setting for it. This class holds
- * about ten KiB, so a caller who stops reading costs little. It does not follow redirects, keep cookies or decompress.
+ * One HTTP/1.1 connection. fetch takes more CPU time and buffers up to 1.3 MB of an unread body without a setting for it. An
+ * `HttpConnection` holds about ten KiB, so a caller who stops reading costs little. An `HttpConnection` does not follow redirects, keep
+ * cookies or decompress.
  */
 export class HttpConnection {
   readonly #target: ConnectionTarget;
@@ -122,7 +123,7 @@ export class HttpConnection {
     if (this.#target.servername === null) this.#begin();
   }
 
-  /** Nothing is written before the handshake, so a server with an invalid certificate never receives a request. */
+  /** The connection writes nothing before the TLS handshake, so a server with an invalid certificate never receives a request. */
   handshaken(isGood: boolean, error: Error | null): void {
     if (!isGood || error || this.#socket?.authorized !== true) this.drop(error ?? connectionError('ERR_TLS_HANDSHAKE'));
     else this.#begin();
@@ -134,14 +135,14 @@ export class HttpConnection {
     this.#socket?.ref();
     const request = this.#request;
     this.#request = null;
-    // The request was abandoned while the connection was being established.
+    // The caller abandoned the request while the connection was being established.
     if (!request) return;
     const { body } = request;
     request.onConnected();
     this.#unsent = this.#socket && sendRequest(this.#requestStart, body, this.#socket);
   }
 
-  /** Writes as much of the rest as the kernel accepts. */
+  /** Writes as much of the rest of the request as the kernel accepts. */
   write(): void {
     if (this.#unsent && this.#socket) this.#unsent = sendBytes(this.#unsent, this.#socket);
   }
@@ -232,7 +233,7 @@ class HttpExchange implements PendingReply, UpstreamReply {
   }
 
   reply(): UpstreamReply | Promise<void> {
-    // A malformed body may follow a valid head. The answer has then begun, and reading its body reports the error.
+    // A malformed body may follow a valid head. An answer with a valid head has begun, and reading its body reports the error.
     if (this.#parser.head) return this;
     if (this.#error) throw this.#error;
     return this.#arrival();
@@ -261,9 +262,9 @@ class HttpExchange implements PendingReply, UpstreamReply {
       this.#connection.free();
       return;
     }
-    // The reader is not woken for a part of a head.
+    // The connection does not wake the reader for a part of a head.
     if (this.#unread || (!hadHead && this.#parser.head)) this.#wake();
-    // The socket is paused while the caller does not read, because another read could bring several times the limit.
+    // The connection pauses the socket while the caller does not read, because another read could bring several times the limit.
     if (!isAwaited || (this.#unread?.length ?? 0) > UNREAD_MAX) this.#connection.pause();
   }
 
@@ -301,7 +302,7 @@ class HttpExchange implements PendingReply, UpstreamReply {
       return unread;
     }
     const rest = unread.subarray(SLICE);
-    // A view would keep its whole buffer in memory, so a small rest is copied.
+    // A view would keep its whole buffer in memory, so the connection copies a small rest.
     this.#unread = 2 * rest.length < rest.buffer.byteLength ? Buffer.copyBytesFrom(rest) : rest;
     return unread.subarray(0, SLICE);
   }

@@ -4,14 +4,17 @@ const LINES = /^(?:\r\n[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\0\r\n]*)*$/;
 /** The maximum number of header lines that are converted to `Headers`. */
 const FIELDS_MAX = 512;
 
-/** The head of an answer. Its fields are kept as text, because only a few of them are read. It accepts the same lines as `Headers`. */
+/**
+ * The head of an answer. `ReplyHead` keeps its header lines as text, because Signalbox reads only a few of them. `ReplyHead` accepts the
+ * same lines as `Headers`.
+ */
 export class ReplyHead {
   status = 0;
   #text = '';
   /** The fields in lower case; null until a field is read. */
   #lower: string | null = null;
 
-  /** Adds lines, each after a CR LF. If a line is empty, folded or otherwise malformed, it adds none and returns false. */
+  /** Adds lines, each after a CR LF. If a line is empty, folded or otherwise malformed, `add` adds no line and returns false. */
   add(lines: string): boolean {
     if (!LINES.test(lines)) return false;
     this.#text += lines;

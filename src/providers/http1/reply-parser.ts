@@ -29,7 +29,8 @@ export class BadReply extends Error {
 type State = 'status' | 'headers' | 'size' | 'chunk' | 'chunk-end' | 'trailers' | 'length' | 'close' | 'done';
 
 /**
- * Parses one HTTP/1.1 answer to a POST from bytes that may be split anywhere. It skips interim answers (1xx) and rejects ambiguous answers.
+ * Parses one HTTP/1.1 answer to a POST from bytes that may be split anywhere. The parser skips interim answers (1xx) and rejects ambiguous
+ * answers.
  */
 export class ReplyParser {
   /** The head; null until it is complete. */
@@ -62,12 +63,12 @@ export class ReplyParser {
     if (this.#state === 'close') return bytes.subarray(at);
     if (this.#state === 'length') return this.#pushBody(bytes, at);
     if (this.#state !== 'done') return this.#pushChunks(bytes, at);
-    // The bytes are unsolicited, so the next answer on this connection could not be trusted.
+    // No request is open for these bytes, so the next answer on this connection could not be trusted.
     this.keepAlive = false;
     return null;
   }
 
-  /** Reads the part of the head that has arrived. Returns where it ends. */
+  /** Reads the part of the head that has arrived. Returns where the head ends in the bytes. */
   #pushHead(bytes: Buffer): number {
     let at = 0;
     while (at < bytes.length && !this.head) {
@@ -104,7 +105,7 @@ export class ReplyParser {
     return body.taken();
   }
 
-  /** Reads the next line, or the part of it that has arrived. Returns where it ends. */
+  /** Reads the next line, or the part of it that has arrived. Returns where the line ends in the bytes. */
   #pushLine(bytes: Buffer, at: number): number {
     const lf = bytes.indexOf(LF, at);
     const end = lf < 0 ? bytes.length : lf;
@@ -118,8 +119,8 @@ export class ReplyParser {
   }
 
   /**
-   * Reads a head of the usual form that has arrived completely, and returns where it ends. For any other head it returns `at`, and the head
-   * is read line by line.
+   * Reads a head of the usual form that has arrived completely, and returns where it ends. For any head of another form, `#skipHead`
+   * returns `at`, and the parser reads that head line by line.
    */
   #skipHead(bytes: Buffer, at: number): number {
     if (this.#state !== 'status' || this.#line !== '') return at;
@@ -133,7 +134,10 @@ export class ReplyParser {
     return at + end + 4;
   }
 
-  /** Reads the usual bytes between chunks if they have arrived completely, and returns where they end. The rest is read line by line. */
+  /**
+   * Reads the usual bytes between chunks if they have arrived completely, and returns where they end. The parser reads unusual bytes
+   * between chunks line by line.
+   */
   #skipFrame(bytes: Buffer, at: number): number {
     if (this.#line !== '') return at;
     let start = at;
@@ -230,7 +234,7 @@ export class ReplyParser {
 }
 
 /**
- * The chunk contents within the bytes of one read. Later chunks are moved directly after the first, which needs no additional view or
+ * The chunk contents within the bytes of one read. Later chunks are moved directly after the first chunk, which needs no additional view or
  * buffer.
  */
 class BodyBytes {
@@ -257,7 +261,7 @@ class BodyBytes {
 
 const lengthOf = (text: string): number => (LENGTH.test(text) ? Number(text) : repeatedLength(text));
 
-/** Returns the length if it is repeated with the same value. */
+/** Returns the content length if a header repeats it with the same value. */
 function repeatedLength(text: string): number {
   const [first, ...others] = text.split(',').map((each) => each.trim());
   if (!LENGTH.test(first!) || others.some((other) => other !== first)) throw new BadReply('no length');

@@ -1,13 +1,13 @@
 /** A destination for bytes. */
 interface ByteSink {
   /**
-   * Accepts up to `length` bytes from `offset` on. Returns how many it accepted; a negative number if it is closed. It does not keep
-   * `bytes`.
+   * Accepts up to `length` bytes from `offset` on. Returns how many bytes the sink accepted; a negative number if the sink is closed. The
+   * sink does not keep `bytes` after the call.
    */
   write(bytes: Uint8Array, offset?: number, length?: number): number;
 }
 
-/** Larger requests get a buffer of their own. */
+/** A request that is larger than this many bytes gets a buffer of its own. */
 const SHARED_BYTES = 262_144;
 /** The kernel accepts most requests at once, so this buffer can be reused immediately. A buffer for each request would cost page faults. */
 const shared = Buffer.allocUnsafeSlow(SHARED_BYTES);

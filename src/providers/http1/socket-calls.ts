@@ -2,8 +2,9 @@ import { dlopen, type FFIFunction, type Library, type Pointer, ptr } from 'bun:f
 import { lazy } from '../../core/lazy.ts';
 
 /**
- * The size of the receive buffer in bytes. The kernel doubles it, and it limits a single read. At a round trip of 150 ms a stream still
- * reaches about 200 kB/s. A smaller buffer would stall the loopback's packets of 64 KiB.
+ * The size of the receive buffer in bytes. The kernel doubles the size of the receive buffer, and the buffer limits a single read. With
+ * this receive buffer, a stream reaches about 200 kB/s at a round trip of 150 ms. A smaller buffer would stall the loopback's packets of 64
+ * KiB.
  */
 const WINDOW = 24_576;
 const POLLIN = 1;
@@ -26,7 +27,8 @@ const descriptor = new Int32Array(2);
 
 /**
  * Limits a socket's receive buffer in the kernel. By default the kernel buffers several megabytes from a fast sender and Bun reads up to
- * 512 KiB at once, so each caller who stops reading would cost half a megabyte. Does nothing on systems without this call.
+ * 512 KiB at once, so each caller who stops reading would cost half a megabyte. `boundReceiveWindow` does nothing on systems without this
+ * call.
  */
 export function boundReceiveWindow(fd: number): void {
   const calls = socketCalls();
@@ -34,8 +36,8 @@ export function boundReceiveWindow(fd: number): void {
 }
 
 /**
- * Returns whether unread bytes, or the end of the connection, have arrived at a socket. The event loop would report it only in one of its
- * next turns. Returns false on systems without this call.
+ * Returns whether unread bytes, or the end of the connection, have arrived at a socket. The event loop would report the bytes only in one
+ * of its next turns. `hasArrived` returns false on systems without this call.
  */
 export function hasArrived(fd: number): boolean {
   const calls = socketCalls();
@@ -60,7 +62,7 @@ export function openLibc<Functions extends Record<string, FFIFunction>>(
     try {
       return dlopen(library, functions).symbols;
     } catch {
-      // Try the next name.
+      // This library does not exist, so the loop tries the next name.
     }
   }
   return null;

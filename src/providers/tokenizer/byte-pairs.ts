@@ -17,14 +17,17 @@ export function readRanks(text: string): Ranks {
   return ranks;
 }
 
-/** Longer pieces are merged in parts of this many bytes, because the time grows with the square of the length. Words are shorter. */
+/**
+ * A piece with more bytes than this is merged in parts, because the time grows with the square of the length. A word in a text is shorter
+ * than this limit.
+ */
 const PIECE_MAX = 512;
 /** The maximum number of tokens that joining two texts may add: twice the highest number ever found. */
 const SEAM = 8;
 
 /**
- * Counts a text's tokens plus SEAM, which is an upper bound wherever the text is used. Special tokens count as plain text. Yields after
- * every piece, so that other counts can run.
+ * Counts a text's tokens plus SEAM, which is an upper bound wherever the text is used. Special tokens count as plain text. The generator
+ * yields after every piece, so that other counts can run.
  */
 export function* countTokens(text: string, { ranks, pieces }: TokenVocabulary): Generator<void, number> {
   let tokens = SEAM;

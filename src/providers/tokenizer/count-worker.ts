@@ -21,8 +21,8 @@ export interface CountAnswer {
 }
 
 /**
- * Counts outside of the event loop's thread, because loading a vocabulary takes 200 ms and 40 MB. The worker sends one answer for each
- * request.
+ * Counts outside of the event loop's thread, because loading a vocabulary takes 200 ms and 40 MB. The count worker sends one answer for
+ * each request.
  */
 declare const self: {
   onmessage: ((event: { readonly data: CountRequest }) => void) | null;
@@ -37,7 +37,7 @@ const TABLES: Readonly<Record<Tokenizer, { readonly file: string; readonly piece
 
 const vocabularies = new Map<Tokenizer, Promise<TokenVocabulary>>();
 
-/** The time slice of a job in ms. Smaller jobs run first, and jobs of equal size take turns. */
+/** The time slice of a job in ms. Smaller count jobs run first, and jobs of equal size take turns. */
 const SLICE_MS = 5;
 
 interface Job extends CountRequest {
@@ -70,11 +70,11 @@ function runSlices(): void {
     jobs.delete(job);
     postError(job.id, error);
   }
-  // Lets new requests in before the next slices.
+  // `setImmediate` lets new requests in before the next slices run.
   if (jobs.size > 0) setImmediate(runSlices);
 }
 
-/** Runs a slice. Returns the tokens, null after the deadline, or undefined if another slice is needed. */
+/** Runs a slice of a count job. Returns the number of tokens, null after the deadline, or undefined if the job needs another slice. */
 function runSlice({ counting, until }: Job): number | null | undefined {
   const end = Date.now() + SLICE_MS;
   for (let now = Date.now(); now < end; now = Date.now()) {

@@ -5,18 +5,22 @@ import type { CountAnswer, CountRequest } from './count-worker.ts';
 const DEADLINE_MS = 1_000;
 /** The maximum time of a count that no request waits for, in ms. */
 export const PATIENT_COUNT_MS = 30_000;
-/** The maximum number of characters of a count, all texts together, so that it does not delay others. */
+/** The maximum number of characters of a count, all texts together, so that one count does not delay other counts. */
 const CHARACTERS_MAX = 1_000_000;
 /** After this idle time, in ms, the worker is ended to free its memory. */
 const IDLE_MS = 60_000;
 
 export interface TokenCounter {
-  /** Returns the maximum number of tokens that these texts can take wherever they are used; null if the deadline passes. Never rejects. */
+  /**
+   * Returns the maximum number of tokens that these texts can take wherever they are used; null if the deadline passes. `count` never
+   * rejects.
+   */
   count(name: Tokenizer, texts: readonly string[]): Promise<number | null>;
 }
 
 /**
- * Creates a counter with one worker, which starts when it is needed. Neither keeps the process alive. State: token counter.
+ * Creates a counter with one worker, which starts when it is needed. Neither the counter nor its worker keeps the process alive. State:
+ * token counter.
  * @param deadlineMs the maximum time of a count
  */
 export function createTokenCounter(onError: (message: string) => void, deadlineMs = DEADLINE_MS): TokenCounter {
