@@ -3,18 +3,19 @@ import { addressText, parseAddress } from '../core/address.ts';
 import { addressClass, literalAddress } from '../core/address-class.ts';
 import { codeOf } from '../core/thrown.ts';
 
-/** The most addresses of one host name that are tried. */
+/** The most addresses of one host name that Signalbox tries. */
 const ADDRESSES_MAX = 4;
 
 /**
- * Why there is no answer. `address`: the URL may not be called. `refused`: its host resolves to an address that may not be called.
- * `lookup`: its host has no address. `unreachable`: there was no connection, or it broke off. `late`: the time limit was exceeded.
+ * The reason why the host gave no answer. `address`: the URL may not be called. `refused`: the host resolves to an address that may not be
+ * called. `lookup`: the host name has no address. `unreachable`: there was no connection, or it broke off. `late`: the time limit was
+ * exceeded.
  */
 export type OutboundFault = 'address' | 'refused' | 'lookup' | 'unreachable' | 'late';
 
 /**
- * The message is one sentence for the operator. It names a host and an error code of the system, never a path, because a path may contain a
- * secret.
+ * The message of an `OutboundError` is one sentence for the operator. The message names a host and an error code of the system, never a
+ * path, because a path may contain a secret.
  */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';
@@ -37,16 +38,18 @@ export interface OutboundRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** The body of a POST request. */
   readonly body?: string;
-  /** Whether the host may be this machine or in a private network. Metadata services and similar addresses are refused in any case. */
+  /**
+   * Whether the host may be this machine or in a private network. Signalbox refuses metadata services and similar addresses in any case.
+   */
   readonly allowPrivate: boolean;
   /** The total time for the lookup, the connection and the answer, ms. */
   readonly timeoutMs: number;
-  /** The most bytes of the answer that are read. The rest is ignored. */
+  /** The most bytes of the answer that Signalbox reads. Signalbox ignores the bytes of the answer beyond `bytesMax`. */
   readonly bytesMax: number;
 }
 
 export interface OutboundReply {
-  /** The status of the answer, also of a redirect, which is never followed. */
+  /** The status of the answer, also of a redirect, which Signalbox never follows. */
   readonly status: number;
   readonly headers: Headers;
   /** The body as far as it was read; invalid UTF-8 becomes U+FFFD. */
@@ -55,15 +58,15 @@ export interface OutboundReply {
   readonly isCut: boolean;
 }
 
-/** Returns the addresses of a host name. Rejects if there are none. */
+/** Returns the addresses of a host name. A `HostLookup` rejects if the host name has no address. */
 export type HostLookup = (host: string) => Promise<readonly string[]>;
 
 /** The lookup of the operating system, which includes `/etc/hosts`. */
 const bySystem: HostLookup = async (host) => (await systemLookup(host, { all: true })).map(({ address }) => address);
 
 /**
- * Calls a host once. It looks up the name now, checks each address, and connects only to a checked address, so that a later DNS answer
- * cannot lead elsewhere. It follows no redirect, uses no proxy, keeps no connection, and does not decompress.
+ * Calls a host once. `outbound` looks up the host name, checks each address, and connects only to a checked address, so that a later DNS
+ * answer cannot lead elsewhere. `outbound` follows no redirect, uses no proxy, keeps no connection, and does not decompress.
  *
  * @throws OutboundError
  */
@@ -83,7 +86,7 @@ export async function outbound(request: OutboundRequest, lookup: HostLookup = by
   }
 }
 
-/** A lookup cannot be stopped, so this stops waiting for it. */
+/** A lookup cannot be stopped, so `beforeAbort` stops waiting for the lookup. */
 function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -115,7 +118,7 @@ function failLookup(hostname: string, cause: unknown): never {
   throw new OutboundError('lookup', `\`${hostname}\` has no address${code && ` (${code})`}`);
 }
 
-/** Errors that happen before a byte was sent. Another address may then be tried without sending the request twice. */
+/** Errors that happen before a byte was sent. After such an error, Signalbox may try another address without sending the request twice. */
 const UNSENT: ReadonlySet<string> = new Set([
   ...['ConnectionRefused', 'FailedToOpenSocket', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL'],
 ]);
@@ -137,7 +140,7 @@ async function ask(url: URL, address: string, request: OutboundRequest, signal: 
   const target = new URL(url);
   target.hostname = address.includes(':') ? `[${address}]` : address;
   const isNamed = literalAddress(url.hostname) === null;
-  // The certificate is checked against the host name, although the connection goes to an address.
+  // The runtime checks the certificate against the host name, although the connection goes to an address.
   const tls = isNamed && url.protocol === 'https:' ? { servername: url.hostname.replace(/\.$/, '') } : null;
   using session = new Bun.FetchSession({ proxy: false, keepAlive: false, ...(tls && { tls }) });
   const headers = new Headers({ ...request.headers, 'accept-encoding': 'identity', host: url.host });
@@ -151,7 +154,7 @@ async function bodyText(body: ReadableStream<Uint8Array> | null, bytesMax: numbe
   let left = bytesMax;
   let text = '';
   if (body === null) return { text, isCut: false };
-  // Leaving the loop cancels the rest of the body.
+  // Leaving the loop cancels the rest of the answer's body.
   for await (const piece of body) {
     text += decoder.decode(piece.subarray(0, left), { stream: true });
     if (piece.length > left) return { text: text + decoder.decode(), isCut: true };

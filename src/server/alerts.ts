@@ -32,7 +32,7 @@ interface WatchedParts {
   readonly leadership: Pick<Leadership, 'of'>;
 }
 
-/** The alerts of a server. They begin to check their rules once `sender.begin` is called. */
+/** The alerts of a server. The alerts check their rules once `sender.begin` is called. */
 interface ServerAlerts {
   readonly sender: Alerts;
   readonly families: readonly Family[];
@@ -55,7 +55,8 @@ export function openAlerts(
     const time = now();
     watches = watchProviders(watches, health.samples(), time);
     return {
-      // All instances share the budgets and keys, so only one instance checks them. Each instance has its own providers and policy.
+      // All instances share the budgets and keys, so only one instance checks budgets and keys. Each instance has its own providers and
+      // policy.
       budgets: lazy(() => (lead.isHeld ? budgetsAt(time) : [])),
       keys: lazy(() => (lead.isHeld ? keys.expiringAfter(time).flatMap(expiringKey) : [])),
       providers: [...watches.values()],

@@ -24,8 +24,8 @@ interface Start {
 }
 
 /**
- * The command that shows why each provider is not in use. The shipped policy names so many providers that their reasons would hide the rest
- * of the banner.
+ * The command that shows why each provider is not in use. The shipped policy names so many providers that the reasons of all of them would
+ * hide the rest of the banner.
  */
 const reasonsCommand = (): string => `${commandName()} policy check --all`;
 
@@ -38,7 +38,8 @@ function welcome(
   { address, simulated, providers, silent, leftOut, database, unpacked, ...start }: Start,
   key: string | null,
 ): string {
-  // The header is in double quotes, so that the shell replaces the variable. A key has no character that the shell would change.
+  // The header of the example request is in double quotes, so that the shell replaces the variable. A key has no character that the shell
+  // would change.
   const shown = key ?? '$SIGNALBOX_KEY';
   const body = '{"model":"auto","messages":[{"role":"user","content":"Say hello."}]}';
   const idle = idleOf(providers);
@@ -68,8 +69,8 @@ function welcome(
 }
 
 /**
- * Announces that the server listens. A terminal shows the first key, once. Without a terminal the banner is omitted, because the key would
- * end up in a log.
+ * Announces that the server listens. A terminal shows the first key, once. Without a terminal, Signalbox prints no banner, because the
+ * first key would end up in a log.
  */
 export function announce(start: Start, firstKey: FirstKey | null, log: Log, out: Terminal): void {
   if (out.isTerminal) {

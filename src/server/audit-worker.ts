@@ -3,12 +3,15 @@ import { type BooksFiles, openSpools, readLedger } from '../admin/use-cases/ledg
 import { messageOf } from '../core/thrown.ts';
 import { auditLedger } from '../ledger/audit/run.ts';
 
-/** The most rows that each list of a report has. */
+/** The most rows in each list of an audit report. */
 const ROWS_MAX = 1_000;
 
 export type AuditReply = { readonly report: AuditReport } | { readonly error: string };
 
-/** Audits the books in a worker, outside the event loop: it receives one message and sends one. `audits.ts` starts it. */
+/**
+ * Audits the books in a worker, outside the event loop: the worker receives one message and sends one message. `audits.ts` starts this
+ * worker.
+ */
 declare const self: {
   onmessage: ((event: { readonly data: BooksFiles }) => void) | null;
   postMessage(reply: AuditReply): void;

@@ -45,7 +45,7 @@ export class Audits implements ServerAudits {
     return done;
   }
 
-  /** Ends a running audit. Callers that wait for its result get an error. */
+  /** Ends a running audit. Callers that wait for the result of the audit get an error. */
   close(): void {
     this.#running?.end();
   }

@@ -4,15 +4,15 @@ import type { Log } from '../host/telemetry/log.ts';
 import { type BuiltConsole, readBuiltConsole } from '../http/console/built.ts';
 
 /**
- * Returns a function that reads the console's files at each call, so that the console may be built while the server runs. If the files are
- * missing at the start, the log says so.
+ * Returns a function that reads the console's files at each call, so that the console may be built while the server runs. If the files of
+ * the console are missing at the start, the function logs a warning.
  */
 export function openConsole(log: Pick<Log, 'warn'>): () => BuiltConsole | null {
   if (!readBuiltConsole()) log.warn('the console is not built, so /console is not served', { run: 'npm run console' });
   return () => readBuiltConsole();
 }
 
-/** The hosts, as a URL has them, that mean every address of this machine. */
+/** The hosts in a URL that mean every address of this machine. */
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '[::]']);
 
 /**

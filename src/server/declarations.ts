@@ -6,8 +6,9 @@ import type { OpenStore } from '../store/driver.ts';
 import type { BrokenDeclaration } from '../store/endpoints.ts';
 
 /**
- * Keeps the store and this server in step about endpoints that broke their `after_abort` declaration. It restores the stored ones, follows
- * the changes of other instances, and stores and logs the changes of this instance. Rejects with StoreError.
+ * Keeps the store and this server in step about endpoints that broke their `after_abort` declaration. `keepDeclarations` restores the
+ * stored broken declarations, follows the changes of other instances, and stores and logs the changes of this instance. `keepDeclarations`
+ * rejects with StoreError.
  * @returns stops following the store
  */
 export async function keepDeclarations(
@@ -22,7 +23,7 @@ export async function keepDeclarations(
     broken: (one, isFirst) => {
       changes++;
       store.append([table.put(one)]);
-      // Only the first excess is logged here; the ledger raises an alarm about money for every answer.
+      // The server logs only an endpoint's first excess here; the ledger raises an alarm about money for every answer.
       if (isFirst)
         log.error(
           'an endpoint billed more than its after_abort allows: each request there now holds its full worst case at once',
@@ -39,8 +40,8 @@ export async function keepDeclarations(
   return store.news.on('endpoints', async () => {
     let before = -1;
     let known: readonly BrokenDeclaration[] = [];
-    // The result of a read may lack a change of this instance that was not yet written, or that happened during the read. Then it reads
-    // again.
+    // The result of a read may lack a change of this instance that was not yet written, or that happened during the read. If this instance
+    // changed its declarations during the read, the loop reads them again.
     while (before !== changes) {
       before = changes;
       await store.flush();

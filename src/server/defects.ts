@@ -5,7 +5,9 @@ import type { Log } from '../host/telemetry/log.ts';
 import { stackOf } from '../host/telemetry/thrown.ts';
 import type { Host } from './host.ts';
 
-/** The most log lines a minute for each plugin, and for exceptions. The metric still counts every rejection. */
+/**
+ * The most log lines a minute for each plugin, and for exceptions. The metric counts every rejection, also if its log line is suppressed.
+ */
 const LINES_MAX = 10;
 /** The metric's label if the stack names no plugin file: the code belongs to Signalbox or a package, or the thrown value has no stack. */
 const NO_PLUGIN = 'none';
@@ -22,8 +24,8 @@ export function rejectionCounter() {
 }
 
 /**
- * Watches for uncaught errors. A rejected promise is logged and counted, and the server goes on, because the rejection belongs to one
- * request. An exception may leave any state inconsistent, so it ends the process. State: defects.
+ * Watches for uncaught errors. The server logs and counts a rejected promise and goes on, because the rejection belongs to one request. An
+ * exception may leave any state inconsistent, so an exception ends the process. State: defects.
  */
 export function watchDefects(log: Log, { clock, err, on, exit }: Pick<Host, 'clock' | 'err' | 'on' | 'exit'>) {
   const rejections = rejectionCounter();
@@ -31,7 +33,7 @@ export function watchDefects(log: Log, { clock, err, on, exit }: Pick<Host, 'clo
   const report = (message: string, kind: string, plugin: string, stack: string): void => {
     const limit = limits.get(kind) ?? lineLimit(LINES_MAX);
     limits.set(kind, limit);
-    // Null once this kind of line has reached its limit, so that it does not hide other lines.
+    // Null once this kind of line has reached its limit, so that its lines do not hide other lines.
     const before = limit(clock());
     if (before !== null) log.error(message, { plugin, suppressed: before || undefined, stack });
   };
@@ -52,7 +54,7 @@ export function watchDefects(log: Log, { clock, err, on, exit }: Pick<Host, 'clo
   });
   return {
     families: [rejections.family],
-    /** Sets how uncaught exceptions end the server. Before this call they end the start. */
+    /** Sets how uncaught exceptions end the server. Before this call, an uncaught exception ends the start of the server. */
     onException(next: () => void): void {
       end = next;
     },

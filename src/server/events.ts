@@ -11,7 +11,7 @@ import { summary } from '../policy/runtime/diff.ts';
 import type { ReloadAttempt } from '../policy/runtime/status.ts';
 import type { HealthChange } from '../providers/health/types.ts';
 
-/** Writes the log lines about the life of a server; request lines are elsewhere. */
+/** Writes the log lines about the life of a server; other files write the lines about requests. */
 
 /** The most decisions that one log line names. */
 const NAMED_MAX = 20;

@@ -9,7 +9,7 @@ import type { Log } from '../host/telemetry/log.ts';
 import { moveDurably, writeDurably } from '../store/durable-file.ts';
 import { reasonOf } from '../store/reason.ts';
 
-/** The first API key. Each start finds it again until it was handed to the operator. */
+/** The first API key. Each start finds the first API key again until a start has handed it to the operator. */
 export interface FirstKey {
   readonly key: string;
   /** Writes the key into `admin.key`, and returns the path of that file. */
@@ -20,8 +20,8 @@ export interface FirstKey {
 
 /**
  * Creates the first key of a database that has none, or finds the first key that an earlier start did not hand over. The key is written to
- * a `.part` file before the database stores it. After a crash, the file then has either a key that was never valid, or a key that the next
- * start hands over.
+ * a `.part` file before the database stores it. After a crash, the `.part` file has either a key that was never valid, or a key that the
+ * next start hands over.
  * @param keyFile whether the key will be written to `admin.key`
  * @returns null if there is no first key to hand over
  * @throws UsageError if the key cannot be created or written

@@ -59,7 +59,7 @@ const PRUNE_EVERY_MS = HOUR_MS;
 /** The interval at which new measurements of endpoints are published to decisions, ms. */
 const PUBLISH_EVERY_MS = 1_000;
 
-/** Makes the IDs of requests. It refuses the request if another server may now use this server's IDs. */
+/** Makes the IDs of requests. The function refuses the request if another server may now use this server's IDs. */
 const idsOf = (instance: Instance) => (): number => {
   try {
     return instance.nextId();
@@ -168,7 +168,7 @@ const statusOf = (
 
 /**
  * Deletes old rows, indexes records and counts traffic, at the start and then regularly, if this instance leads. Returns a function that
- * stops this work.
+ * stops the upkeep.
  */
 async function keepUp(
   count: () => Promise<boolean>,
@@ -216,7 +216,7 @@ function openSweep(
     log.warn('unfinished work of stopped servers could not be completed', { part, error: String(error) });
   const sweep = new Sweep({ graceMs: ledger.graceMs, instance, clock, timers, onError, lead });
   sweep.add('holds', async () => logRecovered(log, await ledger.sweep()));
-  // Payments come after holds, because the money of a payment belongs to a hold that must be closed first.
+  // The sweep resolves payments after holds, because the money of a payment belongs to a hold that must be closed first.
   sweep.add('payments', payments.sweep);
   sweep.add('names', () => idempotency.sweep());
   return sweep;
@@ -241,8 +241,8 @@ export interface GatewayResources {
 }
 
 /**
- * Opens the gateway with everything that its use cases need: the books are open and orphaned holds are resolved, and the policy follows its
- * source.
+ * Opens the gateway with everything that its use cases need. When it is open, the books are open, orphaned holds are resolved, and the
+ * policy follows its source.
  */
 export async function openGateway(
   first: PolicyCandidate,

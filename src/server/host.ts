@@ -6,7 +6,7 @@ import type { OpenStore, SpoolNotes } from '../store/driver.ts';
 import type { DataPlace } from './data.ts';
 import type { Parent } from './processes/child.ts';
 
-/** The parts of the process that a server uses. Tests replace them. */
+/** The parts of the process that a server uses. Tests replace these parts. */
 export interface Host {
   readonly version: string;
   /** The plugins that come with Signalbox. */
@@ -23,7 +23,7 @@ export interface Host {
   readonly timers: Timers;
   /** Opens the destination that the log writes its lines to. */
   openSink(): Sink;
-  /** Opens the store that a server keeps its state in. If absent, the server uses the database in its data folder. */
+  /** Opens the store that a server keeps its state in. Without `openStore`, the server uses the database in its data folder. */
   readonly openStore?: (
     place: DataPlace,
     log: Log,
@@ -34,9 +34,15 @@ export interface Host {
   on(event: ProcessEvent, listener: (value: unknown) => void): void;
   /** The parent process, if this process is one of several that share a port. */
   readonly parent?: Parent;
-  /** Seconds after which a client that reads nothing is disconnected. If absent: 60 for a stream, 30 for any other answer. */
+  /**
+   * Seconds after which a client that reads nothing is disconnected. Without `stalledS`, the server disconnects the client after 60 seconds
+   * for a stream, and after 30 seconds for any other answer.
+   */
   readonly stalledS?: number;
-  /** Releases memory that no code in use needs; compiled code is compiled again at its next call. If absent, the memory is kept. */
+  /**
+   * Releases memory that no code in use needs; the runtime compiles released code again at its next call. Without `shrink`, the process
+   * keeps that memory.
+   */
   readonly shrink?: () => void;
   /** Ends the process. */
   exit(code: number): void;

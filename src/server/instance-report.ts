@@ -13,7 +13,7 @@ import {
   revisionsIn,
 } from '../store/instance-reports.ts';
 
-/** The interval at which an instance reads the reports of the others, and writes its own report if it has changed, ms. */
+/** The interval at which an instance reads the reports of the other instances, and writes its own report if it has changed, ms. */
 export const REPORT_EVERY_MS = 5_000;
 /** A clock that has moved by less than this does not count as changed, ms. */
 const CLOCK_STEP_MS = 100;
@@ -26,7 +26,7 @@ interface ReportSources {
   status(): PolicyStatus;
   /** The number of the pushed policy that is active here; null if the policy comes from files. */
   pushed(): number | null;
-  /** The rank of the budgets that are active here. */
+  /** The rank of the budgets that are active on this instance. */
   rank(): number;
   readonly timers: Timers;
   readonly log: Pick<Log, 'warn'>;
@@ -35,13 +35,16 @@ interface ReportSources {
 /** The result of one instance's check of a pushed policy. */
 export type PushJudgement = Pick<InstanceReport, 'judged' | 'refusal' | 'judgedRevision'>;
 
-/** Writes to the store how far this instance is, and reads how far the other instances are. State: instance report. */
+/**
+ * Writes to the store which policy and changes this instance has applied, and reads the same about the other instances. State: instance
+ * report.
+ */
 export class InstanceReporter {
   readonly #sources: ReportSources;
   readonly #name = `${hostname()}:${process.pid}`;
   #seen = 0;
   #judgement: PushJudgement = { judged: null, refusal: null, judgedRevision: null };
-  /** The report as it is in the store. */
+  /** The report of this instance as the store has it. */
   #written: InstanceReport | null = null;
   #writing: Promise<void> = Promise.resolve();
   #live: readonly LiveInstance[] = [];
@@ -63,7 +66,7 @@ export class InstanceReporter {
     return this.#splitSince === null ? null : { since: this.#splitSince, instances: this.#live };
   }
 
-  /** Writes the first report, and keeps it up to date until `stop`. Never rejects. */
+  /** Writes the first report, and keeps it up to date until `stop`. `begin` never rejects. */
   async begin(): Promise<void> {
     await this.#round();
     this.#timer = this.#sources.timers.every(REPORT_EVERY_MS, () => void this.#round());
@@ -74,7 +77,7 @@ export class InstanceReporter {
     this.#timer?.close();
   }
 
-  /** Writes the report if it has changed. Never rejects: the next round tries again. */
+  /** Writes the report if it has changed. `note` never rejects: the next round tries again. */
   note(judgement: PushJudgement = this.#judgement): Promise<void> {
     this.#judgement = judgement;
     this.#writing = this.#writing.then(() => this.#write());

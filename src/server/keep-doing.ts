@@ -1,9 +1,9 @@
 import type { Timers } from '../core/timers.ts';
 
 /**
- * Runs some work at once and then at an interval, one run at a time. After a failed run, the next run tries again. The timer does not keep
- * the process alive.
- * @returns stops the work; resolves once no run is in progress
+ * Calls a function at once and then at an interval, one call at a time. After a failed call of the function, the next call tries again. The
+ * timer of `keepDoing` does not keep the process alive.
+ * @returns a function that stops the calls; it resolves once no call is in progress
  */
 export async function keepDoing(
   work: () => Promise<void>,

@@ -10,7 +10,7 @@ import { reasonOf } from '../store/reason.ts';
 
 const COUNT = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-/** The state of the spool as the file notes it. `Spool` documents when it is noted. */
+/** The state of the spool as the file notes it. The class `Spool` documents when the server updates this note. */
 const SpoolNote = Type.Object({
   generation: COUNT,
   /** The number of complete entries of this generation that are on the disk. */
@@ -21,13 +21,13 @@ const SpoolNote = Type.Object({
 export type SpoolNote = Readonly<Static<typeof SpoolNote>>;
 
 /**
- * The content of `ledger.id`, which a server keeps outside its database. It is one JSON text in one sector, because a disk writes a sector
- * completely or not at all. The server overwrites the sector in place, so a full disk cannot prevent the write.
+ * The content of `ledger.id`, which a server keeps outside its database. `ledger.id` is one JSON text in one sector, because a disk writes
+ * a sector completely or not at all. The server overwrites the sector in place, so a full disk cannot prevent the write.
  */
 const LedgerFile = Type.Object({
   /** The ledger that this data folder belongs to. */
   ledger: Type.String(),
-  /** The number of a journal entry that is durable. Later entries may be durable, too. */
+  /** The number of a journal entry that is durable. Entries after this entry may be durable, too. */
   entry: COUNT,
   /** The latest note of the spool; absent if the spool was never noted. */
   spool: Type.Optional(SpoolNote),
@@ -63,7 +63,10 @@ function textIn(file: string): string {
   }
 }
 
-/** Creates `ledger.id` in a data folder, or replaces it. When this returns, the file is on the disk. Throws the system's error. */
+/**
+ * Creates `ledger.id` in a data folder, or replaces it. When `createLedgerId` returns, the file is on the disk. `createLedgerId` throws the
+ * system's error.
+ */
 export function createLedgerId(data: string, id: LedgerId): void {
   const file = ledgerIdOf(data);
   const part = `${file}.part`;
@@ -80,8 +83,9 @@ export function createLedgerId(data: string, id: LedgerId): void {
 }
 
 /**
- * Changes members of `ledger.id` of a data folder, in place. When this returns, the file is on the disk. It does nothing if an operator has
- * deleted the file, or has replaced it with the file of another ledger. Throws the system's error.
+ * Changes members of `ledger.id` of a data folder, in place. When `changeLedgerId` returns, the file is on the disk. `changeLedgerId` does
+ * nothing if an operator has deleted the file, or has replaced it with the file of another ledger. `changeLedgerId` throws the system's
+ * error.
  */
 export function changeLedgerId(data: string, ledger: string, changes: Partial<LedgerId>): void {
   const fd = openExisting(ledgerIdOf(data));

@@ -31,16 +31,16 @@ interface Fault {
 /**
  * Compares the database and the spool of a data folder with `ledger.id`, before the server writes anything.
  * @throws UsageError if the database is missing, belongs to another ledger, or ends before the noted entry: with these books, money could
- * be spent twice. Also if entries of the spool are missing: the cost of their requests would not be booked.
+ * be spent twice. Also throws if entries of the spool are missing: the cost of their requests would not be booked.
  */
 export async function refuseOtherLedger(place: DataPlace): Promise<void> {
   const fault = await faultIn(place);
   if (fault) throw new UsageError(`${fault.reason}. ${fault.remedy}`);
 }
 
-/** Compares the books of a data folder with its note in `ledger.id`. Returns the difference; null if there is none, or no note. */
+/** Compares the books of a data folder with its note in `ledger.id`. Returns the difference; null if there is no difference, or no note. */
 export async function faultIn({ data, database }: DataPlace): Promise<Fault | null> {
-  // The note is read before the spool. A server may empty the spool between the two reads, which is no fault.
+  // The function reads the note before the spool. A server may empty the spool after the function has read the note, which is no fault.
   const noted = readLedgerId(data);
   if (noted === null) return null;
   const file = resolve(ledgerIdOf(data));
@@ -85,7 +85,7 @@ async function spoolIn(database: string, spool: string): Promise<SpoolSettlement
 
 /**
  * Returns which noted entries a spool lacks; null for none. If the spool has a later generation than the note, the database already has
- * everything that was noted. `Spool` documents the order of the steps.
+ * everything that was noted. The class `Spool` documents the order of the steps.
  */
 export function lostOf(path: string, noted: SpoolNote | null, found: SpoolSettlements | null): string | null {
   if (!noted?.since || !found || found.generation > noted.generation) return null;
@@ -105,13 +105,13 @@ export class LedgerNote implements SpoolNotes {
   readonly #data: string;
   readonly #now: () => number;
   readonly #log: Log;
-  /** Null while the ledger is not yet known. */
+  /** Null while the server does not yet know the ledger. */
   #ledger: string | null;
   #entry: number;
   #spool: SpoolNote | null;
   /**
-   * Whether this process has created the file. If the file is missing after that, an operator has deleted it, and this process does not
-   * create it again.
+   * Whether this process has created the file. If `ledger.id` is missing after that, an operator has deleted the file, and this process
+   * does not create it again.
    */
   #isMade = false;
   #isReported = false;
@@ -136,8 +136,8 @@ export class LedgerNote implements SpoolNotes {
   }
 
   /**
-   * This function is synchronous, so nothing else can happen during the write. If there is no file yet, the spool's state is written
-   * together with the ledger.
+   * `note` is synchronous, so nothing else can happen during the write. If `ledger.id` does not exist yet, the server writes the state of
+   * the spool together with the ledger.
    */
   note(generation: number, entries: number | null): void {
     const isSame = this.#spool?.generation === generation;
@@ -146,10 +146,10 @@ export class LedgerNote implements SpoolNotes {
     this.#write({ spool: this.#spool });
   }
 
-  /** Notes the progress of a store's journal from now on, until `close`. Never rejects. */
+  /** Notes the progress of a store's journal from now on, until `close`. `keep` never rejects. */
   async keep(store: Pick<OpenStore, 'flush' | 'ledger' | 'journal'>, timers: Timers): Promise<void> {
     this.#ledger = await store.ledger.identity();
-    // The store reports its own failures, and `#write` reports failed writes of the file.
+    // The store reports its own failures, and `#write` reports failed writes of `ledger.id`.
     const stop = await keepDoing(() => this.#follow(store), FOLLOW_EVERY_MS, timers);
     this.#stop = async () => {
       await stop();
@@ -157,14 +157,14 @@ export class LedgerNote implements SpoolNotes {
     };
   }
 
-  /** Updates the note a last time. Never rejects. */
+  /** Updates the note in `ledger.id` a last time. `close` never rejects. */
   close(): Promise<void> {
     return this.#stop();
   }
 
   async #follow(store: Pick<OpenStore, 'flush' | 'ledger' | 'journal'>): Promise<void> {
     const entry = await store.journal.horizon();
-    // A standby that took over may lack entries. The note keeps the higher entry until an operator has seen the difference.
+    // A standby database that took over may lack entries. The note keeps the higher entry number until an operator has seen the difference.
     if (entry <= this.#entry && this.#isMade) return;
     // After a loss of power, the note must not be ahead of the database.
     await store.flush();

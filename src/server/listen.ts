@@ -11,7 +11,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['EADDRNOTAVAIL', 'this machine does not have this address; choose another with --host'],
 ]);
 
-/** The server closes a connection after so many seconds without traffic, also if its client reads nothing of an answer. */
+/** The server closes a connection after so many seconds without traffic, also if its client does not read the answer. */
 const IDLE_S = 30;
 
 interface ListenTerms extends Pick<ServeOptions, 'port' | 'host'> {
@@ -23,7 +23,7 @@ interface ListenTerms extends Pick<ServeOptions, 'port' | 'host'> {
   readonly process: number | null;
 }
 
-/** Opens the port. Resolves with the address; rejects with UsageError if the port cannot be opened. */
+/** Opens the port. Resolves with the address; rejects with UsageError if the server cannot open the port. */
 export async function listen(
   app: Pick<AnyElysia, 'listen' | 'server'>,
   { port, host, socketBytesMax, idleS = IDLE_S, process }: ListenTerms,
@@ -32,7 +32,7 @@ export async function listen(
   // processes, the parent has checked that the port is free.
   const terms = { reusePort: process !== null, maxRequestBodySize: Number.MAX_SAFE_INTEGER, idleTimeout: idleS };
   try {
-    // A larger message closes the connection with the WebSocket code 1009.
+    // A message that is larger than `socketBytesMax` closes the connection with the WebSocket code 1009.
     app.listen({ port, hostname: host, ...terms, websocket: { maxPayloadLength: socketBytesMax } });
   } catch (cause) {
     throw await listenError(host, port, cause);

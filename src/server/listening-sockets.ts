@@ -6,16 +6,16 @@ import { openLibc } from '../providers/http1/socket-calls.ts';
 /** The numbers of these constants on Linux. */
 const [SOL_SOCKET, SO_ATTACH_FILTER, SO_ACCEPTCONN, IPPROTO_TCP, TCP_NOTSENT_LOWAT] = [1, 26, 30, 6, 25] as const;
 const FILES = '/proc/self/fd';
-/** More bytes than the address of any socket has. */
+/** A number of bytes that is larger than the address of any socket. */
 const ADDRESS_BYTES = 128;
 /** The most bytes that wait in the kernel for each connection: about two dozen large packets. */
 const UNSENT_MAX = 16_384;
 
 /**
  * Limits the unsent bytes of answers that the kernel accepts, on each connection to a port of this process. By default the kernel accepts
- * up to 4 MB for a client that does not read. The answer then runs on unread, and its writer keeps everything that the end of the answer
- * repeats. Bytes that are already on their way are not counted, so a distant client is as fast as before. It does nothing on systems other
- * than Linux.
+ * up to 4 MB for a client that does not read. The provider's answer would then run on although no client reads it, and the server would
+ * keep everything that the end of the answer repeats. Bytes that are already on their way are not counted, so a distant client is as fast
+ * as before. `boundUnsentBytes` does nothing on systems other than Linux.
  */
 export function boundUnsentBytes(port: number): void {
   // Accepted connections inherit this option from the listening socket.
@@ -25,8 +25,8 @@ export function boundUnsentBytes(port: number): void {
 const PROGRAM_BYTES = 16;
 
 /**
- * A filter program that drops packets that request a connection (SYN without ACK). Each row is an instruction: its code, its two jump
- * offsets and its operand.
+ * A filter program that drops packets that request a connection (SYN without ACK). Each row of the filter is an instruction: its code, its
+ * two jump offsets and its operand.
  */
 const DROP_SYN = [
   // Loads the flags of the TCP header.
@@ -39,9 +39,9 @@ const DROP_SYN = [
 
 /**
  * Makes the kernel ignore new connections to a port of this process, and complete the connections that have begun. The client's system
- * repeats its request after a second. By then the socket must be closed, so that another process gets the connection. Closing the socket
- * without this filter would reset connections that the kernel has accepted and this process has not. It does nothing on systems other than
- * Linux.
+ * repeats its request after a second. Before the client repeats its request, the server must close the socket, so that another process gets
+ * the connection. Closing the socket without this filter would reset connections that the kernel has accepted and this process has not.
+ * `passOverConnections` does nothing on systems other than Linux.
  */
 export function passOverConnections(port: number): void {
   // A `struct sock_fprog` (the number of instructions and their address), followed by the instructions.
@@ -80,7 +80,7 @@ function setOption(port: number, level: number, option: number, value: Uint8Arra
     flag[0] === 1 &&
     libc.getsockname(fd, ptr(address), ptr(Int32Array.of(ADDRESS_BYTES))) === 0 &&
     address.getUint16(2) === port;
-  // Bun does not expose the file descriptor, so all open files are checked.
+  // Bun does not expose the file descriptor of a listening socket, so the loop checks all open files.
   for (const fd of readdirSync(FILES).map(Number).filter(isListening))
     libc.setsockopt(fd, level, option, ptr(value), size);
 }

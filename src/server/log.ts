@@ -6,8 +6,8 @@ import type { Host } from './host.ts';
 const LAST_LINES_MS = 1_000;
 
 /**
- * Opens the log of a server. On a terminal, it first prints the program's name and version. If the reader of the log disappears, the server
- * goes on.
+ * Opens the log of a server. On a terminal, the log first prints the program's name and version. If the program that reads the log ends,
+ * the server goes on.
  */
 export function openServerLog(
   { log: form, process: instance }: ServeOptions,
@@ -25,7 +25,7 @@ export function openServerLog(
   return {
     log,
     families: logFamilies(log, sink),
-    /** Resolves once all lines until now are written, or their reader is gone. */
+    /** Resolves once all log lines until now are written, or their reader is gone. */
     written(): Promise<void> {
       log.flush();
       return sink.drain(LAST_LINES_MS);

@@ -12,8 +12,8 @@ import { createEdgeMetrics } from '../http/edge-metrics.ts';
 import type { Instance } from '../store/instance.ts';
 
 /**
- * Numbers requests for the log, traces and answers. No table stores these numbers, so a server that lost its place at the database can
- * still answer health checks. State: request IDs.
+ * Numbers requests for the log, traces and answers. No table stores the numbers of requests, so a server that lost its place at the
+ * database can still answer health checks. State: request IDs.
  */
 function requestIds(instance: Instance): () => number {
   let [slot, last] = [instance.slot, instance.idsAbove];

@@ -28,14 +28,14 @@ interface DeskResources {
   readonly host: Pick<Host, 'clock'>;
 }
 
-/** Opens the tools that check policies sent by requests. Returns also a function that closes them. */
+/** Opens the tools that check policies sent by requests. Also returns a function that closes the tools. */
 export function openPolicyDesk(
   { gateway, reloader, home, people }: DeskParts,
   tools: ServerPolicyTools,
   { store, keys, host: { clock } }: DeskResources,
   { allowsPolicyWrites: allowsGuarded }: Pick<ServeOptions, 'allowsPolicyWrites'>,
 ) {
-  // The reload uses a separate parser, so that a malicious policy in a request cannot delay an edit of the policy files.
+  // The policy reload uses a separate parser, so that a malicious policy in a request cannot delay an edit of the policy files.
   const parser = createParser(PARSE_MS);
   const { health: _, network: __, ...judging } = tools;
   const desk: PolicyServices['desk'] = {

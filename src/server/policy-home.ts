@@ -46,7 +46,7 @@ export function openPolicies(
     status: () => reloader.status(),
     pushed: () => reloader.inForce.bundle.pushed?.id ?? null,
   });
-  // The reload uses a separate parser, so that a revision that is only checked cannot delay an edit.
+  // The policy reload uses a separate parser, so that the check of a revision cannot delay an edit.
   const parser = createParser();
   const follower = new PushFollower({
     ...{ store, log, timers, reloader, reporter },

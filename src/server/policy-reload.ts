@@ -39,7 +39,7 @@ import type { Host, Terminal } from './host.ts';
 import { notePolicy, type PolicyTrail } from './policy-trail.ts';
 import type { RehearsalNote } from './rehearsal-note.ts';
 
-/** The tools for checks of policies. They parse a policy on the calling thread. */
+/** The tools for checks of policies. The tools parse a policy on the calling thread. */
 export function judgeTools({ shipped, env, now }: Pick<Host, 'shipped' | 'env' | 'now'>): Omit<PolicyTools, 'folder'> {
   return { shipped, loader: createPluginLoader(), env: { get: env }, now, parse: parseFiles, rehearse };
 }
@@ -59,8 +59,8 @@ export type TermsOf = (
 ) => LedgerTerms;
 
 /**
- * Loads the policy to start with: the pushed policy if there is one, else the policy of the folder. Its test cases are skipped if it passed
- * them when it was last active. Prints diagnostics.
+ * Loads the policy to start with: the pushed policy if there is one, else the policy of the folder. The server skips the test cases of the
+ * policy if the policy passed them when it was last active. `firstPolicy` prints the diagnostics of the policy.
  * @throws UsageError if the policy cannot be used
  */
 export async function firstPolicy(
@@ -84,7 +84,7 @@ export async function firstPolicy(
   return judged;
 }
 
-/** Runs a plugin's code for the first time. If the plugin ends the process, the exit code must not look like a normal stop. */
+/** Runs a plugin's code for the first time. If a plugin ends the process, the exit code must not look like a normal stop. */
 async function minded<T>(work: () => Promise<T>, err: Terminal): Promise<T> {
   const tell = (code: number) => {
     err.write(
@@ -127,15 +127,15 @@ export const untilEnforced = (timers: Timers, told: unknown): Promise<unknown> =
   within(timers, ENFORCED_MS, Promise.allSettled([told]), null);
 
 /**
- * Prepares the parts of the server that change at a reload. Returns a function that applies the policy to them. That function returns a
- * promise that resolves once the limits apply on all servers.
+ * Prepares the parts of the server that change at a reload. Returns a function that applies the policy to these parts. The returned
+ * function returns a promise that resolves once the limits apply on all servers.
  */
 async function prepare(candidate: PolicyCandidate, services: ReloadServices) {
   const { ledger, payments, people, terms, records, timers } = services;
   const { snapshot } = candidate.runtime;
   await saveRevision(records, candidate);
   const takePayments = await payments.prepare(snapshot.payments);
-  // Teams are declared before the ledger is prepared, because their budgets are part of the ledger's terms.
+  // The server declares teams before it prepares the ledger, because the budgets of teams are part of the ledger's terms.
   await people.declare(snapshot.teams);
   const useTerms = await ledger.prepare(terms(snapshot));
   return () => {
@@ -146,8 +146,8 @@ async function prepare(candidate: PolicyCandidate, services: ReloadServices) {
 }
 
 /**
- * Environment variables that are read only at the start, in addition to private keys for gas. After the start, the store has the API key,
- * and the tracer keeps its address.
+ * Environment variables that the server reads only at the start, in addition to private keys for gas. After the start, the store has the
+ * API key, and the tracer keeps its address.
  */
 const FIXED = ['SIGNALBOX_API_KEY', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
 
@@ -169,7 +169,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
     ...tools.loader,
     load: (specifiers, folder) => minded(() => tools.loader.load(specifiers, folder), err),
   };
-  // The reload uses a separate parser, so that rebuilding an earlier policy cannot delay an edit.
+  // The policy reload uses a separate parser, so that rebuilding an earlier policy cannot delay an edit.
   const pastParser = createParser();
   const quotedParser = createParser();
   const stored = new StoredRuntimes({
@@ -200,7 +200,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
       logReload(log, attempt, snapshot);
       services.feed.tell(() => policyEvent(attempt));
       services.onAttempt();
-      // A pushed policy's revision was already entered in the audit trail for all servers.
+      // The push of a policy already entered its revision in the audit trail for all servers.
       if (attempt.result === 'applied' && !bundle?.pushed) {
         notePolicy(services, attempt, reloader.status().previous?.revision ?? null, by);
       }
@@ -232,7 +232,10 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
   return { reloader, leaseOf, past, rehearse: () => rehearseFirst(reloader, log), stop };
 }
 
-/** Runs the test cases of the first policy unless they already ran. If they fail, the server goes on. Never rejects. */
+/**
+ * Runs the test cases of the first policy unless they already ran. If the test cases of the first policy fail, the server goes on.
+ * `rehearseFirst` never rejects.
+ */
 async function rehearseFirst(reloader: Reloader, log: Log): Promise<void> {
   if (reloader.inForce.isRehearsed) return;
   const begun = performance.now();

@@ -11,8 +11,8 @@ export interface PolicyTrail {
 }
 
 /**
- * Enters the revision that became active in the audit trail. The entry is appended without waiting, because the policy must also become
- * active while the disk is full.
+ * Enters the revision that became active in the audit trail. The server appends the entry without waiting, because the policy must also
+ * become active while the disk is full.
  */
 export function notePolicy(
   { store, now }: PolicyTrail,
@@ -25,7 +25,9 @@ export function notePolicy(
   store.append([store.trail.add({ time: now(), actor, action: 'load', subject, details })]);
 }
 
-/** Enters the revision of a start in the audit trail, unless it is the trail's latest revision. Rejects with StoreError. */
+/**
+ * Enters the revision of a start in the audit trail, unless it is the trail's latest revision. `noteFirstPolicy` rejects with StoreError.
+ */
 export async function noteFirstPolicy(trail: PolicyTrail, { runtime }: PolicyCandidate): Promise<void> {
   const { revision } = runtime.snapshot;
   const [last] = await trail.store.trail.list({ keyId: null, kind: 'policy', limit: 1 });

@@ -52,7 +52,7 @@ export class PushFollower {
     this.#timer?.close();
   }
 
-  /** Handles one step after the other until nothing is new. Never rejects. */
+  /** Handles one step of a push after the other until no step is left. `#follow` never rejects. */
   async #follow(): Promise<void> {
     this.#isAsked = true;
     if (this.#isRunning) return;

@@ -10,7 +10,7 @@ type NotedPolicy = Pick<PolicyCandidate, 'bundle' | 'runtime' | 'surroundings' |
 export const ENGINE = [Bun.version, Bun.revision, process.versions.icu ?? ''] as const;
 
 const KEY_BYTES = 32;
-/** The key and the hash, in hexadecimal digits. */
+/** The key and the hash of the rehearsal note, in hexadecimal digits. */
 const FORM = /^([0-9a-f]{64}) ([0-9a-f]{64})\n$/;
 const LENGTH = 130;
 
@@ -24,8 +24,8 @@ export interface RehearsalNoteOptions {
 }
 
 /**
- * Stores in the data folder which policy last passed its own test cases, as a keyed hash of everything that affects their outcome. A file
- * that is missing, damaged or of another version matches no policy. State: rehearsal note.
+ * Stores in the data folder which policy last passed its own test cases, as a keyed hash of everything that affects their outcome. A
+ * rehearsal note that is missing, damaged or of another version matches no policy. State: rehearsal note.
  */
 export class RehearsalNote {
   readonly #file: string;
@@ -36,29 +36,32 @@ export class RehearsalNote {
     this.#options = options;
   }
 
-  /** Whether this policy passed its test cases when it was last active. Never throws. */
+  /** Whether this policy passed its test cases when it was last active. `isOf` never throws. */
   isOf(policy: NotedPolicy): boolean {
     const [, key, hash] = FORM.exec(this.#read()) ?? [];
     return key !== undefined && hash === this.#hash(policy, key);
   }
 
-  /** Notes an active policy that has passed its test cases. Without the note, the next start only takes longer. Never throws. */
+  /**
+   * Notes an active policy that has passed its test cases. Without the rehearsal note, the next start only takes longer. `keep` never
+   * throws.
+   */
   keep(policy: NotedPolicy): void {
     const key = randomBytes(KEY_BYTES).toString('hex');
     this.forget();
     try {
       writeFileSync(this.#file, `${key} ${this.#hash(policy, key)}\n`, { flag: 'wx', mode: 0o600 });
     } catch {
-      // The store reports a disk that is full or cannot be written.
+      // The store, not the rehearsal note, reports a disk that is full or cannot be written.
     }
   }
 
-  /** Removes the note, so that the next start runs the test cases before it listens. Never throws. */
+  /** Removes the rehearsal note, so that the next start runs the test cases before it listens. `forget` never throws. */
   forget(): void {
     try {
       rmSync(this.#file, { force: true });
     } catch {
-      // The store reports a disk that cannot be written.
+      // The store, not the rehearsal note, reports a disk that cannot be written.
     }
   }
 
@@ -71,7 +74,10 @@ export class RehearsalNote {
     }
   }
 
-  /** The values of variables can be secrets. With a key, a reader of the file cannot find them with precomputed tables. */
+  /**
+   * The values of environment variables can be secrets. With a key, a reader of the rehearsal note cannot find the values of variables with
+   * precomputed tables.
+   */
   #hash({ bundle, runtime, surroundings, variables }: NotedPolicy, key: string): string {
     const { version, env, engine = ENGINE } = this.#options;
     const values = variables.map((name) => [name, env(name) ?? null]);

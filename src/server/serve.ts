@@ -55,7 +55,7 @@ import { keepTrailHead, notedHeads } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
 import { settle } from './upkeep.ts';
 
-/** A start that takes longer is reported, ms. With a nearby database, a start takes a fraction of this time. */
+/** The server logs a start that takes longer than this, ms. With a nearby database, a start takes a fraction of this time. */
 export const SLOW_START_MS = 5_000;
 
 /**
@@ -86,7 +86,7 @@ async function startPolicy(
     health,
     network: new UpstreamNetwork(undefined, timers),
   };
-  // If this fails, the policy folder still shows the edit as complete to its readers.
+  // If the edit cannot be finished, the policy folder still shows the edit as complete to its readers.
   await finishEdit(tools.folder).catch((error) =>
     log.warn('a policy edit that was interrupted could not be completed', { error: messageOf(error) }),
   );
@@ -96,7 +96,7 @@ async function startPolicy(
 }
 
 /**
- * Starts a server and serves until it is told to stop.
+ * Starts a server and serves until the server is stopped.
  * @param surfaces the dialects that callers may use
  * @throws UsageError if the server cannot start; then it has served no request
  */
@@ -107,7 +107,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const host = { ...around, env: secrets.get };
   const apiKey = apiKeyOf(secrets);
   const defects = watchDefects(log, host);
-  // Without a handler, SIGHUP would end the process. Until there is a policy to reload, the handler does nothing.
+  // Without a handler, SIGHUP would end the process. Until there is a policy to reload, the handler of SIGHUP does nothing.
   let onHangup = () => {};
   on('SIGHUP', () => onHangup());
   const tracer = await openTracer({ env: host.env, version, log });
@@ -151,19 +151,19 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     ...{ socketBytesMax, stalledS: around.stalledS },
     ...{ status, audits },
     trailHeads: () => notedHeads(options.data),
-    // With several processes, the parent serves a metrics page for all of them.
+    // With several processes, the parent serves one metrics page for all processes.
     metrics: options.metrics && !around.parent ? metrics : null,
   });
   await note.keep(store, timers);
   const stopTrail = await keepTrailNote({ store, keys, timers, noteSeen: (through) => reporter.noteSeen(through) });
   const stopHead = await keepTrailHead(options.data, { store, log, timers, now });
-  // The first key exists before the port is open, so that no request can find a server without a key.
+  // The server creates the first key before it opens the port, so that no request can find a server without a key.
   const firstKey = await openFirstKey(keys, options.home, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
   const doors = { socketBytesMax, idleS: around.stalledS };
   const { address, stopListening } = await openDoors(app, resources, options, doors);
 
-  // Signal handlers are set before the server reports that it is ready, because a Ctrl-C may follow at once.
+  // The server sets its signal handlers before it reports that it is ready, because a Ctrl-C may follow at once.
   alerts.sender.begin();
   const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer, stopHead, alerts: alerts.sender };
   const port = portOf(address);
@@ -189,7 +189,7 @@ function tellOfWait(database: string | null, log: Log, timers: Timers): Disposab
   return { [Symbol.dispose]: () => timer?.close() };
 }
 
-/** Opens the port. It also opens the socket of the data folder if this is its only process or the first process. */
+/** Opens the port. If this is the only or the first process of the data folder, it also opens the socket of the data folder. */
 async function openDoors(
   app: ReturnType<typeof createApp>,
   { store, log }: { readonly store: OpenStore; readonly log: Log },
@@ -221,7 +221,7 @@ function warnOfPayments(gateway: X402Gateway, log: Log): void {
 
 const portOf = (address: string): number => Number(new URL(address).port);
 
-/** Locks the data folder and the store for this server. Throws an Error with one clear sentence. */
+/** Locks the data folder and the store for this server. `takePlace` throws an Error with one clear sentence. */
 async function takePlace(place: DataPlace): Promise<StoreLock> {
   makeDataFolder(place.data);
   const { data, database } = place;
@@ -243,17 +243,17 @@ const openSecrets = ({ env, now }: Host, log: Log): SecretFiles =>
   });
 
 /**
- * Returns the API key to install. The key is read only at the start.
- * @throws UsageError if its file cannot be used
+ * Returns the API key that the operator wants to install. The server reads this API key only at the start.
+ * @throws UsageError if the file of the key cannot be used
  */
 function apiKeyOf(secrets: SecretFiles): string | null {
   const key = secrets.fixed('SIGNALBOX_API_KEY');
-  // Only the secret part is masked. The key's ID is not secret: lists and logs show it.
+  // Only the secret part of the API key is masked in logs. The key's ID is not secret: lists and logs show it.
   registerSecrets([key && (parseKey(key)?.secret ?? key)]);
   return key;
 }
 
-/** Names the variable in the error, because the reader of the error may not have set it. */
+/** The error names the variable, because the reader of the error may not have set it. */
 function notInstalled(error: unknown): never {
   throw new Error(`SIGNALBOX_API_KEY cannot be installed. ${messageOf(error)}`);
 }
@@ -261,7 +261,7 @@ function notInstalled(error: unknown): never {
 async function whoAnswers({ runtime: { snapshot } }: PolicyCandidate, { isTerminal }: Terminal) {
   const leftOut = snapshot.leftOut.filter(({ kind, name }) => kind === 'provider' && !snapshot.providers.has(name));
   const providers = servingProviders(snapshot);
-  // The check runs only with a terminal, where a person can start a missing model server at once.
+  // The server looks for silent model servers only with a terminal, where a person can start a missing model server at once.
   const silent = isTerminal ? await silentServers(providers, snapshot) : [];
   return { providers, leftOut: leftOut.map(({ name }) => name), silent };
 }

@@ -8,8 +8,9 @@ import { reasonOf } from '../store/reason.ts';
 export const SHIPPED_POLICIES = join(import.meta.dir, Bun.isStandaloneExecutable ? 'policies' : '../../policies');
 
 /**
- * Returns the policy folder to use if none is named. The standalone program uses the folder `policies/` next to itself, else the folder in
- * the data folder, which the first `serve` creates. Until then, commands read the program's own copy.
+ * Returns the policy folder to use if none is named. The standalone program uses the folder `policies/` next to itself if it exists, else
+ * the folder in the data folder, which the first `serve` creates. Until the first `serve`, commands read the program's own copy of the
+ * shipped policy.
  */
 export function defaultPolicies(data: string): string {
   if (!Bun.isStandaloneExecutable) return SHIPPED_POLICIES;
@@ -39,7 +40,7 @@ export function unpackPolicies(folder: string, data: string): string | null {
 
 /**
  * Copies a folder of files, all or nothing, because the next start would use an incomplete folder as the policy. If another start made the
- * copy first, that copy is kept.
+ * copy first, the server keeps that copy.
  */
 export function copyWhole(folder: string, target: string): void {
   fs.mkdirSync(dirname(target), { recursive: true, mode: 0o700 });

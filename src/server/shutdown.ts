@@ -15,7 +15,7 @@ import { closeStore } from './store.ts';
 
 /** The time for the last error events of streams to reach their readers, ms. */
 const FAREWELL_MS = 1_000;
-/** The time that a server which ends at once has to release its place at the database, ms. */
+/** The time that a server has to release its place at the database if it ends at once, ms. */
 const RELEASE_MS = 500;
 
 /** The parts of a server that are closed when it ends. */
@@ -50,7 +50,7 @@ export function openShutdown(parts: ServerParts) {
     if (hasBegun) return;
     hasBegun = true;
     log.info('draining', { ...cause, requests: gateway.inFlight.size });
-    // A service manager does not stop a server with Ctrl-C, so there is no load balancer that must learn of the end first.
+    // A service manager does not stop a server with Ctrl-C, so after a Ctrl-C no load balancer must learn of the end first.
     const isByHand = cause.signal === 'SIGINT' && gateway.inFlight.size === 0;
     void closeAll(parts, isByHand)
       .then(
@@ -67,19 +67,19 @@ export function openShutdown(parts: ServerParts) {
       .finally(() => host.exit(code));
   };
   const stop = () => begin({ cause: 'the parent' });
-  // Without the release, the server's place at the database and its holds would stay taken until its lease runs out.
+  // Without the release, the server's place at the database and its holds would stay taken until the server's lease runs out.
   const end = () =>
     void within(host.timers, RELEASE_MS, parts.store.instance.release(), undefined).then(() => host.exit(1));
   return {
-    /** Makes clients move to another process on the port, then drains, and ends the process with 0. */
+    /** Makes clients move to another process on the port, then drains, and ends the process with exit code 0. */
     leave: () => void leave({ ...parts, timers: host.timers }).then(stop),
     /** Drains, and ends the process with exit code 0. */
     stop,
     /** Ends the process with exit code 1. */
     end,
     /**
-     * Drains, and ends the process with exit code 0. Without a parent, a second signal ends the process at once with 1. With a parent,
-     * further signals are ignored here, because a signal to the process group reaches the parent as well.
+     * A signal drains the server and ends the process with exit code 0. Without a parent, a second signal ends the process at once with 1.
+     * With a parent, the process ignores further signals, because a signal to the process group reaches the parent as well.
      */
     bySignal(signal: string) {
       if (isSignalled && !host.parent) return end();
@@ -100,8 +100,8 @@ async function closeAll(parts: ServerParts, isByHand: boolean): Promise<0 | 1> {
   const { log, clock } = gateway;
   const until = clock() + drainMs;
   const orWarn = (message: string) => (error: unknown) => log.warn(message, { error: String(error) });
-  // Clients need time to find the other servers that share the database. It is skipped if clients have already moved to another process at
-  // this port, or if the drain is shorter than this takes.
+  // Clients need time to find the other servers that share the database. The server does not wait for its clients to leave if they have
+  // already moved to another process at this port, or if the drain is shorter than that wait.
   if (!isByHand && isShared(database) && !gateway.isLeaving && drainMs >= LEAVE_MS) {
     gateway.isEnding = true;
     await leave({ ...parts, drainMs: 0, timers: host.timers });
@@ -109,7 +109,7 @@ async function closeAll(parts: ServerParts, isByHand: boolean): Promise<0 | 1> {
   parts.stop();
   const stopped = parts.stopListening();
   await drain(gateway, until - clock(), host.timers);
-  // The next start closes the requests whose payments are not settled by now.
+  // The next start of the server closes the requests whose payments are not settled by now.
   gateway.payments.close();
   await Promise.race([Promise.all([stopped, idempotency.idle()]), pause(host.timers, FAREWELL_MS)]);
   await parts.alerts.close();
@@ -117,7 +117,7 @@ async function closeAll(parts: ServerParts, isByHand: boolean): Promise<0 | 1> {
   await parts.stopHead();
   keys.close();
   await gateway.questionLengths.close().catch(orWarn('the lengths of questions could not be stored'));
-  // If the disk fails here, the next start sums up the entries since the last checkpoint.
+  // If the disk fails during the checkpoint, the next start sums up the entries since the last checkpoint.
   await gateway.ledger.close().catch(orWarn('the ledger checkpoint could not be written'));
   await note.close();
   const code = await closeStore(parts, store, log);
@@ -145,8 +145,8 @@ interface LeavingServer {
 }
 
 /**
- * Makes clients move to another process on the port, without an error for any of them: answers close their connections, then no new
- * connections are accepted. Resolves once no request is left here, or after `drainMs`.
+ * Makes clients move to another process on the port, without an error for any client: answers close their connections, then the server
+ * accepts no new connections. Resolves once this process handles no request, or after `drainMs`.
  */
 async function leave({ gateway, port, drainMs, timers, stopListening }: LeavingServer): Promise<void> {
   const { clock } = gateway;

@@ -1,8 +1,8 @@
 import type { Host } from './host.ts';
 
 /**
- * If npm started the process, a Ctrl-C arrives twice: from the terminal, and passed on by npm. A second SIGINT within this time counts as a
- * copy of the first, ms.
+ * If npm started the process, a Ctrl-C arrives twice: from the terminal, and passed on by npm. A second SIGINT within this time (ms) counts
+ * as a copy of the first SIGINT.
  */
 const COPY_MS = 1_000;
 

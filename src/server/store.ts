@@ -9,12 +9,12 @@ import { namesOf } from './events.ts';
 import type { Host } from './host.ts';
 
 /**
- * How long the server waits for a lock on the database, ms. Commands write for a few ms. If a lock lasts longer, requests fail, but the
- * server does not stop.
+ * How long the server waits for a lock on the database, ms. Commands write to the database for a few ms. If another process locks the
+ * database longer, requests fail, but the server does not stop.
  */
 const BUSY_MS = 200;
 
-/** Opens the store of a server, and books the settlements of its spool. Throws an Error with one clear sentence. */
+/** Opens the store of a server, and books the settlements of its spool. `openDataStore` throws an Error with one clear sentence. */
 export async function openDataStore(
   { data, database }: DataPlace,
   log: Log,

@@ -2,7 +2,7 @@ import { Tokens } from '../access/tokens/tokens.ts';
 import { loadSecret } from '../payments/seal.ts';
 import type { GatewayResources } from './gateway.ts';
 
-/** Opens the check of workload tokens. Each valid token stores its subject. Throws StoreError. */
+/** Opens the check of workload tokens. The check stores the subject of each valid token. `openTokens` throws StoreError. */
 export async function openTokens({
   store,
   log,

@@ -16,7 +16,7 @@ const NOTE_HEAD_EVERY_MS = 60_000;
 /** The file that has the head of the audit trail, outside the store. */
 const headFile = (data: string): string => join(data, 'trail.head');
 
-/** Reads the stored heads of the audit trail from a data folder. Throws the system's error. */
+/** Reads the stored heads of the audit trail from a data folder. `notedHeads` throws the system's error. */
 export function notedHeads(data: string): TrailHead[] {
   const file = headFile(data);
   return existsSync(file) ? headsIn(readFileSync(file, 'utf8')) : [];
@@ -32,8 +32,9 @@ interface HeadParts {
 
 /**
  * Once a minute, checks the new entries of the audit trail and stores its head: in the data folder and in the log, which other systems
- * keep. If a head does not follow from the previous head, it is reported and not stored. State: trail head.
- * @returns stores the head a last time and stops; never rejects
+ * keep. If a head of the audit trail does not follow from the previous head, the server reports that head and does not store it. State:
+ * trail head.
+ * @returns a function that stores the head a last time and stops; it never rejects
  */
 export async function keepTrailHead(
   data: string,
@@ -52,7 +53,7 @@ export async function keepTrailHead(
       const [fault] = faults;
       if (fault) return report(fault.problem, 'the trail differs from the last noted head', { entry: fault.id, file });
       if (!head || head.hash === noted?.hash) return;
-      // After a loss of power, the stored head must not be ahead of the database.
+      // After a loss of power, the stored head of the audit trail must not be ahead of the database.
       await store.flush();
       await writeDurably(`${file}.new`, headLine(head, now()));
       await moveDurably(`${file}.new`, file);
@@ -69,7 +70,7 @@ export async function keepTrailHead(
   };
 }
 
-/** Checks the entries after a head, or all entries if the head is not found. */
+/** Checks the entries of the audit trail after a head, or all entries if the head is not found. */
 async function checkSince({ trail }: HeadParts['store'], noted: TrailHead | null) {
   const [found] = noted ? await trail.links(noted.id - 1, { rows: 1, chars: 1 }) : [];
   const since = found && found.id === noted?.id ? found.id - 1 : null;

@@ -6,12 +6,12 @@ import { keepDoing } from './keep-doing.ts';
 /** The subjects of news that the changes in the audit trail raise. */
 const TRAIL_NEWS = ['keys', 'people', 'logins', 'wallets', 'funds'] as const;
 
-/** If a poll takes longer, the next poll starts in parallel, ms. */
+/** If a poll of the news takes longer than this (ms), the next poll starts in parallel. */
 const LOOK_MS = 1_000;
 
 type TrailReader = Pick<OpenStore, 'trail'>;
 
-/** The parts of a server that apply changes made by commands. Each part also follows the news for its own copy. */
+/** The parts of a server that apply changes made by commands. Each of these parts also follows the news for its own copy. */
 interface TrailFollowers {
   readonly store: TrailReader & Pick<OpenStore, 'news'>;
   readonly keys: Pick<Keys, 'putInForce'>;
@@ -23,8 +23,9 @@ interface TrailFollowers {
 }
 
 /**
- * Polls the news of the store, which applies changes made by commands, and reports how far this server is. State: trail note.
- * @returns stops the polling; never rejects
+ * Polls the news of the store, which applies changes made by commands, and reports which changes this server has applied. State: trail
+ * note.
+ * @returns a function that stops the polling; it never rejects
  */
 export async function keepTrailNote({ store, keys, timers, noteSeen }: TrailFollowers) {
   const { news } = store;
@@ -37,15 +38,15 @@ export async function keepTrailNote({ store, keys, timers, noteSeen }: TrailFoll
   const note = async (): Promise<void> => {
     isStale = false;
     try {
-      // The horizon is read before the poll that applies the changes, so that a later change is not reported too early.
+      // The server reads the horizon before the poll that applies the changes, so that it does not report a later change too early.
       const through = await store.trail.horizon();
       await news.look();
       await keys.putInForce();
       if (!(await noteSeen(through))) isStale = true;
-      // A later entry may become visible before an earlier one, so the report may not yet cover the latest entry.
+      // A later entry of the audit trail may become visible before an earlier entry, so the report may not yet cover the latest entry.
       isStale ||= through < (await lastChange(store));
     } catch {
-      // The next poll tries again. Until then commands wait, at most 5 seconds.
+      // The next poll of the news tries again. Until a later poll succeeds, commands wait, at most 5 seconds.
       isStale = true;
     }
   };
@@ -59,7 +60,8 @@ export async function keepTrailNote({ store, keys, timers, noteSeen }: TrailFoll
     });
     await noting;
   };
-  // With a distant database, applying a change may take long. The next poll does not wait for it, so that the other copies stay up to date.
+  // With a distant database, applying a change may take long. The next poll does not wait until the change is applied, so that the other
+  // copies stay up to date.
   const begin = async (): Promise<void> => {
     const begun = look().finally(() => looks.delete(begun));
     looks.add(begun);

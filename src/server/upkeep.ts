@@ -12,7 +12,7 @@ import type { Host } from './host.ts';
 /** How many days ended logins are kept. */
 const LOGIN_DAYS = 7;
 
-/** How many days a repeated operation on a hold is recognized. */
+/** How many days Signalbox recognizes a repeated operation on a hold. */
 const HOLD_DAYS = 7;
 
 /** The parts of a server whose old rows are deleted. */
@@ -42,18 +42,18 @@ export async function prune(parts: PrunedParts, { recordDays: days, trailDays }:
     await scores.prune(days * DAY_MS, now());
     const time = now();
     if (trailDays !== null) await store.commit([store.trail.prune(time - trailDays * DAY_MS, time)]);
-    // Records are deleted last, because a long query may hold a lock that delays their deletion.
+    // The server deletes decision records last, because a long query may hold a lock that delays their deletion.
     await records.prune(days * DAY_MS);
   } catch (error) {
     log.warn('old records could not be deleted', { error: String(error) });
   }
 }
 
-/** If the system's clock is further behind the books than this, budgets count in the wrong window, ms. */
+/** If the system's clock is behind the books by more than this (ms), budgets count in the wrong window. */
 const CLOCK_SLACK_MS = 60_000;
 
 /**
- * Logs if the system's clock is behind the ledger. IDs and windows never go back, so the windows of budgets do not move until the clock has
+ * Logs if the system's clock is behind the ledger. IDs and windows of budgets never go back, so the windows do not move until the clock has
  * caught up.
  */
 export function watchClock(log: Log, lastId: number, { now, timers }: Pick<Host, 'now' | 'timers'>): void {
@@ -77,12 +77,12 @@ export function watchClock(log: Log, lastId: number, { now, timers }: Pick<Host,
   timers.every(CLOCK_SLACK_MS, look).unref();
 }
 
-/** Time from the end of a start to the release of its memory, ms. */
+/** The time from the end of a start to the release of its memory, ms. */
 const SETTLED_MS = 1_000;
 
 /**
- * Releases memory that only the start needed: compiled code, and gaps between objects that stay. A server that already answers keeps this
- * memory, because its requests would wait until code is compiled again.
+ * Releases memory that only the start needed: compiled code, and gaps between objects that stay. A server that already answers requests
+ * keeps this memory, because its requests would wait until code is compiled again.
  * @param started resolves when the work of the start is done
  */
 export async function settle(

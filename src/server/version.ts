@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 /**
- * The first digits of the commit, which the build inserts; empty if the build does not know the commit. The name is undefined if the
+ * The first digits of the commit, which the build inserts; empty if the build does not know the commit. `BUILT_COMMIT` is undefined if the
  * sources run unbuilt.
  */
 declare const BUILT_COMMIT: string | undefined;
@@ -17,8 +17,9 @@ export function withCommit(version: string): string {
 }
 
 /**
- * Returns the first digits of the commit of a source folder. For a clone it reads the files in `.git`, so that neither a run nor the build
- * of an image needs git. For an archive (`git archive`, a download) it reads `commit.txt`. Returns an empty text if neither has the commit.
+ * Returns the first digits of the commit of a source folder. For a clone, `commitOf` reads the files in `.git`, so that neither a run nor
+ * the build of an image needs git. For an archive (`git archive`, a download), `commitOf` reads `commit.txt`. `commitOf` returns an empty
+ * text if neither `.git` nor `commit.txt` has the commit.
  */
 export function commitOf(root: string): string {
   const commit = headOf(root) ?? textIn(root, 'commit.txt') ?? '';
@@ -26,7 +27,7 @@ export function commitOf(root: string): string {
 }
 
 function headOf(root: string): string | null {
-  // In a worktree, `.git` is a file that names its folder.
+  // In a worktree, `.git` is a file that names the folder of its data.
   const [, elsewhere] = /^gitdir: (.+)$/.exec(textIn(root, '.git') ?? '') ?? [];
   const folder = resolve(root, elsewhere ?? '.git');
   const head = textIn(folder, 'HEAD');

@@ -22,8 +22,8 @@ export interface PluginModule {
   /** The hash of the module's file and of all files that it imports by relative paths. */
   readonly hash: string;
   /**
-   * The first of these files that is outside the policy's folder, relative to the folder, after following links; null for none and for
-   * packages.
+   * The first of the module's files that is outside the policy's folder, relative to the folder, after following links; null for none and
+   * for packages.
    */
   readonly outside: string | null;
 }
@@ -34,13 +34,13 @@ type ModulePlugins = Pick<PluginModule, 'plugins' | 'estimators'>;
 /** Maps each specifier to its module, or to the error that prevented it from loading. */
 export type PluginModules = ReadonlyMap<string, PluginModule | Error>;
 
-/** Loads the operator's plugins in one process. Loaded code stays until a restart. */
+/** Loads the operator's plugins in one process. Loaded code of a plugin stays in the process until a restart. */
 export interface PluginLoader {
-  /** Loads the modules. Never throws. `folder` is the absolute path of the policy's folder. */
+  /** Loads the modules. `load` never throws. `folder` is the absolute path of the policy's folder. */
   load(specifiers: readonly string[], folder: string): Promise<PluginModules>;
   /**
-   * Returns the plugins of a module for a past policy; null if its code no longer has this hash. Never throws. It does not change which
-   * files are watched.
+   * Returns the plugins of a module for a past policy; null if its code no longer has this hash. `recall` never throws. `recall` does not
+   * change which files are watched.
    */
   recall(specifier: string, folder: string, hash: string): Promise<ModulePlugins | null>;
   /** Returns the specifiers whose code on disk differs from the loaded code. */
@@ -101,7 +101,7 @@ export function createPluginLoader(): PluginLoader {
   };
 }
 
-/** Resolves a specifier to a file. The error names the places that were searched. */
+/** Resolves a specifier to a file. The error names the places that Signalbox searched for the module. */
 function locate(specifier: string, folder: string): string {
   if (isPath(specifier)) {
     const file = resolve(folder, specifier);
@@ -109,7 +109,7 @@ function locate(specifier: string, folder: string): string {
     return Bun.resolveSync(file, folder);
   }
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
-  // Without this check, Bun could download a package that is not installed.
+  // Without a check that the package is installed, Bun could download the package.
   const home = [folder, process.cwd()].find((start) => isInstalled(name, start));
   if (!home) {
     const meant = existsSync(resolve(folder, specifier))
@@ -123,7 +123,8 @@ function locate(specifier: string, folder: string): string {
 }
 
 /**
- * Finds the first file outside the folder. It follows links, so that links within the folder, as in a ConfigMap, do not count as outside.
+ * Finds the first file outside the folder. `firstOutside` follows links, so that links within the folder, as in a ConfigMap, do not count
+ * as outside.
  */
 function firstOutside(files: readonly string[], folder: string): string | null {
   const root = realpathSync(folder);
@@ -140,7 +141,7 @@ function isInstalled(name: string, start: string): boolean {
   }
 }
 
-/** Returns a module and all its relative imports, sorted. Files that cannot be read or resolved are skipped. */
+/** Returns a module and all its relative imports, sorted. `codeFiles` skips files that cannot be read or resolved. */
 function codeFiles(entry: string): string[] {
   const found = new Set<string>();
   const open = [entry];
@@ -156,7 +157,7 @@ function codeFiles(entry: string): string[] {
   return [...found].sort();
 }
 
-/** Returns the specifiers that a module imports, without type imports. Throws if the file cannot be read or parsed. */
+/** Returns the specifiers that a module imports, without type imports. `importsOf` throws if the file cannot be read or parsed. */
 export function importsOf(file: string): string[] {
   return importsIn(file, () => readFileSync(file)).map((path) =>
     path.startsWith('file:') ? fileURLToPath(path) : path,
@@ -164,13 +165,13 @@ export function importsOf(file: string): string[] {
 }
 
 /**
- * Returns the specifiers in the code of a module; its path determines the language. Other files have none. Throws if the code cannot be
- * parsed.
+ * Returns the specifiers in the code of a module; its path determines the language. A file that is no module has no specifiers. `importsIn`
+ * throws if the code cannot be parsed.
  */
 export function importsIn(path: string, code: () => Uint8Array): string[] {
   const [, language, x] = /\.[cm]?([jt])s(x?)$/.exec(path) ?? [];
   if (language === undefined) return [];
-  // Bun runs these files in the same way: JavaScript may contain JSX, whatever its file extension.
+  // Bun runs JavaScript and TypeScript files in the same way: JavaScript may contain JSX, whatever its file extension.
   const loader = language === 'j' ? 'jsx' : x ? 'tsx' : 'ts';
   return new Bun.Transpiler({ loader }).scanImports(code()).map((one) => one.path);
 }
@@ -181,7 +182,10 @@ function hashFiles(files: readonly string[]): string {
   return hasher.digest('hex').slice(0, 16);
 }
 
-/** Makes `signalbox/plugin` importable for plugins outside this package. Modules belong to the process, so one call is enough. */
+/**
+ * Makes `signalbox/plugin` importable for plugins outside this package. Modules belong to the process, so one call of `shareContract` is
+ * enough.
+ */
 const shareContract = lazy(() =>
   Bun.plugin({
     name: 'signalbox/plugin',
@@ -196,7 +200,7 @@ async function importPlugins(file: string, hash: string): Promise<ModulePlugins>
     timer = setTimeout(() => reject(new Error(`it did not finish loading within ${IMPORT_MS} ms`)), IMPORT_MS);
   });
   try {
-    // Bun caches failed imports by specifier. With the hash in the specifier, a fixed file can be loaded again.
+    // Bun caches failed imports by specifier. With the hash in the specifier, Bun can load a fixed file again.
     const module: Readonly<Record<string, unknown>> = await Promise.race([import(`${file}?${hash}`), late]);
     return pluginsIn(module);
   } catch (cause) {
@@ -206,7 +210,7 @@ async function importPlugins(file: string, hash: string): Promise<ModulePlugins>
   }
 }
 
-/** Returns the plugins among a module's exports, each once. Throws if one breaks the contract. */
+/** Returns the plugins among a module's exports, each once. `pluginsIn` throws if a plugin breaks the contract. */
 function pluginsIn(module: Readonly<Record<string, unknown>>): ModulePlugins {
   const found = [...new Set(Object.values(module))];
   const estimators = found.flatMap((value) => (isObject(value) && value.kind === 'estimator' ? `${value.name}` : []));

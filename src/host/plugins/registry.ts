@@ -1,12 +1,12 @@
 import { TypeGuard } from '@sinclair/typebox';
 import { PLUGIN_KINDS, type Plugin, type PluginMaps, pluginMaps } from '../../contract/kinds.ts';
 
-/** Strategies that requests need, so they must exist. */
+/** Strategies that requests need, so plugins with these names must exist. */
 const REQUIRED_STRATEGIES = ['auto', 'auto-fast', 'auto-cheap', 'weighted'] as const;
 
 /**
  * Collects plugins by kind and name.
- * @throws Error that names a plugin that is missing, breaks the contract, or has the same name as another
+ * @throws Error that names a plugin that is missing, breaks the contract, or has the same name as another plugin
  */
 export function createRegistry(plugins: readonly Plugin[]): PluginMaps {
   const seen = new Set<string>();
@@ -31,7 +31,7 @@ const CONTRACT_NOW = 2;
 
 /**
  * Checks a plugin, which may not be type-checked.
- * @throws Error if it breaks the contract, or was made for a version of the contract that no longer works
+ * @throws Error if the plugin breaks the contract, or was made for a version of the contract that no longer works
  */
 export function assertContract(plugin: Plugin): void {
   const { kind, name } = plugin;

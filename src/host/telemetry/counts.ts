@@ -20,8 +20,8 @@ interface Series<Cell> {
 }
 
 /**
- * Cells by label values. The first `max` combinations have their own cell; all others share one cell with `other` as every value. A lookup
- * allocates no memory. Without labels, the only cell exists from the start. State: metrics.
+ * Cells by label values. The first `max` combinations of label values have their own cell; all other combinations share one cell with
+ * `other` as every value. A lookup of a cell allocates no memory. Without labels, the only cell exists from the start. State: metrics.
  */
 export class LabelledCells<Cell> {
   /** All cells in the order of their creation. */
@@ -38,7 +38,7 @@ export class LabelledCells<Cell> {
     if (names.length === 0) this.at();
   }
 
-  /** Returns the cell of these values. Keep the cell if you use it often. @param values in the order of the label names */
+  /** Returns the cell of these values. Keep the returned cell if you use it often. @param values in the order of the label names */
   at(...values: readonly string[]): Cell {
     let branch: Branch<Cell> | undefined = this.#root;
     for (const value of values) branch = branch?.below.get(value);
@@ -65,7 +65,7 @@ export class LabelledCells<Cell> {
 export type LabelledCounter = ReturnType<typeof counter>;
 
 /**
- * Makes a counter with at most `seriesMax` series, and one more for the rest.
+ * Makes a counter with at most `seriesMax` series, and one more series for all other label values.
  * @param spec `per` is the number of counted units in one displayed unit, such as microcredits in a Credit; 1 by default
  */
 export function counter({ per = 1, ...spec }: FamilySpec & { readonly per?: number }, seriesMax = 1_000) {
@@ -96,7 +96,7 @@ const histogramFamily = (spec: HistogramSpec, read: () => Iterable<Series<Bucket
   },
 });
 
-/** On the page, the count of each bucket includes the counts of the lower buckets. */
+/** On the metrics page, the count of each bucket includes the counts of the lower buckets. */
 function* bucketSamples(
   labels: Labels,
   bounds: readonly number[],
@@ -111,11 +111,17 @@ function* bucketSamples(
   yield [labels, count, '_count'];
 }
 
-/** Makes a histogram without labels whose values are counted elsewhere. It is read when the page is made. */
+/**
+ * Makes a histogram without labels whose values are counted elsewhere. The server reads the values of the histogram when it makes the
+ * metrics page.
+ */
 export const spread = (name: string, help: string, bounds: readonly number[], read: () => BucketCounts): Family =>
   histogramFamily({ name, help, labels: [], bounds }, () => [{ labels: {}, cell: read() }]);
 
-/** Makes a family whose values are kept elsewhere. It is read when the page is made. Values that are not finite are omitted. */
+/**
+ * Makes a family whose values are kept elsewhere. The server reads the values of the family when it makes the metrics page. The metrics
+ * page omits values that are not finite.
+ */
 const readFamily = (type: Family['type'], spec: FamilySpec, read: () => Iterable<FamilySample>): Family => ({
   ...spec,
   type,
@@ -127,10 +133,12 @@ const readFamily = (type: Family['type'], spec: FamilySpec, read: () => Iterable
 const unlabelled = (type: Family['type']) => (name: string, help: string, read: () => number) =>
   readFamily(type, { name, help, labels: [] }, () => [[{}, read()]]);
 
-/** Makes a gauge without labels that is read when the page is made. A value that is not finite is omitted. */
+/** Makes a gauge without labels that the server reads when it makes the metrics page. The metrics page omits a value that is not finite. */
 export const gauge = unlabelled('gauge');
 
-/** Makes a counter without labels whose value is kept elsewhere. It is read when the page is made. */
+/**
+ * Makes a counter without labels whose value is kept elsewhere. The server reads the value of the counter when it makes the metrics page.
+ */
 export const total = unlabelled('counter');
 
 type LabelFigures = Iterable<readonly [value: string, figure: number]>;
@@ -140,13 +148,16 @@ const byLabel = (type: Family['type']) => (name: string, help: string, label: st
     Array.from(read(), ([value, figure]) => [{ [label]: value }, figure]),
   );
 
-/** Makes a gauge with one label that is read when the page is made. Values that are not finite are omitted. */
+/** Makes a gauge with one label that the server reads when it makes the metrics page. The metrics page omits values that are not finite. */
 export const gaugeBy = byLabel('gauge');
 
-/** Makes a counter with one label whose values are kept elsewhere. It is read when the page is made. */
+/**
+ * Makes a counter with one label whose values are kept elsewhere. The server reads the values of the counter when it makes the metrics
+ * page.
+ */
 export const totalBy = byLabel('counter');
 
-/** Reads a value once for all families of a page, because a page is made in one turn of the event loop. */
+/** Reads a value once for all families of a metrics page, because the server makes a page in one turn of the event loop. */
 export function oncePerTurn<Value extends object>(read: () => Value): () => Value {
   let last: Value | null = null;
   return () => {

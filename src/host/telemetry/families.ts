@@ -1,15 +1,15 @@
-/** The families of a metrics page. They are read when the page is made, not before. */
+/** The families of a metrics page. The server reads the families when it makes the metrics page, not before. */
 
-/** Label values by label name. Values come from the policy or a fixed list, never from a caller. */
+/** Label values by label name. Label values come from the policy or a fixed list, never from a caller. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** A histogram's samples have a suffix. The samples of its buckets have the label `le` before the other labels. */
+/** A histogram's samples have a suffix. The samples of a histogram's buckets have the label `le` before the other labels. */
 export type FamilySample = readonly [labels: Labels, value: number, suffix?: '_bucket' | '_sum' | '_count'];
 
 export interface FamilySpec {
-  /** The name, such as `signalbox_chats_total`. Counters end in `_total`; units are Prometheus' base units or Credits. */
+  /** The name, such as `signalbox_chats_total`. Names of counters end in `_total`; units are Prometheus' base units or Credits. */
   readonly name: string;
-  /** One sentence, for the page and docs/operate/metrics.md. */
+  /** One sentence that explains the metric, for the metrics page and docs/operate/metrics.md. */
   readonly help: string;
   readonly labels: readonly string[];
 }

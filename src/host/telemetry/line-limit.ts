@@ -4,7 +4,7 @@ import { MINUTE_MS } from '../../core/clock.ts';
 export type LineLimit = (now: number) => number | null;
 
 /**
- * Limits the lines of one kind in a minute, so that many of them do not hide the other lines.
+ * Limits the log lines of one kind in a minute, so that many such lines do not hide the other lines.
  * @param max lines per minute
  */
 export function lineLimit(max: number): LineLimit {

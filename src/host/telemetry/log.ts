@@ -4,33 +4,33 @@ import type { Family } from './families.ts';
 import { prettyLine } from './pretty.ts';
 import { hasSecret, SECRET_LENGTH_MIN, scrub } from './secrets.ts';
 
-/** The fields of one event. They never contain a prompt or an answer, and secrets are removed. */
+/** The fields of one event. The fields of a log event never contain a prompt or an answer, and the log removes secrets. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 type LogLevel = 'info' | 'warn' | 'error';
 
 export type Log = Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>>;
 
-/** Waiting lines are written after at most this delay (ms), or when they have this many characters. */
+/** The log writes waiting lines after at most this delay (ms), or when the lines have this many characters. */
 const WRITE_AFTER_MS = 20;
 const WAITING_CHARS_MAX = 65_536;
 
 export interface LogStyle {
-  /** Whether lines are formatted for people; JSON otherwise. */
+  /** Whether the log formats lines for people; JSON otherwise. */
   readonly pretty: boolean;
-  /** Applies only to the pretty format. */
+  /** Colours apply only to the pretty format. */
   readonly colours?: boolean;
-  /** Whether only warnings and errors are written. */
+  /** Whether the log writes only warnings and errors. */
   readonly quiet?: boolean;
 }
 
 interface LogOptions extends LogStyle {
   /**
-   * The number of this process among processes whose lines go to the same place; their metrics have the same number. Null for a single
-   * process.
+   * The number of this process among processes whose lines go to the same place; their metrics have the same number. `instance` is null for
+   * a single process.
    */
   readonly instance?: number | null;
-  /** Receives complete lines. It must neither block nor throw. */
+  /** Receives complete log lines. `write` must neither block nor throw. */
   write(lines: string): void;
   /** Milliseconds since 1970. */
   now(): number;
@@ -47,7 +47,7 @@ export function styleOf(form: LogForm, isTerminal: boolean, noColour: string | u
   return { pretty, colours: isTerminal && !noColour, quiet: form === 'off' };
 }
 
-/** Writes one line per event, in batches, so that a busy server makes few system calls. State: log. */
+/** Writes one log line per event, in batches, so that a busy server makes few system calls. State: log. */
 export function createLog({ write, pretty, colours = false, quiet = false, instance = null, now }: LogOptions) {
   const paint = painter(colours);
   const named = pretty ? `${paint.faint(`#${instance}`)} ` : `"instance":"${instance}",`;
@@ -91,7 +91,7 @@ export function createLog({ write, pretty, colours = false, quiet = false, insta
   return { info: quiet ? () => {} : line('info'), warn: line('warn'), error: line('error'), flush, counts };
 }
 
-/** Runs for every line, so it checks only values that can contain a secret. Field names and numbers cannot. */
+/** Runs for every line, so it checks only values that can contain a secret. Field names and numbers cannot contain a secret. */
 function isClean(message: string, fields: LogFields): boolean {
   for (const name in fields) {
     const value = fields[name];
@@ -105,7 +105,7 @@ function scrubFields(fields: LogFields): LogFields {
   return Object.fromEntries(clean);
 }
 
-/** Concatenates the head, because copying all fields into one object takes as much time as encoding them. */
+/** `jsonLine` concatenates strings, because copying all fields into one object takes as much time as encoding them. */
 function jsonLine(time: string, mark: string, level: string, message: string, fields: LogFields): string {
   const head = `{"time":"${time}",${mark}"level":"${level}","message":${JSON.stringify(message)}`;
   const rest = JSON.stringify(fields);

@@ -4,13 +4,13 @@ import type { Family } from './families.ts';
 const NAME = /^[A-Za-z_:][\w:]*$/;
 
 /**
- * Makes pages of these families in Prometheus' text format 0.0.4. If a family throws, the page has no samples of it, and the failure is
- * counted.
+ * Makes metrics pages of these families in Prometheus' text format 0.0.4. If a metric family throws, the page has no samples of it, and the
+ * server counts the failure.
  * @throws Error if two families have the same name, or a name is invalid
  */
 export function metricsPage(families: readonly Family[]): () => string {
   const errors = metricsErrors();
-  // The family of errors is the last, so that it includes the errors of the same page.
+  // The family that counts the errors of a metrics page is the last one, so that it includes the errors of the same page.
   const all = [...families, errors.family];
   const names = new Set<string>();
   for (const { name, labels } of all) {

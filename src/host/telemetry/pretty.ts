@@ -4,7 +4,7 @@ import { visible } from '../../core/visible.ts';
 type EventFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 type Value = EventFields[string];
 
-/** Control characters are made visible, because values may come from outside. */
+/** `visible` replaces control characters, because values may come from outside. */
 const shown = (value: Value): string => visible(String(value));
 
 /**
@@ -48,7 +48,9 @@ function eventText(level: string, message: string, fields: EventFields, paint: P
   return text;
 }
 
-/** Formats a request: `200 auto → gpt-6-luna @ openai  1204→356 tokens  0.0123 Credits  ttft 312 ms  total 2.1 s  key k7mw2pq9x4ta` */
+/**
+ * Formats a request, for example `200 auto → gpt-6-luna @ openai 1204→356 tokens 0.0123 Credits ttft 312 ms total 2.1 s key k7mw2pq9x4ta`.
+ */
 function requestText(message: string, fields: EventFields, paint: Paint): string {
   const { key, credits, ttft_ms: ttft, total_ms: total, input_tokens: input, output_tokens: output } = fields;
   const odd = oddities(fields, paint);

@@ -5,7 +5,7 @@ import type { Family } from './families.ts';
 /** The interval of the timer that measures event loop lag, ms. */
 const LAG_EVERY_MS = 100;
 
-/** Returns NaN if the system does not provide the value, so that the page has no sample of it. */
+/** Returns NaN if the system does not provide the value, so that the metrics page has no sample of it. */
 const ifKnown = (read: () => number) => (): number => {
   try {
     return read();
@@ -14,7 +14,7 @@ const ifKnown = (read: () => number) => (): number => {
   }
 };
 
-/** These families have the same names as in Prometheus' own client libraries. */
+/** These metric families have the same names as in Prometheus' own client libraries. */
 const PROCESS_FAMILIES: readonly Family[] = [
   total('process_cpu_seconds_total', 'CPU time used, user and system.', cpuSeconds),
   gauge('process_resident_memory_bytes', 'Memory in use.', () => process.memoryUsage.rss()),
@@ -24,7 +24,9 @@ const PROCESS_FAMILIES: readonly Family[] = [
   gauge('process_start_time_seconds', 'Start time, Unix time.', () => performance.timeOrigin / 1000),
 ];
 
-/** Makes the metrics of this process. It measures event loop lag from now on, until `stop`, without keeping the process alive. */
+/**
+ * Makes the metrics of this process. `watchProcess` measures event loop lag from now on, until `stop`, without keeping the process alive.
+ */
 export function watchProcess() {
   const lag = histogram({
     name: 'signalbox_event_loop_lag_seconds',

@@ -3,7 +3,7 @@ import { SECRET_SHAPES } from '../../core/secret-shapes.ts';
 
 /** The text that replaces a secret. */
 export const SECRET = '[secret]';
-/** Shorter values are not treated as secrets. */
+/** A value with fewer characters is not treated as a secret. */
 export const SECRET_LENGTH_MIN = RUN_MIN;
 
 /** Matches values that follow the name of a credential. */
@@ -14,7 +14,7 @@ const ALL_SECRETS = new RegExp(SECRET_PATTERN.source, 'g');
 /** How many characters of a secret `hasSecret` searches for. Compiling an expression of 65,536 characters takes 80 ms. */
 const BEGINNING_MAX = 256;
 
-/** Some variables contain addresses, which are not secrets. */
+/** Some environment variables contain addresses, which are not secrets. */
 const ADDRESS = /^https?:\/\//i;
 const WORD = /^[a-z]{1,15}$|^[A-Z]{1,15}$|^\d{1,11}$/;
 
@@ -22,8 +22,8 @@ const canBeSecret = (text: string): boolean =>
   text.length >= SECRET_LENGTH_MIN && !ADDRESS.test(text) && !WORD.test(text);
 
 /**
- * The registered secrets. They belong to the process, like its environment, so that no log line of any application in the process shows a
- * secret. They are never removed, because requests may still use a key after a reload without it.
+ * The registered secrets. The registered secrets belong to the process, like its environment, so that no log line of any application in the
+ * process shows a secret. Registered secrets are never removed, because requests may still use a key after a reload without that key.
  */
 class SecretRegistry {
   /** The complete secrets, in all forms. */
@@ -49,24 +49,24 @@ class SecretRegistry {
 /** State: secrets. */
 const registry = new SecretRegistry();
 
-/** Registers secrets from the environment. Skips values that are short or may be words, such as `workstation`. */
+/** Registers secrets from the environment. `registerSecrets` skips values that are short or may be words, such as `workstation`. */
 export const registerSecrets = (values: Iterable<string | null | undefined>): void => registry.add(values);
 
 /** Returns the forms of a secret in texts: plain, in JSON, in a URL. */
 const formsOf = (secret: string): Set<string> =>
   new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())]);
 
-/** Whether a text contains a registered secret or one that looks like a credential. Runs for every log line. */
+/** Whether a text contains a registered secret or a text that looks like a credential. `hasSecret` runs for every log line. */
 export function hasSecret(text: string): boolean {
   return SECRET_PATTERN.test(text) || (registry.beginnings?.test(text) ?? false);
 }
 
-/** Replaces registered secrets, pieces of them with at least 8 characters, and everything that looks like a credential. */
+/** Replaces registered secrets, pieces of at least 8 characters of such secrets, and everything that looks like a credential. */
 export function scrub(text: string): string {
   return replaceRuns(text, registry.pieces, () => SECRET).replace(ALL_SECRETS, SECRET);
 }
 
-/** Like `scrub`, but writes as many asterisks as there were characters, so that columns stay in place. */
+/** Replaces the same texts as `scrub`, but with as many asterisks as there were characters, so that columns stay in place. */
 export function mask(text: string): string {
   if (!hasSecret(text)) return text;
   const stars = (found: string) => '*'.repeat(found.length);

@@ -12,33 +12,33 @@ export type WriteCall = (
 type WriteError = { readonly code?: string } | null;
 
 export interface SinkOptions {
-  /** The most bytes that may wait. */
+  /** The most bytes that may wait in the sink. */
   readonly bytesMax?: number;
   /** Defaults to the write call of the system. */
   readonly write?: WriteCall;
 }
 
-/** Enough for several seconds of a busy server's lines, so that readers may stall briefly. */
+/** The buffer has room for several seconds of a busy server's lines, so that readers may stall briefly. */
 const BYTES_MAX = 4 * 1024 * 1024;
-/** The pause before the next attempt on a full disk, ms; it doubles each time. */
+/** The pause before the next attempt to write to a full disk, ms; the pause doubles each time. */
 const PAUSE_MIN_MS = 10;
 const PAUSE_MAX_MS = 1_000;
-/** Permanent errors: the reader is gone, or the descriptor is closed. */
+/** The error codes of a descriptor that can never be written again: the reader is gone, or the descriptor is closed. */
 const FINAL: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ECONNRESET', 'EBADF']);
 const NEWLINE = 10;
 const NOTHING = Buffer.alloc(0);
 
 export const systemWrite: WriteCall = (fd, bytes, offset, length, done) => write(fd, bytes, offset, length, null, done);
 
-/** The destination of lines. Never blocks its caller, and never throws. */
+/** The destination of log lines. A sink never blocks its caller, and never throws. */
 export type Sink = Pick<DescriptorSink, 'lost' | 'onResume' | 'write' | 'drain' | 'flushNow'>;
 
 /** Opens a sink for a descriptor, such as 1 for standard output. */
 export const openSink = (fd: number, options: SinkOptions = {}): Sink => new DescriptorSink(fd, options);
 
 /**
- * Makes one asynchronous write at a time, so that a stalled reader blocks a thread and not the event loop. Other lines wait. When the
- * buffer is full, it drops lines until half of the buffer is free, so that there are few gaps. State: log.
+ * Makes one asynchronous write at a time, so that a stalled reader blocks a thread and not the event loop. Lines wait in the buffer during
+ * a write. When the buffer is full, the sink drops lines until half of the buffer is free, so that there are few gaps. State: log.
  */
 class DescriptorSink {
   /** The number of lines that were dropped. */
@@ -51,7 +51,7 @@ class DescriptorSink {
   #waiting: Buffer[] = [];
   /** The bytes of `#rest` and `#waiting`. */
   #bytes = 0;
-  /** Pending from the first line until all lines are written; null if there are none. */
+  /** Pending from the first line until all lines are written; null if no line waits. */
   #writing: Promise<void> | null = null;
   /** Whether a write is in progress. */
   #isWriting = false;
@@ -66,12 +66,12 @@ class DescriptorSink {
     this.#start = start;
   }
 
-  /** Sets a listener that is called at the end of each gap, with the number of lines that were dropped in it. */
+  /** Sets a listener that the sink calls at the end of each gap, with the number of lines that it dropped in the gap. */
   onResume(listener: (lines: number) => void): void {
     this.#onResume = listener;
   }
 
-  /** Writes whole lines, or drops all of them. */
+  /** Writes whole lines, or drops all of the given lines. */
   write(lines: string): void {
     const bytes = Buffer.from(lines);
     if (!this.#isOver && this.#bytes + bytes.length > this.#bytesMax) this.#isFull = true;
@@ -89,7 +89,7 @@ class DescriptorSink {
     if (this.#writing) await Promise.race([this.#writing, Bun.sleep(patienceMs)]);
   }
 
-  /** Writes as much as possible without blocking, when the process exits. */
+  /** Writes as many lines as possible without blocking, when the process exits. */
   flushNow(): void {
     // The progress of a write in progress is unknown, so later lines could end up inside its lines.
     if (this.#isWriting || this.#isOver || this.#bytes === 0) return;
@@ -98,7 +98,8 @@ class DescriptorSink {
   }
 
   async #writeAll(): Promise<void> {
-    // If the process exits in this turn of the event loop, all lines are still here. It also lets several lines share one write.
+    // If the process exits in this turn of the event loop, all lines are still in the buffer. The wait for the next turn also lets several
+    // lines share one write.
     await Promise.resolve();
     let pauseMs = PAUSE_MIN_MS;
     for (;;) {
@@ -168,7 +169,7 @@ function writeNonBlocking(fd: number, bytes: Buffer): number {
       written += writeSync(impatient, bytes, written, end - written);
     }
   } catch {
-    // The pipe is full or closed, and no time is left to try again.
+    // The pipe is full or closed, and no time is left to try the write again.
   }
   return written;
 }

@@ -1,8 +1,8 @@
-/** The most characters of the text. Of a longer text, its beginning and its end are kept. */
+/** The most characters of the text of a thrown value. If the text is longer, its beginning and its end are kept. */
 const LENGTH_MAX = 4_000;
 const HEAD = 1_000;
 
-/** Returns the stack of any thrown value, or else its message or text. Never throws, although getters of the value may. */
+/** Returns the stack of any thrown value, or else its message or text. `stackOf` never throws, although getters of the value may throw. */
 export function stackOf(thrown: unknown): string {
   const text = wholeText(thrown);
   // The frames of the stack come after the message, which may have any length.

@@ -8,13 +8,15 @@ interface ServingProcess {
   reload(): void;
   /** Makes clients move to the other processes, then stops. */
   leave(): void;
-  /** Stops the server. Does nothing if it is already stopping. */
+  /** Stops the server. `stop` does nothing if the server is already stopping. */
   stop(): void;
   /** Ends the process at once. */
   end(): void;
 }
 
-/** The parent of this process. The child reports to it that it waits or serves; after that, the parent sends it commands. */
+/**
+ * The parent of this process. The child reports to its parent that it waits or serves; after that, the parent sends commands to the child.
+ */
 export interface Parent {
   /** Reports that all places for servers at the database are taken, and that this process waits for a place. */
   waiting(): void;

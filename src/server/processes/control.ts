@@ -16,7 +16,7 @@ const Door = Type.Object({
   pid: Type.Integer(),
   /** A port on the loopback address. */
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
-  /** A shared secret. It proves that the answering process wrote the file, and that the calling process read it. */
+  /** A shared secret. The secret proves that the answering process wrote the file, and that the calling process read it. */
   token: Type.String(),
 });
 type Door = Static<typeof Door>;
@@ -49,7 +49,7 @@ export async function openDoor(
   const server = Bun.serve({
     hostname: HOST,
     port: 0,
-    // There is no idle timeout, because a drain may take an hour.
+    // The port of the parent has no idle timeout, because a drain may take an hour.
     idleTimeout: 0,
     fetch(request) {
       const given = Buffer.from(request.headers.get('authorization') ?? '');
@@ -78,7 +78,7 @@ async function* linesOf(sentences: AsyncIterable<string>): AsyncGenerator<string
 }
 
 /**
- * Restarts the processes of a data folder, one after the other. Yields a sentence on each step.
+ * Restarts the processes of a data folder, one after the other. `restartAt` yields a sentence on each step.
  * @throws UsageError if the restart is impossible or ends halfway
  */
 export async function* restartAt(home: string): AsyncGenerator<string> {
@@ -112,7 +112,8 @@ const noServer = (home: string): UsageError =>
   new UsageError(`No server with --processes runs on the data folder ${resolve(home)}.`);
 
 /**
- * Sends the request to the parent. An answer proves that the parent wrote the file: another program on this port would not know the token.
+ * Sends the request for a restart to the parent. An answer proves that the parent wrote the file with the port: another program on this
+ * port would not know the token.
  */
 function answerOf({ port, token }: Door, home: string): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();

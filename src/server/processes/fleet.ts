@@ -4,11 +4,11 @@ import type { Log } from '../../host/telemetry/log.ts';
 import { Member, type StartProcess } from './member.ts';
 import type { ProcessPage } from './metrics-page.ts';
 
-/** If a process served for so long before it ended, its successor starts at once, ms. */
+/** If a process served for at least this time (ms) before it ended, its successor starts at once. */
 const STEADY_MS = 60_000;
 /**
- * The pause before a start is tried again, ms. It doubles with each failure. There is no pause after a process that served ends for the
- * first time.
+ * The pause before a start is tried again, ms. The pause before the next start of a process doubles with each failure. When a process that
+ * served ends for the first time, the fleet starts its successor without a pause.
  */
 const PAUSE_MIN_MS = 1_000;
 const PAUSE_MAX_MS = 30_000;
@@ -16,14 +16,17 @@ const PAUSE_MAX_MS = 30_000;
 const METRICS_MS = 2_000;
 /** The time in addition to the drain for everything else that a process does at its end, ms. */
 const END_MS = 30_000;
-/** The time that a process which ends at once has to release its place at the database, ms. */
+/** The time that a process has to release its place at the database if it ends at once, ms. */
 const RELEASE_MS = 1_000;
 
 interface FleetParts {
   readonly count: number;
   readonly drainMs: number;
   readonly start: StartProcess;
-  /** The numbers of data folders that still have settlements in their spools. A process with that number books them. */
+  /**
+   * The numbers of data folders that still have settlements in their spools. A process with the number of such a data folder books those
+   * settlements.
+   */
   readonly waiting: () => Promise<readonly number[]>;
   /** Whether a process of another parent still uses the data folder of this number. */
   readonly isTaken: (number: number) => boolean;
@@ -45,7 +48,10 @@ const pauseAfter = (failures: number): number =>
 
 const stopping = (): UsageError => new UsageError('The server is stopping.');
 
-/** The processes that share one port. It keeps their number constant, and replaces them at a restart. State: processes. */
+/**
+ * The processes that share one port. The fleet keeps the number of its processes constant, and replaces the processes at a restart. State:
+ * processes.
+ */
 export class Fleet {
   /** Resolves once all processes serve at the same time. */
   readonly allServe: Promise<void>;
@@ -54,7 +60,7 @@ export class Fleet {
   /** The running processes. Each number is either in this map or in `#pauses`. */
   readonly #members = new Map<number, Member>();
   readonly #pauses = new Map<number, Pause>();
-  /** The numbers with unbooked settlements, as of the latest read. */
+  /** The numbers of the data folders with unbooked settlements, as of the latest read. */
   #waiting: readonly number[] = [];
   #isStopping = false;
   #isRestarting = false;
@@ -65,8 +71,8 @@ export class Fleet {
   }
 
   /**
-   * Starts the processes. The first process starts alone, because it creates the tables and the first key. The others follow, and are
-   * started again until they serve.
+   * Starts the processes. The first process starts alone, because it creates the tables and the first key. The other processes follow, and
+   * the fleet starts them again until they serve.
    * @returns true once the first process serves; false if the fleet is stopped before that
    * @throws UsageError if the first process fails
    */
@@ -81,8 +87,8 @@ export class Fleet {
   }
 
   /**
-   * Replaces one process after the other, each as soon as its successor serves. A process that has ended is started again without its
-   * pause. Yields a sentence on each step.
+   * Replaces one process after the other, each as soon as its successor serves. `restart` starts a process that has ended again without its
+   * pause. `restart` yields a sentence on each step.
    * @param left aborts once the command that requested the restart no longer listens
    * @throws UsageError; the processes that were not yet replaced then go on
    */
@@ -90,7 +96,7 @@ export class Fleet {
     if (this.#isRestarting) throw new UsageError('A restart is already in progress.');
     this.#isRestarting = true;
     let successor: Member | null = null;
-    // Without this, the fleet would have one process too many.
+    // If the successor stayed, the fleet would have one process too many.
     left?.addEventListener('abort', () => void (successor?.hasServed || successor?.kill()));
     try {
       this.#waiting = await this.#parts.waiting();
@@ -125,8 +131,8 @@ export class Fleet {
   }
 
   /**
-   * Stops all processes. A second call does not wait for requests, and kills processes that do not serve yet. Resolves with the greatest
-   * exit code of the processes that were not killed.
+   * Stops all processes. A second call of `stop` does not wait for requests, and kills processes that do not serve yet. `stop` resolves
+   * with the greatest exit code of the processes that were not killed.
    */
   async stop(): Promise<number> {
     for (const { timer } of this.#pauses.values()) timer.close();
@@ -154,7 +160,7 @@ export class Fleet {
     return (await Promise.all(asked)).flat();
   }
 
-  /** Starts a process that is not started again if it fails. */
+  /** Starts a process that the fleet does not start again if the process fails. */
   #launch(): Member {
     const member = this.#add(this.#freeNumber());
     member.isLeaving = true;
@@ -197,7 +203,7 @@ export class Fleet {
     return this.#add(number, pause?.failures);
   }
 
-  /** Starts another process if one ends without having been stopped. */
+  /** Starts another process if a process ends without having been stopped. */
   async #watch(member: Member): Promise<void> {
     const { clock, timers, log } = this.#parts;
     const { number, pid, failures } = member;
@@ -247,12 +253,13 @@ export class Fleet {
     member.kill();
   }
 
-  /** Resolves once the process has ended. If it takes too long, it is killed. */
+  /** Resolves once the process has ended. If the process takes too long to end, the fleet kills it. */
   async #leave(member: Member): Promise<void> {
     const { drainMs, timers, log } = this.#parts;
     member.isLeaving = true;
     member.send({ kind: 'leave' });
-    // The process first waits for its requests, and then ends the requests that remain. Each step may take `drainMs`.
+    // The process first waits for its requests, and then ends the requests that remain. Waiting for requests and ending requests may each
+    // take `drainMs`.
     const code = await within(timers, 2 * drainMs + END_MS, member.exited, null);
     if (code !== null) return;
     log.error('a process did not end and was killed', { process: member.number });

@@ -13,20 +13,22 @@ interface StartedProcess {
   kill(): void;
 }
 
-/** Starts the process of a number; `onMessage` receives its messages. Throws if the system refuses to start a process. */
+/** Starts the process of a number; `onMessage` receives the messages of the process. Throws if the system refuses to start a process. */
 export type StartProcess = (number: number, onMessage: (message: unknown) => void) => StartedProcess;
 
-/** One of several processes, from its start to its end. State: process. */
+/** One of several processes that share a port, from its start to its end. State: process. */
 export class Member {
   readonly number: number;
   /** Resolves with the process's address, or with null if it ends before it serves. */
   readonly serving: Promise<string | null>;
-  /** Resolves with true if the process waits for a place at the database; with false once it serves or ends without having waited. */
+  /**
+   * Resolves with true if the process waits for a place at the database; with false once the process serves, or ends without having waited.
+   */
   readonly waits: Promise<boolean>;
   readonly exited: Promise<number>;
   /** How many processes of this number ended shortly before this process, one soon after the other. */
   readonly failures: number;
-  /** Whether its end is intended, or is reported to the caller who waits for this process. */
+  /** Whether the end of the process is intended, or is reported to the caller who waits for this process. */
   isLeaving = false;
   hasEnded = false;
   /** Whether the process has served, so that it handles messages. */
@@ -59,12 +61,12 @@ export class Member {
     return this.#started.pid;
   }
 
-  /** Why the process could not start; null once it has served, or if it gave no reason. */
+  /** Why the process could not start; null once the process has served, or if it gave no reason. */
   get problem(): string | null {
     return this.hasServed ? null : this.#started.problem();
   }
 
-  /** Sends a message. Does nothing once the process has ended. */
+  /** Sends a message to the process. `send` does nothing once the process has ended. */
   send(message: MessageToChild): void {
     try {
       this.#started.send(message);
@@ -77,7 +79,7 @@ export class Member {
     this.#started.kill();
   }
 
-  /** Requests the process's metrics page. Resolves with null if the process ends first. */
+  /** Requests the metrics page of the process. Resolves with null if the process ends before it answers. */
   metrics(): Promise<string | null> {
     const id = ++this.#asked;
     const { promise, resolve } = Promise.withResolvers<string | null>();

@@ -12,7 +12,8 @@ interface MergedFamily {
 
 /**
  * Merges the metrics pages of several processes into one page: each family once, each sample with the label `instance`.
- * @param isOfAll whether a family has the same value in every process: it is copied from the first process, without the label
+ * @param isOfAll whether a family has the same value in every process: the merged page then has the value of the first process, without the
+ * label
  */
 export function mergedPage(pages: readonly ProcessPage[], isOfAll: (family: string) => boolean): string {
   const families = new Map<string, MergedFamily>();

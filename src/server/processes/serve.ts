@@ -18,7 +18,7 @@ import type { StartProcess } from './member.ts';
 import { mergedPage } from './metrics-page.ts';
 
 /**
- * Serves with several processes that share one port, and restarts processes that end, until it is stopped.
+ * Serves with several processes that share one port, and restarts processes that end, until the server is stopped.
  * @throws UsageError if the processes cannot start
  */
 export async function serveProcesses(
@@ -36,13 +36,13 @@ export async function serveProcesses(
     ...options,
     policies: unpackPolicies(options.policies, home) ?? options.policies,
     port: await takePort(options.host, options.port),
-    // The lines of the processes go through a pipe. They use the format for people, without colours.
+    // The log lines of the processes go through a pipe. The processes format their log lines for people, without colours.
     log: options.log === 'auto' && host.out.isTerminal ? ('pretty' as const) : options.log,
   };
   const start = processStarter((number) => [...program, ...processArguments(shared, number)], sink, host);
   const { clock, timers } = host;
   const waiting = () => unbookedIn(options);
-  // If an earlier parent was killed, its processes may still be ending.
+  // If an earlier parent was killed, its child processes may still be ending.
   const isTaken = (number: number) => isFolderLocked(processFolder(home, number));
   const fleet = new Fleet({ count: processes, drainMs, start, waiting, isTaken, clock, timers, log });
   const metrics = options.metrics ? await serveMetrics(options, fleet) : null;
@@ -90,8 +90,8 @@ const PROBLEM_MAX = 1_000;
 const LAST_LINE_MS = 1_000;
 
 /**
- * Starts processes and copies their log lines to the log of this process as complete lines. If they shared one pipe, their lines could mix.
- * Their standard errors are copied in the same way.
+ * Starts processes and copies their log lines to the log of this process as complete lines. If the processes shared one pipe, their log
+ * lines could mix. The parent copies the standard error of each process in the same way as the log lines.
  */
 const processStarter =
   (
@@ -141,7 +141,7 @@ function lastLine(lines: string): string | null {
 
 /**
  * Returns the numbers of the processes whose data folders have settlements that the database lacks, because the process was killed before
- * it booked them.
+ * it booked the settlements.
  */
 async function unbookedIn({ home, database }: ServeOptions): Promise<number[]> {
   const found = processFolders(home).map(async ([number, data]) => {
@@ -157,7 +157,7 @@ async function serveMetrics({ host: hostname, metricsPort: port }: ServeOptions,
       ...{ hostname, port },
       async fetch({ url, method }) {
         const at = URL.parse(url);
-        // 421 if the Host header is not a valid host.
+        // The server answers 421 if the Host header is not a valid host.
         if (!at) return new Response(null, { status: 421 });
         if (at.pathname !== '/metrics') return new Response(null, { status: 404 });
         if (method !== 'GET') return new Response(null, { status: 405, headers: { allow: 'GET' } });

@@ -2,7 +2,8 @@ import type { SpanContext } from '@opentelemetry/api';
 import { parseTraceParent, TraceState } from '@opentelemetry/core';
 
 /**
- * Returns the caller's span, according to W3C Trace Context; null if the headers name none. Invalid members of `tracestate` are left out.
+ * Returns the caller's span, according to W3C Trace Context; null if the headers name none. Signalbox omits invalid members of
+ * `tracestate`.
  */
 export function parseContext(headers: Headers): SpanContext | null {
   const context = parseTraceParent(headers.get('traceparent') ?? '');

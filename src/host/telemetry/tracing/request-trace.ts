@@ -25,7 +25,7 @@ interface RequestTraceOptions {
   take(span: ReadableSpan): void;
 }
 
-/** A request, step or call with times on the tracer's clock; `end` is NaN while it is open. */
+/** A request, step or call with times on the tracer's clock; `end` is NaN while the span is open. */
 interface OpenSpan {
   readonly kind: SpanKind;
   readonly context: SpanContext;
@@ -37,8 +37,8 @@ interface OpenSpan {
 }
 
 /**
- * The trace of a request. It collects the times of steps and calls, and makes the spans at the end, because OpenTelemetry's own objects
- * would take three times as much time. A trace that is not sampled only propagates its context.
+ * The trace of a request. A `RequestTrace` collects the times of steps and calls, and makes the spans at the end, because OpenTelemetry's
+ * own objects would take three times as much time. A trace that is not sampled only propagates its context.
  */
 export class RequestTrace implements Trace {
   readonly traceId: string;
@@ -95,7 +95,7 @@ export class RequestTrace implements Trace {
     this.#closeStep(now);
     for (const call of this.#calls) {
       if (Number.isNaN(call.end)) call.end = now;
-      // A call can last longer than the start of the next step; then its own step is extended.
+      // A call can last longer than the start of the next step; the trace then extends the step of the call.
       if (call.within && call.within.end < call.end) call.within.end = call.end;
     }
     for (const span of [this.#request, ...this.#steps, ...this.#calls]) this.#options.take(this.#finished(span));

@@ -9,7 +9,8 @@ const PROPAGATORS = ['tracecontext', 'baggage', 'none'];
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'];
 
 /**
- * Reads the settings. Returns null if tracing is off. The defaults are OpenTelemetry's own.
+ * Reads OpenTelemetry's variables. `tracingSettings` returns null if tracing is off. The defaults of these settings are OpenTelemetry's
+ * own.
  * @throws UsageError that names the variable
  */
 export function tracingSettings(env: Environment) {
@@ -26,7 +27,7 @@ export function tracingSettings(env: Environment) {
   if (!endpoint || read('OTEL_SDK_DISABLED')?.[1].toLowerCase() === 'true') return null;
   if (oneOf(['otlp', 'none'], read('OTEL_TRACES_EXPORTER'), 'it must be “otlp” or “none”') === 'none') return null;
   return {
-    /** The address of the collector. It may contain a password. */
+    /** The address of the collector. The address of the collector may contain a password. */
     url: urlOf(endpoint),
     protocol: oneOf(
       ['http/protobuf', 'http/json'],
@@ -39,7 +40,7 @@ export function tracingSettings(env: Environment) {
     timeoutMs: count(10_000, 'OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'),
     delayMs: count(5_000, 'OTEL_BSP_SCHEDULE_DELAY'),
     exportTimeoutMs: count(30_000, 'OTEL_BSP_EXPORT_TIMEOUT'),
-    /** The most spans that wait; `batchMax` also counts spans. */
+    /** The most spans that wait in the queue; `batchMax` also counts spans. */
     queueMax: count(2_048, 'OTEL_BSP_MAX_QUEUE_SIZE'),
     batchMax: count(512, 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE'),
   };
@@ -52,7 +53,7 @@ const SHARED_ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 const settingError = ([name, value]: Setting, right: string): UsageError =>
   new UsageError(`${name} is “${value}”: ${right}.`);
 
-/** Returns the first of the known values if nothing is set. */
+/** Returns the first of the known values if the variable is not set. */
 function oneOf<Known extends string>(
   known: readonly [Known, ...Known[]],
   setting: Setting | null,
@@ -64,7 +65,9 @@ function oneOf<Known extends string>(
   return found;
 }
 
-/** Appends the path of traces to the address for all signals. An address that is only for traces stays as it is. */
+/**
+ * Appends the path of traces to a collector address that serves all signals. A collector address that serves only traces stays as it is.
+ */
 function urlOf([name, value]: Setting): string {
   const whole = name === SHARED_ENDPOINT ? `${value}${value.endsWith('/') ? '' : '/'}v1/traces` : value;
   const url = URL.parse(whole);
@@ -73,7 +76,7 @@ function urlOf([name, value]: Setting): string {
   throw new UsageError(`${name} must be an http or https address, such as http://127.0.0.1:4318.`);
 }
 
-/** Also accepts baggage, which is in OpenTelemetry's default, although baggage is never propagated. */
+/** `propagatesOf` also accepts baggage, which is in OpenTelemetry's default, although Signalbox never propagates baggage. */
 function propagatesOf(setting: Setting | null): boolean {
   if (setting === null) return true;
   const names = setting[1].split(',').map((name) => name.trim());

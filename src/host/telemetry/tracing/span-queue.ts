@@ -17,7 +17,7 @@ export const spanFamily = (read: () => { readonly exported: number; readonly los
     Object.entries(read()),
   );
 
-/** Counts lost spans, and logs them only now and then, because a collector that is down must not flood the log. */
+/** Counts lost spans, and logs losses only now and then, because a collector that is down must not flood the log. */
 function lossCounter(log: Log, clock: () => number) {
   const mayWarn = lineLimit(1);
   let lost = 0;
@@ -48,11 +48,13 @@ interface SpanQueueHost {
   readonly clock: () => number;
 }
 
-/** Sends finished spans to the collector in batches, from a bounded queue. It counts the spans, and logs losses. State: traces. */
+/**
+ * Sends finished spans to the collector in batches, from a bounded queue. The span queue counts the spans, and logs losses. State: traces.
+ */
 export function spanQueue(settings: TracingSettings, { env, log, clock }: SpanQueueHost) {
   const { url, protocol, timeoutMs, delayMs, exportTimeoutMs, queueMax, batchMax } = settings;
   const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter;
-  // The headers are read for each batch, because a file with headers may have changed.
+  // The queue reads the headers for each batch, because a file with headers may have changed.
   const headers = async () => {
     registerSecrets(collectorSecrets(env));
     return { 'accept-encoding': 'identity', ...parseKeyPairsIntoRecord(collectorHeaders(env)) };
@@ -60,9 +62,11 @@ export function spanQueue(settings: TracingSettings, { env, log, clock }: SpanQu
   const exporter = new Exporter({ url, timeoutMillis: timeoutMs, headers });
   const losses = lossCounter(log, clock);
   let exported = 0;
-  /** The number of spans in the processor's queue. It is counted here, because the processor drops excess spans silently. */
+  /**
+   * The number of spans in the processor's queue. The queue counts waiting spans itself, because the processor drops excess spans silently.
+   */
   let waiting = 0;
-  /** The spans at the exporter. Each promise resolves with the reason of their loss; null if they arrive. */
+  /** The spans at the exporter. Each promise resolves with the reason why the spans are lost; null if the spans arrive. */
   const sending = new Map<readonly ReadableSpan[], Promise<string | null>>();
   let isClosed = false;
   /** Resolves once the batch has a result, or its time is over. */
@@ -82,7 +86,8 @@ export function spanQueue(settings: TracingSettings, { env, log, clock }: SpanQu
   };
   const processor = new BatchSpanProcessor({
     exporter: {
-      // Results are counted here, and the processor always gets a success. After a failure, it would abandon other batches.
+      // The queue counts the results itself and always reports a success to the processor. After a failure, the processor would abandon
+      // other batches.
       export: (spans, done) => void send(spans).then(() => done({ code: ExportResultCode.SUCCESS })),
       // The exporter's own shutdown would also wait for abandoned batches.
       shutdown: () => Promise.resolve(),
@@ -102,7 +107,7 @@ export function spanQueue(settings: TracingSettings, { env, log, clock }: SpanQu
         processor.onEnd(span);
       }
     },
-    /** Sends all waiting spans, and sends none after `patienceMs`. Never rejects. */
+    /** Sends all waiting spans, and sends no span after `patienceMs`. `close` never rejects. */
     async close(patienceMs = PATIENCE_MS): Promise<void> {
       if (isClosed) return;
       isClosed = true;
@@ -111,7 +116,7 @@ export function spanQueue(settings: TracingSettings, { env, log, clock }: SpanQu
       await Promise.race([sent.catch(() => {}), Bun.sleep(patienceMs)]);
       let left = waiting;
       for (const { length } of sending.keys()) left += length;
-      // Results that arrive after this are ignored.
+      // The queue ignores results that arrive after `close` has cleared `sending`.
       sending.clear();
       if (left > 0) losses.add(left, 'not sent in time');
       losses.report();
@@ -119,7 +124,10 @@ export function spanQueue(settings: TracingSettings, { env, log, clock }: SpanQu
   };
 }
 
-/** Returns a text that is safe to log. The error's own message may contain the address with its password, or a collector's response. */
+/**
+ * Returns a reason for lost spans that is safe to log. The error's own message may contain the address with its password, or a collector's
+ * response.
+ */
 function whyLost(error: Error | undefined): string {
   const code = error && 'code' in error ? error.code : undefined;
   if (typeof code === 'number') return `HTTP ${code}`;

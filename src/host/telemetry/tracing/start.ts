@@ -30,8 +30,8 @@ export interface TracerOptions {
 }
 
 /**
- * Loads OpenTelemetry and starts the tracer. Other files import this file only dynamically, so that OpenTelemetry is loaded only when it is
- * needed.
+ * Loads OpenTelemetry and starts the tracer. Other files import this file only dynamically, so that the process loads OpenTelemetry only
+ * when tracing is on.
  */
 export function startTracing(settings: TracingSettings, options: TracerOptions) {
   const { clock = () => performance.now(), now = Date.now, env, log, version } = options;
@@ -57,12 +57,12 @@ export function startTracing(settings: TracingSettings, options: TracerOptions) 
   };
 }
 
-/** Returns the description of this server. The operator's variables take precedence. */
+/** Returns OpenTelemetry's description of this server. The operator's variables take precedence over Signalbox's description. */
 function resourceOf({ env, version, log }: TracerOptions): Resource {
   const named = detectResources({ detectors: [envDetector] });
   const stated = env('OTEL_RESOURCE_ATTRIBUTES')?.trim();
   const isRead = Object.keys(named.attributes).some((name) => stated?.includes(name));
-  // The detector drops invalid attributes silently, so this warns.
+  // OpenTelemetry's detector drops invalid attributes silently, so Signalbox logs a warning.
   if (stated && !isRead) log.warn('OTEL_RESOURCE_ATTRIBUTES is ignored: its form must be name=value,name=value');
   const own = resourceFromAttributes({
     'service.name': 'signalbox',
