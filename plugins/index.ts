@@ -9,7 +9,7 @@ import { autoCheap, autoFast } from './strategies/auto-fast-cheap.ts';
 import { cheapestWithinMargin, fastestWithinMargin } from './strategies/margin.ts';
 import { weighted } from './strategies/weighted.ts';
 
-/** The shipped plugins. Each name may occur only once; the host rejects a duplicate. */
+/** The shipped plugins. Each plugin name may occur only once; the host rejects a duplicate. */
 export const shipped: readonly (StrategyPlugin | ProviderPlugin)[] = [
   auto,
   autoFast,

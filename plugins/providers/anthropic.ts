@@ -41,7 +41,7 @@ export const anthropic = defineProvider({
       baseUrl: 'https://api.anthropic.com/v1',
       apiKeyEnv: 'ANTHROPIC_API_KEY',
       passthrough: ['top_k', 'thinking', 'cache_control'],
-      // The minimum is 512 to 4,096 tokens, depending on the model.
+      // The minimum length of a cached prompt is 512 to 4,096 tokens, depending on the model.
       cache: { ttlS: 300, tokensMin: 1_024 },
     },
   },
@@ -88,15 +88,18 @@ function lacks(model: ModelTraits, upstream: string): readonly Capability[] {
   if (rules.noForcedTools) lacking.push('forced_tools');
   if (rules.noForcedToolsWithThinking) lacking.push('forced_tools_with_thinking');
   if (rules.endsWithUser) lacking.push('continuation');
-  // The highest temperature is 1. For models that accept no temperature, every temperature is dropped.
+  // The highest temperature that the Messages API accepts is 1. For models that accept no temperature, the adapter drops every temperature.
   if (model.acceptsTemperature && !rules.fixedSampling) lacking.push('high_temperature');
   return lacking;
 }
 
-/** The fields of a message request that concern its answer. Counting accepts none of them. */
+/** The fields of a message request that concern its answer. The counting endpoint accepts none of the fields that concern the answer. */
 const OF_ANSWERS = ['max_tokens', 'stream', 'metadata', 'stop_sequences', 'temperature', 'top_p', 'top_k'] as const;
 
-/** Anthropic says that its counts are estimates which may differ from the bill by a small amount. It does not say by how much. */
+/**
+ * Anthropic says that its counts are estimates which may differ from the bill by a small amount. Anthropic does not say how far its counts
+ * may differ from the bill.
+ */
 const MARGIN: CountMargin = { tokens: 256, share: 0.05 };
 
 /** Builds `POST /messages/count_tokens` from the request for an answer. */
@@ -110,7 +113,8 @@ function countRequest(made: BuiltRequest): BuiltRequest {
 const readCount = (body: string): number | null => numberOf(objectOf(parseJson(body)).input_tokens) ?? null;
 
 /**
- * Reads `GET /models`, according to the types of @anthropic-ai/sdk 1.12.0. Limits and abilities are null on servers that do not state them.
+ * Reads `GET /models`, according to the types of @anthropic-ai/sdk 1.12.0. The limits and abilities of a model are null on servers that do
+ * not state them.
  */
 const modelList: ModelListAdapter = {
   headers: HEADERS,
@@ -138,7 +142,7 @@ function readModel({ id, created_at, max_input_tokens, max_tokens, capabilities,
 
 function capabilitiesOf(stated: Json): Capability[] {
   const has = (name: string) => objectOf(stated[name]).supported === true;
-  // Every Claude model calls tools, although the list does not say it.
+  // Every Claude model calls tools, although the list of models does not say so.
   const named = ABILITIES.flatMap(([name, capability]) => (has(name) ? [capability] : []));
   return ['tools', ...named];
 }

@@ -4,12 +4,12 @@ import { isObject, listOf, parseJson, textOf } from './json.ts';
 /** Returns the calls of an assistant's turn. */
 export const callsIn = ({ parts }: Turn): readonly ToolCallPart[] => parts.filter((part) => part.type === 'tool-call');
 
-/** The maximum number of JSON values in a call's arguments. More would delay other requests. */
+/** The maximum number of JSON values in a call's arguments. More JSON values would delay other requests. */
 const VALUES_MAX = 100_000;
 
 /**
- * Returns a call's arguments as an object. Other text, such as a model's mistake or an incomplete call, and deeply nested JSON are wrapped
- * in an object, so that an invalid call in the history does not end the conversation.
+ * Returns a call's arguments as an object. Text that is no JSON object, such as a model's mistake or an incomplete call, and deeply nested
+ * JSON are wrapped in an object, so that an invalid call in the history does not end the conversation.
  */
 export function argumentsOf(text: string): Members {
   if (text.trim() === '') return {};
@@ -17,7 +17,9 @@ export function argumentsOf(text: string): Members {
   return isObject(args) ? args : { arguments: text };
 }
 
-/** Converts older `function_call` and `function` messages of OpenAI's dialect to tool calls, because most providers support only these. */
+/**
+ * Converts older `function_call` and `function` messages of OpenAI's dialect to tool calls, because most providers support only tool calls.
+ */
 export function withToolCalls(message: Members): Members {
   const isResult = message.role === 'function';
   if (!isResult && !isObject(message.function_call)) return message;
@@ -32,10 +34,10 @@ export function withToolCalls(message: Members): Members {
   return { ...rest, tool_calls: [...listOf(message.tool_calls), call] };
 }
 
-/** Returns an ID for an older call, which has none, made from the name of its function. */
+/** Returns an ID for a call of the older form, which has no ID, made from the name of its function. */
 const olderId = (name: string): string => `function_${name}`;
 
-/** Makes call IDs unique, because callers repeat them. Deterministic. */
+/** Makes call IDs unique, because callers repeat them. `UniqueIds` is deterministic. */
 export class UniqueIds {
   readonly #counts = new Map<string, number>();
   readonly #taken = new Set<string>();

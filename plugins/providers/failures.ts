@@ -8,7 +8,7 @@ const STATUSES = meaningsOf<FailureKind, number>([
   ['credit', [402]],
   ['not_found', [404]],
   ['timeout', [408, 504]],
-  // A conflict, or a request that an intermediary abandoned. Both are transient, and the SDKs retry them too.
+  // A conflict, or a request that an intermediary abandoned. Both statuses are transient, and the SDKs retry them too.
   ['server', [409, 499]],
   ['context', [413]],
   ['rate_limited', [429]],
@@ -33,7 +33,7 @@ export function oneLine(text: string): string {
   return line.length > LINE_MAX ? `${line.slice(0, LINE_MAX - 1)}…` : line;
 }
 
-/** Returns the body if it is plain text, otherwise ''. HTML or JSON is no useful message. */
+/** Returns the body if it is plain text, otherwise ''. An error body in HTML or JSON is no useful message. */
 export function plainText(body: string): string {
   return /^\s*[<[{]/.test(body) ? '' : body;
 }
@@ -41,22 +41,22 @@ export function plainText(body: string): string {
 /** A provider's name of a model within a sentence. */
 const NAME = `["'\`]?[\\w.:/@-]{1,200}["'\`]?`;
 /**
- * Matches messages about an unknown model. They are matched only at their start and must name the model alone, because an error may quote
- * the request, or be about a missing file or tool.
+ * Matches messages about an unknown model. The adapters match these messages only at their start, and only if they name nothing but the
+ * model, because an error may quote the request, or be about a missing file or tool.
  */
 const UNKNOWN_MODEL = new RegExp(
   `^\\W*(?:error:?\\s*)?(?:${[
     `(?:the )?(?:requested |publisher )?models?(?:[:/ ]\\s*${NAME})?,? (?:(?:is |was )?not (?:found|exist)|does not exist)\\b`,
     '(?:invalid|unknown) model(?:[:,.]| id\\b| name\\b|$)',
     '(?:not found the|unable to access) model\\b',
-    // The message of Anthropic.
+    // Anthropic sends this message.
     `model: ${NAME}$`,
-    // The messages of OpenRouter, which begin with the model's name, or say that no endpoint serves it.
+    // OpenRouter sends this message, which begins with the model's name, or says that no endpoint serves the model.
     `${NAME} is not a valid model id\\b`,
     `no endpoints found for ${NAME}$`,
   ].join('|')})`,
   'i',
 );
 
-/** Returns whether a provider's message says that it does not know the model. */
+/** Returns whether a provider's message says that the provider does not know the model. */
 export const saysUnknownModel = (words: string): boolean => UNKNOWN_MODEL.test(words.slice(0, READ_MAX).trimEnd());

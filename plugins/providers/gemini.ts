@@ -48,7 +48,7 @@ export const gemini = defineProvider({
   }),
 });
 
-/** Capabilities that no model has. There is a field for penalties, but every model since Gemini 2.0 rejects it. */
+/** Capabilities that no Gemini model has. The API has a field for penalties, but every model since Gemini 2.0 rejects it. */
 const UNSUPPORTED: readonly Capability[] = ['logit_bias', 'penalties', 'single_tool_calls', 'file_ids'];
 
 function lacks(upstream: string): readonly Capability[] {
@@ -76,7 +76,10 @@ function countRequest(call: ProviderCall): BuiltRequest {
 
 const readCount = (body: string): number | null => numberOf(objectOf(parseJson(body)).totalTokens) ?? null;
 
-/** Reads `GET /models` (ai.google.dev/api/models). It states limits, but of the abilities only whether a model thinks. */
+/**
+ * Reads `GET /models` (ai.google.dev/api/models). The list states the limits of a model, but of its abilities only whether the model
+ * thinks.
+ */
 const modelList: ModelListAdapter = {
   headers: {},
   path: (after) => `/models?pageSize=1000${after === null ? '' : `&pageToken=${encodeURIComponent(after)}`}`,

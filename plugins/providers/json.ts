@@ -16,7 +16,7 @@ export const tokensOf = (value: unknown): number | undefined =>
 
 /**
  * Translates each object of a list, and leaves other values out. Returns the same list if nothing changes.
- * @param translate returns null to leave an object out
+ * @param translate returns null for an object to leave out
  */
 export function mapObjects(
   list: readonly unknown[],
@@ -32,6 +32,6 @@ export function mapObjects(
   return changed ?? objects;
 }
 
-/** Returns the index of a choice or item; 0 for an invalid one. */
+/** Returns the index of a choice or item; 0 for an invalid index. */
 export const indexOf = (value: unknown): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0;

@@ -16,7 +16,7 @@ export function inlineData(url: string): InlineData | null {
   return { mediaType: head[1]!.trim().toLowerCase() || 'text/plain', base64 };
 }
 
-/** Returns the bytes of base64 data; null if it is invalid. */
+/** Returns the bytes of base64 data; null if the data is invalid. */
 export function bytesOf(base64: string): Uint8Array | null {
   try {
     return Uint8Array.fromBase64(base64);

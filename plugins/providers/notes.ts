@@ -23,7 +23,10 @@ export class Notes {
     this.#dropped.add(field);
   }
 
-  /** Returns the value of a setting to send. If the model does not accept the setting, it is noted as dropped and undefined is returned. */
+  /**
+   * Returns the value of a setting to send. If the model does not accept the setting, `sent` notes the setting as dropped and returns
+   * undefined.
+   */
   sent<Value>(field: string, value: Value, isTaken: boolean): Value | undefined {
     if (isTaken) return value;
     if (value != null) this.drop(field);
@@ -37,13 +40,13 @@ export class Notes {
   }
 }
 
-/** Returns the schema of an answer with its description inside, because these dialects have no separate field for it. */
+/** Returns the schema of an answer with its description inside, because these dialects have no separate field for the description. */
 export function answerSchema({ schema, description, valueAt }: AnswerFormat, notes: Notes): Json | undefined {
   if (!schema && description) notes.drop(`${pathText(valueAt)}.description`);
   return schema && description ? { description, ...schema } : schema;
 }
 
-/** Returns the object of a tool that contains a `cache_control`, with its path. Some clients put the hint inside `function`. */
+/** Returns the object of a tool that contains a `cache_control`, with its path. Some clients put `cache_control` inside `function`. */
 export function hintsOfTool(request: ModelRequest, { at, valueAt }: ToolDefinition): { owner: Json; path: string }[] {
   return [at, valueAt].flatMap((place: OriginalPath) => {
     const owner = request.originalAt(place);
@@ -55,8 +58,8 @@ export function hintsOfTool(request: ModelRequest, { at, valueAt }: ToolDefiniti
 const READ: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning_details', 'extra_content']);
 
 /**
- * Returns the paths of members of turns, parts and tools that have no neutral name, because a translation loses them. It is empty for a
- * request in OpenAI's chat dialect, whose clients send received members back.
+ * Returns the paths of members of turns, parts and tools that have no neutral name, because a translation loses them. The list of paths is
+ * empty for a request in OpenAI's chat dialect, whose clients send received members back.
  * @param alsoRead further members that the translation reads
  */
 export function unnamedMembers(request: ModelRequest, alsoRead: readonly string[] = []): readonly string[] {
@@ -70,7 +73,7 @@ export function unnamedMembers(request: ModelRequest, alsoRead: readonly string[
       for (const name in extras) if (isLost(extras, name)) paths.add(pathText([...at, name]));
       return;
     }
-    // A turn that was made from several items has the members of all of them.
+    // A turn that was made from several items has the members of all these items.
     for (const place of [at, ...alsoAt]) {
       const item = objectOf(request.originalAt(place));
       for (const name in item) {

@@ -53,7 +53,7 @@ export const openai = defineProvider({
         ...(model.capabilities.includes('reasoning') ? reasoningModelLacks(upstream) : []),
       ],
       request: (call) => requestOf(call, dialect, settings),
-      // Azure lists the models that could be deployed, not the deployments.
+      // Azure lists the models that a customer could deploy, not the deployments.
       modelList: settings.service === 'azure' ? undefined : chat.modelList,
       passes: () => ['openai_responses'],
       reply: (body, passthrough) => readReply(body, format, passthrough),

@@ -14,7 +14,8 @@ interface EventNotes {
 
 /**
  * Returns an event that is passed on unchanged.
- * @param json the event as its provider wrote it. If it has several lines, it cannot be sent as one event, so it is written again
+ * @param json the event as its provider wrote it. If the JSON text has several lines, it cannot be sent as one event, so `passedEvent`
+ * writes it again
  */
 export function passedEvent(event: Json, json: string, { unread, usage }: EventNotes): StreamPart {
   const isLine = json !== '' && !json.includes('\n');
@@ -26,7 +27,10 @@ export const unreadParts = (unread: UnreadOutput | undefined, choice = 0): reado
   unread ? [{ type: 'unread', choice, unread }] : NOTHING;
 const NOTHING: readonly StreamPart[] = [];
 
-/** Adds the usage of an unstreamed answer. It comes before a failure, which ends reading, because the usage is billed anyway. */
+/**
+ * Adds the usage of an unstreamed answer. The usage comes before a failure, which ends reading, because the provider bills the usage
+ * anyway.
+ */
 export function addUsage(usage: Usage | null, parts: StreamPart[]): void {
   if (!usage) return;
   const failed = parts.findIndex(isFailure);

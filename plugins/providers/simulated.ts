@@ -15,12 +15,12 @@ import { estimateUsage, fitTokens } from './simulated/tokens.ts';
 /** The number of characters of a streamed piece, which is about one token. */
 const PIECE = 4;
 
-/** A simulated answer is written piece by piece, and only while it is read. */
+/** The simulator writes an answer piece by piece, and only while the caller reads the answer. */
 const STOPS: AbortBilling = { bills: 'stops', reports: 'each', marginTokens: 16, marginMs: 100 };
 
 /**
- * Models that answer in this process, without a provider: for a first try, demonstrations and tests. Deterministic, at the speed that the
- * catalog states.
+ * Models that answer in this process, without a provider: for a first try, demonstrations and tests. Simulated answers are deterministic,
+ * and arrive at the speed that the catalog states.
  */
 export const simulated = defineProvider({
   contract: 2,
@@ -41,7 +41,7 @@ export const simulated = defineProvider({
   }),
 });
 
-/** Fields that only one dialect has are ignored. */
+/** The simulator ignores fields that only one dialect has. */
 const PASSED: readonly Capability[] = ['anthropic_messages', 'openai_responses'];
 
 /** Fields that a simulated answer ignores. */
@@ -85,7 +85,8 @@ function* play(call: ProviderCall): Generator<StreamPart | Pause> {
     for (const [choice, each] of playbacks.entries()) {
       if (each.at < each.text.length) yield nextPiece(each, choice);
     }
-    // Like some providers, it reports the usage with each event. An answer that is ended early is billed by its last report.
+    // Like some providers, the simulator reports the usage with each event. If an answer ends early, its last reported usage decides the
+    // price.
     const written = playbacks.reduce((sum, each) => sum + Math.min(each.at, each.text.length), 0);
     yield { type: 'usage', usage: { ...usage, outputTokens: Math.ceil((usage.outputTokens * written) / length) } };
   }

@@ -10,12 +10,12 @@ export class EarlierReasoning {
   readonly calls = new Map<string, Members>();
   #extra: Members | null = null;
 
-  /** Whether there is state that only the model that wrote it can read. */
+  /** Whether the reasoning has state that only the model that wrote it can read. */
   get hasState(): boolean {
     return this.details.length > 0 || this.#extra !== null;
   }
 
-  /** Adds the state of another dialect that a text contains. Returns false if the text contains no such state. */
+  /** Adds the state of another dialect that a text contains. Returns false if the text contains no state of another dialect. */
   unwrap(text: string): boolean {
     const state = unwrapState(text);
     if (!state) return false;

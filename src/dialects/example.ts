@@ -6,7 +6,7 @@ import type { AnswerIdentity } from '../gateway/exchange/answer-source.ts';
 import type { Receipt } from '../gateway/money/receipt.ts';
 import type { EventForm, Surface } from './surface.ts';
 
-/** The identity of the example answer in the documentation. The writers of each dialect write it. */
+/** The identity of the example answer in the documentation. The writers of each dialect write this answer for the documentation. */
 const IDENTITY: AnswerIdentity = {
   decision: parseId('dec_', platform.decision_id)!,
   created: 1_795_161_464,

@@ -4,8 +4,8 @@ import { NO_RUN, type RunNames } from '../core/run-names.ts';
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id'] as const;
 
 /**
- * Returns the caller's names for the run that a request belongs to; `NO_RUN` if there are none. The names are unverified claims, which
- * `gateway/prompt/sessions.ts` limits.
+ * Returns the caller's names for the run that a request belongs to; `NO_RUN` if there are none. The caller's names for a run are unverified
+ * claims, which `gateway/prompt/sessions.ts` limits.
  * @param stated the values of the body's fields that may name the session, by precedence: `metadata.session_id`, `prompt_cache_key`
  */
 export function runIn(headers: Headers, ...stated: readonly (string | null | undefined)[]): RunNames {

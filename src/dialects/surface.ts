@@ -25,11 +25,11 @@ import type { Receipt } from '../gateway/money/receipt.ts';
  *   errorBody: (error) => ({ error: error.message }), };
  */
 export interface Surface {
-  /** Unique among the surfaces, in kebab-case: `openai-chat`. */
+  /** The name of the surface, unique among the surfaces, in kebab-case: `openai-chat`. */
   readonly name: string;
-  /** The operation that its requests need from a model. */
+  /** The operation that requests of this surface need from a model. */
   readonly operation: Operation;
-  /** The path of its POST requests. */
+  /** The path to which callers send POST requests of this surface. */
   readonly path: string;
   /** Whether a request without a key may pay for itself, if the policy accepts payments. */
   readonly pays: boolean;
@@ -42,7 +42,7 @@ export interface Surface {
    * @throws SignalboxError that names the field at fault by its path in the body.
    */
   read(body: unknown, headers: Headers): SurfaceRequest;
-  /** Returns the writer of one answer as a JSON body. Its `write` returns ''; its `end` returns the whole body. */
+  /** Returns the writer of one answer as a JSON body. The `write` of a JSON writer returns ''; its `end` returns the whole body. */
   readonly json: (identity: AnswerIdentity) => AnswerWriter;
   /**
    * Reads a request that needs nothing from a model; undefined if no client sends such requests.
@@ -59,7 +59,7 @@ export interface Surface {
   errorBody(error: SignalboxError, requestId?: string): object;
   /**
    * The header that every client of this dialect sends and no other client does, in lower case. On paths that clients of several dialects
-   * use, this header decides the dialect of errors. Undefined if there is no such header.
+   * use, this header decides the dialect of errors. `versionHeader` is undefined if the dialect has no such header.
    */
   readonly versionHeader?: string;
   /** The header with the request ID in this dialect, sent in addition to `x-request-id`, in lower case. */
@@ -83,17 +83,17 @@ export interface WarmUp {
   answer(identity: AnswerIdentity): string;
 }
 
-/** One WebSocket connection. It handles one request at a time. */
+/** One WebSocket connection. A `SocketDialogue` handles one request at a time. */
 export interface SocketDialogue {
   /** The size in bytes of all remembered requests and answers. */
   readonly bytes: number;
   /**
-   * Reads a frame. It is called after the request was admitted.
+   * Reads a frame of the WebSocket. The server calls `read` after it has admitted the request.
    * @returns the body of the request as JSON for `Surface.read`, in pieces
    * @throws SignalboxError that names the field at fault
    */
   read(frame: string): readonly Uint8Array[];
-  /** Records an event that is sent, as JSON. */
+  /** Records an event that the server sends, as JSON. */
   sent(event: string): void;
   /** Forgets the current request when it is over, with or without an answer. */
   end(): void;
@@ -104,28 +104,34 @@ export interface SocketDialogue {
 /** A form of streamed answers. */
 export interface EventForm {
   readonly contentType: string;
-  /** The text that keeps a quiet connection open before the first part. Clients ignore it. It must not be empty. */
+  /**
+   * The text that keeps a quiet connection open before the first part of the answer. Clients ignore the heartbeat. The heartbeat must not
+   * be empty.
+   */
   readonly heartbeat: string;
   /**
-   * Whether the dialect lacks an event for the end of a failed answer. Some of its clients then treat the incomplete answer as complete,
-   * unless the connection breaks.
+   * Whether the dialect lacks an event for the end of a failed answer. Some clients of such a dialect treat the incomplete answer as
+   * complete, unless the connection breaks.
    */
   readonly hasNoFailedEnd?: boolean;
-  /** Creates the writer. It is called when the first content has arrived or has failed to arrive. */
+  /** Creates the writer of an answer. The server calls `writer` when the first content has arrived or has failed to arrive. */
   writer(identity: AnswerIdentity): EventWriter;
 }
 
-/** Writes one answer as text. How the parts are split into batches does not affect the text. */
+/** Writes one answer as text. The way in which the parts are split into batches does not affect the text. */
 export interface AnswerWriter {
-  /** Returns the text of a batch of parts; '' if there is nothing to write yet. The body consists of all these texts and the end. */
+  /**
+   * Returns the text of a batch of parts; '' if there is nothing to write yet. The body of the answer consists of the texts that `write`
+   * returned and the text that `end` or `error` returned.
+   */
   write(parts: readonly StreamPart[]): string;
-  /** Returns the text of a successful end. It is the last call. */
+  /** Returns the text of a successful end. The server calls `end` last. */
   end(receipt: Receipt): string;
 }
 
 export interface EventWriter extends AnswerWriter {
   /**
-   * Returns the text of the end after an error; it is called instead of `end`.
+   * Returns the text of the end after an error; the server calls `error` instead of `end`.
    * @param error must contain no secrets
    * @param platform the cost of the answer so far; null if nothing was settled
    */
@@ -133,11 +139,11 @@ export interface EventWriter extends AnswerWriter {
 }
 
 /**
- * The part of a surface from which the API's documentation is made. Examples are created on access, because the server does not need them
- * to start.
+ * The part of a surface from which the API's documentation is made. The examples are created on access, because the server does not need
+ * them to start.
  */
 export interface SurfaceDocs {
-  /** The official name of the dialect, such as `OpenAI Chat Completions`. The documentation groups its routes by this name. */
+  /** The official name of the dialect, such as `OpenAI Chat Completions`. The documentation groups the routes of a dialect by this name. */
   readonly dialect: string;
   readonly summary: string;
   /** The description in Markdown. */
@@ -147,10 +153,10 @@ export interface SurfaceDocs {
   /** Example request bodies, by name. */
   readonly requests: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
   readonly answer: { readonly schema: TSchema; readonly description: string; readonly example: object };
-  /** The schema of one event's data, and an example stream as text; undefined if the dialect has no streams. */
+  /** The schema of the data of one event, and an example stream as text; undefined if the dialect has no streams. */
   readonly events?: {
     readonly schema: TSchema;
-    /** The data of the last event, if it is not JSON. */
+    /** The data of the last event, if the data is not JSON. */
     readonly end?: string;
     readonly description: string;
     readonly example: string;

@@ -11,8 +11,8 @@ interface PartPlace<Part extends ContentPart> {
 type TextPlace = PartPlace<Extract<ContentPart, { text: string }>>;
 
 /**
- * Returns the texts and calls of an answer as blocks, up to the next thinking block. Callers of other dialects send all text first, so a
- * thinking block records how many characters and calls preceded it.
+ * Returns the texts and calls of an answer as blocks, up to the next thinking block. Callers of other dialects send all text first, so the
+ * state of a thinking block records how many characters and calls preceded it.
  */
 export class AnswerOrder {
   readonly #context: TranslationContext;
@@ -48,7 +48,7 @@ export class AnswerOrder {
     return taken.sort((a, b) => a.place - b.place).map(({ block }) => block);
   }
 
-  /** Returns the next text up to a length. The cache mark of a text goes to its end. */
+  /** Returns the next text up to a length. The cache mark of a text goes to the end of the text. */
   #textUpTo(most: number): Block[] {
     const { part } = this.#texts[this.#nextText]!;
     const rest = part.text.slice(this.#charsOfNext);

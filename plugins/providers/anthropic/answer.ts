@@ -43,10 +43,10 @@ export function readReply(body: string, passthrough = false): readonly StreamPar
 /** The maximum number of Anthropic's own tools that an answer may have used. */
 const TOOLS_MAX = 64;
 
-/** Reads the events of one stream. It ignores unknown events, because the API may add some. */
+/** Reads the events of one stream. `EventReader` ignores unknown events, because the API may add events. */
 export class EventReader implements StreamReader {
   readonly #blocks: BlockReader;
-  /** The usage so far. Each event reports the running total of some members. */
+  /** The token usage so far. Each event reports the running total of some members of the usage. */
   protected readonly usage: Record<string, unknown> = {};
   #isOver = false;
 
@@ -65,7 +65,7 @@ export class EventReader implements StreamReader {
     return this.partsOf(type, event, frame.data, parts);
   }
 
-  /** Returns the parts of an event. `read` contains the parts that were read from it. @param _text the event as it arrived */
+  /** Returns the parts of an event. `read` contains the parts that were read from the event. @param _text the event as it arrived */
   protected partsOf(type: string, event: Json, _text: string, read: readonly StreamPart[]): readonly StreamPart[] {
     const unread = unreadOf(type, event, read);
     return unread ? [...unreadParts(unread), ...read] : read;
@@ -117,18 +117,21 @@ export class EventReader implements StreamReader {
   }
 }
 
-/** Clients read these figures without checking them: some crash if a figure is missing, and add null as 0. */
+/** Clients read the cache figures of a usage without checking them: some clients crash if a figure is missing, and add null as 0. */
 const CACHE = ['cache_creation_input_tokens', 'cache_read_input_tokens'];
 const OF_MESSAGE = { required: ['input_tokens', 'output_tokens'], optional: CACHE };
 const OF_DELTA = { required: ['output_tokens'], optional: ['input_tokens', ...CACHE] };
 
 /**
- * Events that begin an answer or only count its tokens. They are held back until the first content, so that another endpoint can still
- * answer.
+ * Events that begin an answer or only count its tokens. The reader holds such events back until the first content, so that another endpoint
+ * can still answer.
  */
 const OPENING: ReadonlySet<string> = new Set(['message_start', 'content_block_start', 'ping', 'message_delta']);
 
-/** Reads the events of an answer that is passed on unchanged. Each event is a part, which comes before the parts that are read from it. */
+/**
+ * Reads the events of an answer that is passed on unchanged. Each passed event is a part, which comes before the parts that are read from
+ * the same event.
+ */
 export class PassedEventReader extends EventReader {
   #opening: StreamPart[] | null = [];
 
@@ -156,7 +159,7 @@ export class PassedEventReader extends EventReader {
     return [...opening, passed, ...read];
   }
 
-  /** Returns the usage so far if the event states a part of it or must do so. */
+  /** Returns the usage so far if the event states a part of the usage or must state it. */
   #stated(type: string, event: Json): Usage | undefined {
     const soFar = usageOf(this.usage);
     if (type === 'message_start') return statedUsage(objectOf(event.message).usage, soFar, OF_MESSAGE);
@@ -173,7 +176,8 @@ const REASONS = meaningsOf<FinishReason>([
 ]);
 
 /**
- * Returns the finish of a message and the reason of a refusal; nothing before its end. An unknown finish reason counts as a normal stop.
+ * Returns the finish of a message and the reason of a refusal; returns nothing before the end of the message. An unknown finish reason
+ * counts as a normal stop.
  * @param place of the reason of a refusal
  */
 function finishOf(message: Json, place: EventPlace | undefined): StreamPart[] {

@@ -3,7 +3,7 @@ import { isObject, type Json, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 import { detailOf, type Thought } from './state.ts';
 
-/** The maximum number of open blocks in an answer. Normally blocks are sequential. */
+/** The maximum number of open blocks in an answer. Normally the blocks of an answer are sequential. */
 const OPEN_MAX = 64;
 /** The maximum number of calls in one answer, as in OpenAI's dialect. */
 const CALLS_MAX = 512;
@@ -22,7 +22,7 @@ interface OpenThought {
 }
 type OpenBlock = { readonly type: 'call'; readonly index: number; readonly isWhole: boolean } | OpenThought;
 
-/** The locations of pieces in their events. Most events have one piece. */
+/** The locations of pieces in their events. Most events have one piece of text. */
 const PIECES = {
   text: { at: ['delta', 'text'] },
   thinking: { at: ['delta', 'thinking'] },
@@ -39,7 +39,7 @@ export class BlockReader {
   #calls = 0;
   #thoughts = 0;
 
-  /** @param passes whether the answer is also passed on unchanged; the parts then know their locations in it */
+  /** @param passes whether the answer is also passed on unchanged; the parts then state their locations in the passed event */
   constructor(passes: boolean) {
     this.#places = passes ? PIECES : NOWHERE;
   }
@@ -97,7 +97,7 @@ export class BlockReader {
   #call(at: unknown, block: Json, place: EventPlace | undefined, parts: StreamPart[]): void {
     const name = textOf(block.name);
     const index = this.#calls++;
-    // Some servers send the whole input at the start of the block.
+    // Some servers send the whole input of a tool call at the start of the block.
     const isWhole = hasMembers(block.input);
     this.#open.set(at, { type: 'call', index, isWhole });
     if (name === '') parts.push(malformed('a tool call has no name'));

@@ -10,7 +10,7 @@ const HOUR_MARK = { type: 'ephemeral', ttl: '1h' } as const;
 /** The maximum number of breakpoints of one request. */
 const MARKS_MAX = 4;
 
-/** Sets the breakpoints of the prompt cache. Call its methods in the order of the API: tools, system, messages. */
+/** Sets the breakpoints of the prompt cache. Call the methods of `CacheMarks` in the order of the API: tools, system, messages. */
 export class CacheMarks {
   readonly #notes: Notes;
   #count = 0;
@@ -24,7 +24,7 @@ export class CacheMarks {
     return this.#count > 0;
   }
 
-  /** Copies the mark of the block's owner, which is a part, message, tool or the request. The path of the request is empty. */
+  /** Copies the mark of the block's owner, which is a part, message, tool or the request. The path of the request itself is empty. */
   keep<T extends Block>(block: T, owner: Json, path: string): T {
     const requested = owner.cache_control;
     if (!isObject(requested) || block.cache_control !== undefined) return block;
@@ -34,7 +34,7 @@ export class CacheMarks {
       return block;
     }
     this.#count++;
-    // The hold covers a cache write for an hour, in whichever dialect it is requested.
+    // The hold of a request covers a cache write for an hour, in whichever dialect the caller requests it.
     return { ...block, cache_control: requested.ttl === '1h' ? HOUR_MARK : MARK };
   }
 }

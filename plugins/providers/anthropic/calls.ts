@@ -2,10 +2,13 @@ import type { Turn } from 'signalbox/plugin';
 import { argumentsOf, callsIn, UniqueIds } from '../calls.ts';
 import type { Block } from './cache.ts';
 
-/** The maximum number of characters of an ID that are read. No provider's IDs are longer, but a caller's could have megabytes. */
+/** The maximum number of characters of an ID that are read. IDs of providers are shorter, but a caller's ID could have megabytes. */
 const READ_MAX = 256;
 
-/** The calls of a conversation, with IDs that the API accepts. IDs of other providers have other forms and can repeat. Deterministic. */
+/**
+ * The calls of a conversation, with IDs that the API accepts. IDs of other providers have other forms and can repeat. The IDs are
+ * deterministic.
+ */
 export class ToolUses {
   readonly #names = new Set<string>();
   readonly #ids = new UniqueIds();
@@ -29,7 +32,9 @@ export class ToolUses {
     });
   }
 
-  /** Returns the call that a turn answers, or undefined if none waits for a result. Calls with the same ID get their results in order. */
+  /**
+   * Returns the call that a turn answers, or undefined if no call waits for a result. Calls with the same ID get their results in order.
+   */
   answeredBy({ toolCallId: id }: Turn): string | undefined {
     return id === undefined ? undefined : this.#waiting.get(id)?.shift();
   }

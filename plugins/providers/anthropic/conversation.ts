@@ -19,7 +19,7 @@ export function promptOf(request: ModelRequest, inline: boolean, context: Transl
   const builder = new MessagesBuilder(inline);
   const calls = new ToolUses();
   for (const turn of request.conversation.turns) {
-    // The API does not support names of speakers.
+    // Anthropic's API does not support names of speakers.
     if (turn.name !== undefined) context.notes.drop(`${pathText(turn.at)}.name`);
     addTurn(turn, builder, calls, context);
   }
@@ -46,7 +46,7 @@ function addTurn(turn: Turn, builder: MessagesBuilder, calls: ToolUses, context:
       ...(blocks.length > 0 && { content: blocks }),
       ...(turn.extras.is_error === true && { is_error: true }),
     };
-    // A result without a call becomes content of the user.
+    // A tool result without a call becomes content of the user.
     if (builder.awaits(id)) builder.result(context.marks.keep(result, turn.extras, pathText(turn.at)));
     else builder.say(withMark(blocks, turn, context));
   }

@@ -15,12 +15,13 @@ const TYPES = meaningsOf<FailureKind>([
   ['server', ['conflict_error', 'api_error']],
 ]);
 
-/** Codes of a 400 that concerns the account and not the request. */
+/** Error codes of a 400 that concerns the account and not the request. */
 const OF_ACCOUNT =
   /^(?:organization_(?:on_hold|type_not_supported)|claude_code_(?:key_creator_not_member|version_too_old)|cmek_key_(?:disabled|network_blocked))$/;
 /**
- * Messages of a 400 for an account without credit. They are matched only at their start, because an error may quote a prompt. From
- * https://github.com/anthropics/anthropic-sdk-typescript/issues/618 and https://platform.claude.com/docs/en/api/errors.
+ * Messages of a 400 for an account without credit. The adapter matches these messages only at the start of an error, because an error may
+ * quote a prompt. The messages are from https://github.com/anthropics/anthropic-sdk-typescript/issues/618 and
+ * https://platform.claude.com/docs/en/api/errors.
  */
 const OUT_OF_CREDIT =
   /^(?:your credit balance is too low|you have reached your specified (?:workspace )?api usage limits)/i;
@@ -31,7 +32,10 @@ const OUT_OF_CREDIT =
 const OUT_OF_CREDIT_CODE = /^(?:(?:contract|enforced)_spend_limit_reached|1113)$/;
 /** Codes that concern one request: its organization has a payment problem, or a budget of Signalbox cannot cover it. */
 const OF_REQUEST = /^(?:linked_organization_|user_profile_|(?:insufficient_quota|request_exceeds_budget)$)/;
-/** Codes for a thread that cannot continue, or not with this request. One of them is a 404, which says nothing about the model. */
+/**
+ * Error codes for a thread that cannot continue, or cannot continue with this request. One of the thread errors is a 404, which says
+ * nothing about the model.
+ */
 const OF_THREAD = /^thread_/;
 const CONTEXT = /^(?:prompt is too long|input length and `?max_tokens`? exceed context limit|input is too long)/i;
 
@@ -60,7 +64,10 @@ export function failureOfError(error: unknown): ProviderFailure {
   };
 }
 
-/** Returns whether an error means that the account has no credit for any request. A 402 alone may concern one expensive request. */
+/**
+ * Returns whether an error means that the account has no credit for any request. A 402 without further details may concern one expensive
+ * request.
+ */
 const isOutOfCredit = ({ type, code, details, message }: Json): boolean => {
   const named = textOf(objectOf(details).error_code) || textOf(code);
   if (OF_REQUEST.test(named)) return false;

@@ -21,7 +21,7 @@ export class MessagesBuilder {
   /** The tool results of the user's current turn. */
   readonly #results: Block[] = [];
   readonly #userBlocks: Block[] = [];
-  /** The instructions around the user's turn, which go after it for a model that accepts system messages. */
+  /** The instructions before and after the user's turn, which go after that turn for a model that accepts system messages. */
   readonly #instructions: Block[] = [];
   /** The calls of the last answer that wait for results, with the path of each call's message. */
   readonly #open = new Map<unknown, string>();
@@ -57,8 +57,8 @@ export class MessagesBuilder {
   answer(content: readonly Block[], path: string): void {
     if (content.length === 0) return;
     this.#endUser();
-    // The model wrote this answer to instructions that were sent as a user's turn. Its thinking is only valid if they are sent in the same
-    // way again.
+    // The model wrote this answer to instructions that were sent as a user's turn. The thinking of this answer is only valid if the adapter
+    // sends the instructions in the same way again.
     if (this.#turns.length === 0 && this.#system.length > 0 && content.some(isThought)) this.#endInstructions();
     for (const { type, id } of content) if (type === 'tool_use') this.#open.set(id, path);
     if (!this.#answer) {
@@ -68,7 +68,7 @@ export class MessagesBuilder {
     for (const block of content) this.#answer.push(block);
   }
 
-  /** Returns the prompt, and the first message with a call without a result, which the API rejects. */
+  /** Returns the prompt, and the first message with a call that has no result, which the API rejects. */
   end() {
     this.#endUser();
     this.#endCalls();

@@ -4,15 +4,18 @@ type ModelLine = 'haiku' | 'sonnet' | 'opus' | 'fable' | 'mythos';
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * For each rule, the version of each model family from which the rule applies; 406 means 4.6. Each rule names its page of
- * platform.claude.com/docs, as of November 2026.
+ * For each rule, the version of each model family from which the rule applies; 406 means 4.6. The comment of each rule names the page of
+ * platform.claude.com/docs that documents it, as of November 2026.
  */
 const SINCE = {
-  /** Adaptive thinking, controlled by `effort`. Earlier versions need a token budget. Source: `build-with-claude/thinking`. */
+  /**
+   * The model supports adaptive thinking, which `effort` controls. Models without adaptive thinking need a token budget. Source:
+   * `build-with-claude/thinking`.
+   */
   adaptive: { haiku: 505, sonnet: 406, opus: 406, fable: 0, mythos: 0 },
   /** The model thinks unless thinking is disabled. Source: `build-with-claude/thinking`. */
   thinksByDefault: { haiku: 505, sonnet: 500, opus: 500, fable: 0, mythos: 0 },
-  /** Thinking cannot be disabled. Source: `build-with-claude/thinking-troubleshooting`. */
+  /** The request cannot disable thinking. Source: `build-with-claude/thinking-troubleshooting`. */
   alwaysThinks: { haiku: NEVER, sonnet: 505, opus: 505, fable: 0, mythos: 0 },
   /** The model can limit thinking to short notes between tool calls. Source: `build-with-claude/thinking`. */
   betweenTools: { haiku: NEVER, sonnet: 505, opus: NEVER, fable: NEVER, mythos: NEVER },
@@ -30,7 +33,10 @@ const SINCE = {
   jsonSchema: { haiku: 405, sonnet: 405, opus: 401, fable: 0, mythos: 0 },
 } as const satisfies Readonly<Record<string, Readonly<Record<ModelLine, number>>>>;
 
-/** For each rule, the only version of each model family to which the rule applies, because it is documented only for these models. */
+/**
+ * For each rule, the only version of each model family to which the rule applies, because Anthropic documents the rule only for these
+ * models.
+ */
 const ONLY = {
   /**
    * A request cannot force the model to call a tool at all. Sources: `models/opus-5-5/whats-new-opus-5-5`, "Forced tool use", for Opus and
@@ -46,10 +52,10 @@ export type ModelRules = Readonly<Record<RuleName | keyof typeof ONLY, boolean>>
 /** Matches `claude-opus-4-8`, `claude-opus-4-20250514`, `claude-3-5-sonnet-20241022`, and the spellings of other hosts. */
 const NAME = /claude-(?:(\d{1,2})(?:[-.](\d{1,2}))?-)?([a-z]+)(?:-(\d{1,2})(?!\d)(?:[-.](\d{1,2})(?!\d))?)?/;
 
-/** Caches the rules by model name. It has only as many entries as policies name models. */
+/** Caches the rules by model name. The cache has only as many entries as policies name models. */
 const rulesByName = new Map<string, ModelRules>();
 
-/** Returns the rules of a model by its upstream name. A model of another vendor is treated as an early one. */
+/** Returns the rules of a model by its upstream name. The adapter treats a model of another vendor as an early Claude model. */
 export function rulesOf(upstream: string): ModelRules {
   return rulesByName.getOrInsertComputed(upstream, readRules);
 }
@@ -65,7 +71,7 @@ function readRules(upstream: string): ModelRules {
   return { ...rules((rule) => version >= SINCE[rule][line]), noForcedTools: only[word] === version };
 }
 
-/** A preview counts as older than every version; any other name without a version means the latest version. */
+/** A preview counts as older than every version; any other model name without a version means the latest version. */
 const unnumbered = (upstream: string): number => (/preview/i.test(upstream) ? 0 : Number.MAX_SAFE_INTEGER);
 
 const isLine = (word: string): word is ModelLine => Object.hasOwn(SINCE.adaptive, word);

@@ -14,12 +14,12 @@ const OWN_FIELDS = ['route_strategy', 'constraints', 'budget_limit', 'agent_wall
 type Body = Record<string, unknown>;
 
 /**
- * Builds `POST /messages` from a request in Anthropic's own dialect. It changes the model, the output cap and `stream`. It removes
- * Signalbox's own fields, and the state of other providers' models, which Anthropic would reject. It rewords system messages if the model
- * does not accept them.
+ * Builds `POST /messages` from a request in Anthropic's own dialect. `passRequest` changes the model, the output cap and `stream`.
+ * `passRequest` removes Signalbox's own fields, and the state of other providers' models, which Anthropic would reject. `passRequest`
+ * rewords system messages if the model does not accept them.
  *
- * Other fields that a model does not accept are adapted only if a selector chose the model. A caller who names a model wants its own
- * answer.
+ * `passRequest` adapts other fields that a model does not accept only if a selector chose the model. A caller who names a model wants that
+ * model's own answer.
  */
 export function passRequest(call: ProviderCall): HttpCall {
   const { request, upstream, outputCap, stream, isSelected } = call;
@@ -42,7 +42,7 @@ export function passRequest(call: ProviderCall): HttpCall {
   return { path: '/messages', headers, body: JSON.stringify(body), dropped, passthrough: true };
 }
 
-/** Anthropic accepts only this member of the metadata; the others are for the policy's rules. */
+/** Anthropic accepts only `user_id` in the metadata; all other members are for the policy's rules. */
 function keepUserId(body: Body): void {
   const { metadata } = body;
   if (!isObject(metadata) || Object.keys(metadata).every((name) => name === 'user_id')) return;
@@ -50,7 +50,7 @@ function keepUserId(body: Body): void {
   else body.metadata = { user_id: metadata.user_id };
 }
 
-/** Returns the messages without thinking blocks of other providers' models, or the same list if there are none. */
+/** Returns the messages without thinking blocks of other providers' models, or the same list if it has no such blocks. */
 function withoutForeignState(messages: unknown): unknown {
   if (!Array.isArray(messages) || !messages.some(hasForeignState)) return messages;
   return messages.flatMap((message: unknown) => {
@@ -62,7 +62,8 @@ function withoutForeignState(messages: unknown): unknown {
 }
 
 /**
- * Returns the messages with text of the user instead of system messages that the model rejects, or the same list if there are none.
+ * Returns the messages with text of the user instead of system messages that the model rejects, or the same list if it has no such
+ * messages.
  * @param inline whether the model accepts system messages between a user's turn and an answer
  */
 function withReminders(messages: unknown, inline: boolean): unknown {
@@ -79,7 +80,10 @@ function withReminders(messages: unknown, inline: boolean): unknown {
 
 const isOf = (message: unknown, role: string): message is Members => isObject(message) && message.role === role;
 
-/** Returns whether a system message may follow a message. A system message in another place is reworded to text of the user. */
+/**
+ * Returns whether a system message may follow a message. A system message that may not follow its predecessor is reworded to text of the
+ * user.
+ */
 function mayPrecede(message: unknown): boolean {
   if (!isOf(message, 'assistant')) return message !== undefined;
   const last = listOf(message.content).at(-1);

@@ -8,7 +8,7 @@ import { isThought } from './state.ts';
 import { type ThinkingConfig, thinkingFor } from './thinking.ts';
 import { declarationsOf, toolChoiceOf, toolsOf } from './tools.ts';
 
-/** The version of the API, used even if the caller names none. */
+/** The version of the API, which Signalbox uses even if the caller names no version. */
 export const HEADERS = { 'anthropic-version': '2023-06-01' } as const;
 
 /** Members of turns and parts that this file reads. */
@@ -83,7 +83,7 @@ function withoutTrailingBlanks(turns: Turns, rules: ModelRules, notes: Notes, fi
   const last = turns.at(-1);
   if (last?.content.length === 0) notes.refuse(field, 'must not all be empty');
   if (last?.role !== 'assistant') return turns;
-  // The last turn is an answer: later messages, if any, were blank.
+  // The last turn is an answer: messages after it, if any, were blank.
   if (rules.endsWithUser) notes.refuse(field, 'end with an assistant message, which this model cannot continue');
   const content = last.content.map((block, at) =>
     at === last.content.length - 1 && typeof block.text === 'string' ? { ...block, text: block.text.trimEnd() } : block,

@@ -8,9 +8,9 @@ const FORMAT = 'anthropic-claude-v1';
 /** A thinking block as the API returned it, and its position in the message. The API rejects a thinking block that was moved. */
 export interface Thought {
   readonly block: Block;
-  /** The number of characters of text before it. */
+  /** The number of characters of text before the thinking block. */
   readonly chars: number;
-  /** The number of tool calls before it. */
+  /** The number of tool calls before the thinking block. */
   readonly calls: number;
 }
 
@@ -18,7 +18,7 @@ export const isThought = ({ type }: Block): boolean => type === 'thinking' || ty
 
 /** @param index the number of the thinking block in the answer */
 export function detailOf({ block, chars, calls }: Thought, index: number): Members {
-  // The position is stored in the ID, because clients keep IDs but often drop unknown members.
+  // The ID contains the position of the thinking block, because clients keep IDs but often drop unknown members.
   const common = { format: FORMAT, index, id: `thought-${index}-${chars}-${calls}` };
   return block.type === 'thinking'
     ? { type: 'reasoning.text', text: block.thinking, signature: block.signature, ...common }

@@ -2,10 +2,10 @@ import type { Members, ProviderCall } from 'signalbox/plugin';
 import { isObject } from '../json.ts';
 import type { ModelRules } from './models.ts';
 
-/** The API's minimum budget in tokens. */
+/** The minimum thinking budget that the API accepts, in tokens. */
 const BUDGET_MIN = 1_024;
 
-/** The share of the output cap for thinking by effort. The shares are OpenRouter's, which many callers know. */
+/** The share of the output cap for thinking by effort. OpenRouter uses the same shares, which many callers know. */
 const SHARES: ReadonlyMap<string, number> = new Map([
   ['minimal', 0.1],
   ['low', 0.2],
@@ -15,7 +15,7 @@ const SHARES: ReadonlyMap<string, number> = new Map([
   ['max', 0.95],
 ]);
 
-/** Most models hide their thinking unless a summary is requested. */
+/** Most models hide their thinking unless the request asks for a summary. */
 const ADAPTIVE = { type: 'adaptive', display: 'summarized' } as const;
 
 export interface ThinkingConfig {
@@ -42,7 +42,8 @@ export function thinkingFor(call: ProviderCall, rules: ModelRules, limits: Think
   const { request, extras, model, outputCap } = call;
   const requested = request.settings.reasoningEffort ?? null;
   if (isObject(extras.thinking)) {
-    // The API compares a budget with the caller's own cap. Without one, only a budget that does not fit is lowered.
+    // The API compares a budget with the caller's own cap. If the caller sets no cap, the adapter lowers only a thinking budget that does
+    // not fit.
     const { outputTokensMax: stated } = request.settings;
     const isLowered = stated === undefined ? !isBelow(outputCap, extras.thinking) : outputCap !== stated;
     const config = isLowered ? thinkingBelow(outputCap, extras.thinking) : extras.thinking;
@@ -52,13 +53,13 @@ export function thinkingFor(call: ProviderCall, rules: ModelRules, limits: Think
   if (!model.capabilities.includes('reasoning')) return { on: false, honored: requested === null };
   if (!rules.adaptive) return budgetedThinking(requested, outputCap, !limits.isForced && limits.canStart);
   const adaptive = adaptiveThinking(requested, rules);
-  // If the caller does not request thinking, the model decides: it may still think by default.
+  // If the caller does not request thinking, the model decides whether to think.
   return limits.isForced && adaptive.config === ADAPTIVE ? { ...adaptive, config: undefined } : adaptive;
 }
 
 /**
- * Returns the caller's `thinking` for a lowered output cap. Its budget takes at most half of the cap, so that room for an answer remains.
- * Returns null if the cap leaves no room for thinking.
+ * Returns the caller's `thinking` for a lowered output cap. The thinking budget takes at most half of the cap, so that room for an answer
+ * remains. Returns null if the cap leaves no room for thinking.
  */
 export function thinkingBelow(cap: number, thinking: Members): Members | null {
   const { budget_tokens: budget } = thinking;
@@ -74,7 +75,7 @@ const isBelow = (cap: number, { budget_tokens: budget }: Members): boolean =>
 function adaptiveThinking(requested: string | null, rules: ModelRules): ThinkingConfig {
   if (requested === 'none') return disabledThinking(rules);
   const known = requested !== null && SHARES.has(requested) ? requested : undefined;
-  // The API has no effort `minimal`.
+  // Anthropic's API has no effort `minimal`.
   const effort = known === 'minimal' ? 'low' : known;
   const on = rules.thinksByDefault || effort !== undefined;
   return {

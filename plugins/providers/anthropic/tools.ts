@@ -39,7 +39,7 @@ export function toolsOf(request: ModelRequest, canBeStrict: boolean, notes: Note
 
 export const isToolName = (name: string): boolean => NAME.test(name);
 
-/** Declares the tools that the history calls, as the API requires. */
+/** Declares the tools that earlier turns call, as the API requires. */
 export function declarationsOf(names: readonly string[]): Block[] {
   return names.map((name) => ({ name, input_schema: schemaOf(undefined) }));
 }
@@ -54,7 +54,7 @@ export function toolChoiceOf({ conversation, settings }: ModelRequest): Block | 
   return single ? { type: 'auto', ...single } : undefined;
 }
 
-/** Returns the schema of the parameters, which is always an object's; an empty one without parameters. */
+/** Returns the schema of the parameters, which is always the schema of an object; an empty schema without parameters. */
 function schemaOf(parameters: Members | undefined): Block {
   return { ...(parameters ?? { properties: {} }), type: 'object' };
 }

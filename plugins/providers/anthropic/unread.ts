@@ -5,7 +5,7 @@ import { areShown, OutputFound } from '../unread.ts';
 /** Members of a block or a piece of it whose content is in other parts. */
 const READ: ReadonlySet<string> = new Set(['text', 'thinking', 'partial_json', 'name', 'input']);
 const OF_EVENT: ReadonlySet<string> = new Set(['content_block', 'delta']);
-/** Events without output. An unknown event may contain output. */
+/** Events that contain no output. An event of an unknown type may contain output. */
 const WITHOUT: ReadonlySet<string> = new Set(['message_delta', 'content_block_stop', 'ping', 'message_stop', 'error']);
 
 /** Adds the output of a block that no other part contains: blocks of the provider's own tools, citations, signatures. */

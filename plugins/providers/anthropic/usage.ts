@@ -1,7 +1,7 @@
 import { type AddOns, canonicalUsage, type Usage } from 'signalbox/plugin';
 import { type Json, numberOf, objectOf } from '../json.ts';
 
-/** The usage members that are kept. Copying all members for every event would be too slow. */
+/** The usage members that the adapter keeps. Copying all members of the usage for every event would be too slow. */
 export const FIGURES = [
   'input_tokens',
   'cache_read_input_tokens',
@@ -12,7 +12,7 @@ export const FIGURES = [
   'server_tool_use',
 ] as const;
 
-/** Reads a `usage` object; returns null if it has no token counts. The host checks whether the counts are plausible. */
+/** Reads a `usage` object; returns null if it has no token counts. The host checks whether the token counts are plausible. */
 export const readUsage = (usage: Json): Usage | null =>
   numberOf(usage.input_tokens) === undefined || numberOf(usage.output_tokens) === undefined ? null : usageOf(usage);
 

@@ -81,7 +81,7 @@ export class GeminiReader implements StreamReader {
     return null;
   }
 
-  /** Calls arrive complete. Before Gemini 3 they have no ID. */
+  /** Calls arrive complete. Before Gemini 3, calls have no ID. */
   #call(choice: number, call: Json, extra: Json | undefined, parts: StreamPart[]): ProviderFailure | null {
     const name = textOf(call.name);
     if (name === '') return { kind: 'malformed', message: 'a function call has no name' };
@@ -127,7 +127,7 @@ function unreadOf(candidate: Json): UnreadOutput | undefined {
   return found.last();
 }
 
-/** A blocked prompt has no answer. It becomes a rejection, as OpenAI answers such a prompt with a 400. */
+/** A prompt that Gemini blocks has no answer. A blocked prompt becomes a rejection, as OpenAI answers such a prompt with a 400. */
 function blocked(feedback: unknown): ProviderFailure | null {
   const reason = textOf(objectOf(feedback).blockReason);
   if (reason === '' || /^BLOCK(?:ED)?_REASON_UNSPECIFIED$/.test(reason)) return null;
@@ -143,7 +143,7 @@ function logprobs(choice: number, result: unknown, parts: StreamPart[]): void {
   if (content.length > 0) parts.push({ type: 'logprobs', choice, content, refusal: [] });
 }
 
-/** Returns a token in OpenAI's form. Its bytes are left out, because the text of an incomplete character does not determine them. */
+/** Returns a token in OpenAI's form. The token has no bytes, because the text of an incomplete character does not determine them. */
 function tokenOf(candidate: unknown): Json {
   const { token, logProbability } = objectOf(candidate);
   return { token: textOf(token), logprob: typeof logProbability === 'number' ? logProbability : 0, bytes: null };
@@ -160,7 +160,9 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
 const BROKEN =
   /^(?:MALFORMED_(?:FUNCTION_CALL|RESPONSE)|UNEXPECTED_TOOL_CALL|TOO_MANY_TOOL_CALLS|MISSING_THOUGHT_SIGNATURE)$/;
 
-/** Converts a finish reason to OpenAI's. All other reasons mean withheld content: `SAFETY`, `RECITATION`, `OTHER`, … */
+/**
+ * Converts a finish reason to OpenAI's. Finish reasons that are not in the table mean withheld content: `SAFETY`, `RECITATION`, `OTHER`, …
+ */
 function finishReason(raw: string, calls: number): FinishReason {
   const reason = REASONS.get(raw) ?? 'content_filter';
   return reason === 'stop' && calls > 0 ? 'tool_calls' : reason;

@@ -26,13 +26,13 @@ interface PendingCall {
   readonly identity: Json;
   /** The path of the message that contains the call. */
   readonly path: string;
-  /** The result; undefined until it is known. */
+  /** The result of the call; undefined until it is known. */
   output?: string;
 }
 
 /**
- * Builds the contents for the API. It merges consecutive messages of a role and separates leading system messages. Tool results directly
- * follow their calls in the same order. Before Gemini 3, only this order distinguishes two calls of the same tool.
+ * Builds the contents for the API. `ContentsBuilder` merges consecutive messages of a role and separates leading system messages. Tool
+ * results directly follow their calls in the same order. Before Gemini 3, only this order distinguishes two calls of the same tool.
  */
 export class ContentsBuilder {
   readonly #strict: boolean;
@@ -100,7 +100,8 @@ export class ContentsBuilder {
     const [first] = this.#contents;
     const isEmpty = first === undefined && this.#system.length === 0;
     if (isEmpty) this.#notes.refuse(this.#field, 'must not all be empty');
-    // The API requires a user's turn first. It gets the instructions, or a blank if the conversation starts with a call.
+    // The API requires that the first turn is a user's turn. The added first turn contains the instructions, or a blank if the conversation
+    // starts with a call.
     if (!first || (first.role === 'model' && first.parts.some(({ functionCall }) => functionCall))) {
       const parts = this.#system.splice(0);
       this.#contents.unshift({ role: 'user', parts: parts.length > 0 ? parts : [{ text: ' ' }] });
@@ -124,7 +125,7 @@ export class ContentsBuilder {
     const userParts = this.#userParts;
     if (userParts.length === 0 && !this.#hasResults) return;
     const results = this.#pending.flatMap(({ identity, output }) =>
-      // The result is sent as a string in `output`, so that its text stays unchanged.
+      // The adapter sends the result as a string in `output`, so that its text stays unchanged.
       output === undefined ? [] : [{ functionResponse: { ...identity, response: { output } } }],
     );
     this.#endCalls();
@@ -145,7 +146,7 @@ export class ContentsBuilder {
 }
 
 /**
- * Marks system messages within a conversation. They keep their position, because moving them to the start would change their meaning and
- * invalidate the provider's cache.
+ * Marks system messages within a conversation. System messages within a conversation keep their position, because moving them to the start
+ * would change their meaning and invalidate the provider's cache.
  */
 const asSystemText = (parts: readonly Json[]): Json[] => [{ text: '<system>' }, ...parts, { text: '</system>' }];

@@ -7,7 +7,7 @@ import { hasFixedSampling, isFrom } from './generation.ts';
 import { dropHint, geminiParts, textsOf } from './parts.ts';
 import { signatureIn, signaturesOfDetails } from './signature.ts';
 
-/** Translates the turns. */
+/** Translates the turns of a conversation to Gemini's contents. */
 export function promptOf(request: ModelRequest, upstream: string, notes: Notes): GeminiPrompt {
   const builder = new ContentsBuilder(isFrom(upstream, 3), notes, request.names.turns);
   for (const turn of request.conversation.turns) {
@@ -16,7 +16,7 @@ export function promptOf(request: ModelRequest, upstream: string, notes: Notes):
     addTurn(turn, builder, notes);
   }
   const prompt = builder.end();
-  // The last content is an answer: later messages, if any, were blank.
+  // The last content is an answer: messages after it, if any, were blank.
   if (hasFixedSampling(upstream) && prompt.contents.at(-1)?.role === 'model') {
     notes.refuse(request.names.turns, 'end with an assistant message, which this model cannot continue');
   }
@@ -30,7 +30,7 @@ function addTurn(turn: Turn, builder: ContentsBuilder, notes: Notes): void {
     builder.answer(texts, calls, pathText(turn.at));
   } else if (role === 'user') builder.say(geminiParts(parts, notes));
   else if (role === 'system' || role === 'developer') builder.instruct(textsOf(parts, notes));
-  // A result without a call becomes content of the user.
+  // A tool result without a call becomes content of the user.
   else if (builder.awaits(id)) {
     const texts = textsOf(parts, notes).map(({ text }) => textOf(text));
     builder.result(id, texts.join(''));
@@ -38,8 +38,8 @@ function addTurn(turn: Turn, builder: ContentsBuilder, notes: Notes): void {
 }
 
 /**
- * Returns the texts and calls of an answer, each signature on its part: a call's signature on the call, the message's on its text. A
- * signature of unknown origin goes on the first call, if there is one.
+ * Returns the texts and calls of an answer, each signature on its part: a call's signature on the call, the message's signature on its
+ * text. A signature of unknown origin goes on the first call, if the answer has a call.
  */
 function answerOf(turn: Turn, notes: Notes): { texts: Json[]; calls: readonly SignedCall[] } {
   const texts = geminiParts(turn.parts, notes);

@@ -31,7 +31,7 @@ function buildRequest(call: EmbeddingCall): BuiltRequest {
   return { path, headers: {}, body: JSON.stringify({ requests }), dropped };
 }
 
-/** Reads the vectors, which are in the order of the requests. Only later models report usage. */
+/** Reads the vectors, which are in the order of the requests. Only later embedding models report usage. */
 function readReply(body: string): readonly StreamPart[] {
   const reply = parseJson(body);
   if (!isObject(reply)) return [malformed('the answer is not a JSON object')];

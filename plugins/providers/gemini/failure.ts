@@ -15,20 +15,20 @@ const KINDS = meaningsOf<FailureKind>([
   ['server', ['CANCELLED', 'ABORTED']],
 ]);
 
-/** Google reports all of these as an invalid argument. */
+/** Google reports a prompt that is too long with the code of an invalid argument. */
 const CONTEXT = /exceeds the maximum number of tokens|input token count|payload size exceeds/i;
-/** Matched only at the start, because an error may quote a prompt about keys. */
+/** The adapter matches this message only at the start of an error, because an error may quote a prompt about keys. */
 const KEY = /^\W*API key (?:not valid|not found|expired)/i;
 
 /**
- * Messages for an account without credit, matched only at the start. Google used 429 for it before 402:
- * https://discuss.ai.google.dev/t/183654, https://ai.google.dev/gemini-api/docs/billing.
+ * Messages for an account without credit, which the adapter matches only at the start of an error. Google used 429 for an account without
+ * credit before it used 402: https://discuss.ai.google.dev/t/183654, https://ai.google.dev/gemini-api/docs/billing.
  */
 const OUT_OF_CREDIT = /^\W*your (?:prepayment credits are depleted|project has exceeded its monthly spending cap)/i;
 /** The `reason` in the details of the error: https://cloud.google.com/apis/design/errors. */
 const BILLING_DISABLED = 'BILLING_DISABLED';
 
-/** The wait after an exhausted daily quota, in ms. The seconds in the response are too short. */
+/** The wait after an exhausted daily quota, in ms. The seconds that Google's response states are too short for a daily quota. */
 const DAY_WAIT = 3_600_000;
 
 /** Reads an answer whose status is not 2xx: a `google.rpc.Status`, which a stream without `alt=sse` puts in a list. */
@@ -61,7 +61,7 @@ function failureOf(error: Json, status: number | undefined, words: string): Prov
 }
 
 function kindOf(error: Json, status: number | undefined, details: readonly Json[], words: string): FailureKind {
-  // Google's 402 has the name of an exhausted rate limit, so its status decides.
+  // Google's 402 has the name of an exhausted rate limit, so the status decides.
   if (status === 402) return 'credit';
   const kind = KINDS.get(textOf(error.status)) ?? kindOfStatus(status ?? 500);
   if (kind !== 'rejected') return kind;

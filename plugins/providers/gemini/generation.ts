@@ -10,18 +10,18 @@ export function isFrom(upstream: string, major: number, minor = 0): boolean {
 }
 
 /**
- * Returns whether the model ignores temperature and top_p. Google says that later models will reject them. Such a model also refuses to
- * continue an answer.
+ * Returns whether the model ignores temperature and top_p. Google says that later models will reject temperature and top_p. A model with
+ * fixed sampling also refuses to continue an answer.
  */
 export const hasFixedSampling = (upstream: string): boolean =>
   isFrom(upstream, 3, 6) || bareName(upstream).startsWith('gemini-3.5-flash-lite');
 
-/** The efforts in ascending order. Efforts above the last column of the table below use that column. */
+/** The efforts in ascending order. Efforts above the last column of the table `THINKING` use that column. */
 const EFFORTS: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 /**
- * The level, or the budget in tokens, for `none`, `minimal`, `low`, `medium` and `high`. The budgets are the budgets of Google's OpenAI
- * endpoint. An unsupported effort is rounded, because most models cannot stop thinking.
+ * The level, or the budget in tokens, for `none`, `minimal`, `low`, `medium` and `high`. The budgets are the same as in Google's OpenAI
+ * endpoint. An effort that a model does not support is rounded, because most models cannot stop thinking.
  */
 const THINKING: readonly (readonly [RegExp, readonly (string | number)[]])[] = [
   [/^gemini-2\.5-pro/, [128, 1_024, 1_024, 8_192, 24_576]],
@@ -31,7 +31,7 @@ const THINKING: readonly (readonly [RegExp, readonly (string | number)[]])[] = [
   [/(?:)/, ['LOW', 'LOW', 'LOW', 'MEDIUM', 'HIGH']],
 ];
 
-/** Returns `thinkingConfig` for an effort; null for an unknown effort. It requests the thinking as text. */
+/** Returns `thinkingConfig` for an effort; null for an unknown effort. `thinkingConfig` requests the thinking as text. */
 export function thinkingConfig(upstream: string, effort: string | null | undefined): object | null {
   if (effort == null) return { includeThoughts: true };
   const at = Math.min(EFFORTS.indexOf(effort), 4);

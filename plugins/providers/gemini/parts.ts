@@ -49,8 +49,8 @@ const AUDIO = 'must be base64 data of an audio format that this model accepts, s
 const FILE = 'must be a base64 data: URL of a PDF, a text, an image or audio';
 
 /**
- * Addresses that Google resolves itself. They are files that anyone uploaded with our key, whose absence is a 403, and videos, which are
- * billed by the second and are not limited like images.
+ * Addresses that Google resolves itself. Such addresses are files that anyone uploaded with our key, whose absence is a 403, and videos,
+ * which are billed by the second and are not limited like images.
  */
 const GOOGLES = /(?:^|\.)(?:generativelanguage\.googleapis\.com|youtube\.com|youtube-nocookie\.com|youtu\.be)\.?$/;
 
@@ -80,7 +80,7 @@ const READ =
   /^(?:image\/(?:png|jpeg|webp|heic|heif)|audio\/(?:wav|mp3|mpeg|m4a|aiff|aac|ogg|opus|flac|webm)|(?:video|text)\/.+|application\/pdf)$/;
 const TEXTS = /^application\/(?:json|xml|yaml|x-yaml|javascript)$/;
 
-/** Returns Google's name of a media type; null if it is not supported. */
+/** Returns Google's name of a media type; null if Gemini does not support the type. */
 function mimeTypeOf(mediaType: string): string | null {
   if (mediaType === 'image/jpg') return 'image/jpeg';
   if (TEXTS.test(mediaType)) return 'text/plain';

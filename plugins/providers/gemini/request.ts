@@ -53,7 +53,7 @@ function samplingOf({ request, model, upstream, outputCap }: ProviderCall, notes
   const { temperature, topP, seed, stop, choices, logprobs, topLogprobs: top } = request.settings;
   const samples = model.acceptsTemperature && !hasFixedSampling(upstream);
   return {
-    // The cap includes thinking.
+    // The output cap includes thinking.
     maxOutputTokens: outputCap,
     temperature: notes.sent(request.names.temperature, temperature, samples),
     topP: notes.sent(request.names.topP, topP, samples),

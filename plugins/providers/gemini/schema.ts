@@ -5,7 +5,7 @@ import { isObject, type Json } from '../json.ts';
  * into an `anyOf` with one entry, which means the same.
  */
 export function geminiSchema(schema: unknown): unknown {
-  // Few schemas have such a reference, so most need no copy.
+  // Few schemas have such a reference, so most schemas need no copy.
   return hasCrowdedReference(schema) ? rewritten(schema) : schema;
 }
 

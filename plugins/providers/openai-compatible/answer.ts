@@ -35,7 +35,7 @@ export class ChunkReader implements StreamReader {
   read({ event, data }: Frame): readonly StreamPart[] {
     if (this.#done || data === '') return NOTHING;
     const isError = event === 'error';
-    // Earlier calls may give an event another meaning.
+    // Tool calls in the answer may give an event another meaning.
     const text = isError || this.#choices.hasCalls ? null : this.#usual.read(data);
     if (text) return [text];
     if (data.trim() === '[DONE]') {
@@ -70,7 +70,7 @@ function usageOf(chunk: Json, choices: readonly unknown[]) {
   return readUsage(chunk.usage) ?? readUsage(ofGroq) ?? readUsage(objectOf(choices[0]).usage);
 }
 
-/** Reads a `usage` object; returns null if it has no token counts. The host checks whether the counts are plausible. */
+/** Reads a `usage` object; returns null if it has no token counts. The host checks whether the token counts are plausible. */
 function readUsage(usage: unknown): Usage | null {
   if (!isObject(usage)) return null;
   const input = numberOf(usage.prompt_tokens);
@@ -85,7 +85,7 @@ function readUsage(usage: unknown): Usage | null {
     numberOf(usage.cached_tokens) ??
     numberOf(usage.num_cached_tokens);
   const reasoning = numberOf(completion.reasoning_tokens) ?? 0;
-  // OpenAI's output tokens include reasoning. xAI's do not, as the total shows.
+  // OpenAI's output tokens include reasoning. xAI's output tokens do not include reasoning, as the total shows.
   const isApart = reasoning !== 0 && usage.total_tokens === input + output + reasoning;
   return {
     inputTokens: input,

@@ -72,7 +72,7 @@ function messageOf(turn: Turn, marksOf: MarkReader): Members {
   };
 }
 
-/** Returns the content of a message. Servers read cache marks on parts, so the mark of a message goes to its last part. */
+/** Returns the content of a message. Servers read cache marks on parts, so the mark of a message goes to the last part of the message. */
 function contentOf(turn: Turn, marksOf: MarkReader): Members {
   const { role, parts } = turn;
   const mark = marksOf(turn);
@@ -98,7 +98,7 @@ function partOf(part: ContentPart): Members[] {
     case 'file':
       return [{ type: 'file', file: { file_data: part.data, file_id: part.id, filename: part.name } }];
     case 'tool-call':
-    // A model of this dialect is never eligible for a request with such a part.
+    // A model of OpenAI's chat dialect is never eligible for a request with a part that only another dialect can express.
     case 'native':
       return [];
   }
@@ -111,7 +111,10 @@ const callOf = ({ id, name, arguments: text, extras }: ToolCallPart): Members =>
   ...membersIn(extras, OF_CALL),
 });
 
-/** Members of a message and of a call with the reasoning of an earlier answer. Every surface reads them in the same way. */
+/**
+ * Members of a message and of a call with the reasoning of an earlier answer. Every surface reads the reasoning of an earlier answer in the
+ * same way.
+ */
 const OF_MESSAGE = ['reasoning_content', 'reasoning_details', 'extra_content'] as const;
 const OF_CALL = ['extra_content'] as const;
 

@@ -22,7 +22,7 @@ const reasoningIn = (message: Json | null, details: readonly Json[]): string =>
       textOf(message.reasoning) ||
       (details.length > 0 ? detailsText(details) : '');
 
-/** Reads the choices of an answer or of its chunks. A whole message is read like one large delta. */
+/** Reads the choices of an answer or of its chunks. The reader reads a whole message like one large delta. */
 export class ChoiceReader {
   /** The calls of each choice; null before the first call. */
   #calls: Map<number, ToolCalls> | null = null;
@@ -60,7 +60,7 @@ export class ChoiceReader {
     if (isObject(message.extra_content)) parts.push({ type: 'state', choice, extra: message.extra_content });
     for (const call of listOf(message.tool_calls)) {
       add(this.#callsOf(choice, answerId).read(call), parts);
-      // After a failure, such as too many calls, nothing more is read.
+      // After a failure, such as too many calls, the reader reads nothing more.
       if (parts.at(-1)?.type === 'failure') return;
     }
     if (message.function_call) add(this.#callsOf(choice, answerId).readFunctionCall(message.function_call), parts);
@@ -89,7 +89,10 @@ export class ChoiceReader {
   }
 }
 
-/** Returns the stop sequence that ended a choice, as vLLM and SGLang report it. A number there is the ID of a token. */
+/**
+ * Returns the stop sequence that ended a choice, as vLLM and SGLang report it. If the stop reason of a choice is a number, it is the ID of
+ * a token.
+ */
 const stopOf = ({ stop_reason, matched_stop }: Json): string | undefined =>
   textOf(stop_reason) || textOf(matched_stop) || undefined;
 
@@ -97,7 +100,7 @@ function add(part: StreamPart | null, parts: StreamPart[]): void {
   if (part) parts.push(part);
 }
 
-/** Reads content, which is a string, or with some providers a list of text and thinking parts. */
+/** Reads the content of a message, which is a string, or with some providers a list of text and thinking parts. */
 function content(choice: number, value: unknown, parts: StreamPart[]): void {
   if (typeof value === 'string') {
     if (value !== '') parts.push({ type: 'text', choice, text: value });
@@ -125,7 +128,7 @@ const REASONS = meaningsOf<FinishReason>([
   ['stop', ['stop']],
   ['length', ['length', 'max_tokens', 'model_length', 'model_context_window_exceeded']],
   ['tool_calls', ['tool_calls', 'function_call']],
-  // Z.ai uses `sensitive`.
+  // Z.ai reports the finish reason `sensitive`.
   ['content_filter', ['content_filter', 'sensitive']],
 ]);
 
@@ -133,8 +136,8 @@ const REASONS = meaningsOf<FinishReason>([
 const BREAKS: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error']);
 
 /**
- * Converts a finish reason to OpenAI's; an unknown one counts as a normal stop. A stop with tool calls becomes `tool_calls`, which not
- * every server reports.
+ * Converts a finish reason to OpenAI's; an unknown finish reason counts as a normal stop. A stop with tool calls becomes `tool_calls`,
+ * which not every server reports.
  */
 function finishReason(raw: string, calls: boolean): FinishReason {
   const reason = REASONS.get(raw) ?? 'stop';

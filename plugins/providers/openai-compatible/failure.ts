@@ -34,7 +34,7 @@ const OUT_OF_CREDIT = new RegExp(
     'insufficient_balance',
   ].join('|')})$`,
 );
-/** Messages for an account without credit. They are matched only at their start, because an error may quote a prompt. */
+/** Messages for an account without credit. The adapter matches these messages only at their start, because an error may quote a prompt. */
 const SAYS_OUT_OF_CREDIT = new RegExp(
   `^\\W*(?:error:?\\s*)?(?:${[
     // DeepSeek: https://api-docs.deepseek.com/quick_start/error_codes
@@ -42,7 +42,7 @@ const SAYS_OUT_OF_CREDIT = new RegExp(
     // xAI: https://github.com/continuedev/continue/issues/10373, https://github.com/luxus/pi-xai/issues/10
     'your team \\S+ has either used all available credits',
     'you have run out of credits',
-    // Together: https://github.com/expectedparrot/edsl/issues/2098. Its type `credit_limit` also means a rate limit.
+    // Together: https://github.com/expectedparrot/edsl/issues/2098. Together's error type `credit_limit` also means a rate limit.
     'credit limit exceeded\\b',
     // Fireworks: https://github.com/pollinations/pollinations/issues/12136
     'account \\S+ is suspended, possibly due to reaching the monthly spending limit',
@@ -55,9 +55,9 @@ const SAYS_OUT_OF_CREDIT = new RegExp(
 
 const CONTEXT =
   /maximum context length|context[ _](length|window|size)|prompt is too long|too many (input )?tokens|input (is|was) too long|reduce the length|tokens.{0,40} must be <=/i;
-/** The message of OpenAI and Groq. */
+/** OpenAI and Groq send this message. */
 const TOO_LARGE = /^\W*request too large for /i;
-/** Matched only at the start, because an error may quote a prompt about keys. */
+/** The adapter matches this message only at the start of an error, because an error may quote a prompt about keys. */
 const KEY =
   /^\W*(?:error:?\s*)?(?:(?:incorrect|invalid) api[ _]key|api[ _]key not valid|your organization must be verified)/i;
 /** Codes and types that concern only the model. */
@@ -80,7 +80,8 @@ export function readFailure(status: number, _headers: Headers, body: string): Pr
 }
 
 /**
- * Returns the error in an answer: from `error`, from Groq's member, or the answer itself if its `object` says so. Returns null for none.
+ * Returns the error in an answer: from `error`, from Groq's member, or the answer itself if its `object` says so. Returns null if the
+ * answer contains no error.
  */
 export function errorIn(answer: Json): unknown {
   if (answer.error) return answer.error;
@@ -100,13 +101,13 @@ export function failureOfError(error: unknown): ProviderFailure {
 }
 
 /**
- * Returns whether an error means that the account has no credit for any request. A 402 alone may concern one expensive request, as with
- * OpenRouter.
+ * Returns whether an error means that the account has no credit for any request. A 402 without further details may concern one expensive
+ * request, as with OpenRouter.
  */
 function isOutOfCredit({ code, type }: Json, words: string, status?: number): boolean {
   if (SAYS_OUT_OF_CREDIT.test(words.slice(0, READ_MAX))) return true;
   const names = [textOf(code), textOf(type)];
-  // The provider is another Signalbox, which rejects a request that a budget cannot cover. A smaller request may fit.
+  // The provider is another Signalbox, which rejects a request that a budget cannot cover. A smaller request may fit into the budget.
   if (status === 402 && names.includes('insufficient_quota')) return false;
   return names.some((name) => OUT_OF_CREDIT.test(name));
 }
@@ -130,7 +131,7 @@ function kindOf(status: number, error: Json, words: string): FailureKind {
   const named = kindByName(error, words);
   if (status === 400 || status === 422) return named && BEHIND_400.has(named) ? named : 'rejected';
   if (status === 403 && (isFlagged(error) || MODERATED.test(words.slice(0, READ_MAX)))) return 'rejected';
-  // The single request exceeds the account's limit per minute. Waiting does not help it, and other requests need not wait.
+  // The single request exceeds the account's limit per minute. Waiting does not help such a request, and other requests need not wait.
   if ((status === 413 || status === 429) && TOO_LARGE.test(words)) return 'context';
   // Fireworks returns 412 for a suspended account.
   return status === 412 ? 'auth' : kindOfStatus(status);
@@ -157,7 +158,7 @@ function fieldsOf(body: unknown): Json {
   return isObject(body.error) ? body.error : body;
 }
 
-/** Returns the message from any of the places that servers use. */
+/** Returns the message of an error from any of the places that servers use. */
 function messageOf(body: unknown): string {
   if (!isObject(body)) return '';
   const { error, message } = body;

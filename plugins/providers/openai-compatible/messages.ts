@@ -16,7 +16,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'tool_calls',
   'tool_call_id',
   'function_call',
-  // These members are translated, or another setting controls them.
+  // The adapter translates members with reasoning, or another setting controls them.
   ...REASONING,
   'refusal',
   'cache_control',
@@ -30,9 +30,9 @@ interface MessageContext {
 }
 
 /**
- * Translates the messages for a server. Adds the paths of dropped members to `dropped`. It copies only the messages that it changes, which
- * in a long conversation are very few. An answer without text, calls or state is left out, even if it contains reasoning, because servers
- * reject it.
+ * Translates the messages for a server. `messagesFor` adds the paths of dropped members to `dropped`. `messagesFor` copies only the
+ * messages that it changes, which in a long conversation are very few. `messagesFor` leaves out an answer without text, calls or state,
+ * even if it contains reasoning, because servers reject it.
  */
 export function messagesFor(messages: unknown, context: MessageContext): readonly Members[] {
   const sent = mapObjects(listOf(messages), (message, index) => {
@@ -63,7 +63,8 @@ function messageFor(original: Members, index: number, context: MessageContext): 
   let changed: Record<string, unknown> | null = null;
   for (const name in message) {
     const value = message[name];
-    // Every message has a role, and nearly every message has text or null as content. They are sent unchanged.
+    // Every message has a role, and nearly every message has text or null as content. The adapter sends a role, and content that is text or
+    // null, unchanged.
     if (name === 'role' || (name === 'content' && !Array.isArray(value))) continue;
     if (isOmitted(name, value, settings)) {
       if (value !== null && isReported(name)) dropped.push(`messages[${index}].${name}`);
@@ -80,7 +81,7 @@ function messageFor(original: Members, index: number, context: MessageContext): 
   return own === null ? (changed ?? message) : { ...(changed ?? message), ...own };
 }
 
-/** Returns the members that a server expects in another form; null for none. */
+/** Returns the members of a message that a server expects in another form; null for none. */
 function ownMembers(message: Members, { settings, reasons }: MessageContext): Members | null {
   if (message.role === 'developer') return { role: settings.developer_role };
   if (message.role !== 'assistant') return null;
@@ -89,7 +90,7 @@ function ownMembers(message: Members, { settings, reasons }: MessageContext): Me
   return isRefusalMoved ? { content: message.refusal, ...reasoning } : reasoning;
 }
 
-/** Whether to omit a member. Clients send answers back unchanged, and some servers reject members such as `refusal: null`. */
+/** Whether to omit a member of a message. Clients send answers back unchanged, and some servers reject members such as `refusal: null`. */
 function isOmitted(name: string, value: unknown, settings: DialectSettings): boolean {
   if (value === null || REASONING.has(name)) return true;
   if (name === 'cache_control') return settings.cache_hints === 'left_out';
@@ -97,7 +98,7 @@ function isOmitted(name: string, value: unknown, settings: DialectSettings): boo
   return settings.unknown_members === 'left_out' && (name === 'refusal' || !KNOWN.has(name));
 }
 
-/** Whether the dropping of a member is reported. Members of answers and translated members are not reported. */
+/** Whether the dropping of a member is reported. The adapter does not report that it dropped members of answers or translated members. */
 const isReported = (name: string): boolean => name === 'cache_control' || name === 'name' || !KNOWN.has(name);
 
 /** @param message the index of the message */
@@ -137,7 +138,7 @@ export function toolsFor(tools: unknown, settings: DialectSettings, dropped: str
   return mapObjects(listOf(tools), (tool, index) => {
     const own = bearsHint(tool, settings) ? withoutHint(tool, `tools[${index}]`, dropped) : tool;
     const { function: fn } = tool;
-    // Some clients put the hint inside `function`.
+    // Some clients put the cache hint inside `function`.
     if (!isObject(fn) || !bearsHint(fn, settings)) return own;
     return { ...own, function: withoutHint(fn, `tools[${index}].function`, dropped) };
   });

@@ -35,8 +35,8 @@ function readModel(one: Json): ListedModel {
 }
 
 /**
- * Reads OpenRouter's prices, which are decimals in strings, in USD per token. Routers state -1; other providers use other units and
- * numbers.
+ * Reads OpenRouter's prices, which are decimals in strings, in USD per token. Routers state the price -1; other providers use other units
+ * and numbers.
  */
 function priceOf({ prompt, completion, ...more }: Json): ListedModel['price'] {
   const input = rateOf(prompt);

@@ -6,13 +6,13 @@ interface Preset extends ProviderPreset {
   readonly settings: Partial<DialectSettings>;
 }
 
-/** What servers lack that accept only text and images. */
+/** The capabilities that a server lacks if it accepts only text and images. */
 const NO_FILES: readonly Capability[] = ['audio_input', 'file_input', 'file_ids'];
 
-/** What servers lack that support neither logit bias nor single tool calls. */
+/** The capabilities that a server lacks if it supports neither logit bias nor single tool calls. */
 const NEITHER: readonly Capability[] = ['logit_bias', 'single_tool_calls'];
 
-/** What servers lack that also support no seeds, penalties or several choices. */
+/** The capabilities that a server lacks if it also supports no seeds, penalties or several choices. */
 const PLAIN: readonly Capability[] = ['seed', 'penalties', 'choices', ...NEITHER, ...NO_FILES];
 
 /** The efforts of models that always think, at three levels. */
@@ -21,20 +21,20 @@ const DEPTHS: readonly Effort[] = ['low', 'high', 'max'];
 /** The common efforts of servers that can disable thinking. */
 const USUAL: readonly Effort[] = ['none', 'low', 'medium', 'high'];
 
-/** The chat templates of these servers know no developer role and accept one system message. */
+/** The chat templates of local servers know no developer role and accept one system message. */
 const ONE_SYSTEM_MESSAGE = { developer_role: 'system', system_messages: 'first' } as const;
 
 /** The connection to a server that the operator runs, at the address in an environment variable. */
 const local = (baseUrlEnv: string) => ({ baseUrlEnv, basePath: '/v1', allowPrivateNetwork: true });
 
 /**
- * Services that support the dialect. Each entry names the sources of its settings. `lacks` lists what the service’s own types and pages
- * omit or reject.
+ * Services that support the dialect. Each entry of `SERVICES` names the sources of its settings. `lacks` lists what the service’s own types
+ * and pages omit or reject.
  */
 const SERVICES: Readonly<Record<string, Preset>> = {
   // Types of @mistralai/mistralai 2.7.0. Mistral rejects unknown fields with 422 `extra_forbidden` (mistralai/platform-docs-public#7,
-  // BerriAI/litellm#30835). Its streams always end with usage, and it continues an answer only with `prefix`. Efforts:
-  // withceleste/celeste-python#311. It rejects a system message after an answer: swarmauri/swarmauri-sdk#162.
+  // BerriAI/litellm#30835). Mistral's streams always end with usage, and Mistral continues an answer only with `prefix`. Efforts:
+  // withceleste/celeste-python#311. Mistral rejects a system message after an answer: swarmauri/swarmauri-sdk#162.
   mistral: {
     baseUrl: 'https://api.mistral.ai/v1',
     apiKeyEnv: 'MISTRAL_API_KEY',
@@ -109,7 +109,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // Types of together-ai 0.52.0. Its token probabilities have another form.
+  // Types of together-ai 0.52.0. Together's token probabilities have another form.
   together: {
     baseUrl: 'https://api.together.xyz/v1',
     apiKeyEnv: 'TOGETHER_API_KEY',
@@ -137,7 +137,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // Types of @cerebras/cerebras_cloud_sdk 1.91.0. Other fields are rejected (QwenLM/qwen-code#11045).
+  // Types of @cerebras/cerebras_cloud_sdk 1.91.0. Cerebras rejects other fields (QwenLM/qwen-code#11045).
   cerebras: {
     baseUrl: 'https://api.cerebras.ai/v1',
     apiKeyEnv: 'CEREBRAS_API_KEY',
@@ -153,7 +153,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
   },
 
   // platform.kimi.ai/docs/api/chat as quoted in mnfst/modelparams.dev#168, promptfoo/promptfoo#10132 (usage),
-  // UKGovernmentBEIS/inspect_ai#5152 (named tools), huggingface/tau#560 (efforts). The provider fixes the sampling.
+  // UKGovernmentBEIS/inspect_ai#5152 (named tools), huggingface/tau#560 (efforts). Moonshot fixes the sampling of its models.
   moonshotai: {
     baseUrl: 'https://api.moonshot.ai/v1',
     apiKeyEnv: 'MOONSHOT_API_KEY',
@@ -169,7 +169,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
   },
 
   // docs.z.ai/guides/capabilities/thinking-mode, docs.bigmodel.cn (chat completions), java.agentscope.io (GLM). Efforts of GLM-5.3, which
-  // rejects others: charmbracelet/catwalk#603.
+  // rejects other efforts: charmbracelet/catwalk#603.
   zai: {
     baseUrl: 'https://api.z.ai/api/paas/v4',
     apiKeyEnv: 'ZAI_API_KEY',
@@ -238,7 +238,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
   },
 };
 
-/** These services accept `null` wherever OpenAI's API does; only unknown servers need an empty text. */
+/** The services with a preset accept `null` wherever OpenAI's API does; only unknown servers need an empty text. */
 export const presets: Readonly<Record<string, Preset>> = Object.fromEntries(
   Object.entries(SERVICES).map(([name, preset]) => [
     name,

@@ -10,7 +10,10 @@ const NO_HEADERS: HttpCall['headers'] = Object.freeze({});
 
 type BodyFields = Record<string, unknown>;
 
-/** Fields that are sent unchanged: all except Signalbox's own, `metadata` (for the operator's rules) and the fields that are set below. */
+/**
+ * Fields that the adapter sends unchanged: all fields except Signalbox's own, `metadata` (for the operator's rules) and the fields that
+ * `buildRequest` sets.
+ */
 const PASSED = [
   'temperature',
   'top_p',
@@ -25,10 +28,10 @@ const PASSED = [
   'user',
 ] as const;
 
-/** Fields that are dropped for models without sampling controls. */
+/** Fields that the adapter drops for models without sampling controls. */
 const SAMPLING: ReadonlySet<string> = new Set(['temperature', 'top_p']);
 
-/** Default values, which are omitted because servers that lack the field reject even these. */
+/** Default values, which the adapter omits because servers that lack the field reject even its default. */
 const NEUTRAL: Readonly<Record<string, unknown>> = {
   frequency_penalty: 0,
   presence_penalty: 0,
@@ -68,7 +71,7 @@ export function buildRequest(
     if (refused) dropped.push(field);
     else body[field] = value;
   }
-  // Some servers accept only a list.
+  // Some servers accept only a list as `stop`.
   if (typeof body.stop === 'string') body.stop = [body.stop];
   if (request.seed != null) body[settings.seed_field] = request.seed;
   if (request.tools != null) Object.assign(body, toolFields(request, model, settings, dropped));
@@ -106,7 +109,7 @@ function namedFor(request: ModelRequest, dropped: readonly string[], settings: D
   ];
 }
 
-/** Whether a value means the same as omitting it: an empty list (`stop: []`), an empty map or a default. */
+/** Whether a value means the same as omitting its field: an empty list (`stop: []`), an empty map or a default. */
 function isNeutral(field: string, value: unknown): boolean {
   if (value === null || (field in NEUTRAL && value === NEUTRAL[field])) return true;
   if (typeof value !== 'object') return false;
@@ -140,7 +143,7 @@ function effortOf(requested: string, call: ProviderCall, settings: DialectSettin
   const { model, upstream } = call;
   const reasons = model.capabilities.includes('reasoning');
   const effort = nearestEffort(requested, effortsOf(upstream, settings.efforts));
-  // The effort is reported as dropped if it is omitted, or if rounding turned reasoning on or off.
+  // The adapter reports the effort as dropped if it omits the effort, or if rounding turned reasoning on or off.
   if (!reasons || (effort === 'none') !== (requested === 'none')) dropped.push('reasoning_effort');
   return reasons ? effort : undefined;
 }

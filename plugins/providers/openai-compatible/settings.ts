@@ -78,7 +78,7 @@ export const DialectSettings = Type.Object(
 );
 export type DialectSettings = typeof DialectSettings.static;
 
-/** The settings that every server accepts: the default of each. */
+/** The settings that every server accepts: the default of each setting. */
 export const PLAIN = Object.fromEntries(
   Object.entries(DialectSettings.properties).map(([name, setting]) => [name, setting.default]),
 ) as DialectSettings;

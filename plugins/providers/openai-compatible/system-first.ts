@@ -4,9 +4,10 @@ import { isObject, listOf, textOf } from '../json.ts';
 const isInstruction = ({ role }: Members): boolean => role === 'system' || role === 'developer';
 
 /**
- * Returns the messages for a server that accepts one system message, at the beginning. Leading system messages are joined. A later one
- * becomes marked text: in the user's next message, otherwise at the end of the user's message or tool result before it, otherwise in a
- * message of its own. Nothing is put between a call and its results. Returns the same list if nothing changes.
+ * Returns the messages for a server that accepts one system message, at the beginning. `systemFirst` joins leading system messages. A later
+ * system message becomes marked text: in the user's next message, otherwise at the end of the user's message or tool result before it,
+ * otherwise in a message of its own. `systemFirst` puts nothing between a call and its results. `systemFirst` returns the same list if
+ * nothing changes.
  */
 export function systemFirst(messages: readonly Members[]): readonly Members[] {
   if (!messages.some((message, at) => at > 0 && isInstruction(message))) return messages;
@@ -39,7 +40,7 @@ function place(marked: Members, fitted: Members[]): void {
   else fitted.push(marked);
 }
 
-/** Returns the first message with the content of both. */
+/** Returns the first message with the content of both messages. */
 function joined(first: Members, second: Members): Members {
   const [a, b] = [first.content, second.content];
   if (Array.isArray(a) || Array.isArray(b)) return { ...first, content: [...contentParts(a), ...contentParts(b)] };

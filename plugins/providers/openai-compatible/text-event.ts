@@ -15,8 +15,8 @@ const LESSONS_MAX = 8;
 const FORM_MAX = 4_096;
 
 /**
- * Recognizes the common events of a stream, which differ from the event before only in their text. JSON is then parsed once for many
- * events.
+ * Recognizes the common events of a stream, which differ from the event before only in their text. `TextEvent` saves the parsing of JSON
+ * for most events of a stream.
  */
 export class TextEvent {
   #before = '';

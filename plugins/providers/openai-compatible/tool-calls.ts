@@ -21,21 +21,21 @@ interface CallPiece {
 }
 
 /**
- * The tool calls of one choice. Some servers omit the index, repeat the ID and name, or give every call the index 0. This class gives each
- * call one index, and returns its ID and name once.
+ * The tool calls of one choice. Some servers omit the index of a tool call, repeat its ID and name, or give every call the index 0.
+ * `ToolCalls` gives each call one index, and returns its ID and name once.
  */
 export class ToolCalls {
   readonly #choice: number;
   readonly #answerId: string;
   readonly #calls: CallPiece[] = [];
 
-  /** @param answerId used to create IDs for calls without one; may be empty */
+  /** @param answerId used to create IDs for calls that have no ID; may be empty */
   constructor(choice: number, answerId: string) {
     this.#choice = choice;
     this.#answerId = answerId;
   }
 
-  /** Reads one element of `tool_calls`. Returns null if it contains nothing new. */
+  /** Reads one element of `tool_calls`. Returns null if the element contains nothing new. */
   read(delta: unknown): StreamPart | null {
     if (!isObject(delta)) return null;
     const fn = objectOf(delta.function);
@@ -50,8 +50,8 @@ export class ToolCalls {
   }
 
   /**
-   * Reads the older `function_call`, which is the only call of its choice. Some servers, such as llama-cpp-python's, send the same call in
-   * both fields; the field that arrives first counts.
+   * Reads the older `function_call`, which is the only call of its choice. Some servers, such as llama-cpp-python's, send the same call as
+   * `tool_calls` and as `function_call`; the field that arrives first counts.
    */
   readFunctionCall(fn: unknown): StreamPart | null {
     if (!isObject(fn) || this.#calls[0]?.isOlder === false) return null;
@@ -95,7 +95,8 @@ export class ToolCalls {
     }
     const placed = upstreamIndex === null ? last : calls.findLastIndex((call) => call.upstreamIndex === upstreamIndex);
     if (placed < 0) return calls.length;
-    // A delta with a name and another ID is a new call even if its index is known. Without a name it continues the call.
+    // A delta with a name and another ID is a new call even if its index is known. A delta without a name continues the call with its
+    // index.
     const { name: placedName, isOlder } = calls[placed]!;
     const isNamed = name !== '' && placedName !== '' && !(isOlder && name === placedName);
     const isNew = isNamed && (id !== '' || upstreamIndex === null);

@@ -101,7 +101,7 @@ function addFunction(found: OutputFound, value: unknown): void {
   found.add(value, OF_FUNCTION);
   if (!isObject(value)) return;
   addUnlessText(found, value.name);
-  // Arguments that are text or an object are read elsewhere.
+  // Arguments that are text or an object are read by `ToolCalls`.
   if (!isObject(value.arguments)) addUnlessText(found, value.arguments);
 }
 

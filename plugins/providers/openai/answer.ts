@@ -7,7 +7,7 @@ import { ItemReader } from './items.ts';
 import type { ReasoningFormat } from './reasoning.ts';
 import { UnreadOfStream, unreadOfItems } from './unread.ts';
 
-/** Reads an unstreamed answer of either endpoint. */
+/** Reads an unstreamed answer of either endpoint of OpenAI. */
 export function readReply(body: string, format: ReasoningFormat, passthrough = false): readonly StreamPart[] {
   const reply = parseJson(body);
   if (!isObject(reply) || reply.object !== 'response') return readCompletion(reply);
@@ -33,7 +33,7 @@ const HELD_MAX = 64;
 
 const isContentPart = ({ type }: StreamPart): boolean => type !== 'usage' && type !== 'failure';
 
-/** Reads one stream of either endpoint. */
+/** Reads one stream of either endpoint of OpenAI. */
 export class OpenAiReader implements StreamReader {
   readonly #chunks = new ChunkReader();
   readonly #items: ItemReader;
@@ -41,8 +41,8 @@ export class OpenAiReader implements StreamReader {
   /** Whether the events are passed on unchanged. */
   readonly #passes: boolean;
   /**
-   * Events to pass on that arrived before the first content. They are held back because another model may still answer. Null after the
-   * first content.
+   * Events to pass on that arrived before the first content. The reader holds events before the first content back, because another model
+   * may still answer. `#held` is null after the first content.
    */
   #held: StreamPart[] | null;
 
@@ -56,7 +56,7 @@ export class OpenAiReader implements StreamReader {
     const { event: name, data } = frame;
     const isEvent = name === '' ? OF_RESPONSE.test(data) : name === 'error' || name.startsWith('response.');
     const event = isEvent ? parseJson(data) : null;
-    // Anything else is a chunk, possibly an invalid one.
+    // A frame that is no object is read as a chunk, possibly an invalid chunk.
     if (!isObject(event)) return this.#chunks.read(frame);
     const type = textOf(event.type) || name;
     if (type === '') return this.#chunks.read(frame);
@@ -78,7 +78,7 @@ export class OpenAiReader implements StreamReader {
     return [...held, ...parts];
   }
 
-  /** Reads an event. Unknown events are ignored, because the API may add some. */
+  /** Reads an event of the Responses API. `#event` ignores unknown events, because the API may add events. */
   #event(type: string, event: Json, parts: StreamPart[]): void {
     const items = this.#items;
     const at = typeof event.output_index === 'number' ? event.output_index : 0;

@@ -3,13 +3,16 @@ import { nineLetters } from '../call-ids.ts';
 import { callsIn, UniqueIds } from '../calls.ts';
 import type { Notes } from '../notes.ts';
 
-/** The API accepts 64 characters (openclaw/openclaw#137489, decolua/9router#393). The remaining characters are for a suffix. */
+/**
+ * OpenAI's API accepts call IDs of 64 characters (openclaw/openclaw#137489, decolua/9router#393). The characters beyond `ID_MAX` are for a
+ * suffix.
+ */
 const ID_MAX = 56;
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
- * Matches the calls of a conversation with their results, with unique IDs. IDs of other servers can repeat, within and across answers, and
- * may be too long. Deterministic.
+ * Matches the calls of a conversation with their results, with unique IDs. Call IDs of other servers can repeat, within and across answers,
+ * and may be too long. The IDs are deterministic.
  */
 export class FunctionCalls {
   readonly #notes: Notes;
@@ -31,7 +34,9 @@ export class FunctionCalls {
     });
   }
 
-  /** Returns the call that a turn answers, or undefined if none waits for a result. Calls with the same ID get their results in order. */
+  /**
+   * Returns the call that a turn answers, or undefined if no call waits for a result. Calls with the same ID get their results in order.
+   */
   answeredBy({ toolCallId }: Turn): string | undefined {
     return this.#waiting.get(toolCallId ?? '')?.shift()?.callId;
   }

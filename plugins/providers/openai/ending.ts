@@ -17,7 +17,7 @@ const OF_CONTENT = /^invalid_prompt$|policy|image/;
 export function readEnding(status: string, response: Json, items: ItemReader, parts: StreamPart[]): void {
   const usage = readUsage(response.usage, items.searches);
   const finish = finishOf(status, response, items.hasCalls);
-  // All details are in one part, because some clients keep only the last.
+  // All details are in one part, because some clients keep only the last part with details.
   if (finish && items.details.length > 0) parts.push({ type: 'state', choice: 0, details: items.details });
   if (finish) parts.push(finish);
   // The usage comes before the failure, which ends reading, because the usage is billed anyway.

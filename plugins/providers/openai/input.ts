@@ -12,7 +12,7 @@ export function inputOf(turns: readonly Turn[], format: ReasoningFormat, notes: 
     if (role === 'assistant') return withReasoning(turn, answerItems(turn, calls, notes), format);
     if (role !== 'tool') return [{ type: 'message', role, content: contentOf(parts) }];
     const call_id = calls.answeredBy(turn);
-    // A result without a call becomes a user's message.
+    // A tool result without a call becomes a user's message.
     if (call_id === undefined) return [{ type: 'message', role: 'user', content: contentOf(parts) }];
     return [{ type: 'function_call_output', call_id, output: contentOf(parts) }];
   });
@@ -56,7 +56,7 @@ function partOf(part: ContentPart): Members[] {
 /** Returns the items of an answer in their order. Texts from one message of the original stay in one message. */
 function answerItems(turn: Turn, ids: FunctionCalls, notes: Notes): readonly Members[] {
   const calls = ids.madeBy(turn, pathText(turn.at));
-  // Text before calls is not the final answer, and some models distinguish the two.
+  // Text before calls is not the final answer, and some models distinguish commentary from the final answer.
   const phase = calls.length > 0 && { phase: 'commentary' };
   const items: Members[] = [];
   /** The open message, and its location in the original. */

@@ -35,15 +35,15 @@ export class ItemReader {
   readonly #items = new Map<number, ItemProgress>();
   /** For each kind, the position of its last text. */
   readonly #paragraphs = new Map<TextKind, string>();
-  /** The position of the last piece of text, because most pieces continue it. */
+  /** The position of the last piece of text, because most pieces continue the same text. */
   #last: { readonly type: TextKind; readonly at: number; readonly section: number } | null = null;
   readonly #details: Members[] = [];
   #detailChars = 0;
   #calls = 0;
-  /** The number of web searches that OpenAI ran. It bills each search, but not the pages that it opens. */
+  /** The number of web searches that OpenAI ran. OpenAI bills each search, but not the pages that the search opens. */
   searches = 0;
 
-  /** @param passes whether the answer is also passed on unchanged; the parts then know their locations in it */
+  /** @param passes whether the answer is also passed on unchanged; the parts then state their locations in the passed event */
   constructor(format: ReasoningFormat, passes: boolean) {
     this.#format = format;
     this.#passes = passes;
@@ -93,7 +93,7 @@ export class ItemReader {
     this.feed(at, JSON.stringify(text).slice(1, -1), parts, from);
   }
 
-  /** Adds a piece of a call's arguments. @param from its location in its event; null for none */
+  /** Adds a piece of a call's arguments. @param from the location of the piece in its event; null for none */
   feed(at: number, piece: unknown, parts: StreamPart[], from: EventPlace | null = DELTA): void {
     const index = this.#items.get(at)?.call;
     const text = textOf(piece);
@@ -108,7 +108,7 @@ export class ItemReader {
     if (!isObject(item)) return;
     this.begin(at, item, parts);
     const progress = this.#items.get(at);
-    // A repeated end must not repeat its content.
+    // If the end of an item is repeated, its content must not be repeated.
     if (!progress || progress.hasEnded) return;
     progress.hasEnded = true;
     if (item.type === 'web_search_call' && (textOf(objectOf(item.action).type) || 'search') === 'search')

@@ -6,7 +6,8 @@ type OpenAiEndpoint = 'chat' | 'responses';
 
 /**
  * A family of OpenAI's reasoning models by name, the most specific first. Efforts are in ascending order; chat completions do not support
- * `max`. With tools, chat completions of some families accept only the effort `none`. One family has no `none`, and accepts no tools there.
+ * `max`. With tools, chat completions of some families accept only the effort `none`. One family has no effort `none`, and accepts no tools
+ * in chat completions.
  */
 interface Family {
   readonly name: RegExp;

@@ -18,8 +18,9 @@ const LEFT_OUT = {
 const ENCRYPTED = 'reasoning.encrypted_content';
 
 /**
- * Passes on a request in the API's own dialect. It changes only what routing, money and the missing store require: the model, the cap, the
- * stream, Signalbox's fields, fields that the chosen model does not accept, and reasoning that OpenAI could not find or read.
+ * Passes on a request in the dialect of the Responses API. `passedRequest` changes only what routing, money and the missing store require:
+ * the model, the cap, the stream, Signalbox's fields, fields that the chosen model does not accept, and reasoning that OpenAI could not
+ * find or read.
  */
 export function passedRequest(call: ProviderCall): HttpCall {
   const { request, upstream, outputCap, model } = call;
@@ -67,7 +68,7 @@ export function streamFields({ stream_options: options }: Members): Members {
   return { stream: true, ...(Object.keys(rest).length > 0 && { stream_options: rest }) };
 }
 
-/** Signalbox chose the model, so it also chooses the nearest effort. */
+/** If Signalbox chose the model, Signalbox also chooses the nearest effort. */
 function withEffort(reasoning: unknown, upstream: string): unknown {
   if (!isObject(reasoning)) return reasoning;
   const requested = textOf(reasoning.effort);

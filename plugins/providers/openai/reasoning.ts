@@ -2,13 +2,13 @@ import type { Members, Turn } from 'signalbox/plugin';
 import { isObject, type Json, listOf, textOf } from '../json.ts';
 import type { OpenAiSettings } from './settings.ts';
 
-/** The `format` of encrypted reasoning in `reasoning_details`. A service can read only its own. */
+/** The `format` of encrypted reasoning in `reasoning_details`. A service can read only its own encrypted reasoning. */
 export type ReasoningFormat = 'openai-responses-v1' | 'azure-openai-responses-v1';
 
 export const formatOf = ({ service }: OpenAiSettings): ReasoningFormat =>
   service === 'azure' ? 'azure-openai-responses-v1' : 'openai-responses-v1';
 
-/** Returns a reasoning item for callers: its summary, then its encrypted content. @param index its index in the answer */
+/** Returns a reasoning item for callers: its summary, then its encrypted content. @param index the index of the item in the answer */
 export function detailsOf(item: Json, index: number, format: ReasoningFormat): readonly Members[] {
   const data = textOf(item.encrypted_content);
   // OpenAI stores nothing, so an item without its content cannot be sent back.
@@ -23,7 +23,7 @@ export function summariesOf(item: Json): readonly string[] {
   return listOf(item.summary).map((part) => (isObject(part) ? textOf(part.text) : ''));
 }
 
-/** Puts reasoning items back at their positions. It omits trailing ones, which the API rejects. */
+/** Puts reasoning items back at their positions. `withReasoning` omits trailing reasoning items, which the API rejects. */
 export function withReasoning(turn: Turn, output: readonly Members[], format: ReasoningFormat): readonly Members[] {
   if (output.length === 0) return [];
   const items: Members[] = [];

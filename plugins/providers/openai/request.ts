@@ -8,8 +8,8 @@ import { buildResponses, OUTPUT_MIN, unsupportedField } from './responses.ts';
 import type { OpenAiSettings } from './settings.ts';
 
 /**
- * Passes Responses requests on. For other dialects it uses chat completions, except for models that do not reason with tools there: they
- * need the Responses API.
+ * Passes Responses requests on to the Responses API. A request in another dialect uses chat completions, except for models that do not
+ * reason with tools there: these models need the Responses API.
  */
 export function requestOf(call: ProviderCall, dialect: DialectSettings, settings: OpenAiSettings): BuiltRequest {
   if (passes(call)) return passedRequest(call);

@@ -41,7 +41,7 @@ export function unsupportedField({ request, outputCap }: ProviderCall): string |
   return null;
 }
 
-/** Builds `POST /responses`. OpenAI stores nothing: the messages contain the reasoning of earlier answers. */
+/** Builds `POST /responses`. OpenAI stores no answers, so the messages contain the reasoning of earlier answers. */
 export function buildResponses(call: ProviderCall, effort: string | undefined, settings: OpenAiSettings): BuiltRequest {
   const { request, upstream, extras, outputCap } = call;
   const notes = new Notes();
@@ -92,7 +92,7 @@ function formatField(format: AnswerFormat, notes: Notes): Members {
   return { name, description, schema, type: 'json_schema', strict };
 }
 
-/** Returns the sampling controls, which are dropped for models without them. */
+/** Returns the sampling controls, which the adapter drops for models without sampling controls. */
 function samplingOf({ request, model }: ProviderCall, notes: Notes): Members {
   const { settings, names } = request;
   return {

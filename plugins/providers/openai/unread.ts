@@ -2,12 +2,12 @@ import type { StreamPart, UnreadOutput } from 'signalbox/plugin';
 import { isObject, type Json, listOf, textOf } from '../json.ts';
 import { areShown, OutputFound } from '../unread.ts';
 
-/** Events with a further piece of an item. Other events repeat the item or a part of it. */
+/** Events with a further piece of an item. Events without a further piece repeat the item or a part of it. */
 const PIECE = /\.delta$|\.annotation\.added$|\.partial_image$/;
 /** Events that repeat what other parts contain: earlier pieces, or the whole item that follows. */
 const REPEAT =
   /^response\.(?:content_part|reasoning_summary_part|output_text|refusal|reasoning_summary_text|function_call_arguments|custom_tool_call_input)\.(?:added|done)$/;
-/** Events that end an answer with a failure. They are not passed on. */
+/** Events that end an answer with a failure. The reader does not pass failure events on. */
 const FAILURE: ReadonlySet<string> = new Set(['response.failed', 'error']);
 
 /** For each type of item, its members that other parts contain. */
@@ -47,7 +47,7 @@ export function unreadOfItems(items: readonly unknown[]): UnreadOutput | undefin
   return output.unread.last();
 }
 
-/** The number of characters so far. */
+/** The number of characters of an item so far. */
 interface OutputCount {
   /** Characters that other parts contain. */
   read: number;
@@ -60,7 +60,7 @@ const noOutput = (): OutputCount => ({ read: 0, unread: 0, state: 0 });
 
 /**
  * Finds the output in the events of a stream that no other part contains: of OpenAI's own tools, annotations and encrypted reasoning. The
- * dialect repeats everything up to four times, in pieces and as a whole. This class returns it once.
+ * Responses dialect repeats all output up to four times, in pieces and as a whole. `UnreadOfStream` returns each output once.
  */
 export class UnreadOfStream {
   /** The counts by the index of the item. */
@@ -111,7 +111,7 @@ export class UnreadOfStream {
       : unread;
   }
 
-  /** Returns the end of an output that was not returned before. It counts as returned from then on. */
+  /** Returns the end of an output that was not returned before. The returned end counts as returned from then on. */
   #beyond(said: OutputCount, whole: OutputFound): UnreadOutput | undefined {
     const chars = Math.max(0, whole.chars - said.unread);
     const stateChars = Math.max(0, whole.stateChars - said.state);

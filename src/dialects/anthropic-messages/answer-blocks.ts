@@ -10,7 +10,7 @@ export type BlockStart =
   | { readonly type: 'redacted_thinking'; readonly data: string }
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string };
 
-/** A step of an answer. Blocks begin and end one after the other. */
+/** A step of an answer. Content blocks of an answer begin and end one after the other. */
 export type BlockStep =
   | { readonly type: 'start'; readonly block: BlockStart }
   /** The next piece of a text, of thinking, or of the JSON text of a call's arguments, depending on the block's type. */
@@ -41,7 +41,7 @@ interface OpenCall {
   readonly type: 'tool_use';
   readonly index: number;
   readonly id: string;
-  /** Tracks where the arguments end. */
+  /** Tracks where the arguments of a call end. */
   readonly end: JsonEnd;
   /** The provider's state that arrived after the start of the call. */
   late: Members | null;
@@ -49,13 +49,13 @@ interface OpenCall {
 type OpenBlock = { readonly type: 'text' } | { readonly type: 'thinking' } | OpenCall;
 
 /**
- * Arranges the parts of an answer into blocks. The dialect has one open block at a time, and a closed block cannot be reopened. Parts that
- * arrive within the arguments of a call therefore wait until the arguments are complete. State that follows text waits for a further block:
- * an answer that ends in text then ends with a text block, which agents use as its result.
+ * Arranges the parts of an answer into blocks. The dialect of Anthropic's Messages has one open block at a time, and a closed block cannot
+ * be reopened. Parts that arrive within the arguments of a call wait until the arguments are complete. Provider state that follows text
+ * waits for a further block: an answer that ends in text then ends with a text block, which agents use as its result.
  */
 export class AnswerBlocks {
   #open: OpenBlock | null = null;
-  /** The waiting parts, in order. The list of a call also contains its further pieces. */
+  /** The waiting parts of the answer, in order. The list of a waiting call also contains the further pieces of the call. */
   #waiting: [ContentPart, ...ToolCall[]][] = [];
   /** The number of waiting parts that have been processed. */
   #resumed = 0;
@@ -73,7 +73,7 @@ export class AnswerBlocks {
   }
 
   add(part: ContentPart, steps: BlockStep[]): void {
-    // The dialect has only one choice per answer.
+    // Anthropic's dialect has only one choice per answer.
     if (part.choice !== 0) return;
     const open = this.#open;
     if (open?.type !== 'tool_use') this.#put(part, steps);
@@ -137,7 +137,7 @@ export class AnswerBlocks {
     if (piece !== '') steps.push({ type: 'add', piece });
   }
 
-  /** Writes state into the signature of the thinking block that it ends, or otherwise into a block of its own. */
+  /** Writes provider state into the signature of the thinking block that the state ends, or otherwise into a block of its own. */
   #state(state: ReasoningState, steps: BlockStep[]): void {
     const isThought = this.#open?.type === 'thinking';
     if (!isThought && this.#hasText && !this.hasCalls) {
@@ -155,7 +155,7 @@ export class AnswerBlocks {
 
   #call(part: ToolCall, steps: BlockStep[]): void {
     const { index, name = '', arguments: args, extra } = part;
-    // Only blanks can follow complete arguments.
+    // Only blanks can follow complete arguments of a call.
     if (this.#calls.has(index)) return;
     this.#calls.add(index);
     const id = plainId(part.id ?? `call_${index}`);
@@ -194,6 +194,6 @@ const ofState = (state: ReasoningState): BlockStep[] => [
   { type: 'stop' },
 ];
 
-/** Returns the ID with only letters, digits, underscores and hyphens, because Anthropic's models require that form. */
+/** Returns the ID with only letters, digits, underscores and hyphens, because Anthropic's models require IDs of that form. */
 const plainId = (id: string): string =>
   id.replace(/[^a-zA-Z0-9_-]/gu, (char) => `_${char.codePointAt(0)?.toString(16)}_`) || 'call';

@@ -17,7 +17,7 @@ export function billingOf(tool: Members & { readonly type: string }, at: Origina
   return { name, most: isUseLimit(most) ? most : null, mostAt: [...at, 'max_uses'] };
 }
 
-/** Returns the tools that a block adds to the tools of the request, except the caller's own. */
+/** Returns the tools that a block adds to the tools of the request, except the caller's own tools. */
 export function toolsAddedBy(block: unknown, at: OriginalPath): readonly NativeTool[] {
   if (!isObject(block)) return [];
   // A summary of earlier turns repeats the changes of tools from these turns.
@@ -31,7 +31,7 @@ export function toolsAddedBy(block: unknown, at: OriginalPath): readonly NativeT
   return [{ kind: type, at: place, billing: billingOf({ ...definition, type }, place) }];
 }
 
-/** Fields that let Anthropic run code or tools. No other provider has them. */
+/** Fields that let Anthropic run code or tools. No other provider has fields that let it run code or tools. */
 const RUNNERS = ['container', 'mcp_servers'] as const;
 
 /** Returns the fields of a request that act as tools although they are not in `tools`. */
@@ -63,7 +63,7 @@ const UNPRICED: readonly (readonly [field: string, isBilled: (value: unknown) =>
 export function unpricedIn(body: Members): readonly string[] {
   const fields = UNPRICED.flatMap(([field, isBilled]) => (body[field] != null && isBilled(body[field]) ? [field] : []));
   const edits = listOf(objectOf(body.context_management).edits);
-  // Edits that clear content are free; for other edits the model writes text.
+  // Edits that clear content are free of charge; for other edits the model writes text.
   const billed = edits.flatMap((edit, i) =>
     isObject(edit) && typeof edit.type === 'string' && edit.type.startsWith('clear_')
       ? []

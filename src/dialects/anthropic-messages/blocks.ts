@@ -107,7 +107,7 @@ function withExtras([first, ...rest]: readonly ContentPart[], extras: Members, a
     : [{ ...first, at, extras: { ...first.extras, ...extras } }, ...rest];
 }
 
-/** Returns the members without a neutral name, except empty ones, which answers often contain. */
+/** Returns the members that have no neutral name, except empty members, which answers often contain. */
 function extrasOfBlock(block: object, known: readonly string[]): Members {
   let extras: Record<string, unknown> | null = null;
   for (const name in block) {

@@ -66,7 +66,7 @@ function checkBlocks(blocks: readonly CheckedBlock[], at: OriginalPath): void {
   }
 }
 
-/** A path is created only for a block that has a cache mark, to save time. */
+/** The check creates a path only for a block that has a cache mark, to save time. */
 const hasMark = (owner: object): boolean => Reflect.get(owner, 'cache_control') != null;
 
 /** Rejects cache marks with a lifetime that has no price. */

@@ -105,7 +105,7 @@ function addUserTurns(content: readonly MessageBlock[], turn: Omit<Turn, 'parts'
       continue;
     }
     const { result, media } = resultTurn(block, place);
-    // Media follow the tool results in a turn of their own, because few providers accept media within a result.
+    // Media of tool results follow the results in a turn of their own, because few providers accept media within a result.
     if (!ofResults) flush();
     turns.push(result);
     for (const part of media) parts.push(part);
@@ -167,7 +167,10 @@ function choiceOf(choice: MessagesRequest['tool_choice']): ToolChoice | undefine
 /** The `format` of Anthropic's signed thinking in `reasoning_details`. */
 const FORMAT = 'anthropic-claude-v1';
 
-/** Reads thinking blocks. State of other models is unwrapped from them; Anthropic's own thinking becomes details. */
+/**
+ * Reads the thinking blocks of an earlier answer. Thinking blocks may contain state of other models, which is unwrapped; Anthropic's own
+ * thinking becomes details.
+ */
 function earlierReasoning(content: readonly MessageBlock[]): EarlierReasoning {
   const earlier = new EarlierReasoning();
   let chars = 0;

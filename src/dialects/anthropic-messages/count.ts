@@ -34,6 +34,6 @@ export function readCount(body: unknown, headers: Headers): ModelRequest {
   checkMessages(count);
   if (Reflect.get(count, 'thread') != null)
     throw unsupportedThread('The tokens of a history that a provider keeps cannot be counted.');
-  // A count produces no answer, so limits of an answer do not apply.
+  // A token count produces no answer, so limits of an answer do not apply.
   return modelRequest({ ...count, constraints: null, max_tokens: 1 }, MESSAGES_READER, requestHeaders(headers));
 }

@@ -16,7 +16,7 @@ export const ERROR_TYPES = [
 ] as const;
 type AnthropicErrorType = (typeof ERROR_TYPES)[number];
 
-/** The error types of statuses that have their own type. Other statuses below 500 mean that the request is invalid. */
+/** The error types of statuses that have their own type. All other statuses below 500 mean that the request is invalid. */
 const BY_STATUS: Readonly<Record<number, AnthropicErrorType>> = {
   401: 'authentication_error',
   402: 'billing_error',
@@ -29,12 +29,12 @@ const BY_STATUS: Readonly<Record<number, AnthropicErrorType>> = {
   503: 'overloaded_error',
   504: 'timeout_error',
 };
-/** Codes whose status would suggest the wrong error type. */
+/** Error codes whose status would suggest the wrong error type. */
 const BY_CODE: Partial<Record<ErrorCode, AnthropicErrorType>> = {
   headers_too_large: 'request_too_large',
   payment_unavailable: 'api_error',
   payment_unsettled: 'api_error',
-  // As an overload error, it would make clients retry.
+  // An overload error would make clients retry, although the provider's account has no credit.
   upstream_out_of_credit: 'api_error',
 };
 
@@ -49,7 +49,7 @@ const TOO_LONG = 'prompt is too long: ';
 
 /**
  * Returns the body of an error. `details` contains Signalbox's error code, the field at fault and the error's figures. For a request that
- * was passed on unchanged, it returns the provider's error body unchanged.
+ * was passed on unchanged, `errorBody` returns the provider's error body unchanged.
  */
 export function errorBody(error: SignalboxError, requestId?: string): object {
   const { code, message, info } = error;

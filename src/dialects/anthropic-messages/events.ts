@@ -12,14 +12,16 @@ import { PassedEvents } from './passed-events.ts';
 
 const STOP = serverSentEvent('message_stop', '{"type":"message_stop"}');
 
-/** Converts parts to server-sent events, as text. The event with the end reason waits for the receipt, which it contains. */
+/**
+ * Converts parts to server-sent events, as text. The event with the end reason contains the receipt, so the writer waits for the receipt.
+ */
 export class MessageEvents implements EventWriter {
   readonly #identity: AnswerIdentity;
   readonly #blocks = new AnswerBlocks();
   #finish: FinishReport = { reason: 'stop' };
   /**
-   * The input tokens that were last reported before the first content, or the expected input tokens until then. The end contains the whole
-   * usage.
+   * The input tokens that were last reported before the first content, or the expected input tokens until then. The last event contains the
+   * whole usage.
    */
   #usage: Usage;
   #hasBegun = false;
@@ -42,7 +44,7 @@ export class MessageEvents implements EventWriter {
         this.#passed ??= new PassedEvents(this.#identity.inputTokens ?? 0);
         out += this.#passed.add(part);
       } else if (part.type === 'usage') {
-        // Some clients add the output tokens at the end to those at the start.
+        // Some clients add the output tokens at the end of an answer to the output tokens at its start.
         if (!this.#hasBegun && isPlausible(part.usage))
           this.#usage = { ...part.usage, outputTokens: 0, reasoningTokens: 0 };
       } else if (part.type === 'finish') {
@@ -69,7 +71,7 @@ export class MessageEvents implements EventWriter {
     return began + this.#text(steps) + serverSentEvent('message_delta', JSON.stringify(delta)) + STOP;
   }
 
-  /** No further event follows, so the message stays open. */
+  /** No event follows an error event, so the message stays open. */
   error(error: SignalboxError, platform: Receipt['platform'] | null): string {
     return serverSentEvent('error', JSON.stringify({ ...errorBody(error), ...(platform && { platform }) }));
   }
@@ -141,7 +143,7 @@ function startText(block: BlockStart): string {
   }
 }
 
-/** Named server-sent events. The heartbeat is a `ping`. */
+/** Named server-sent events. The heartbeat of the stream is a `ping` event. */
 export const MESSAGE_EVENTS = serverSentEvents(
   (identity) => new MessageEvents(identity),
   serverSentEvent('ping', '{"type":"ping"}'),

@@ -13,7 +13,7 @@ export class MessageWriter implements AnswerWriter {
   readonly #blocks = new AnswerBlocks();
   readonly #content: { readonly start: BlockStart; text: string; signature: string }[] = [];
   #finish: FinishReport = { reason: 'stop' };
-  /** The answer as its provider sent it; null if this class writes it. */
+  /** The answer as its provider sent it; null if this class writes the answer. */
   #passed: PassedMessage | null = null;
 
   constructor(identity: AnswerIdentity) {

@@ -37,7 +37,7 @@ export class PassedEvents {
       case 'message':
         return this.#whole(event);
       case 'message_delta': {
-        // The usage is interim and the answer continues.
+        // An event without a stop reason has an interim usage, and the answer continues.
         if (Object(event.delta).stop_reason == null) break;
         const before = this.#end;
         this.#end = event;
@@ -58,8 +58,8 @@ export class PassedEvents {
   }
 
   /**
-   * Returns the end without `message_stop`. If Signalbox cut the answer because the money for more output was missing, this class creates
-   * the end.
+   * Returns the end of the answer without `message_stop`. If Signalbox cut the answer because the money for more output was missing, this
+   * class creates the end.
    */
   end(usage: Usage, platform: Receipt['platform']): string {
     if (this.#end) {
@@ -132,9 +132,12 @@ function eventsOfBlock(block: Members, index: number): Members[] {
 
 /** The usage that the caller sees for an answer that is passed on unchanged. */
 class PassedUsage {
-  /** Whether a usage that cannot be true was left out. The end then states the whole usage that was charged. */
+  /**
+   * Whether the gateway left out a usage that cannot be true. If the gateway left out a usage, the end of the answer states the whole usage
+   * that was charged.
+   */
   isReplaced = false;
-  /** The last plausible usage. */
+  /** The last plausible usage of the answer. */
   #soFar: Usage;
 
   /** @param inputTokens expected input tokens */
@@ -142,7 +145,7 @@ class PassedUsage {
     this.#soFar = plainUsage(inputTokens, 0);
   }
 
-  /** Records the usage of an event. Returns whether the usage is plausible or missing. */
+  /** Records the usage of an event. Returns whether the usage of the event is plausible or missing. */
   accepts({ usage }: PassedPart): boolean {
     const isOdd = isImpossible(usage);
     this.isReplaced ||= isOdd;
@@ -150,7 +153,7 @@ class PassedUsage {
     return !isOdd;
   }
 
-  /** Returns the event with the last plausible usage instead of its own. */
+  /** Returns the event with the last plausible usage instead of its own usage. */
   correct(event: Members): Members {
     if (event.type === 'message_start')
       return { ...event, message: { ...Object(event.message), usage: wholeUsage(this.#soFar, true) } };

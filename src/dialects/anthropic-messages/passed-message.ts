@@ -63,7 +63,7 @@ export class PassedMessage {
     return { ...message, ...CUT, usage: { ...objectOf(message.usage), ...usageMembers(usage, true) } };
   }
 
-  /** Adds a piece to a block. Texts grow by the piece, and a signature arrives as a whole. */
+  /** Adds a piece to a content block. Texts of a block grow by the piece, and a signature arrives as a whole. */
   #grow(block: Draft, delta: Members): void {
     for (const [name, value] of Object.entries(delta)) {
       if (name === 'type') continue;

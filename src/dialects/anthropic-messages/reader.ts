@@ -20,7 +20,7 @@ const NAMES: FieldNames = {
 };
 const BY_THINKING: FieldNames = { ...NAMES, reasoningEffort: 'thinking' };
 
-/** Reads a body that has already been checked. */
+/** Reads the body of a message request that has already been checked. */
 export const MESSAGES_READER: RequestReader<MessagesRequest> = {
   dialect: ANTHROPIC_MESSAGES,
   operation: 'chat',
@@ -36,7 +36,7 @@ export const MESSAGES_READER: RequestReader<MessagesRequest> = {
 
 function settingsOf(body: MessagesRequest): ModelSettings {
   return {
-    // A warm-up request has `max_tokens: 0`. It is decided, and its hold made, as if its answer had one token.
+    // A warm-up request has `max_tokens: 0`. Signalbox decides a warm-up request, and makes its hold, as if its answer had one token.
     outputTokensMax: Math.max(1, body.max_tokens),
     temperature: body.temperature ?? undefined,
     topP: body.top_p ?? undefined,
@@ -49,8 +49,8 @@ function settingsOf(body: MessagesRequest): ModelSettings {
 }
 
 /**
- * Whether only one call is allowed: if one tool must be called, it is called once, even if the provider has no switch for it. The AI SDK
- * requests objects in this way.
+ * Whether the request allows only one call: if the model must call a certain tool, it calls the tool once, even if the provider has no
+ * switch for it. The AI SDK requests objects with such a forced call.
  */
 function isSingle({ tool_choice: choice, tools }: MessagesRequest): boolean {
   if (choice == null || choice.type === 'none' || choice.type === 'tool') return false;
@@ -58,7 +58,7 @@ function isSingle({ tool_choice: choice, tools }: MessagesRequest): boolean {
 }
 
 const AT = ['output_config', 'format'] as const;
-/** The name of the field in older betas. */
+/** The name of the field `output_config.format` in older betas. */
 const OLDER_AT = ['output_format'] as const;
 
 function formatOf({ output_config: output, output_format: older }: MessagesRequest): AnswerFormat | undefined {
@@ -68,7 +68,7 @@ function formatOf({ output_config: output, output_format: older }: MessagesReque
   return { type: 'json-schema', schema: format.schema, at, valueAt: at };
 }
 
-/** The efforts, each with the maximum share of the output cap that its thinking budget takes. */
+/** The reasoning efforts, each with the maximum share of the output cap that its thinking budget takes. */
 const EFFORTS = [
   [0.3, 'low'],
   [0.65, 'medium'],

@@ -4,8 +4,8 @@ import { AgentWallet, BudgetLimit, RouteConstraints, RouteStrategy } from '../..
 import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/stop-search.ts';
 
 /**
- * The request of Anthropic's Messages, with Signalbox's additions. Unknown fields and block types are allowed, and are passed on unchanged
- * to Anthropic's own models. Nulls are kept, because the body may be passed on unchanged.
+ * The request of Anthropic's Messages, with Signalbox's additions. The schema allows unknown fields and block types, which are passed on
+ * unchanged to Anthropic's own models. The schema keeps nulls, because the body may be passed on unchanged.
  */
 
 const CacheControl = openShape(
@@ -14,7 +14,7 @@ const CacheControl = openShape(
 );
 const cache_control = optional(CacheControl);
 
-/** Matches every type except these, because a block of a known type must have the members of that type. */
+/** Matches every type except the given types, because a block of a known type must have the members of that type. */
 const unnamed = (types: readonly string[], description: string) =>
   otherThan(types, { maxLength: 128, description }, { description: 'A form that only Anthropic’s own models know.' });
 
@@ -169,7 +169,7 @@ export const MessagesRequest = openShape(
 );
 export type MessagesRequest = Static<typeof MessagesRequest>;
 
-/** The fields with a neutral meaning. All other fields are extras, even `top_k`, because not every provider has it. */
+/** The fields with a neutral meaning. All other fields are extras, even `top_k`, because not every provider supports them. */
 export const KNOWN_FIELDS: readonly string[] = Object.keys(MessagesRequest.properties).filter(
   (name) => name !== 'top_k' && name !== 'cache_control',
 );

@@ -23,7 +23,7 @@ export function checkChat(request: AnyChat): void {
       'max_tokens and max_completion_tokens have different values. Send only one of them.',
     );
   }
-  // Nulls have been removed already, so every option that is left has a value.
+  // Nulls have been removed from the body already, so every option that is left has a value.
   if (!request.stream) {
     for (const _ in request.stream_options)
       throw invalid('stream_options', '`stream_options` requires `stream: true`.');
@@ -34,7 +34,8 @@ export function checkChat(request: AnyChat): void {
 }
 
 /**
- * Rejects tool types that OpenAI has but Signalbox does not support. Without this check, the schema would report them as misspelt.
+ * Rejects tool types that OpenAI has but Signalbox does not support. Without a check of tool types, the schema would report the unsupported
+ * types as misspelt.
  * @param body unchecked
  * @throws SignalboxError
  */
@@ -108,7 +109,7 @@ function checkMessage(message: ChatMessage, index: number): void {
 }
 
 const IMAGE_URL = /^(?:https?:\/\/|data:)/i;
-/** Members of a part that contain media. Each is only allowed in parts of its own type. */
+/** Members of a part that contain media. Each such member is only allowed in parts of its own type. */
 const MEDIA: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file']);
 
 function checkPart(part: MessagePart, message: number, index: number): void {
@@ -117,7 +118,7 @@ function checkPart(part: MessagePart, message: number, index: number): void {
     throw invalid(`${at}.image_url.url`, 'An image must be an http or https address, or a data: URL.');
   }
   for (const name of MEDIA) {
-    // Some servers use whichever member is present and ignore the type.
+    // Some servers use any medium that a part contains and ignore the type of the part.
     if (name !== part.type && Reflect.get(part, name) != null) {
       throw invalid(
         `messages[${message}].content[${index}].${name}`,

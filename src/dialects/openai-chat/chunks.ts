@@ -23,10 +23,10 @@ export class ChunkWriter implements EventWriter {
   readonly #includeUsage: boolean;
   /** For each choice that has begun, the text of its chunks up to the members of the delta. */
   readonly #starts: string[] = [];
-  /** Whether each choice has content or calls. A choice without them ends with an empty content, as in JSON. */
+  /** Whether each choice has content or calls. A choice without content or calls ends with an empty content, as in JSON. */
   readonly #filled: boolean[] = [];
   readonly #finished = new Map<number, FinishReason>();
-  /** Tool calls without arguments so far. */
+  /** The tool calls that have no arguments so far. */
   readonly #bare = new Map<string, ToolCall>();
 
   constructor({ decision, created, model }: AnswerIdentity, includeUsage = false) {

@@ -95,7 +95,7 @@ function addTo(choice: Choice, part: Exclude<StreamPart, { type: 'usage' | 'fail
       return;
     case 'logprobs':
       choice.logprobs ??= { content: [], refusal: [] };
-      // The entries are added one by one, because a function call cannot have a million arguments.
+      // The writer adds the entries one by one, because a function call cannot have a million arguments.
       for (const one of part.content) choice.logprobs.content.push(one);
       for (const one of part.refusal) choice.logprobs.refusal.push(one);
       return;
@@ -137,7 +137,7 @@ export function logprobsBody({ content, refusal }: Logprobs): object {
   return { content: content.length > 0 ? content : null, refusal: refusal.length > 0 ? refusal : null };
 }
 
-/** Returns the usage in OpenAI's form. It contains details only if the upstream reported them. */
+/** Returns the usage in OpenAI's form. The usage contains details only if the upstream reported them. */
 export function usageBody(usage: Usage, estimated: boolean): object {
   const { inputTokens, outputTokens } = usage;
   return {

@@ -23,7 +23,7 @@ const OF_MESSAGE: readonly string[] = [
   'tool_call_id',
   'function_call',
 ];
-/** The members of each kind of part. Other members are extras, because some servers read them. */
+/** The members of each kind of part. Members of a part that are not in this table are extras, because some servers read them. */
 const OF_PART: Readonly<Record<MessagePart['type'], readonly string[]>> = {
   text: ['type', 'text'],
   refusal: ['type', 'refusal'],
@@ -42,8 +42,8 @@ const KEPT_CALLS = 8;
 const KEPT_TOOLS = 128;
 
 /**
- * Creates a path, or returns a path that requests share. Shared paths are frozen, because a plugin that changed one would change other
- * requests.
+ * Creates a path, or returns a path that requests share. Shared paths are frozen, because a plugin that changed a shared path would change
+ * other requests.
  */
 type PlaceMaker = (...path: OriginalPath) => OriginalPath;
 const ownPlace: PlaceMaker = (...path) => path;
@@ -86,7 +86,10 @@ export function conversationOf({
   return { turns: messages.map(turnOf), tools: allowedOf(choice, offered), toolChoice: choiceOf(choice) };
 }
 
-/** Returns the tools that may be called. Other tools are not sent, because not every provider can be told to ignore some tools. */
+/**
+ * Returns the tools that may be called. The gateway does not send tools that may not be called, because not every provider can be told to
+ * ignore some tools.
+ */
 function allowedOf(choice: ChatRequest['tool_choice'], tools: readonly ToolDefinition[]): readonly ToolDefinition[] {
   if (typeof choice !== 'object' || choice.type === 'function') return tools;
   const allowed = new Set(choice.allowed_tools.tools.map((tool) => tool.function.name));

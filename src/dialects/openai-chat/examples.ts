@@ -1,4 +1,4 @@
-/** The request bodies shown in the documentation. Tests check them against the schema. */
+/** The request bodies shown in the documentation. Tests check the request bodies against the schema. */
 
 export const CHAT_REQUESTS = {
   simple: {

@@ -31,7 +31,7 @@ function checkNames(body: unknown, known: readonly string[]): void {
 }
 
 /**
- * Reads the body of `POST /v1/route`. A body with messages is read like a chat request.
+ * Reads the body of `POST /v1/route`. `readRoute` reads a body with messages like a chat request.
  * @throws SignalboxError for the field at fault.
  */
 export function readRoute(body: unknown): RouteRequest {

@@ -26,14 +26,14 @@ export const readChatRequest = (body: ChatRequest, headers = NO_HEADERS): ModelR
 
 const NO_HEADERS = new Headers();
 
-/** `prompt_cache_key` also names the session. It is passed on to the provider like an unknown field. */
+/** The field `prompt_cache_key` also names the session. The gateway passes `prompt_cache_key` on to the provider like an unknown field. */
 function runOf(body: ChatBody & Members, headers: Headers): RunNames {
   const key = body.prompt_cache_key;
   return runIn(headers, body.metadata?.session_id, typeof key === 'string' ? key : null);
 }
 
 /**
- * Converts a `/v1/route` request to the neutral form. Without messages its conversation has no turns.
+ * Converts a `/v1/route` request to the neutral form. The conversation of a `/v1/route` request without messages has no turns.
  * @param body checked, without nulls
  */
 export const readRouteRequest = (body: RouteRequest): ModelRequest =>

@@ -63,7 +63,7 @@ export const openaiChat: Surface = {
   docs,
   foreignFields: FOREIGN_FIELDS,
   read(body, headers) {
-    // For some models Cursor sends Responses bodies to this path, and reads chat completions.
+    // For some models Cursor sends Responses bodies to the path of chat completions, and reads chat completions.
     if (isObject(body) && body.messages == null && body.input != null) {
       const read = readResponses(body);
       return { request: readResponsesRequest(read, headers), events: eventsFor(read) };

@@ -36,8 +36,8 @@ const HEAD = '{"object":"list","data":[';
 export type EncodingFormat = 'float' | 'base64';
 
 /**
- * Writes the vectors of an answer as one list. It writes each vector when it arrives, because the whole list is large. The vectors arrive
- * in order.
+ * Writes the vectors of an answer as one list. The writer writes each vector when it arrives, because the whole list is large. The vectors
+ * of an answer arrive in the order of the inputs.
  */
 export class EmbeddingsWriter implements AnswerWriter {
   readonly #identity: AnswerIdentity;

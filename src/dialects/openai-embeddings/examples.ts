@@ -1,6 +1,6 @@
 import { platform } from '../../core/api/platform.ts';
 
-/** The request bodies shown in the documentation. Tests check them against the schemas. */
+/** The request bodies shown in the documentation. Tests check the request bodies against the schemas. */
 
 export const EMBEDDINGS_REQUESTS = {
   one: { summary: 'One text', value: { model: 'text-embedding-3-small', input: 'How signals were worked.' } },

@@ -15,7 +15,10 @@ import type { Surface, SurfaceDocs } from '../surface.ts';
 import { EmbeddingList, EmbeddingsWriter, type EncodingFormat } from './answer.ts';
 import { EMBEDDINGS_ANSWER, EMBEDDINGS_REQUESTS } from './examples.ts';
 
-/** The request of OpenAI's embeddings, with Signalbox's additions. The schema is the check, the static type and the documentation. */
+/**
+ * The request of OpenAI's embeddings, with Signalbox's additions. The schema of the request is its check, its static type and its
+ * documentation.
+ */
 const EmbeddingsRequest = Type.Object(
   {
     model: Type.String({
@@ -38,7 +41,7 @@ const EmbeddingsRequest = Type.Object(
 );
 type EmbeddingsRequest = Static<typeof EmbeddingsRequest>;
 
-/** The fields that the gateway itself reads. All other fields are extras. */
+/** The fields that the gateway itself reads. All other fields of an embeddings request are extras. */
 const KNOWN_FIELDS: readonly string[] = Object.keys(EmbeddingsRequest.properties);
 
 const docs: SurfaceDocs = {

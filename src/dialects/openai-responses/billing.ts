@@ -2,7 +2,9 @@ import type { NativeTool } from '../../core/conversation.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 
-/** Kinds of tools that the caller runs, according to OpenAI's reference of November 2026. They cost only their tokens. */
+/**
+ * Kinds of tools that the caller runs, according to OpenAI's reference of November 2026. Tools that the caller runs cost only their tokens.
+ */
 const OF_CALLER: ReadonlySet<string> = new Set(['apply_patch', 'computer', 'computer_use_preview', 'local_shell']);
 
 /** The kinds of web search, with or without a date, such as `web_search_preview_2025_03_11`. */
@@ -16,7 +18,7 @@ export function billingOf(tool: Members, most: number | null): NativeTool['billi
   const { environment, execution } = tool;
   const kind = String(tool.type);
   if (OF_CALLER.has(kind)) return 'tokens';
-  // Both the caller and OpenAI can run these tools.
+  // Both the caller and OpenAI can run the tool `shell`.
   if (kind === 'shell' && isObject(environment) && environment.type === 'local') return 'tokens';
   if (kind === 'tool_search' && execution === 'client') return 'tokens';
   return WEB_SEARCH.test(kind) ? { name: 'web_search', most, mostAt: ['max_tool_calls'] } : 'unknown';
@@ -32,7 +34,7 @@ export function unpricedIn(request: Members): readonly string[] {
   if (context_management != null) paths.push('context_management');
   if (prompt_cache_options != null) paths.push('prompt_cache_options');
   if (!isDefaultTier(service_tier)) paths.push('service_tier');
-  // A compaction makes the provider write a summary whose length it decides itself.
+  // A compaction makes the provider write a summary whose length the provider decides itself.
   const at = Array.isArray(input) ? input.findIndex(isCompaction) : -1;
   if (at >= 0) paths.push(`input[${at}]`);
   return paths;

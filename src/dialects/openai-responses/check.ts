@@ -64,7 +64,7 @@ const withinNamespace = (tool: Members): readonly Members[] =>
 const namesOf = (tools: readonly Members[]): ReadonlySet<unknown> =>
   new Set(tools.flatMap(withinNamespace).map(({ name }) => name));
 
-/** Checks that the allowed tools are offered. @param offered the tools of the request */
+/** Checks that the request offers the allowed tools. @param offered the tools of the request */
 function checkAllowed({ tools }: AllowedTools, offered: readonly Members[]): void {
   const names = namesOf(offered);
   const namespaces = new Set(offered.filter(({ type }) => type === 'namespace').map(({ name }) => name));

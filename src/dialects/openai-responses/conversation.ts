@@ -64,7 +64,7 @@ class AnswerTurn {
   readonly #places: OriginalPath[] = [];
   readonly #parts: ContentPart[] = [];
   readonly #earlier = new EarlierReasoning();
-  /** The extra members; null before the first message that has some. */
+  /** The extra members of the turn; null before the first message that has extra members. */
   #extras: Record<string, unknown> | null = null;
 
   get isEmpty(): boolean {
@@ -124,7 +124,7 @@ class AnswerTurn {
 const joinedText = (parts: readonly { readonly text?: string }[]): string =>
   parts.map(({ text = '' }) => text).join('');
 
-/** Converts one of OpenAI's reasoning items to entries of `reasoning_details`. */
+/** Converts a reasoning item of OpenAI to entries of `reasoning_details`. */
 function detailsOf({ id, summary }: ReasoningItem, data: string, index: number): readonly Members[] {
   const common = { format: OPENAI_FORMAT, index, ...(id != null && { id }) };
   const summaries = (summary ?? []).map(({ text = '' }) => ({ type: 'reasoning.summary', summary: text, ...common }));
@@ -152,8 +152,8 @@ function addItems(items: readonly InputItem[], table: ToolTable, turns: Turn[]):
 }
 
 /**
- * Readable reasoning without a message or a call is not a turn. At the end of the input, it would require a model that can continue an
- * answer although there is nothing to continue.
+ * Readable reasoning without a message or a call is not a turn. At the end of the input, such a turn would require a model that can
+ * continue an answer although there is nothing to continue.
  */
 function endAnswer(answer: AnswerTurn | null, turns: Turn[]): void {
   if (answer && !answer.isEmpty) turns.push(answer.turn());
@@ -231,7 +231,7 @@ function partOf(part: InputPart, at: OriginalPath): ContentPart | readonly Conte
       };
     case 'input_image': {
       const { image_url: url, detail } = part;
-      // Without a URL the part refers to an upload at the provider.
+      // A part without a URL refers to an upload at the provider.
       if (url == null) return nativePart(part.type, at);
       const extras = extrasOf(part, OF_IMAGE);
       return { type: 'image', url, ...(detail != null && { detail }), at, valueAt: [...at, 'image_url'], extras };

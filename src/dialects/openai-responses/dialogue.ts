@@ -19,8 +19,9 @@ interface PastAnswer {
 }
 
 /**
- * The requests of one WebSocket. The connection remembers its last conversation, so the next request can send only new items and refer to
- * the rest with `previous_response_id`. The earlier items are put before them as bytes, without parsing or writing them again.
+ * The requests of one WebSocket. A WebSocket connection remembers its last conversation, so the next request can send only new items and
+ * refer to the rest with `previous_response_id`. The dialogue puts the earlier items before the new items as bytes, without parsing or
+ * writing the earlier items again.
  */
 export class ResponsesDialogue implements SocketDialogue {
   #last: PastAnswer | null = null;
@@ -33,7 +34,7 @@ export class ResponsesDialogue implements SocketDialogue {
 
   read(frame: string): readonly Uint8Array[] {
     const request = parsed(frame);
-    // The error about the whole frame is more helpful than an error about its `type`.
+    // If a frame is no object, an error about the whole frame is more helpful than an error about its `type`.
     if (!isObject(request)) return [Buffer.from(frame)];
     if (!isFrame(request)) {
       refuse('type', '`type` must be "response.create".');
@@ -50,7 +51,8 @@ export class ResponsesDialogue implements SocketDialogue {
   }
 
   sent(event: string): void {
-    // This is only a fast first test: a provider may write the type anywhere in an event, and a text may contain the same words.
+    // The search for the type is only a fast first test: a provider may write the type anywhere in an event, and a text may contain the
+    // same words.
     if (!WHOLE_EVENTS.some((type) => event.includes(`"${type}"`))) return;
     const response = wholeResponse(Object(parsed(event)));
     if (!response) return;
@@ -59,7 +61,7 @@ export class ResponsesDialogue implements SocketDialogue {
   }
 
   end(): void {
-    // The last answer now contains a copy of these items.
+    // The last answer now contains a copy of the items of the request.
     this.#asked = [];
   }
 
@@ -71,7 +73,7 @@ export class ResponsesDialogue implements SocketDialogue {
 const EMPTY: Items = new Uint8Array();
 const COMMA: Items = Buffer.from(',');
 
-/** Returns the items of an input or output; null if it is neither a text nor a list. */
+/** Returns the items of an input or output; null if the value is neither a text nor a list. */
 function itemsOf(input: unknown): Items | null {
   if (input == null) return EMPTY;
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : input;

@@ -1,4 +1,4 @@
-/** The request bodies shown in the documentation. Tests check them against the schema. */
+/** The request bodies shown in the documentation. Tests check the request bodies against the schema. */
 
 export const RESPONSES_REQUESTS = {
   simple: { summary: 'Let Signalbox choose', value: { model: 'auto', input: 'Say hello.' } },

@@ -54,8 +54,8 @@ interface StateDraft {
 }
 
 /**
- * Converts parts to the output items of a response and their events. Messages and reasoning end when another item begins. Calls end with
- * the answer, so that no client runs a call of an answer that breaks off.
+ * Converts parts to the output items of a response and their events. A message or reasoning item ends when another item begins. Call items
+ * end with the answer, so that no client runs a call of an answer that breaks off.
  */
 export class OutputItems {
   readonly #decision: number;
@@ -121,7 +121,7 @@ export class OutputItems {
     }
   }
 
-  /** Ends all items. */
+  /** Ends all items of the response. */
   end(): void {
     const isCut = this.finish === 'length';
     if (this.#count === 0 && !isCut) this.#openMessage();
@@ -134,7 +134,7 @@ export class OutputItems {
     const last = message.content.at(-1);
     const content = last?.type === type ? last : this.#openContent(message, type);
     content.text.add(text);
-    // The entries are added one by one, because a function call cannot have a million arguments.
+    // The writer adds the entries one by one, because a function call cannot have a million arguments.
     for (const one of logprobs) content.logprobs.push(one);
     this.#emit(
       `response.${type}.delta`,
@@ -212,7 +212,7 @@ export class OutputItems {
     return call;
   }
 
-  /** Ends the open item and creates the ID and index of the next one. */
+  /** Ends the open item and creates the ID and index of the next item. */
   #next(prefix: string): Item {
     this.#close('completed');
     return this.#named(prefix);
@@ -270,7 +270,7 @@ export class OutputItems {
   }
 
   #closeCall(call: CallProgress, isCut: boolean): void {
-    // An empty text is invalid JSON. A call that was cut off is not changed.
+    // An empty text instead of `{}` is invalid JSON. A call that was cut off keeps its incomplete arguments.
     const isBare = call.arguments.isEmpty && !isCut;
     if (call.tool.type === 'custom') {
       const input = JSON.stringify(inputIn(call.arguments.value));
@@ -291,7 +291,7 @@ export class OutputItems {
 
 const summaryPlace = ({ place }: Item): string => `${place},"summary_index":0`;
 
-/** Returns the token probabilities as members of an event. Refusals have none. */
+/** Returns the token probabilities as members of an event. Refusals have no token probabilities. */
 function logprobsText(type: ContentProgress['type'], logprobs: readonly unknown[]): string {
   if (type === 'refusal') return '';
   return logprobs.length === 0 ? ',"logprobs":[]' : `,"logprobs":${JSON.stringify(logprobs)}`;
@@ -324,7 +324,8 @@ function callText({ id, callId, tool, arguments: text }: CallProgress, status: s
 }
 
 /**
- * Returns the input of a custom tool. Arguments of another form, such as the arguments of a call that was cut off, are returned unchanged.
+ * Returns the input of a custom tool. `inputIn` returns arguments of another form unchanged, such as the arguments of a call that was cut
+ * off.
  */
 function inputIn(text: string): string {
   const input = objectOf(parseJson(text))[CUSTOM_ARGUMENT];

@@ -14,7 +14,7 @@ type EmitEvent = (type: string, json: string) => void;
 interface PassedText {
   /** The type of the events that continue the text. */
   readonly type: string;
-  /** The name that its events share, such as `output_text`. */
+  /** The name that the events of this text share, such as `output_text`. */
   readonly kind: string;
   /** The item and the part of the item that contain the text. */
   readonly place: Members;
@@ -30,8 +30,9 @@ interface PassedItem {
 const ENDS: ReadonlySet<unknown> = new Set([...WHOLE_EVENTS, 'response.failed', 'error']);
 
 /**
- * Passes on the events of an answer as its provider sent them. It holds the last event back until the price is known. If the answer ends
- * before the provider ended it, this class closes the open items. Events that repeat a text that Signalbox edited repeat the edited text.
+ * Passes on the events of an answer as its provider sent them. `PassedResponse` holds the last event back until the price is known. If the
+ * answer ends before the provider ended it, `PassedResponse` closes the open items. If Signalbox edited a text, later events that repeat
+ * the text repeat the edited text.
  */
 export class PassedResponse {
   readonly #emit: EmitEvent;
@@ -41,7 +42,7 @@ export class PassedResponse {
   #isMiscounted = false;
   #sequence = 0;
   readonly #open = new Map<number, PassedItem>();
-  /** The finished items by index. It is a map because a provider may send any index. */
+  /** The finished items by index. The finished items are in a map because a provider may send any index. */
   readonly #done = new Map<number, unknown>();
   /** The text that the last event continued, because most events continue the same text. */
   #last: PassedText | null = null;
@@ -56,7 +57,7 @@ export class PassedResponse {
     this.#mayBeCut = mayBeCut;
   }
 
-  /** Adds an event. A usage that cannot be true is removed from it. */
+  /** Adds an event. `add` removes a usage that cannot be true from the event. */
   add({ event, json, usage, isEdited }: PassedPart): void {
     const told = this.#editedItems.size === 0 ? event : withEdits(event, this.#repeatsIn(event));
     this.#isMiscounted = isImpossible(usage);
@@ -71,7 +72,8 @@ export class PassedResponse {
   }
 
   /**
-   * Adds the platform of a receipt to the complete response. If the provider's usage cannot be true, it also adds the usage of the receipt.
+   * Adds the platform of a receipt to the complete response. If the provider's usage cannot be true, `priced` also adds the usage of the
+   * receipt.
    */
   priced(whole: Members, { platform, usage }: Pick<Receipt, 'platform' | 'usage'>): Members {
     const own = this.#isMiscounted ? usageBody(usage) : completeUsage(whole.usage);
@@ -111,7 +113,7 @@ export class PassedResponse {
     this.#write('response.incomplete', { response: cut });
   }
 
-  /** Ends a failed answer. Unfinished items are left out. */
+  /** Ends a failed answer. The response of a failed answer leaves out unfinished items. */
   fail(
     error: { readonly code: string; readonly message: string; readonly param: unknown; readonly type: string },
     platform: object | null,
@@ -211,7 +213,7 @@ function completeUsage(usage: unknown): unknown {
   return { ...usage, input_tokens_details: { ...details, cache_write_tokens: 0 } };
 }
 
-/** The texts of items: the member that contains the text, or the list that contains it and the type of the list's entries. */
+/** The texts of items: the member that contains the text, or the list that contains the text and the type of the list's entries. */
 const MEMBERS: Readonly<
   Record<string, { readonly member: string; readonly part?: string; readonly list: 'content' | 'summary' }>
 > = {
@@ -223,7 +225,7 @@ const MEMBERS: Readonly<
   custom_tool_call_input: { member: 'input', list: 'content' },
 };
 
-/** Returns the path in an event that repeats a text of an item; an empty path if the event repeats none. */
+/** Returns the path in an event that repeats a text of an item; an empty path if the event repeats no text. */
 function repeatIn(event: Members, { kind, place }: PassedText): OriginalPath {
   const { member, part, list } = MEMBERS[kind]!;
   if (event.type === 'response.output_item.done' && event.output_index === place.output_index) {

@@ -30,7 +30,7 @@ const TURNS = ['messages', 'prompt', 'contents'] as const;
 
 function checkInput(body: unknown): void {
   if (!isObject(body) || body.input != null) return;
-  // With these fields the client relies on stored responses, which a later check reports.
+  // With `previous_response_id` or `conversation` the client relies on stored responses, which a later check reports.
   if (body.previous_response_id != null || body.conversation != null) return;
   refuseForeign(body, TURNS, 'input', '"input": "…", or use /v1/chat/completions');
 }

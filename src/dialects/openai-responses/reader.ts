@@ -90,7 +90,7 @@ function unnamedIn({ text, reasoning }: ResponsesRequest): readonly string[] | u
   return [...unnamedMembers('text', text, OF_TEXT), ...unnamedMembers('reasoning', reasoning, OF_REASONING)];
 }
 
-/** Fields that other dialects have too. They are sent to all providers that accept them. */
+/** Fields that other dialects have too. The gateway sends fields that other dialects also have to all providers that accept them. */
 const SHARED: readonly string[] = ['prompt_cache_key', 'safety_identifier'];
 const OWN: readonly string[] = KNOWN_FIELDS.filter((name) => !SHARED.includes(name));
 
@@ -99,7 +99,7 @@ function otherFields(body: ResponsesRequest): Members {
   const fields: Record<string, unknown> = {};
   if (text?.verbosity !== undefined) fields.verbosity = text.verbosity;
   if (!isDefaultTier(tier)) fields.service_tier = tier;
-  // The field is listed in `platform.dropped` if no provider shortens the conversation, so that the caller notices it.
+  // If no provider shortens the conversation, `platform.dropped` lists the field `truncation`, so that the caller notices it.
   if (truncation !== undefined && truncation !== 'disabled') fields.truncation = truncation;
   return extrasOf(body, OWN, fields);
 }

@@ -5,9 +5,9 @@ import { ROUTING_FIELDS } from '../../core/api/routing-fields.ts';
 import { nullable, nullableMembers } from '../../core/nullable.ts';
 
 /**
- * The request of OpenAI's Responses, with Signalbox's additions. The schema is the check, the static type and the documentation. Unknown
- * fields, items, parts and tools are kept unchanged. Members of items that may be null stay null, because an item must return unchanged to
- * the model that wrote it.
+ * The request of OpenAI's Responses, with Signalbox's additions. The schema of the request is its check, its static type and its
+ * documentation. The schema keeps unknown fields, items, parts and tools unchanged. Members of items that may be null stay null, because an
+ * item must return unchanged to the model that wrote it.
  */
 
 /** Returns the types of objects that have a schema of their own. */
@@ -124,7 +124,10 @@ const TextFormat = Type.Union([
 ]);
 
 const penalty = { minimum: -2, maximum: 2 } as const;
-/** A field whose only accepted values have no effect. `check.ts` rejects other values with an error that names the field. */
+/**
+ * A field whose only accepted values have no effect. `check.ts` rejects values that would have an effect, with an error that names the
+ * field.
+ */
 const inert = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 export const ResponsesRequest = openShape(

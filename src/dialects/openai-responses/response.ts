@@ -5,7 +5,7 @@ import type { AnswerIdentity } from '../../gateway/exchange/answer-source.ts';
 import type { Receipt } from '../../gateway/money/receipt.ts';
 import { isAllowedTools, type ResponsesRequest } from './request.ts';
 
-/** The changing members of a `response` object. The other members repeat the request. */
+/** The changing members of a `response` object. All other members of a `response` object repeat the request. */
 export interface ResponseState {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   readonly completedAt: number | null;
@@ -28,8 +28,8 @@ export const IN_PROGRESS: ResponseState = {
 };
 
 /**
- * Writes the `response` object of one answer as JSON. The members that repeat the request can be long, so they are written once, and only
- * if needed.
+ * Writes the `response` object of one answer as JSON. The members of a response that repeat the request can be long, so `ResponseText`
+ * writes them once, and only if needed.
  */
 export class ResponseText {
   readonly #identity: AnswerIdentity;
@@ -59,7 +59,7 @@ export class ResponseText {
   }
 }
 
-/** Returns the members that repeat the request, with the dialect's defaults for missing ones. Nothing is stored. */
+/** Returns the members that repeat the request, with the dialect's defaults for missing members. Signalbox does not store the response. */
 function echoOf(body: ResponsesRequest): object {
   return {
     instructions: body.instructions ?? null,

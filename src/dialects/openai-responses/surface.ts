@@ -77,7 +77,7 @@ function errorBody(error: SignalboxError): object {
 }
 
 /**
- * Reads a frame that requires no answer. Codex announces its instructions and tools with such a frame.
+ * Reads a frame that requires no answer. Codex announces its instructions and tools with a frame that requires no answer.
  * @returns null for any other request
  * @throws SignalboxError for the field at fault
  */

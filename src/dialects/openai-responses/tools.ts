@@ -68,7 +68,7 @@ export function toolTable(list: ResponsesRequest['tools'], usesMax: number | nul
 /** Kinds of tools that the caller runs. */
 const OWN_KINDS: ReadonlySet<unknown> = new Set(['function', 'custom']);
 
-/** Adds the tools that items of the input add to the request, except the caller's own, which `additional_tools` adds. */
+/** Adds the tools that items of the input add to the request, except the caller's own tools, which `additional_tools` adds. */
 export function addToolsOfInput(input: ResponsesRequest['input'], usesMax: number | null, native: NativeTool[]): void {
   if (typeof input === 'string') return;
   for (let i = 0; i < input.length; i++) {
@@ -104,7 +104,7 @@ const neutralName = (name: string, namespace: string | null, taken: ReadonlyMap<
 
 const longName = (name: string, namespace: string): string => `${namespace}__${name}`;
 
-/** Returns the neutral name of a tool that an earlier call names. The request may no longer offer the tool itself. */
+/** Returns the neutral name of a tool that an earlier call names. The request may no longer offer a tool that an earlier call names. */
 export function nameOfCall({ called }: ToolTable, name: string, namespace: string | null): string {
   const names = namespace === null ? [name] : [name, longName(name, namespace)];
   const isNamed = (neutral: string): boolean => {
@@ -139,7 +139,9 @@ function functionOfCustom(tool: CustomTool, name: string, at: OriginalPath): Too
   };
 }
 
-/** Describes the grammar in the argument's description, because a model can follow a grammar even if nothing enforces it. */
+/**
+ * Describes the grammar of a custom tool in the argument's description, because a model can follow a grammar even if nothing enforces it.
+ */
 function grammarOf({ format }: CustomTool): string {
   const { definition, syntax }: Members = format ?? {};
   if (typeof definition !== 'string') return '';
@@ -185,7 +187,7 @@ export function offeredTools(choice: StatedChoice, table: ToolTable): OfferedToo
 
 const keyOf = (name: unknown, namespace: unknown): string => JSON.stringify([namespace ?? null, name]);
 
-/** Returns the tool choice. A choice that only this dialect can express is added to the native tools. */
+/** Returns the tool choice. `choiceOf` adds a choice that only this dialect can express to the native tools. */
 export function choiceOf(choice: StatedChoice, table: ToolTable, native: NativeTool[]): ToolChoice | undefined {
   if (choice === undefined || typeof choice === 'string') return choice;
   if (isAllowedTools(choice)) return choice.mode ?? 'auto';

@@ -41,7 +41,7 @@ function calledIn({ tools = [] }: ResponsesRequest): ReadonlyMap<string, CalledT
 
 /** Combines the parts of an answer into one `response`. */
 export class ResponseWriter implements AnswerWriter {
-  /** The answer as its provider sent it; null if it is translated. */
+  /** The answer as its provider sent it; null if Signalbox translates the answer. */
   #passed: PassedResponse | null = null;
   readonly #identity: AnswerIdentity;
   readonly #response: ResponseText;
@@ -79,12 +79,12 @@ export class ResponseWriter implements AnswerWriter {
 const asEvent = (part: PassedPart): PassedPart =>
   part.event.object === 'response' ? { ...part, event: { type: WHOLE_EVENTS[0], response: part.event } } : part;
 
-/** Converts parts to events. The last event contains `platform`. */
+/** Converts the parts of an answer to events. The last event of the stream contains `platform`. */
 class ResponseEventWriter implements EventWriter {
   readonly #identity: AnswerIdentity;
   readonly #response: ResponseText;
   readonly #items: OutputItems;
-  /** The events of an answer that is passed on unchanged; null if it is translated. */
+  /** The events of an answer that is passed on unchanged; null if Signalbox translates the answer. */
   #passed: PassedResponse | null = null;
   #sequence = 0;
   #text = '';
@@ -101,7 +101,7 @@ class ResponseEventWriter implements EventWriter {
 
   write(parts: readonly StreamPart[]): string {
     for (const part of parts) {
-      // If the provider sends one body instead of a stream, the events are written from the parts that were read from it.
+      // If the provider sends one body instead of a stream, the writer makes the events from the parts of that body.
       if (part.type !== 'passthrough' || part.event.object === 'response') continue;
       this.#passed ??= new PassedResponse((type, json) => this.#add(type, json), this.#identity.mayBeCut ?? true);
       this.#passed.add(part);
@@ -125,7 +125,10 @@ class ResponseEventWriter implements EventWriter {
     return this.#taken();
   }
 
-  /** Returns an `error` event for clients that raise it, and the end as `response.failed`. Unfinished items are left out. */
+  /**
+   * Returns an `error` event for clients that raise it, and the end as `response.failed`. The response of a failed answer leaves out
+   * unfinished items.
+   */
   error(error: SignalboxError, platform: Receipt['platform'] | null): string {
     const { code, message, type, param } = errorBody(error).error;
     if (this.#passed) {
@@ -133,7 +136,7 @@ class ResponseEventWriter implements EventWriter {
       return this.#taken();
     }
     this.#begin();
-    // OpenAI's own clients read the members of the event; clients of Open Responses read the object in it.
+    // OpenAI's own clients read the members of the error event; clients of Open Responses read the object in it.
     const flat = JSON.stringify({ code, message, param, error: { type, code, message, param } });
     this.#emit('error', flat.slice(1, -1));
     const state: ResponseState = {
