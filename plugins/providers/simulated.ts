@@ -85,8 +85,7 @@ function* play(call: ProviderCall): Generator<StreamPart | Pause> {
     for (const [choice, each] of playbacks.entries()) {
       if (each.at < each.text.length) yield nextPiece(each, choice);
     }
-    // Like some providers, the simulator reports the usage with each event. If an answer ends early, its last reported usage decides the
-    // price.
+    // Like some providers, the simulator reports the usage with each event. A piece of the answer must not split a surrogate pair.
     const written = playbacks.reduce((sum, each) => sum + Math.min(each.at, each.text.length), 0);
     yield { type: 'usage', usage: { ...usage, outputTokens: Math.ceil((usage.outputTokens * written) / length) } };
   }

@@ -9,11 +9,11 @@ const BASE64 = /^[\w+/-]*={0,2}$/;
 /** Members with the arguments of a call, as an object or as JSON text. */
 const ARGUMENTS: ReadonlySet<string> = new Set(['input', 'arguments', 'action']);
 
-/** Collects the output in values of a dialect. */
+/** The number of characters of the texts that were found. */
 export class OutputFound {
   readonly #known: string;
   #texts: string[] = [];
-  /** The number of characters of its texts. */
+  /** The number of characters of the state that was found. */
   chars = 0;
   /** The number of characters of its state. */
   stateChars = 0;
@@ -55,10 +55,7 @@ export class OutputFound {
     this.chars += text.length;
   }
 
-  /**
-   * Returns the output found; undefined for none.
-   * @param chars the maximum number of characters, counted from the end of its texts
-   */
+  /** Returns the output found; undefined for none. Returns whether one of the parts contains text or a piece of a call. */
   last(chars = this.chars, stateChars = this.stateChars): UnreadOutput | undefined {
     if (chars === 0 && stateChars === 0) return undefined;
     const texts: string[] = [];

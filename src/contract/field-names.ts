@@ -1,6 +1,6 @@
 import type { FieldNames } from '../core/model-request.ts';
 
-/** Field names that most dialects share. A dialect with other names defines its own `FieldNames`. */
+/** Field names that most dialects share. A dialect that has other field names defines its own `FieldNames`. */
 export const FIELD_NAMES: FieldNames = {
   turns: 'messages',
   tools: 'tools',

@@ -1,6 +1,6 @@
 /**
- * A plugin of the kind `estimator`, which earlier versions ran. Signalbox still loads its module, ignores it, and warns about the policy
- * that lists it.
+ * A plugin of the kind `estimator`, which earlier versions ran. Signalbox still loads the module of such an estimator, ignores the
+ * estimator, and warns about the policy that lists it.
  */
 export interface FormerEstimator {
   readonly kind: 'estimator';

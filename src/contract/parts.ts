@@ -2,7 +2,7 @@ import type { FAILURE_KINDS } from '../core/failure-kinds.ts';
 import type { Members, OriginalPath } from '../core/original.ts';
 import type { Usage } from '../core/usage.ts';
 
-/** OpenAI's finish reasons. Every adapter maps its service's own reasons to these. */
+/** OpenAI's finish reasons. Every adapter maps its service's own finish reasons to OpenAI's finish reasons. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /**
@@ -25,24 +25,25 @@ export type StreamPart =
   | {
       readonly type: 'tool-call';
       readonly choice: number;
-      /** Index of the tool call in its choice, from 0. All deltas of one call have the same index. */
+      /** Index of the tool call in its choice, from 0. All deltas of one tool call have the same index. */
       readonly index: number;
-      /** ID of the tool call. Only the first delta of a call has it. */
+      /** ID of the tool call. Only the first delta of a tool call has its ID. */
       readonly id?: string;
-      /** Name of the tool. Only the first delta of a call has it. */
+      /** Name of the tool. Only the first delta of a tool call has its name. */
       readonly name?: string;
       /** The next piece of the arguments' JSON text. */
       readonly arguments: string;
       /**
-       * Data that only the calling model can read. Callers receive it as `extra_content` of the tool call and send it back with the call.
+       * Data that only the calling model can read. Callers receive this data as `extra_content` of the tool call and send it back with the
+       * call.
        */
       readonly extra?: Members;
       /** Location of the arguments in the `passthrough` event. */
       readonly place?: EventPlace;
     }
   /**
-   * Data that only the answering model can read (signed or encrypted reasoning). Callers receive it as members of the message and send them
-   * back unchanged: `details` as entries of `reasoning_details`, `extra` as `extra_content`.
+   * Data that only the answering model can read (signed or encrypted reasoning). Callers receive this data as members of the message and
+   * send it back unchanged: `details` as entries of `reasoning_details`, `extra` as `extra_content`.
    */
   | { readonly type: 'state'; readonly choice: number; readonly details?: readonly Members[]; readonly extra?: Members }
   | {
@@ -53,21 +54,22 @@ export type StreamPart =
     }
   /**
    * An event of an answer in the caller's own dialect, as the service sent it. The surface of that dialect writes this event instead of the
-   * other parts of the answer. All other readers use the other parts. A whole body counts as one event. A `passthrough` part comes before
-   * the parts that were read from the same event. The adapter
-   * keeps events that precede the first content, and returns them together with that content, so that another model may still answer.
+   * other parts of the answer. All readers except that surface use the other parts. A whole body counts as one `passthrough` event. A
+   * `passthrough` part comes before the parts that were read from the same event. The adapter keeps events that precede the first content,
+   * and returns them together with that content, so that another model may still answer.
    */
   | {
       readonly type: 'passthrough';
       readonly choice: 0;
       readonly event: Members;
       /**
-       * The JSON text of the event as its service wrote it, in one line. The gateway sends this text if it changes nothing in the event.
+       * The JSON text of the event as its service wrote it, in one line. The gateway sends the `json` text of an event if it changes
+       * nothing in the event.
        */
       readonly json?: string;
       /**
-       * Output in the event that no other part contains, such as the input of a service's own tool. The gateway counts it if the service
-       * reports no usage. Absent for none.
+       * Output in the event that no other part contains, such as the input of a service's own tool. The gateway counts the tokens of this
+       * output if the service reports no usage. `unread` is absent if other parts contain all output of the event.
        */
       readonly unread?: UnreadOutput;
       /**
@@ -76,15 +78,16 @@ export type StreamPart =
        */
       readonly usage?: Usage;
       /**
-       * Whether the gateway changed a text in this event. Later events that repeat the text then get the same change. Adapters leave this
-       * out.
+       * Whether the gateway changed a text in this event. Later events that repeat the text then get the same change. Adapters leave
+       * `isEdited` out.
        */
       readonly isEdited?: true;
     }
   /**
    * Output of a translated answer that no other part contains, such as blocks and members that no dialect of the gateway can express.
-   * Callers never get it. If the service reports no usage, the gateway counts this output in full and ignores `state` parts that follow, so
-   * an adapter that sends `unread` parts must include its state in them. In a passed event, `passthrough.unread` holds this output.
+   * Callers never get `unread` parts. If the service reports no usage, the gateway counts this output in full and ignores `state` parts
+   * that follow, so an adapter that sends `unread` parts must include its state in them. In a passed event, `passthrough.unread` holds this
+   * output.
    */
   | { readonly type: 'unread'; readonly choice: number; readonly unread: UnreadOutput }
   /** The vector of one text of an embedding call. @see EmbeddingAdapter */
@@ -101,7 +104,8 @@ export type StreamPart =
       readonly reason: FinishReason;
       readonly raw: string;
       /**
-       * The stop sequence that ended the choice with reason `stop`. Absent if no stop sequence did, or if the service does not report it.
+       * The stop sequence that ended the choice with reason `stop`. `stop` is absent if no stop sequence ended the choice, or if the
+       * service does not report it.
        */
       readonly stop?: string;
     }
@@ -113,8 +117,8 @@ export type PassedPart = Extract<StreamPart, { readonly type: 'passthrough' }>;
 
 /**
  * Location of a part's text in the last `passthrough` event before the part, in the same batch. Code that changes the text of the part must
- * also change the text at this location. Absent if no event is passed on, and for text that is in no event. If the value at the location is
- * an object, the text is the JSON of that object.
+ * also change the text at this location. The location is absent if no event is passed on, and for text that is in no event. If the value at
+ * the location is an object, the text is the JSON of that object.
  */
 export interface EventPlace {
   readonly at: OriginalPath;
@@ -122,11 +126,11 @@ export interface EventPlace {
   readonly isEscaped?: true;
 }
 
-/** Output that only its own dialect can express. The gateway counts its tokens if the service reports no usage. */
+/** Output that only its own dialect can express. The gateway counts the tokens of unread output if the service reports no usage. */
 export interface UnreadOutput {
-  /** Texts and tool arguments. The gateway counts their tokens as it does for any text. */
+  /** Texts and tool arguments. The gateway counts the tokens of these texts as it does for any text. */
   readonly texts: readonly string[];
-  /** Characters of base64 state, such as signatures and encrypted reasoning. Four characters count as one token. */
+  /** Characters of base64 state, such as signatures and encrypted reasoning. Four characters of base64 state count as one token. */
   readonly stateChars: number;
 }
 
@@ -142,27 +146,30 @@ export function isContent(part: StreamPart): boolean {
 /** The failure of a call to a provider, in terms that the gateway can act on. */
 export interface ProviderFailure {
   readonly kind: (typeof FAILURE_KINDS)[number];
-  /** A sentence for the log. Callers see it, with secrets masked, only if `kind` is `rejected`. */
+  /** A sentence about the failure, for the log. Callers see the message, with secrets masked, only if `kind` is `rejected`. */
   readonly message: string;
   /** HTTP status; absent if the provider sent no response. */
   readonly status?: number;
   /** The pause that the provider requests before the next call, ms; absent for none. */
   readonly retryAfterMs?: number;
   /**
-   * Body of the error as the service sent it. Set for the kinds `rejected` and `context` if the request was passed through in its caller's
-   * dialect. The caller gets this body instead of Signalbox's own, with secrets masked.
+   * Body of the error as the service sent it. `original` is set for the kinds `rejected` and `context` if the request was passed through in
+   * its caller's dialect. The caller gets the service's error body instead of Signalbox's own, with secrets masked.
    */
   readonly original?: Members;
-  /** For the kind `malformed`: the model wrote text that its provider could not parse. The endpoint itself is healthy. */
+  /**
+   * For the kind `malformed`: the model wrote text that its provider could not parse. The endpoint of a `malformed` answer of the model is
+   * itself healthy.
+   */
   readonly ofModel?: true;
   /**
-   * For the kind `credit`: the service states that the whole account is out of credit, so every request would fail. Absent if perhaps only
-   * this request costs too much, as with a 402 without details.
+   * For the kind `credit`: the service states that the whole account is out of credit, so every request would fail. `ofAccount` is absent
+   * if perhaps only this request costs too much, as with a 402 without details.
    */
   readonly ofAccount?: true;
   /**
-   * For the kind `not_found`: the service states that it does not know the model. Any other 404 may be about a part of the request, such as
-   * a file.
+   * For the kind `not_found`: the service states that it does not know the model. A 404 without `unknownModel` may be about a part of the
+   * request, such as a file.
    */
   readonly unknownModel?: true;
 }

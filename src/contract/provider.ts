@@ -12,17 +12,19 @@ export interface ProviderCall {
   readonly upstream: string;
   /**
    * The request in neutral form. An adapter that speaks the dialect of `request.original` may send the original body, which keeps members
-   * that have no neutral name. Other adapters translate the neutral form. `routing` is only for the gateway.
+   * that have no neutral name. Adapters that speak another dialect translate the neutral form. Only the gateway reads the member `routing`
+   * of the request.
    */
   readonly request: ModelRequest;
   /** Request fields that the gateway does not know and that this provider's `passthrough` list allows. */
   readonly extras: Readonly<Record<string, unknown>>;
   readonly stream: boolean;
-  /** Maximum output tokens of one choice. The adapter must send this limit upstream, because the hold relies on it. */
+  /** Maximum output tokens of one choice. The adapter must send `outputCap` upstream, because the hold relies on this limit. */
   readonly outputCap: number;
   readonly model: ModelTraits;
   /**
-   * Whether a selector chose the model, so that the caller could not know which fields it accepts. Absent if the caller named the model.
+   * Whether a selector chose the model, so that the caller could not know which fields it accepts. `isSelected` is absent if the caller
+   * named the model.
    */
   readonly isSelected?: true;
 }
@@ -33,13 +35,13 @@ export interface EmbeddingCall extends ProviderCall {
   readonly inputs: readonly EmbeddingInput[];
   /** The length that each vector must have. */
   readonly dimensions: number;
-  /** Whether `dimensions` is less than the model's own length. The adapter must then send it upstream. */
+  /** Whether `dimensions` is less than the model's own length. The adapter must send `dimensions` upstream if `isShortened` is true. */
   readonly isShortened: boolean;
 }
 
-/** The part of a wire adapter that embeds texts. Models with the operation `embed` need it. */
+/** The part of a wire adapter that embeds texts. Models with the operation `embed` need an embedding adapter. */
 export interface EmbeddingAdapter {
-  /** Translates a batch. Pure, like `WireAdapter.request`. */
+  /** Translates a batch of texts to a request. This function is pure, like `WireAdapter.request`. */
   request(call: EmbeddingCall): BuiltRequest;
   /** Translates an answer: an `embedding` for each text, a `finish`, and a `usage` if the upstream reports one. */
   reply(body: string): readonly StreamPart[];
@@ -47,13 +49,17 @@ export interface EmbeddingAdapter {
 
 /** The part of a wire adapter that has its service count the tokens of a prompt, free of charge and without an answer. */
 export interface TokenCountAdapter {
-  /** Translates a prompt. Pure, like `WireAdapter.request`. Ignore `outputCap` and `stream` of the call. */
+  /**
+   * Translates a prompt to a request for its token count. This function is pure, like `WireAdapter.request`. Ignore `outputCap` and
+   * `stream` of the call.
+   */
   request(call: ProviderCall): BuiltRequest;
   /** Reads the input tokens from an answer with a 2xx status; null if the answer does not state them. */
   reply(body: string): number | null;
   /**
-   * The most that the service may bill for a prompt beyond its count. If set, the gateway uses the count as an upper bound for prompts with
-   * PDFs and holds no more money. The operator pays if a service bills more. If absent, a count is only an estimate.
+   * The most that the service may bill for a prompt beyond its count. If `margin` is set, the gateway uses the count as an upper bound for
+   * prompts with PDFs and holds no more money. The operator pays if a service bills more than the count and its margin. If `margin` is
+   * absent, a count is only an estimate.
    */
   readonly margin?: CountMargin;
 }
@@ -71,7 +77,7 @@ export interface ModelListAdapter {
   readonly headers: Readonly<Record<string, string>>;
   /** The path of a page, relative to the provider's base URL. @param after `next` of the previous page; null for the first page */
   path(after: string | null): string;
-  /** Reads a page; null if the body is not a list of models. */
+  /** Reads a page of the list; null if the body is not a list of models. */
   read(body: string): ModelListPage | null;
 }
 
@@ -96,7 +102,7 @@ export interface ListedModel {
   readonly capabilities?: readonly Capability[];
   /** Release date, such as `2026-11-20`. */
   readonly released?: string;
-  /** Why the model cannot answer conversations: its purpose, such as `embeddings`, or `retired`. */
+  /** The reason why the model cannot answer conversations: its purpose, such as `embeddings`, or `retired`. */
   readonly unfit?: string;
 }
 
@@ -105,26 +111,28 @@ export interface ModelTraits {
   readonly capabilities: readonly Capability[];
   /** Features of the dialect that the model lacks, according to the catalog. */
   readonly lacks: readonly Capability[];
-  /** False if the model refuses a temperature; the adapter must then leave it out. */
+  /** False if the model refuses a temperature; the adapter must then leave the temperature out. */
   readonly acceptsTemperature: boolean;
   /** Time to the first token in ms, for answers that an adapter makes in this process. */
   readonly ttftMs: number;
   readonly outputTokensPerSecond: number;
 }
 
-/** The settings of a known service, under a name that policies use: `preset: groq`. Keys in the policy override them. */
+/**
+ * The settings of a known service, under a name that policies use: `preset: groq`. Keys in the policy override the settings of a preset.
+ */
 export interface ProviderPreset {
   /** The service's public address. */
   readonly baseUrl?: string;
   /** The environment variable that holds the address, for a service without a public address. */
   readonly baseUrlEnv?: string;
-  /** The path of the API, such as `/v1`. The gateway appends it if the address in `baseUrlEnv` has only a host. */
+  /** The path of the API, such as `/v1`. The gateway appends `basePath` if the address in `baseUrlEnv` has only a host. */
   readonly basePath?: string;
   /** The environment variable that holds the API key; absent for a service without keys. */
   readonly apiKeyEnv?: string;
   /** Whether the host name may resolve to this machine or a private network. */
   readonly allowPrivateNetwork?: boolean;
-  /** Request fields that the gateway does not know, the service understands, and that do not change the bill. */
+  /** Request fields that the gateway does not know, that the service understands, and that do not change the bill. */
   readonly passthrough?: readonly string[];
   /** The service's prompt cache: its lifetime after the last read, in seconds, and the shortest prompt that it caches, in tokens. */
   readonly cache?: { readonly ttlS: number; readonly tokensMin: number };
@@ -150,7 +158,7 @@ export interface HttpCall {
 /** The request that an adapter makes, or the reason why it cannot. */
 export type BuiltRequest = HttpCall | ProviderFailure;
 
-/** One event of a stream. The host does the framing. */
+/** One event of a stream. The host splits the stream into frames. */
 export interface Frame {
   /** The `event:` of an SSE frame; empty if the frame has none. */
   readonly event: string;
@@ -166,15 +174,16 @@ export interface StreamReader {
 /** An adapter that speaks a dialect over HTTP and only translates: it opens no connection and keeps no state. */
 export interface WireAdapter {
   readonly kind: 'wire';
-  /** The dialect that the adapter writes. Only requests that came in the same dialect may carry `extras`. */
+  /** The dialect that the adapter writes. Only requests that came in the adapter's own dialect may carry `extras`. */
   readonly dialect: string;
   readonly frames: 'sse' | 'ndjson';
   /**
-   * The header in which the host sends the API key. Absent for a service without keys: Signalbox then refuses a policy that names a key.
+   * The header in which the host sends the API key. `auth` is absent for a service without keys: Signalbox then refuses a policy that names
+   * a key.
    */
   readonly auth?: { readonly header: string; readonly prefix: string };
   /**
-   * Translates a request. Pure.
+   * Translates a request. This function is pure.
    *
    * @returns the HTTP call; or a failure of kind `rejected` whose message begins with the path of the field that the dialect cannot express
    * @example
@@ -199,11 +208,11 @@ export interface WireAdapter {
   stream(passthrough?: boolean): StreamReader;
   /** Classifies an answer with a status other than 2xx. @param passthrough whether a refusal includes the `original` body */
   failure(status: number, headers: Headers, body: string, passthrough?: boolean): ProviderFailure;
-  /** Absent if the dialect has no embeddings. */
+  /** `embeddings` is absent if the dialect has no embeddings. */
   readonly embeddings?: EmbeddingAdapter;
-  /** Absent if the service cannot count prompts: the gateway then estimates. */
+  /** `tokenCount` is absent if the service cannot count prompts: the gateway then estimates. */
   readonly tokenCount?: TokenCountAdapter;
-  /** Absent if the service has no list of models. */
+  /** `modelList` is absent if the service has no list of models. */
   readonly modelList?: ModelListAdapter;
 }
 
@@ -223,9 +232,9 @@ export interface InProcessAdapter {
   /** Request fields that the answer ignores, for `platform.dropped`. */
   dropped?(call: ProviderCall): readonly string[];
   /**
-   * Makes the parts of one answer, lazily and synchronously. Every choice must end with a `finish`. The host takes parts as the caller
-   * reads them, and stops iterating (calls the iterator's `return`) when the call is aborted or exceeds a deadline. The host turns an
-   * exception into a failure of kind `server`.
+   * Makes the parts of one answer, lazily and synchronously. Every choice of the answer must end with a `finish`. The host takes parts of
+   * the answer as the caller reads them, and stops iterating (calls the iterator's `return`) when the call is aborted or exceeds a
+   * deadline. The host turns an exception into a failure of kind `server`.
    */
   answer(call: ProviderCall): Iterable<StreamPart | Pause>;
   /** Makes the parts of one batch of embeddings: an `embedding` for each text, then a `finish` and a `usage`. */
@@ -235,26 +244,28 @@ export interface InProcessAdapter {
 export type PreparedProvider = (WireAdapter | InProcessAdapter) & {
   /**
    * Returns the capabilities that a model lacks at this provider, even if the catalog lists them. The gateway does not send requests that
-   * need these capabilities to the endpoint. Default: none.
+   * need these capabilities to the endpoint. Without `lacks`, a model has all capabilities that the catalog lists.
    *
    * @param upstream the provider's own name of the model
    */
   lacks?(model: ModelTraits, upstream: string): readonly Capability[];
   /**
    * Returns the `passthrough` capabilities that a model has at this provider: the dialects whose requests the adapter passes through
-   * unchanged. Default: none.
+   * unchanged. Without `passes`, a model has no `passthrough` capabilities.
    *
    * @param upstream the provider's own name of the model
    */
   passes?(model: ModelTraits, upstream: string): readonly Capability[];
   /**
    * Whether the service accepts these stop sequences, none of them empty. The gateway leaves refused sequences out of the call and cuts the
-   * answer at them itself, as it does with all stop sequences for a model that lacks `stop`. Default: the service accepts all.
+   * answer at them itself, as it does with all stop sequences for a model that lacks `stop`. Without `takesStops`, the service accepts all
+   * stop sequences.
    */
   takesStops?(stops: readonly string[]): boolean;
   /**
-   * What the service bills for an answer that the gateway aborts. Default: `unknown`. Declare `stops` only for a service that documents it:
-   * the gateway then reserves money in steps as the answer grows, and the operator pays if the service bills more.
+   * What the service bills for an answer that the gateway aborts. Without `afterAbort`, the gateway assumes `unknown`. Declare `stops` only
+   * for a service that documents it: the gateway then reserves money in steps as the answer grows, and the operator pays if the service
+   * bills more than the stated margin.
    */
   readonly afterAbort?: AbortBilling;
 };

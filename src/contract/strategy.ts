@@ -1,7 +1,7 @@
 import type { Static, TObject } from '@sinclair/typebox';
 import type { PluginStatus } from './status.ts';
 
-/** The inputs of a strategy: three estimates for each candidate, in arrays of the same length. Ignore entries from index `n` on. */
+/** The inputs of a strategy: three estimates for each candidate, in arrays of the same length. Ignore array entries from index `n` on. */
 export interface Candidates {
   readonly n: number;
   /** Q: probability of a good answer, 0..1. */
@@ -10,42 +10,45 @@ export interface Candidates {
   readonly cost: Float64Array;
   /** L: expected milliseconds to the end of the answer. */
   readonly latency: Float64Array;
-  /** v·C_ref: Credits that a good answer to this request is worth, multiplied by `qualityFactor`. Above 0. */
+  /** v·C_ref: Credits that a good answer to this request is worth, multiplied by `qualityFactor`. `costReference` is above 0. */
   readonly costReference: number;
   /**
-   * How many times as much quality counts for this request: 1, or more for a hard request. Default: 1. A strategy that scores latency
-   * divides the latency term by this factor.
+   * How many times as much quality counts for this request: 1, or more for a hard request. `qualityFactor` is 1 by default. A strategy that
+   * scores latency divides the latency term by this factor.
    */
   readonly qualityFactor?: number;
   /**
    * Expected output tokens of one choice: the caller's figure, the average of earlier answers to the task, or the policy's figure.
-   * `costReference` includes them.
+   * `costReference` includes the expected output tokens.
    */
   readonly outputTokens?: number;
 }
 
-/** Weights from the caller, each ≥ 0. Their sum is 1. */
+/** Weights from the caller, each ≥ 0. The sum of the caller's weights is 1. */
 export interface CallerWeights {
   readonly quality: number;
   readonly cost: number;
-  /** Absent means 0. */
+  /** An absent `latency` means 0. */
   readonly latency?: number;
 }
 
 export interface PreparedStrategy {
-  /** The criterion of the choice in one or two words. It becomes the second half of `route_reason`. */
+  /** The criterion of the choice in one or two words. The reason becomes the second half of `route_reason`. */
   readonly reason: string;
   /**
-   * The least acceptable Q, 0..1. The host chooses no candidate below it while another candidate reaches it. If none does, the host chooses
-   * the candidate with the highest Q, and `route_reason` ends in `:below-floor`. Default: any Q is acceptable.
+   * The least acceptable Q, 0..1. The host chooses no candidate below the quality floor while another candidate reaches the floor. If no
+   * candidate reaches the floor, the host chooses the candidate with the highest Q, and `route_reason` ends in `:below-floor`. Without
+   * `qualityFloor`, any Q is acceptable.
    */
   readonly qualityFloor?: number;
   /**
-   * Decides first between candidates with equal utility; then Q (higher), C (lower), L (lower) and the ID decide. Absent: Q decides first.
+   * Decides first between candidates with equal utility; then Q (higher), C (lower), L (lower) and the ID decide. Without `tieBreak`, Q
+   * decides first between candidates with equal utility.
    */
   readonly tieBreak?: 'cost' | 'latency';
   /**
-   * Writes a utility for each candidate into `out[0..n)`. A higher utility is better; -Infinity excludes a candidate. Pure.
+   * Writes a utility for each candidate into `out[0..n)`. A higher utility is better; -Infinity excludes a candidate. This function is
+   * pure.
    *
    * @param weights the caller's weights, if the request has any
    * @example
@@ -60,8 +63,8 @@ export interface PreparedStrategy {
    */
   score(candidates: Candidates, out: Float64Array, weights?: CallerWeights): void;
   /**
-   * Splits a utility into its summands, for explanations. Pure. The host shows no summands if any of them is not a finite number, or if
-   * their sum differs from the utility.
+   * Splits a utility into its summands, for explanations. This function is pure. The host shows no summands if a summand is not a finite
+   * number, or if their sum differs from the utility.
    *
    * @param at the index of the candidate
    * @returns summand by name, such as `{ quality: 0.54, cost: -0.045 }`
@@ -71,7 +74,10 @@ export interface PreparedStrategy {
 
 export interface StrategyPlugin<Options extends TObject = TObject> {
   readonly kind: 'strategy';
-  /** The version of the contract that the plugin is written for. Default: 1. Both versions are the same for strategies. */
+  /**
+   * The version of the contract that the plugin is written for. `contract` is 1 by default. Versions 1 and 2 of the contract are the same
+   * for strategies.
+   */
   readonly contract?: 1 | 2;
   readonly name: string;
   readonly status: PluginStatus;
@@ -92,13 +98,13 @@ export interface Inheritance {
   /** The selector to inherit from, such as `auto`. */
   readonly selector: string;
   /**
-   * The strategy that the other selector must use. If it uses a different strategy, Signalbox refuses a selector that leaves out a
-   * `required` option.
+   * The strategy that the other selector must use. If the other selector uses a different strategy, Signalbox refuses a selector that
+   * leaves out a `required` option.
    */
   readonly strategy: string;
-  /** Options that the other selector always has, because they are required there or have defaults. */
+  /** Options that the other selector always has, because its strategy requires them or has defaults for them. */
   readonly required: readonly string[];
-  /** Options that are inherited only if the other selector states them. */
+  /** Options that a selector inherits only if the other selector states them. */
   readonly optional?: readonly string[];
 }
 

@@ -35,7 +35,7 @@ const READER: RequestReader<TextBody> = {
 };
 
 /**
- * Makes a request with one user message, for tests of plugins. Its dialect is `text`, and its fields have OpenAI's names.
+ * Makes a request with one user message, for tests of plugins. The dialect of the request is `text`, and its fields have OpenAI's names.
  *
  * @param text the text of the message
  * @param settings the settings of the request; default: none

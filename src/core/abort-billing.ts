@@ -1,6 +1,7 @@
 /**
  * What a service bills for an answer whose connection is closed before its end. `stops`: only the tokens that it wrote before it noticed,
- * within the stated margin. `whole`: the whole answer, as if it had been read to its end. `unknown`: possibly either.
+ * within the stated margin. `whole`: the whole answer, as if it had been read to its end. `unknown`: the service may bill like `stops` or
+ * like `whole`.
  */
 export type AbortBilling = StoppedBilling | { readonly bills: 'whole' | 'unknown' };
 
@@ -10,7 +11,7 @@ export interface StoppedBilling {
   /** Output tokens that the service may have written but not yet sent. */
   readonly marginTokens: number;
   /**
-   * When the service reports usage. Only with `each` (a report with nearly each event) may a hold grow in steps: without reports, each byte
+   * When the service reports usage. A hold may grow in steps only with `each` (a report with nearly each event): without reports, each byte
    * must count as a token, so an answer would use up its hold several times as fast as its real cost.
    */
   readonly reports: 'each' | 'end';
@@ -18,7 +19,7 @@ export interface StoppedBilling {
   readonly marginMs: number;
 }
 
-/** Returns what applies to an endpoint: its own entry in the policy if it has one, otherwise its provider's. */
+/** Returns what applies to an endpoint: its own entry in the policy if it has one, otherwise its provider's entry. */
 export const abortBillingOf = (
   { afterAbort, provider }: { readonly afterAbort?: AbortBilling; readonly provider: string },
   providers: ReadonlyMap<string, { readonly afterAbort: AbortBilling }>,

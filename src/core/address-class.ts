@@ -18,15 +18,12 @@ const PRIVATE_V4 = ranges(
   ...['224.0.0.0/4', '240.0.0.0/4', '168.63.129.16'],
 );
 const [V4] = ranges('::ffff:0:0/96');
-/**
- * The IPv6 range that is routed on the internet. Tunnels, which contain an IPv4 address, and documentation ranges are excluded from it
- * below.
- */
+/** The IPv6 range that is routed on the internet. `PUBLIC_V6` excludes tunnels, which contain an IPv4 address, and documentation ranges. */
 const [PUBLIC_V6] = ranges('2000::/3');
 const PRIVATE_V6 = ranges('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
 
 const FORBIDDEN = ranges(
-  // The unspecified address: Linux connects it to this machine.
+  // The unspecified address, which Linux connects to this machine.
   ...['0.0.0.0/8', '::'],
   // Multicast and broadcast.
   ...['224.0.0.0/4', '255.255.255.255', 'ff00::/8'],
@@ -50,11 +47,11 @@ function inside(address: Address): Address | null {
   const [, second = 0, third = 0, , , , high = 0, low = 0] = address;
   if (isWithin(address, NAT64!) || AT_THE_END.some((range) => isWithin(address, range))) return ipv4(high, low);
   if (isWithin(address, SIX_TO_FOUR!)) return ipv4(second, third);
-  // Teredo stores the IPv4 address with all bits inverted.
+  // A Teredo address contains the IPv4 address with all bits inverted.
   return isWithin(address, TEREDO!) ? ipv4(high ^ 0xffff, low ^ 0xffff) : null;
 }
 
-/** Whether an address itself is routed on the internet. Tunnel addresses are not. */
+/** Whether an address itself is routed on the internet. Tunnel addresses are not routed on the internet themselves. */
 export function isPublic(address: Address): boolean {
   if (isWithin(address, V4!)) return !PRIVATE_V4.some((range) => isWithin(address, range));
   return isWithin(address, PUBLIC_V6!) && !PRIVATE_V6.some((range) => isWithin(address, range));

@@ -16,7 +16,7 @@ const TEXT_MAX = 45;
 const OCTET = /^(?:0|[1-9]\d{0,2})$/;
 const GROUP = /^[0-9A-Fa-f]{1,4}$/;
 
-/** Reads an address without a port; null for any other text. A zone (`%eth0`) is ignored. */
+/** Reads an IP address without a port; null for any other text. `parseAddress` ignores a zone (`%eth0`). */
 export function parseAddress(text: string): Address | null {
   const zone = text.indexOf('%');
   const bare = zone < 0 ? text : text.slice(0, zone);
@@ -37,7 +37,7 @@ export function parseAddress(text: string): Address | null {
   return [...before, ...zeros, ...after];
 }
 
-/** Returns the groups of a text without `::`; null if any group is invalid. The end may be written as IPv4. */
+/** Returns the groups of a text without `::`; null if any group is invalid. The end of the IPv6 address may be written as IPv4. */
 function ipv6Groups(text: string, mayEndInIpv4 = true): number[] | null {
   const parts = text.split(':');
   const groups: number[] = [];
@@ -50,7 +50,7 @@ function ipv6Groups(text: string, mayEndInIpv4 = true): number[] | null {
   return groups;
 }
 
-/** Leading zeros are refused, because some programs read such a number as octal. */
+/** Leading zeros in an IPv4 address are refused, because some programs read such a number as octal. */
 function ipv4Groups(text: string): [number, number] | null {
   const octets = text.split('.');
   if (octets.length !== 4 || !octets.every((octet) => OCTET.test(octet) && Number(octet) < 256)) return null;
@@ -58,7 +58,7 @@ function ipv4Groups(text: string): [number, number] | null {
   return [a * 256 + b, c * 256 + d];
 }
 
-/** Reads `10.0.0.0/8`, `fd00::/8`, or a single address; null for any other text. Bits of the base beyond `bits` are kept. */
+/** Reads `10.0.0.0/8`, `fd00::/8`, or a single address; null for any other text. `parseRange` keeps the bits of the base beyond `bits`. */
 export function parseRange(text: string): AddressRange | null {
   const slash = text.indexOf('/');
   const written = slash < 0 ? text : text.slice(0, slash);
@@ -96,7 +96,7 @@ const isIpv4 = (address: Address): boolean =>
 
 const groupsText = (groups: readonly number[]): string => groups.map((group) => group.toString(16)).join(':');
 
-/** Writes an address as `10.0.0.1`, or as eight groups without leading zeros. */
+/** Writes an IP address as `10.0.0.1`, or as eight groups without leading zeros. */
 export function addressText(address: Address): string {
   if (!isIpv4(address)) return groupsText(address);
   return address

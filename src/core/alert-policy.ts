@@ -17,7 +17,7 @@ export interface AlertWebhook {
 }
 
 interface BudgetRule {
-  /** Names of budgets; empty for all. */
+  /** Names of the budgets that the alert watches; empty for all budgets. */
   readonly budgets: readonly string[];
 }
 

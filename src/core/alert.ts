@@ -10,13 +10,13 @@ export type AlertType = 'alert' | 'recovery' | 'test';
 /** The content of a message, independent of its format. */
 export interface AlertContent {
   readonly type: AlertType;
-  /** The name of the rule; '' for a test. */
+  /** The name of the alert rule; '' for a test message. */
   readonly rule: string;
-  /** What the rule watches; `test` for a test. */
+  /** What the alert rule watches; `test` for a test message. */
   readonly on: string;
-  /** A sentence for each of the first subjects. */
+  /** A sentence for each of the first subjects of the alert. */
   readonly lines: readonly string[];
   readonly subjects: readonly AlertSubject[];
-  /** How many further subjects there are. */
+  /** How many further subjects the alert has. */
   readonly more: number;
 }

@@ -2,20 +2,20 @@ import type { Microcredits } from './credits.ts';
 import type { SourcePlace } from './source-place.ts';
 
 export const WINDOWS = ['day', 'week', 'month', 'total'] as const;
-/** Windows follow the calendar in the budget's time zone. Weeks begin on Monday. `total` never ends. */
+/** Windows follow the calendar in the budget's time zone. Weeks of budget windows begin on Monday. The window `total` never ends. */
 export type WindowKind = (typeof WINDOWS)[number];
 
 /**
- * What happens to a request whose worst case does not fit into the budget. `cap`: its output is capped at what fits, if that is still
- * useful. `reject`: it is refused. `downgrade`: Signalbox chooses only from models whose worst case fits; if there are none, it acts as for
- * `cap`.
+ * What happens to a request whose worst case does not fit into the budget. `cap`: Signalbox caps the output at the amount that fits, if the
+ * shorter output is still useful. `reject`: Signalbox refuses the request. `downgrade`: Signalbox chooses only from models whose worst case
+ * fits; if there are none, it acts as for `cap`.
  */
 export type ExhaustedAction = (typeof EXHAUSTED_ACTIONS)[number];
 export const EXHAUSTED_ACTIONS = ['cap', 'reject', 'downgrade'] as const;
 
 /**
- * The facts of a request that a budget's conditions see. They are only facts that the ledger stores with each entry, so that a new budget
- * can be computed from the existing entries of its window. A missing label reads as the empty string.
+ * The facts of a request that a budget's conditions see. A budget's conditions see only facts that the ledger stores with each entry, so
+ * that a new budget can be computed from the existing entries of its window. A label that the key lacks reads as the empty string.
  */
 export interface BudgetScope {
   /** The `model` of the request: a selector's name or a model's ID. */
@@ -29,7 +29,7 @@ export interface BudgetScope {
     readonly labels: ReadonlyMap<string, string>;
     /**
      * IDs of the keys above this key, the parent first; absent if the code that builds the scope does not know them. Conditions cannot read
-     * this.
+     * `line`.
      */
     readonly line?: readonly string[];
   };
@@ -38,7 +38,7 @@ export interface BudgetScope {
   readonly user: { readonly id: string };
 }
 
-/** Selects ledger entries by the IDs of their owners. A member that is absent selects all. */
+/** Selects ledger entries by the IDs of their owners. A member that is absent selects all entries. */
 export interface EntryOwner {
   readonly keyId?: string;
   readonly team?: string;
@@ -58,9 +58,12 @@ export interface Budget {
   readonly name: string;
   /** Location of the budget in the policy. */
   readonly place: SourcePlace;
-  /** Whether the budget applies to a request; null if it applies to every request. It may throw, and then the budget applies. */
+  /** Whether the budget applies to a request; null if it applies to every request. `match` may throw, and then the budget applies. */
   readonly match: ((scope: BudgetScope) => boolean) | null;
-  /** Groups requests: each value has windows of its own. Null: all requests share one window. If the function throws, the value is ''. */
+  /**
+   * Groups requests: each value has windows of its own. If `each` is null, all requests share one window. If `each` throws, its value is
+   * ''.
+   */
   readonly each: ((scope: BudgetScope) => string) | null;
   readonly window: WindowKind;
   /** Whether each session of a key has windows of its own; absent for false. */
@@ -76,8 +79,8 @@ export interface Budget {
   /** Limits of individual subjects, which replace `limit`; absent if all subjects have the same limit. */
   readonly limits?: ReadonlyMap<string, Microcredits>;
   /**
-   * For a budget with `limits`: returns the owners whose ledger entries may belong to a subject, at most `limit`. Absent: any entry may
-   * belong to it.
+   * For a budget with `limits`: returns the owners whose ledger entries may belong to a subject, at most `limit`. If `entriesOf` is absent,
+   * any entry may belong to a subject.
    */
   readonly entriesOf?: (subject: string, limit: number) => Promise<readonly EntryOwner[]>;
   readonly onExhausted: ExhaustedAction;

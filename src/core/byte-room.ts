@@ -1,10 +1,10 @@
 /**
  * Bounds the memory that many callers use together, in bytes. Each caller may take at most half of the space that the other callers leave
- * free, so that a new caller always finds some. It has no clock or timer: its users decide when to take and release bytes.
+ * free, so that a new caller always finds some. A `ByteRoom` has no clock or timer: its users decide when to take and release bytes.
  */
 export class ByteRoom {
   #bytes = 0;
-  /** Bytes by caller. Callers without bytes are absent. */
+  /** Bytes by caller. The map has no callers without bytes. */
   readonly #shares = new Map<string, number>();
 
   /** Bytes that all callers hold now. */
@@ -23,11 +23,12 @@ export class ByteRoom {
   }
 
   /**
-   * Returns whether a caller may have `more` bytes. If no other hold has bytes, the answer is always yes, so that the bound never refuses
+   * Returns whether a caller may have `more` bytes. If no other hold has bytes, `fits` always returns true, so that the bound never refuses
    * the largest body or answer.
    * @param bytesMax total bytes, as the active policy states them.
    * @param own bytes that the requesting hold already has.
-   * @param callerBytesMax bytes that several holds of one caller may have together. A caller's only hold may have more.
+   * @param callerBytesMax bytes that several holds of one caller may have together. A caller's only hold may have more than
+   * `callerBytesMax`.
    */
   fits(caller: string, more: number, bytesMax: number, own = 0, callerBytesMax = Number.POSITIVE_INFINITY): boolean {
     if (more <= 0 || this.#bytes === own) return true;
@@ -41,7 +42,10 @@ export class ByteRoom {
     return new ByteHold(this, caller);
   }
 
-  /** Takes `more` bytes for a hold that already has `own` bytes, or releases bytes if `more` is negative. Only `ByteHold` calls this. */
+  /**
+   * Takes `more` bytes for a hold that already has `own` bytes, or releases bytes if `more` is negative. Only `ByteHold` calls this
+   * function.
+   */
   take(caller: string, more: number, bytesMax: number, own: number, callerBytesMax?: number): boolean {
     if (!this.fits(caller, more, bytesMax, own, callerBytesMax)) return false;
     const share = this.of(caller) + more;
@@ -52,7 +56,7 @@ export class ByteRoom {
   }
 }
 
-/** The bytes that one user of a `ByteRoom` holds. Always call `leave` at the end. */
+/** The bytes that one user of a `ByteRoom` holds. Always call `leave` at the end of the use. */
 export class ByteHold {
   readonly room: ByteRoom;
   readonly #caller: string;
@@ -69,10 +73,10 @@ export class ByteHold {
   }
 
   /**
-   * Takes `more` bytes.
+   * Takes `more` bytes for this hold.
    * @param bytesMax total bytes, as the active policy states them.
    * @param callerBytesMax as in `ByteRoom.fits`.
-   * @returns false if there is no space; then nothing changes.
+   * @returns false if there is no space; the hold then keeps its bytes unchanged.
    */
   take(more: number, bytesMax: number, callerBytesMax?: number): boolean {
     if (!this.room.take(this.#caller, more, bytesMax, this.#bytes, callerBytesMax)) return false;
@@ -80,7 +84,7 @@ export class ByteHold {
     return true;
   }
 
-  /** Releases all bytes. You may call it again, and you may use the hold again. */
+  /** Releases all bytes of this hold. You may call `leave` again, and you may use the hold again. */
   leave(): void {
     if (this.#bytes > 0) this.room.take(this.#caller, -this.#bytes, 0, this.#bytes);
     this.#bytes = 0;

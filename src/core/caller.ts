@@ -2,11 +2,11 @@ import type { ExhaustedAction, Forecast, WindowKind } from './budget.ts';
 import type { Microcredits } from './credits.ts';
 import type { Role } from './role.ts';
 
-/** Scopes that one key may have together. The key that the first start creates has all of them. */
+/** Scopes that one key may have together. The key that the first start creates has all these scopes. */
 export const FULL_SCOPES = ['chat', 'embed', 'route', 'admin'] as const;
 /**
  * A permission of a key. `delegate`: the key can create child keys, each with at most its own permissions. `report` cannot be combined with
- * other scopes: a key with it reads figures of all keys, and neither spends nor changes anything.
+ * other scopes: a key with `report` reads figures of all keys, and neither spends nor changes anything.
  */
 export const SCOPES = [...FULL_SCOPES, 'delegate', 'report'] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -25,7 +25,7 @@ export interface KeyLimits {
   readonly concurrentStreams: number | null;
 }
 
-/** A limit on what one key may spend in a window. It belongs to the key, not to the policy. */
+/** A limit on what one key may spend in a window. Such a budget belongs to the key, not to the policy. */
 export interface KeyBudget {
   readonly limit: Microcredits;
   readonly window: WindowKind;
@@ -69,7 +69,7 @@ export interface KeyBudgets {
 
 /** The sender of a request: an API key without its secret, or a wallet that proves itself by its payments. */
 export interface Caller {
-  /** ID of the key. For a wallet, its address, whether it signs its payments or uses a key: both count as one caller. */
+  /** ID of the key. For a wallet, `keyId` is its address, whether the wallet signs its payments or uses a key: both count as one caller. */
   readonly keyId: string;
   readonly scopes: ReadonlySet<Scope>;
   readonly labels: Readonly<Record<string, string>>;
@@ -81,17 +81,20 @@ export interface Caller {
   readonly budgets: readonly KeyBudget[];
   /** Addresses of the wallets that requests with this key may name; absent for all. */
   readonly holders?: ReadonlySet<string>;
-  /** Role of a person or a workload. Absent for a key, whose role follows from its scopes. */
+  /** Role of a person or a workload. `role` is absent for a key, whose role follows from its scopes. */
   readonly role?: Role;
   /** ID of the caller's team. */
   readonly team?: string;
-  /** ID of the caller's user. */
+  /** The ID of the caller's user. */
   readonly user?: string;
   /** IDs of the keys above the caller's key, the parent first. */
   readonly line?: readonly string[];
   /** The key that created the caller's key, with its current terms; absent for a key without a parent. */
   readonly parent?: Caller;
-  /** The levels whose terms also apply to the caller: its user, its team, the organization. Absent for none. */
+  /**
+   * The levels whose terms also apply to the caller: its user, its team, the organization. `levels` is absent for a caller without such
+   * levels.
+   */
   readonly levels?: readonly CallerLevel[];
 }
 
@@ -122,8 +125,8 @@ const HOLDER_SCOPES = permissionsOf(['chat', 'route']);
 export const holderCaller = (holder: string): Caller => ({ keyId: holder, scopes: HOLDER_SCOPES, ...UNLIMITED });
 
 /**
- * Prefix of labels that a parent key may set on its child keys. Operators cannot set them on a key, so a condition of the policy that names
- * no label with this prefix does not depend on child keys.
+ * Prefix of labels that a parent key may set on its child keys. Operators cannot set labels with this prefix on a key, so a condition of
+ * the policy that names no such label does not depend on child keys.
  */
 export const CHILD_LABEL = 'child.';
 

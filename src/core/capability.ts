@@ -1,7 +1,8 @@
 /**
  * Features that a request needs and an endpoint has, as bits: an endpoint is suitable if it has every bit that the request needs. To add a
- * feature, add it here and nowhere else. `of: 'model'`: the catalog states it. `of: 'dialect'`: every provider has it, unless its adapter
- * or the model's `lacks` excludes it. `of: 'passthrough'`: a provider has it only if its adapter says so.
+ * feature, add it here and nowhere else. `of: 'model'`: the catalog states whether a model has the feature. `of: 'dialect'`: every provider
+ * has the feature, unless its adapter or the model's `lacks` excludes it. `of: 'passthrough'`: a provider has the feature only if its
+ * adapter says so.
  */
 export const CAPABILITIES = {
   tools: { bit: 1 << 0, of: 'model', means: 'calls tools' },
@@ -17,7 +18,7 @@ export const CAPABILITIES = {
   seed: { bit: 1 << 9, of: 'dialect', means: 'takes a seed' },
   penalties: { bit: 1 << 10, of: 'dialect', means: 'accepts frequency_penalty and presence_penalty other than 0' },
   logit_bias: { bit: 1 << 11, of: 'dialect', means: 'takes a logit_bias' },
-  // No request needs this bit: if the model lacks it, the gateway cuts the answer at the stop sequence.
+  // No request needs the bit `stop`: if the model lacks it, the gateway cuts the answer at the stop sequence.
   stop: { bit: 1 << 12, of: 'dialect', means: 'takes stop sequences' },
   high_temperature: { bit: 1 << 13, of: 'dialect', means: 'takes temperatures above 1' },
   forced_tools: {
@@ -95,7 +96,8 @@ export function capabilityBits(names: readonly Capability[]): number {
 }
 
 /**
- * Returns the bits of exactly these capabilities. Implied ones are not included, because an endpoint that lacks one may have the others.
+ * Returns the bits of exactly these capabilities. `lackingBits` does not include implied capabilities, because an endpoint that lacks a
+ * capability may have the capabilities that imply it.
  */
 export function lackingBits(names: readonly Capability[]): number {
   return names.reduce((bits, name) => bits | CAPABILITIES[name].bit, 0);
@@ -107,8 +109,8 @@ export function capabilityNames(bits: number): Capability[] {
 }
 
 /**
- * An extra bit of a request's needs that is not in the table. It is set if a model that refuses the forced tool call can serve the request
- * with a JSON schema instead.
+ * An extra bit of a request's needs that is not in the table. The extra bit is set if a model that refuses the forced tool call can serve
+ * the request with a JSON schema instead.
  */
 export const SCHEMA_INSTEAD = 1 << 25;
 /** Capabilities that a model needs for a forced tool call, unless it answers in a JSON schema instead. */

@@ -12,7 +12,8 @@ export function holds<Scope>(condition: ((scope: Scope) => boolean) | null, scop
 }
 
 /**
- * Returns the group of a budget or limit that a request counts in. It is '' if all requests share one group, or if the expression throws.
+ * Returns the group of a budget or limit that a request counts in. The group is '' if all requests share one group, or if the expression
+ * throws.
  */
 export function subjectIn<Scope>(each: ((scope: Scope) => string) | null, scope: Scope): string {
   if (!each) return '';

@@ -1,32 +1,35 @@
 import type { Members, OriginalPath } from './original.ts';
 
 /**
- * The neutral form of a conversation. All code after the dialects reads this form, whichever dialect the caller uses. Each part knows its
- * location in the original body, so that an edit can be written back there.
+ * The neutral form of a conversation. All code after the dialects reads this form, whichever dialect the caller uses. Each part of a
+ * conversation knows its location in the original body, so that an edit can be written back there.
  */
 export interface Conversation {
-  /** Messages in order, at least one. Empty in a route query that states figures instead of a conversation. */
+  /** Messages in order, at least one. `turns` is empty in a route query that states figures instead of a conversation. */
   readonly turns: readonly Turn[];
   /** Functions that the model may call; empty for none. */
   readonly tools: readonly ToolDefinition[];
   /** Tools that only the original dialect can express; absent for none. */
   readonly nativeTools?: readonly NativeTool[];
   /**
-   * Locations of the caller's tools that `tool_choice` does not allow. Only a service that receives the original body gets these tools.
-   * Absent for none.
+   * Locations of the caller's tools that `tool_choice` does not allow. Only a service that receives the original body gets tools that
+   * `tool_choice` does not allow. `leftOutTools` is absent if `tool_choice` allows all tools.
    */
   readonly leftOutTools?: readonly OriginalPath[];
-  /** Undefined lets the model decide. */
+  /** If `toolChoice` is undefined, the model decides whether to call a tool. */
   readonly toolChoice: ToolChoice | undefined;
   /** The history that the service stores for its caller; absent for none. */
   readonly thread?: Thread;
-  /** Whether the service only reads the prompt into its cache and writes no answer. Only a passed-through request can have this. */
+  /** Whether the service only reads the prompt into its cache and writes no answer. Only a passed-through request can be a warm-up. */
   readonly isWarmUp?: true;
-  /** Whether the caller requests thinking, in a dialect where the effort does not imply it. Absent if the effort decides. */
+  /**
+   * Whether the caller requests thinking, in a dialect where the effort does not imply it. `asksForThinking` is absent if the effort
+   * decides.
+   */
   readonly asksForThinking?: boolean;
 }
 
-/** A conversation whose history is stored at the service. A request that continues it contains only the new turns. */
+/** A conversation whose history is stored at the service. A request that continues a stored conversation contains only the new turns. */
 export interface Thread {
   /** The service's ID of the answer that the request continues; null if the request begins a thread. */
   readonly continues: string | null;
@@ -39,7 +42,8 @@ export type TurnRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
 export interface Turn {
   readonly role: TurnRole;
   /**
-   * Parts in the original's order. If the dialect has no order: content, a refusal, then tool calls. Empty for a message without content.
+   * Parts in the original's order. If the dialect has no order of parts, the content comes first, then a refusal, then tool calls. `parts`
+   * is empty for a message without content.
    */
   readonly parts: readonly ContentPart[];
   /** The name of the speaker. */
@@ -47,8 +51,8 @@ export interface Turn {
   /** The ID of the call that a `tool` turn answers. */
   readonly toolCallId?: string;
   /**
-   * Members without a neutral name, unchanged. They go upstream with the original body and may be billed. The state of earlier reasoning is
-   * among them: `reasoning_details` and `extra_content`, as in the parts of answers.
+   * Members without a neutral name, unchanged. Members without a neutral name go upstream with the original body and may be billed.
+   * `extras` includes the state of earlier reasoning: `reasoning_details` and `extra_content`, as in the parts of answers.
    */
   readonly extras: Members;
   readonly at: OriginalPath;
@@ -63,7 +67,7 @@ export const placesOf = ({ at, alsoAt = [] }: Turn): readonly OriginalPath[] => 
 interface PartBase {
   /** Location of the part. */
   readonly at: OriginalPath;
-  /** Location of the part's text, URL or data. The same as `at` if the part is a bare string. */
+  /** Location of the part's text, URL or data. `valueAt` is the same as `at` if the part is a bare string. */
   readonly valueAt: OriginalPath;
   /** Members without a neutral name, as in `Turn`. */
   readonly extras: Members;
@@ -102,7 +106,7 @@ export interface FilePart extends PartBase {
   readonly data?: string;
   /** The ID of an uploaded file at the provider. */
   readonly id?: string;
-  /** URL of a file. Only the original dialect can express it, so the turn also has a `native` part for it. */
+  /** URL of a file. Only the original dialect can express the URL of a file, so the turn also has a `native` part for it. */
   readonly url?: string;
   readonly name?: string;
 }
@@ -117,8 +121,8 @@ export interface ToolCallPart extends PartBase {
 }
 
 /**
- * A part that only the dialect of the original can express, such as the result of a search by the provider. It goes upstream only with the
- * original body, to a provider that accepts that dialect unchanged.
+ * A part that only the dialect of the original can express, such as the result of a search by the provider. A native part goes upstream
+ * only with the original body, to a provider that accepts that dialect unchanged.
  */
 interface NativePart extends PartBase {
   readonly type: 'native';
@@ -135,7 +139,10 @@ export interface NativeTool {
   readonly at: OriginalPath;
   /** How the service bills the tool: only as tokens of the conversation, per use, or in an unknown way. */
   readonly billing: 'tokens' | BilledTool | 'unknown';
-  /** Whether `tool_choice` excludes the tool. It is then not sent, because only its service could report whether it ran. */
+  /**
+   * Whether `tool_choice` excludes the tool. A tool that `tool_choice` excludes is not sent, because only its service could report whether
+   * the tool ran.
+   */
   readonly isLeftOut?: boolean;
 }
 
@@ -145,7 +152,7 @@ interface BilledTool {
   readonly name: string;
   /** The most uses that the request allows; null for any number. */
   readonly most: number | null;
-  /** Location of that figure in the original body. */
+  /** The location of the figure `most` in the original body. */
   readonly mostAt: OriginalPath;
 }
 
@@ -225,11 +232,14 @@ export interface RoutingTerms {
   readonly metadata?: Readonly<Record<string, string>>;
   /** Paths of fields that change the bill and have no price in the catalog; absent for none. */
   readonly unpriced?: readonly string[];
-  /** Paths of setting members that have no neutral name, and that a translation therefore loses. Absent for none. */
+  /**
+   * Paths of setting members that have no neutral name, and that a translation therefore loses. `unnamed` is absent if all setting members
+   * have neutral names.
+   */
   readonly unnamed?: readonly string[];
-  /** The task that the caller states. It replaces the task that Signalbox reads from the conversation. */
+  /** The task that the caller states. The caller's task replaces the task that Signalbox reads from the conversation. */
   readonly task?: string;
-  /** Sizes in tokens that the caller states. They replace the sizes of the conversation. */
+  /** Sizes in tokens that the caller states. The caller's sizes replace the sizes of the conversation. */
   readonly inputTokens?: number;
   readonly outputTokens?: number;
 }

@@ -21,7 +21,7 @@ export function parseDecimal(text: string): Decimal | null {
   return scale >= 0 ? { digits, scale } : { digits: digits * 10n ** BigInt(-scale), scale: 0 };
 }
 
-/** Returns the nearest double, for display and estimates. Never use it to charge money. */
+/** Returns the nearest double, for display and estimates. Never use the double of a decimal to charge money. */
 export function toNumber(decimal: Decimal): number {
   return Number(decimal.digits) / 10 ** decimal.scale;
 }

@@ -7,7 +7,7 @@ import type { Facts } from './facts.ts';
 import type { Operation } from './operation.ts';
 import type { Usage } from './usage.ts';
 
-/** A decision with its outcome. It contains no text of the request or the answer. */
+/** A decision with its outcome. A decision record contains no text of the request or the answer. */
 export interface DecisionRecord {
   /** ID of the decision. Later decisions have greater IDs; see `core/id.ts`. */
   readonly id: number;
@@ -34,7 +34,10 @@ export interface DecisionRecord {
   /** The agent of that session that the request names, and the agent that started it; null for none. */
   readonly agent: string | null;
   readonly parentAgent: string | null;
-  /** For requests from the playground: the ID of the user or key that sent it. Null for other requests. */
+  /**
+   * For requests from the playground: the ID of the user or key that sent it. `sentBy` is null for requests that did not come from the
+   * playground.
+   */
   readonly sentBy: string | null;
   /** The expected length of the answer; null in records of earlier versions. */
   readonly expectedLength: ExpectedLength | null;
@@ -45,7 +48,7 @@ export interface DecisionRecord {
    * the decision computes them. Records of earlier versions always have it.
    */
   readonly quality: Float64Array | null;
-  /** The correction of the declared qualities; null if the decision used the declared qualities. */
+  /** The correction of the declared qualities; null if the decision used them uncorrected. */
   readonly estimate: Estimate | null;
   /** How the choice was drawn at random; null if the choice was the best model. */
   readonly draw: ExplorationDraw | null;
@@ -71,18 +74,18 @@ export interface DecisionOutcome {
   readonly attempts: readonly AttemptRecord[];
   /** Usage of the answer; null if there was no answer. */
   readonly usage: Usage | null;
-  /** Whether Signalbox counted the tokens because the provider did not report them. */
+  /** Whether Signalbox counted the tokens because the provider did not report usage. */
   readonly estimated: boolean;
   readonly charged: Microcredits;
   /** Saving against the baseline model, microcredits; negative if the choice cost more. */
   readonly saved: Microcredits;
-  /** Milliseconds from admission to the first content. Null without content. */
+  /** Milliseconds from admission to the first content. `firstPartMs` is null for an answer without content. */
   readonly firstPartMs: number | null;
   /** Milliseconds from admission to the end. */
   readonly totalMs: number;
   /**
-   * The fund that lowered the cap on the output, or `model` if the model's maximum did, whether the answer reached the cap or not. Null if
-   * neither did, and in records of version 0.1.
+   * The fund that lowered the cap on the output, or `model` if the model's maximum did, whether the answer reached the cap or not.
+   * `cappedBy` is null if neither a fund nor the model's maximum lowered the cap, and in records of version 0.1.
    */
   readonly cappedBy: string | null;
   /**
@@ -101,7 +104,7 @@ export interface AttemptRecord {
   readonly startMs: number | null;
   /** Milliseconds from sending to the end of the attempt. */
   readonly ms: number;
-  /** Milliseconds from sending to the first content. Null without content. */
+  /** Milliseconds from sending to the first content. `firstPartMs` is null for an attempt without content. */
   readonly firstPartMs: number | null;
   /** The kind of failure; null for a success. */
   readonly failure: string | null;

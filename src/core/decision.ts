@@ -4,7 +4,7 @@ import type { ExplorationDraw } from './exploration.ts';
 import type { Facts } from './facts.ts';
 import type { Readings } from './readings.ts';
 
-/** Why a candidate was rejected, as bits. Several may be set. */
+/** Why a candidate was rejected, as bits. Several rejection bits of a candidate may be set. */
 export const REJECTIONS = {
   operation: { bit: 1 << 13, group: 'constraints' },
   key_models: { bit: 1 << 0, group: 'constraints' },
@@ -36,7 +36,9 @@ export type RejectionGroup = (typeof REJECTION_GROUPS)[number];
 export interface RankedModel {
   /** Index of the model in the snapshot. */
   readonly model: number;
-  /** Expected share of good answers, 0..1, which people are shown. Null if no quality is stated, as for a model of a wildcard. */
+  /**
+   * Expected share of good answers, 0..1, which people are shown. `share` is null if no quality is stated, as for a model of a wildcard.
+   */
   readonly share: number | null;
   /** Q, 0..1, which decides the rank: the share of good answers plus the worth of languages and preferences. */
   readonly quality: number;
@@ -52,7 +54,7 @@ export interface RankedModel {
   readonly outputCap: number;
   /** The fund whose money lowered the cap; null for none. */
   readonly cappedBy: string | null;
-  /** Indexes of the model's endpoints that may be tried, in this order. Never empty. */
+  /** Indexes of the model's endpoints that may be tried, in this order. The list of endpoints is never empty. */
   readonly endpoints: readonly number[];
   /** The highest worst-case cost among these endpoints, microcredits. */
   readonly bound: Microcredits;
@@ -68,7 +70,7 @@ export interface RankedEndpoint {
 export interface Decision {
   /** ID of the decision, see `core/id.ts`; callers see it as `dec_…`. */
   readonly id: number;
-  /** Seed of any randomness, 64 bits in hexadecimal. With the facts and the revision, it reproduces the decision. */
+  /** Seed of any randomness, 64 bits in hexadecimal. With the facts and the revision, the seed reproduces the decision. */
   readonly seed: string;
   readonly revision: string;
   readonly facts: Facts;
@@ -76,7 +78,7 @@ export interface Decision {
   readonly readings: Readings;
   /** A short, stable label of the reason: `auto:balanced`, `pinned`. */
   readonly reason: string;
-  /** The choice first, then the fallbacks. Never empty. */
+  /** The chosen model first, then the fallbacks. `ranked` is never empty. */
   readonly ranked: readonly [RankedModel, ...RankedModel[]];
   /**
    * Candidates to try if all others fail, best first: eligible models whose endpoints a circuit breaker excluded, then models that cannot

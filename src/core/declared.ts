@@ -10,7 +10,7 @@ export type TaskFacts = Pick<Facts, 'task' | 'mix'>;
 
 /**
  * Returns the declared quality by model for a request: the figures of its task, or the mean weighted by the shares if the task is
- * uncertain. Do not write to the result.
+ * uncertain. Do not write to the returned array.
  */
 export function declaredFor(
   { task, mix }: TaskFacts,

@@ -12,8 +12,8 @@ interface DroppableSetting {
 }
 
 /**
- * The settings that a policy may drop, under OpenAI's names. Without them, the answer has the same form and the same bounds. Never add
- * fields that bound money, content or form.
+ * The settings that a policy may drop, under OpenAI's names. Without droppable settings, the answer has the same form and the same bounds.
+ * Never add fields that bound money, content or form to this table.
  */
 const DROPPABLE = {
   presence_penalty: {

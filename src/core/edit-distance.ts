@@ -39,10 +39,12 @@ export function closest(name: string, known: Iterable<string>, distanceMax: numb
   return best;
 }
 
-/** The shortest name in which one edit counts as a misspelling. Shorter names that differ by one letter are often different fields. */
+/**
+ * The shortest name in which one edit counts as a misspelling. Shorter field names that differ by one letter are often different fields.
+ */
 const NAME_LENGTH_MIN = 6;
 
-/** Returns the known name that is one edit away, or two swapped letters away; null for a short name or if there is none. */
+/** Returns the known name that is one edit away, or two swapped letters away; null for a short name, or if no known name is that close. */
 export function misspelt(name: string, known: Iterable<string>): string | null {
   if (name.length < NAME_LENGTH_MIN) return null;
   for (const candidate of known) {

@@ -9,7 +9,7 @@ export type EmbeddingInput =
 
 /** The part of a request that asks for embeddings. */
 export interface EmbeddingQuery {
-  /** The texts to embed. Never empty. */
+  /** The texts to embed. `inputs` is never empty. */
   readonly inputs: readonly EmbeddingInput[];
   /** The length of each vector; undefined for the model's own length. */
   readonly dimensions: number | undefined;
@@ -45,7 +45,7 @@ export const hasDimensions = ({ dimensions, dimensionsMin }: EmbeddingModel, ask
 /** The most tokens that a tokenizer adds around a text to mark its beginning and end. */
 const MARKS_MAX = 4;
 
-/** Returns the most tokens that an input can have. For a text it is based on the number of bytes. */
+/** Returns the most tokens that an input can have. The maximum for a text is based on the number of its bytes. */
 export const inputTokensMax = (input: EmbeddingInput): number =>
   MARKS_MAX + (input.type === 'text' ? utf8Bytes(input.text) : input.tokens.length);
 

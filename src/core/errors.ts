@@ -21,7 +21,7 @@ const limited = spec('rate_limit_error', true);
 const upstream = spec('upstream_error', true);
 const unavailable = spec('server_error', true);
 
-/** Every error that a caller can see. Codes are never renamed or reused. `docs/operate/errors.md` is generated from this table. */
+/** Every error that a caller can see. Error codes are never renamed or reused. `docs/operate/errors.md` is generated from this table. */
 export const ERRORS = {
   invalid_api_key: spec('authentication_error', false)(
     401,
@@ -193,11 +193,11 @@ export interface ErrorInfo {
   readonly retryAfterMs?: number;
   /** Response headers of the error. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The upstream's own error for a passed-through request. Callers in that dialect get it. */
+  /** The upstream's own error for a passed-through request. Callers in the upstream's dialect get the upstream's own error. */
   readonly original?: OriginalError;
   /** Overrides `retry` of the table: false if the request was billed or would fail again. */
   readonly retry?: boolean;
-  /** For the log only. Callers never see it. */
+  /** The cause of the error, which only the log shows. Callers never see the cause of an error. */
   readonly cause?: unknown;
 }
 

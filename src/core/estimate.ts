@@ -1,7 +1,7 @@
-/** The lowest and highest share of good answers in corrections. Beyond them a correction would have almost no effect. */
+/** The lowest and highest share of good answers in corrections. Beyond this range a correction would have almost no effect. */
 const SHARE_MIN = 0.02;
 const SHARE_MAX = 0.98;
-/** The largest move. Beyond it the share rounds to 0 or 1, and the odds could overflow. */
+/** The largest correction on the log-odds scale. Beyond a correction of 100 the share rounds to 0 or 1, and the odds could overflow. */
 const BY_MAX = 100;
 
 export const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit));
@@ -25,7 +25,7 @@ export function allMoved(shares: Float64Array, by: number): Float64Array {
   return all;
 }
 
-/** Returns the factor of the odds. This needs one exponential instead of a logarithm and two exponentials. */
+/** Returns the factor of the odds. The factor of the odds needs one exponential instead of a logarithm and two exponentials. */
 const timesOf = (by: number): number => Math.exp(Math.min(BY_MAX, by));
 
 function withOddsTimes(times: number, share: number): number {
@@ -34,7 +34,7 @@ function withOddsTimes(times: number, share: number): number {
   return Math.min(1, Math.max(0, share + odds / (1 - from + odds) - from));
 }
 
-/** The correction of the declared qualities for one request. Lists are by index of the snapshot's models. */
+/** The correction of the declared qualities for one request. Lists in an estimate are by index of the snapshot's models. */
 export interface Estimate {
   /** Q before preferences, 0..1, which the decision used. */
   readonly quality: Float64Array;

@@ -1,7 +1,7 @@
 import { MICROCREDITS } from './credits.ts';
 import { refuse } from './errors.ts';
 
-/** Converts Credits or dollars to integer millionths. Throws SignalboxError for more than 6 decimals. */
+/** Converts Credits or dollars to integer millionths. `exactMillionths` throws SignalboxError for more than 6 decimals. */
 export function exactMillionths(amount: number, param: string): number {
   const millionths = Math.round(amount * MICROCREDITS);
   if (millionths / MICROCREDITS === amount) return millionths;

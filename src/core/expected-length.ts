@@ -1,16 +1,16 @@
 /**
- * How to combine answer lengths: `measured` uses only the measured length once there is enough evidence; `blended` averages it with the
- * declared length.
+ * How to combine answer lengths: `measured` uses only the measured length once there is enough evidence; `blended` averages the measured
+ * and the declared length.
  */
 export type AnswerLengthMode = 'measured' | 'blended';
 
-/** Where an expected answer length comes from. Records store these names. */
+/** The source of an expected answer length. Decision records store the names of these sources. */
 export const LENGTH_SOURCES = [
   /** The request's `estimated_output_tokens`. */
   'request',
   /** A length that the prompt or the response format states. */
   'prompt',
-  /** `max_tokens`, if it is lower than the length expected otherwise. */
+  /** The request's `max_tokens`, if it is lower than the length expected otherwise. */
   'max_tokens',
   /** The average of earlier answers to the same task on this server. */
   'measured',

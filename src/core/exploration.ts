@@ -1,6 +1,6 @@
 /**
  * The probabilities with which earlier versions drew a model at random: `(1 − share)·softmax(U/temperature) + share/n` over the eligible
- * models whose quality is near the best. Only replays of the decisions of those versions use it.
+ * models whose quality is near the best. Only replays of decisions of those versions use `explore`.
  */
 export interface ExplorePolicy {
   /** Share of requests for which all participating models are equally likely, 0 to 1. */

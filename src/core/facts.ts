@@ -4,13 +4,15 @@ import type { EmbeddingFacts } from './embedding.ts';
 import type { Operation } from './operation.ts';
 import type { ActiveRules } from './rules.ts';
 
-/** The `task` of a request whose prompt was not read, because nothing depends on it. It counts as `general`. */
+/**
+ * The `task` of a request whose prompt was not read, because nothing depends on it. A request with the task `unread` counts as `general`.
+ */
 export const UNREAD_TASK = 'unread';
 
 /** Whether Signalbox read the task, difficulty and languages of a request from its prompt. */
 export const isIntentRead = ({ task }: Pick<Facts, 'task'>): boolean => task !== UNREAD_TASK;
 
-/** Everything that a decision knows about a request. It contains no text of the request. */
+/** Everything that a decision knows about a request. Facts contain no text of the request. */
 export interface Facts {
   readonly operation: Operation;
   /** The model that the request asks for: a selector's name or, if `pinned`, a model's ID. */
@@ -22,25 +24,34 @@ export interface Facts {
   readonly task: string;
   /** The possible tasks, the most likely first, with shares that sum to 1; empty if `task` is certain. */
   readonly mix: readonly TaskShare[];
-  /** Whether the request is plainly easy, so that every model of the catalog does it well. In doubt it is `usual`. */
+  /**
+   * Whether the request is plainly easy, so that every model of the catalog does it well. If it is in doubt whether a request is easy, its
+   * difficulty is `usual`.
+   */
   readonly difficulty: Difficulty;
   /** How many times as much quality counts because the request is hard, 1 or more; absent if the policy states no factor. */
   readonly qualityFactor?: number;
   /** Natural language of the question, ISO 639-1; `und` if it could not be determined. */
   readonly naturalLanguage: string;
-  /** Programming languages that the question is about, under canonical names, ascending. They exclude no model. */
+  /**
+   * Programming languages that the question is about, under canonical names, ascending. The languages that the question is about exclude no
+   * model.
+   */
   readonly languagesSeen: readonly string[];
   /** Expected input tokens, independent of any model's tokenizer. */
   readonly inputTokens: number;
   /**
    * An upper bound on the input tokens of the request's text under any tokenizer: its bytes, and what dialects add around messages and
-   * tools. Images are not included.
+   * tools. `inputTokensMax` does not include images.
    */
   readonly inputTokensMax: number;
   readonly images: number;
-  /** Bytes of audio input, decoded. Neither `inputTokens` nor `inputTokensMax` includes its tokens. */
+  /** Bytes of audio input, decoded. Neither `inputTokens` nor `inputTokensMax` includes the tokens of audio input. */
   readonly audioBytes: number;
-  /** Number of PDF files. Files sent as a URL or an ID count as PDFs. Neither `inputTokens` nor `inputTokensMax` includes their tokens. */
+  /**
+   * Number of PDF files. Files sent as a URL or an ID count as PDFs. Neither `inputTokens` nor `inputTokensMax` includes the tokens of PDF
+   * files.
+   */
   readonly pdfs: number;
   /** Expected pages of the PDFs, based on their bytes. */
   readonly pages: number;
@@ -54,7 +65,7 @@ export interface Facts {
   readonly outputTokens: number | null;
   /**
    * Visible output tokens of one choice that the request implies: by words ("in one word", "2,000 words"), by a schema, by the text that is
-   * to be translated or shortened, or because it is plainly easy. Null if the task's figure applies.
+   * to be translated or shortened, or because it is plainly easy. `outputTokensAsked` is null if the task's figure applies.
    */
   readonly outputTokensAsked: number | null;
   /** The caller's own cap on the output tokens of one choice. */
@@ -62,8 +73,9 @@ export interface Facts {
   /** The lowest acceptable cap on the output tokens of one choice; absent if the caller states none. */
   readonly outputTokensMin?: number;
   /**
-   * Whether a model whose maximum is below `outputTokensMax` serves the request with its output capped. Absent if such a model is rejected
-   * instead, if `outputTokensMax` exceeds neither a model's maximum nor the default of a named model, and in records of earlier versions.
+   * Whether a model whose maximum is below `outputTokensMax` serves the request with its output capped. `capsOutput` is absent if such a
+   * model is rejected instead, if `outputTokensMax` exceeds neither a model's maximum nor the default of a named model, and in records of
+   * earlier versions.
    */
   readonly capsOutput?: true;
   readonly choices: number;
@@ -86,7 +98,10 @@ export interface Facts {
   readonly rules: ActiveRules;
   /** IDs of the models that the key and each level above it allow; null for all. */
   readonly allowedModels: readonly string[] | null;
-  /** The history that a service stores for this conversation. The next turn must go to that service. Absent for none. */
+  /**
+   * The history that a service stores for this conversation. The next turn of such a conversation must go to the service that stores the
+   * history. `thread` is absent if no service stores a history.
+   */
   readonly thread?: ThreadFacts;
   /** IDs of the models that can read the reasoning of the current tool calls; absent if all can, or if there is none. */
   readonly readers?: readonly string[];
@@ -106,7 +121,7 @@ interface ThreadFacts {
   readonly model: string;
   /** Indexes of the model's endpoints at the service that stores the thread. */
   readonly endpoints: readonly number[];
-  /** Expected tokens of the history. `inputTokens` includes them; the model's context window is their upper bound. */
+  /** Expected tokens of the history. `inputTokens` includes the tokens of the history; the model's context window is their upper bound. */
   readonly tokens: number;
 }
 
@@ -115,7 +130,7 @@ export const DIFFICULTIES = ['easy', 'usual', 'hard'] as const;
 
 export interface TaskShare {
   readonly task: string;
-  /** Above 0, at most 1. */
+  /** The probability of the task, above 0, at most 1. */
   readonly share: number;
 }
 
@@ -125,7 +140,7 @@ export interface CachedTokens {
   readonly tokens: number;
 }
 
-/** The limits that funds set on a request. They are hard: a request whose cost has no bound may not draw on a fund. */
+/** The limits that funds set on a request. The limits of funds are hard: a request whose cost has no bound may not draw on a fund. */
 export interface FundFacts {
   /** The highest worst-case cost that funds with `downgrade` can pay, microcredits; null without such a fund. */
   readonly free: Microcredits | null;
@@ -137,6 +152,9 @@ export interface FundFacts {
 export interface FundCap {
   /** The name of a budget, or `balance`. */
   readonly by: string;
-  /** Microcredits that the fund has left once all open holds are released. The output is capped so that the request costs at most this. */
+  /**
+   * Microcredits that the fund has left once all open holds are released. The output is capped so that the request costs at most the
+   * unspent amount.
+   */
   readonly unspent: Microcredits;
 }

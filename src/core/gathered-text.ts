@@ -1,4 +1,7 @@
-/** The number of pieces that are joined at once. It is large enough that the memory overhead of a joined piece is small. */
+/**
+ * The number of pieces that are joined at once. The number of joined pieces is large enough that the memory overhead of a joined piece is
+ * small.
+ */
 const PIECES_MAX = 64;
 
 /**

@@ -6,7 +6,7 @@ import { keccak_256 } from '@noble/hashes/sha3';
  */
 const ADDRESS = /^0x[0-9a-f]{40}$/;
 
-/** The form of an address in the OpenAPI document. A pattern cannot check the checksum in its capital letters. */
+/** The form of an address in the OpenAPI document. A pattern cannot check the checksum in the capital letters of an address. */
 export const ADDRESS_PATTERN = '^0x[0-9a-fA-F]{40}$';
 
 /** Describes the form of an address, for messages. */

@@ -37,17 +37,17 @@ export function groupsOf({ team = '', user = '', role, levels = [] }: Caller): C
   };
 }
 
-/** Knows which keys descend from which. The ancestors of a key never change. */
+/** Knows which keys descend from which other keys. The ancestors of a key never change. */
 export interface KeyLines {
   /** Returns the IDs of the keys above a key, the parent first. */
   lineOf(keyId: string): readonly string[];
-  /** Returns `lineOf` for these keys. It also covers keys that were revoked long ago. */
+  /** Returns `lineOf` for these keys. The returned function also covers keys that were revoked long ago. */
   linesOf(keyIds: Iterable<string>): Promise<(keyId: string) => readonly string[]>;
   /** Returns the IDs of keys that descend from a key, at most `limit`. */
   descendantsOf(keyId: string, limit: number): Promise<readonly string[]>;
 }
 
-/** For installations without child keys. */
+/** The key lines of installations without child keys. */
 export const NO_LINES: KeyLines = {
   lineOf: () => [],
   linesOf: async () => () => [],

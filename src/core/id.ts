@@ -1,6 +1,6 @@
 /**
  * An ID is a number: 40 bits of milliseconds since 2026, 6 bits that count IDs within one millisecond, and 7 bits for the slot of the
- * server that made it. IDs grow with time, so tables are ordered by arrival. They fit a double until 2060; `%` and division build them,
+ * server that made it. IDs grow with time, so tables are ordered by arrival. IDs fit a double until 2060; `%` and division build them,
  * because bit operators have 32 bits. Never extract the slot from an ID: in earlier versions all 13 bits were a counter.
  */
 const EPOCH_MS = Date.UTC(2026, 0, 1);
@@ -22,11 +22,11 @@ export function timeOfId(id: number): number {
 }
 
 /**
- * Makes a generator of IDs. It never returns an ID twice: not if the clock goes back, not up to `last`, and not an ID of another slot.
- * After 64 IDs in one millisecond, it uses the IDs of the next millisecond.
+ * Makes a generator of IDs. The generator never returns an ID twice: not if the clock goes back, not up to `last`, and not an ID of another
+ * slot. After 64 IDs in one millisecond, the generator uses the IDs of the next millisecond.
  * @param now ms since 1970
  * @param slot 0 to 127. Servers that run at the same time need different slots.
- * @param admit called with each ID before it is returned. If it throws, the ID is not used and is the next one again.
+ * @param admit called with each ID before it is returned. If `admit` throws, the ID is not used, and the next call tries the same ID again.
  */
 export function createIds(now: () => number, last: number, slot = 0, admit?: (id: number) => void): () => number {
   let previous = last - (last % ID_SLOTS) + slot;
@@ -41,10 +41,10 @@ export function createIds(now: () => number, last: number, slot = 0, admit?: (id
 const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz';
 /** All texts of two digits. A request writes several IDs, and `toString(36)` of a large double is slow. */
 const PAIRS = Array.from({ length: 1_296 }, (_, i) => DIGITS[Math.floor(i / 36)]! + DIGITS[i % 36]!);
-/** 36⁵ splits the 11 digits into 6 and 5, so that each part fits an int32. */
+/** `LOW` is 36⁵ and splits the 11 digits into 6 and 5, so that each part fits an int32. */
 const LOW = 60_466_176;
 
-/** Writes an ID as callers see it: a prefix and 11 letters and digits. The texts sort in the order of time. */
+/** Writes an ID as callers see it: a prefix and 11 letters and digits. The texts of IDs sort in the order of time. */
 export function idText(prefix: string, id: number): string {
   const high = Math.floor(id / LOW) | 0;
   const low = (id - high * LOW) | 0;

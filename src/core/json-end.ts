@@ -1,6 +1,6 @@
-/** Finds the end of a JSON object, list or string that arrives in pieces. It stores no piece and reads each piece once. */
+/** Finds the end of a JSON object, list or string that arrives in pieces. `JsonEnd` stores no piece and reads each piece once. */
 export class JsonEnd {
-  /** Whether the end has been reached. */
+  /** Whether the end of the JSON value has been reached. */
   isReached = false;
   #depth = 0;
   #isInString = false;

@@ -27,7 +27,7 @@ export function jsonFault(text: string): JsonFault | null {
     if (found) at = pattern.lastIndex;
     return found;
   };
-  // Throws, because the search ends at the first mistake.
+  // Throws the mistake, because the search ends at the first mistake.
   const fail = (reason: string): never => {
     throw new SyntaxError(at >= text.length ? 'the text ends before the JSON is complete' : reason);
   };

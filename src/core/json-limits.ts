@@ -1,9 +1,9 @@
-/** The most levels of nested objects and lists. Deeper JSON can be parsed, but breaks code that walks or prints it. */
+/** The most levels of nested objects and lists. JSON with deeper nesting can be parsed, but breaks code that walks or prints it. */
 export const DEPTH_MAX = 64;
 
 /**
- * Checks a JSON text before it is parsed, because parsing a few megabytes of brackets would block all other requests for seconds. It counts
- * elements, not bytes, and skips strings quickly. Returns the limit that is exceeded; null for none.
+ * Checks a JSON text before it is parsed, because parsing a few megabytes of brackets would block all other requests for seconds. The check
+ * counts elements, not bytes, and skips strings quickly. Returns the limit that the text exceeds; null for none.
  */
 export function beyondLimits(text: string, valuesMax: number): 'depth' | 'values' | null {
   let depth = 0;
@@ -30,7 +30,10 @@ export function beyondLimits(text: string, valuesMax: number): 'depth' | 'values
   return null;
 }
 
-/** The most escaped quotes of one string that are searched one by one. With more, it is faster to read each character. */
+/**
+ * The most escaped quotes of one string that are searched one by one. For a string with more escaped quotes, it is faster to read each
+ * character.
+ */
 const LOOKUPS_MAX = 256;
 
 /** Returns where the string that begins at `from` ends: at the first quote that follows an even number of backslashes. */

@@ -21,7 +21,10 @@ interface LanguageLists {
 export interface Languages {
   /** Every language that a model declares or lacks. */
   readonly byName: ReadonlyMap<string, LanguageSupport>;
-  /** Whether a language that no model declares excludes no model. Otherwise it excludes all models. */
+  /**
+   * Whether a language that no model declares excludes no model. If `admitUnstated` is false, a language that no model declares excludes
+   * all models.
+   */
   readonly admitUnstated: boolean;
 }
 
@@ -35,8 +38,9 @@ export function languageState({ languages, lacksLanguages }: LanguageLists, name
 }
 
 /**
- * Builds the support of every language that a model declares or lacks. If any model declares a language, only models that declare it
- * qualify. If no model declares it, `admitUnstated` decides: true admits all models that do not lack it, false admits none.
+ * Builds the support of every language that a model declares or lacks. If any model declares a language, only models that declare the
+ * language qualify. If no model declares the language, `admitUnstated` decides: true admits all models that do not lack the language, false
+ * admits none.
  */
 export function languageSupport(models: readonly LanguageLists[], admitUnstated: boolean): Languages {
   const names = new Set(models.flatMap(({ languages, lacksLanguages }) => [...languages, ...lacksLanguages]));
@@ -53,7 +57,10 @@ function supportOf(name: string, models: readonly LanguageLists[], admitUnstated
   return { qualifies, known: Float64Array.from(states, (state) => KNOWN[state]) };
 }
 
-/** Whether a model (by index) may serve a request that requires the language. If the name is not a known language, no model may. */
+/**
+ * Whether a model (by index) may serve a request that requires the language. If the name is not a known language, no model may serve the
+ * request.
+ */
 export function qualifiesFor(name: string, model: number, { byName, admitUnstated }: Languages): boolean {
   const support = byName.get(name);
   return support ? hasBit(support.qualifies, model) : admitUnstated && isKnownLanguage(name);

@@ -59,7 +59,7 @@ for (const entry of LINGUIST.replaceAll('\n', '').split(';')) {
   const isData = entry.startsWith('=');
   const listed = entry.slice(isData ? 1 : 0).split('|');
   const names = [...listed, ...listed.map((one) => one.replaceAll(' ', '-'))];
-  // A language in the table above keeps its name there, and gets Linguist's other names as aliases.
+  // A language in the table `NAMED` keeps its name there, and gets Linguist's other names as aliases.
   const name = CANONICAL.get(names[0]!) ?? names[0]!;
   for (const one of names) if (!CANONICAL.has(one)) CANONICAL.set(one, name);
   if (isData) DATA.add(name);
@@ -68,7 +68,8 @@ for (const entry of LINGUIST.replaceAll('\n', '').split(';')) {
 const plain = (name: string): string => name.trim().toLowerCase().replace(/\s+/g, ' ');
 
 /**
- * Returns the canonical name of a programming language: `JS` and `Node.js` give `javascript`. An unknown name is returned in lower case.
+ * Returns the canonical name of a programming language: `JS` and `Node.js` give `javascript`. `canonicalLanguage` returns an unknown name
+ * in lower case.
  */
 export function canonicalLanguage(name: string): string {
   const own = plain(name);
@@ -81,7 +82,7 @@ export const isKnownLanguage = (name: string): boolean => CANONICAL.has(plain(na
 /** Whether a text in that language is code rather than only data (JSON, CSV, XML). */
 export const isCodeLanguage = (name: string): boolean => isKnownLanguage(name) && !DATA.has(canonicalLanguage(name));
 
-/** The longest name for which similar names are searched. Only names with the same first letter are compared. */
+/** The longest name for which similar names are searched. Signalbox compares only names with the same first letter. */
 const NEAREST_LENGTH = 32;
 
 /** Returns the canonical name of the language that was most likely intended; null if no name is similar. The search time is bounded. */

@@ -5,8 +5,8 @@ export interface Links<Item> {
 }
 
 /**
- * A set in the order of insertion. Each item stores its own links, so it can be in at most one such set. A `Set` would keep deleted items
- * in memory until its next full garbage collection; a `LinkedSet` does not.
+ * A set in the order of insertion. Each item of a linked set stores its own links, so it can be in at most one such set. A `Set` would keep
+ * deleted items in memory until its next full garbage collection; a `LinkedSet` does not.
  */
 export class LinkedSet<Item extends Links<Item>> {
   #first: Item | null = null;

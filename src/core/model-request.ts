@@ -38,7 +38,7 @@ export interface ModelRequest {
   readonly names: FieldNames;
   /** The JSON text of the tools as the caller sent them; '' for none. */
   readonly toolsText: string;
-  /** Returns the value at a location of the original body; undefined if there is none. */
+  /** Returns the value at a location of the original body; undefined if the body has no such location. */
   originalAt(path: OriginalPath): unknown;
   /**
    * Returns the request with other values at some locations of its original body.
@@ -62,7 +62,7 @@ export interface NamedSchema {
   readonly strict?: boolean;
 }
 
-/** Reads the bodies of one dialect. All methods are pure. */
+/** Reads the bodies of one dialect. All methods of a request reader are pure. */
 export interface RequestReader<Body extends Members> {
   readonly dialect: string;
   readonly operation: Operation;
@@ -74,9 +74,9 @@ export interface RequestReader<Body extends Members> {
   settings(body: Body): ModelSettings;
   routing(body: Body): RoutingTerms;
   extras(body: Body): Members;
-  /** Writes an answer format. Absent for a dialect without answers. */
+  /** Writes an answer format. `answerFormat` is absent for a dialect without answers. */
   answerFormat?(format: NamedSchema): unknown;
-  /** Absent for a dialect without embeddings. */
+  /** Reads the texts to embed; absent for a dialect without embeddings. */
   embedding?(body: Body): EmbeddingQuery;
 }
 

@@ -33,7 +33,7 @@ export function withoutNull(schema: TSchema): TSchema {
 /** Describes which nulls in a value are to be dropped. */
 interface Plan {
   readonly nullable: ReadonlySet<string>;
-  /** Whether any member may be null. The names in a map are not known in advance. */
+  /** Whether any member of the object may be null. The names in a map are not known in advance. */
   readonly isMap: boolean;
   readonly members: ReadonlyMap<string, Plan>;
   /** The plan for each item of a list. */
@@ -41,8 +41,8 @@ interface Plan {
 }
 
 /**
- * Returns a function that drops the nulls of nullable members, at any depth, from values that satisfy the schema. A value without such
- * nulls is returned as it is. The input is never changed.
+ * Returns a function that drops the nulls of nullable members, at any depth, from values that satisfy the schema. The returned function
+ * returns a value without such nulls as it is. The returned function never changes its input.
  */
 export function dropNulls<T extends TSchema>(schema: T): (value: Static<T>) => Static<T> {
   const plan = planOf(schema);

@@ -1,6 +1,6 @@
 import type { Members } from './original.ts';
 
-/** Whether a value from outside is an object, and neither null nor a list. Its members are still unchecked. */
+/** Whether a value from outside is an object, and neither null nor a list. The members of the object are still unchecked. */
 export const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -36,8 +36,8 @@ export const objectsIn = (value: unknown): readonly Members[] =>
 const NO_OBJECTS: readonly Members[] = [];
 
 /**
- * Parses the arguments of a tool call. If the text is not a JSON object, for example because the answer was cut off, it is wrapped in an
- * object.
+ * Parses the arguments of a tool call. If the text is not a JSON object, for example because the answer was cut off, `inputOf` wraps the
+ * text in an object.
  */
 export function inputOf(text: string): object {
   if (text === '') return {};

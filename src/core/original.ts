@@ -1,10 +1,12 @@
 /** The members of a JSON object. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** A location in a JSON body: names of members and indexes of lists, from the outside in. Empty for the body itself. */
+/**
+ * A location in a JSON body: names of members and indexes of lists, from the outside in. The location of the body itself is the empty list.
+ */
 export type OriginalPath = readonly (string | number)[];
 
-/** A request body as the caller sent it: checked, and without optional fields that were null. It is never changed. */
+/** A request body as the caller sent it: checked, and without optional fields that were null. Code never changes the original body. */
 export interface Original {
   /** The dialect of the body, such as `openai-chat`. */
   readonly dialect: string;
@@ -14,13 +16,13 @@ export interface Original {
 /** A change to an original body. */
 export interface Edit {
   readonly at: OriginalPath;
-  /** The new value. Undefined removes the member. To shorten a list, replace it. */
+  /** The new value of the member. The value undefined removes the member. To shorten a list, replace the whole list. */
   readonly value: unknown;
 }
 
 /**
  * Writes a path in the form that error messages use.
- * @returns such as `messages[3].content`
+ * @returns a text such as `messages[3].content`
  */
 export function pathText(path: OriginalPath): string {
   let text = '';
@@ -28,10 +30,10 @@ export function pathText(path: OriginalPath): string {
   return text;
 }
 
-/** Returns the value at a location; undefined if there is none. */
+/** Returns the value at a location of a body; undefined if the body has no such location. */
 export function valueAt(body: unknown, path: OriginalPath): unknown {
   let value = body;
-  // An index loop: JavaScript engines iterate the frozen paths five times as slowly with `for … of`.
+  // The loop uses an index, because JavaScript engines iterate the frozen paths five times as slowly with `for … of`.
   for (let at = 0; at < path.length; at++) {
     const step = path[at]!;
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
@@ -41,9 +43,9 @@ export function valueAt(body: unknown, path: OriginalPath): unknown {
 }
 
 /**
- * Returns a copy of a body with other values at some locations. Everything else is shared with the body and keeps its order, so that the
- * JSON texts differ only at these locations. If two edits are nested, the inner edit applies to the new value of the outer edit. An edit
- * whose location does not exist is ignored.
+ * Returns a copy of a body with other values at some locations. The copy shares everything else with the body and keeps its order, so that
+ * the JSON texts differ only at these locations. If two edits are nested, the inner edit applies to the new value of the outer edit.
+ * `withEdits` ignores an edit whose location does not exist.
  */
 export function withEdits<Body extends object>(body: Body, edits: readonly Edit[]): Body {
   /** The copies that this call has made and may therefore change. */

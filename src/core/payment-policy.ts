@@ -8,9 +8,12 @@ export interface PaymentPolicy {
   readonly publicUrl: string | null;
   /** How long a quote can be paid, ms. */
   readonly quoteTtlMs: number;
-  /** The highest quote for a request without a key, microcredits. Its worst case is capped as by a `budget_limit`. */
+  /**
+   * The highest quote for a request without a key, microcredits. The worst case of a request without a key is capped as by a
+   * `budget_limit`.
+   */
   readonly quoteMax: Microcredits;
-  /** The least amount that is settled on a chain, microcredits. The part above the price is added to the wallet's balance. */
+  /** The least amount that is settled on a chain, microcredits. The part of a payment above the price is added to the wallet's balance. */
   readonly chargeMin: Microcredits;
   /** The fee that a settlement adds to a request's price, microcredits. */
   readonly settleFee: Microcredits;
@@ -19,8 +22,8 @@ export interface PaymentPolicy {
   /** Whether a request without a key must name its `agent_wallet`. */
   readonly walletRequired: boolean;
   /**
-   * Whether the balance of a named wallet lowers its quote before the wallet has proved itself. Anyone can then learn the balance from the
-   * quote.
+   * Whether the balance of a named wallet lowers its quote before the wallet has proved itself. With `quotesBalance`, anyone can learn the
+   * balance of a wallet from the quote.
    */
   readonly quotesBalance: boolean;
   /** The least and the most of one top-up, microcredits; null if the gateway accepts no top-ups. */
@@ -29,7 +32,7 @@ export interface PaymentPolicy {
   readonly bodyBytesMax: number;
 }
 
-/** A stablecoin on one chain, and how its payments are settled. Amounts of the coin are in atomic units. */
+/** A stablecoin on one chain, and how its payments are settled. Amounts of the stablecoin are in atomic units. */
 export interface PaymentNetwork {
   /** CAIP-2 ID of the chain, such as `eip155:84532`. */
   readonly id: string;
@@ -37,7 +40,7 @@ export interface PaymentNetwork {
   readonly asset: PaymentAsset;
   /** The operator's address, as the policy writes it. */
   readonly payTo: string;
-  /** URLs of nodes. Signalbox asks the first node first. Empty if `rpcUrlsEnv` names a variable with URLs. */
+  /** URLs of nodes. Signalbox asks the first node first. `rpcUrls` is empty if `rpcUrlsEnv` names a variable with URLs. */
   readonly rpcUrls: readonly string[];
   /** The environment variable that holds URLs of nodes, separated by commas; null for none. */
   readonly rpcUrlsEnv: string | null;

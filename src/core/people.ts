@@ -17,12 +17,12 @@ export interface HolderTerms {
   readonly budgets: readonly KeyBudget[];
 }
 
-/** Terms of a user. A null member means: the team's terms for members apply, or else the organization's. */
+/** Terms of a user. If a member of a user's terms is null, the team's terms for members apply, or else the organization's. */
 export interface MemberTerms extends Omit<HolderTerms, 'budgets'> {
   readonly budgets: readonly KeyBudget[] | null;
 }
 
-/** Terms of a group, and the terms of each member that states none of its own. */
+/** The terms of a group, and the terms of each member of the group who states no terms of their own. */
 export interface GroupTerms extends HolderTerms {
   readonly memberDefaults: HolderTerms;
 }
@@ -39,7 +39,8 @@ export interface TeamDeclaration extends DeclaredTeam {
 }
 
 /**
- * Returns the team that a declaration renames: the team with the previous name, if no team has the new name yet. Null for none.
+ * Returns the team that a declaration renames: the team with the previous name, if no team has the new name yet. `renamedTeam` returns null
+ * if the declaration renames no team.
  * @param teamNamed the existing team that has a name now
  */
 export function renamedTeam<Found>(

@@ -2,16 +2,16 @@ import type { UserRole } from './people.ts';
 import type { SourcePlace } from './source-place.ts';
 
 /**
- * A test case in a policy: an example request, and the decision that the policy must make. The policy check validates cases. They run
- * before a reload and in `signalbox policy test`.
+ * A test case in a policy: an example request, and the decision that the policy must make. The policy check validates the test cases of a
+ * policy. Test cases run before a reload and in `signalbox policy test`.
  */
 export interface PolicyCase {
   readonly name: string;
   readonly place: SourcePlace;
   readonly given: {
-    /** Selector or model ID. Default: `auto`. */
+    /** Selector or model ID. The default of `model` is `auto`. */
     readonly model: string;
-    /** The request's body as for `POST /v1/route`, without `model`. Checked with the schema of that route. */
+    /** The request's body as for `POST /v1/route`, without `model`. The check uses the schema of that route for `query`. */
     readonly query: Readonly<Record<string, unknown>>;
     /** A whole body of any dialect, which replaces `query`; absent for none. */
     readonly body?: Readonly<Record<string, unknown>>;
@@ -28,7 +28,7 @@ export interface PolicyCase {
     readonly time: string | null;
   };
   readonly expect: {
-    /** IDs of models. The choice must be one of them. */
+    /** IDs of models. The choice must be one of these models. */
     readonly models: readonly string[] | null;
     /** The provider of the choice's endpoint that would be tried first. */
     readonly provider: string | null;

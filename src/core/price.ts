@@ -4,20 +4,23 @@ import type { Decimal } from './decimal.ts';
 import type { Usage } from './usage.ts';
 
 /**
- * A model's exact price. A token of a kind costs `line.kind / divisor` microcredits. That quotient equals `USD per 1M tokens / USD per
- * Credit`, because a USD price is per 1M tokens and a Credit has 1M microcredits.
+ * A model's exact price. A token of a kind costs `line.kind / divisor` microcredits. The quotient `line.kind / divisor` equals `USD per 1M
+ * tokens / USD per Credit`, because a USD price is per 1M tokens and a Credit has 1M microcredits.
  */
 export interface Price {
-  /** Price lines, ascending by `overInputTokens`. The first line starts at 0. */
+  /** Price lines, ascending by `overInputTokens`. The first price line starts at 0 input tokens. */
   readonly lines: readonly [PriceLine, ...PriceLine[]];
-  /** A fee for each request. Divide it by `divisor` to get microcredits. */
+  /** The fee for each request. Divide the fee by `divisor` to get microcredits. */
   readonly perRequest: number;
-  /** Fees for each use of the service's own tools, by name. Divide them by `divisor` to get microcredits. Absent for none. */
+  /**
+   * Fees for each use of the service's own tools, by name. Divide these fees by `divisor` to get microcredits. `toolUses` is absent if no
+   * tool has a fee.
+   */
   readonly toolUses?: Readonly<Record<string, number>>;
   readonly divisor: number;
 }
 
-/** Rates per token. Divide them by the price's divisor to get microcredits. */
+/** The rates per token on one price line. Divide the rates by the price's divisor to get microcredits. */
 export interface PriceLine {
   /** The line applies to requests with more input tokens than this. */
   readonly overInputTokens: number;
@@ -38,9 +41,9 @@ interface ListPrice {
 export interface ListPriceLine {
   readonly overInputTokens: number;
   readonly input: Decimal;
-  /** Absent: cached input costs as much as input. */
+  /** If `cachedInput` is absent, cached input costs as much as input. */
   readonly cachedInput: Decimal | null;
-  /** Absent: writing to the cache costs as much as input. */
+  /** If `cacheWrite` is absent, writing to the cache costs as much as input. */
   readonly cacheWrite: Decimal | null;
   readonly hourCacheWrite?: Decimal | null;
   readonly output: Decimal;
@@ -53,7 +56,7 @@ export const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? a : gcd(b, a % 
 /** Scales a fee in USD per request to the unit of prices in USD per 1M tokens. */
 const feeOf = ({ digits, scale }: Decimal): Decimal => ({ digits: digits * 1_000_000n, scale });
 
-/** Converts a list price to integers with one common divisor, exactly. Throws RangeError if an integer exceeds 2^53. */
+/** Converts a list price to integers with one common divisor, exactly. `compilePrice` throws RangeError if an integer exceeds 2^53. */
 export function compilePrice({ lines, perRequest, toolUses }: ListPrice, usdPerCredit: Decimal): Price {
   const fee = perRequest ? feeOf(perRequest) : { digits: 0n, scale: 0 };
   const fees = [...(toolUses ?? [])].map(([name, price]) => [name, feeOf(price)] as const);
@@ -96,7 +99,7 @@ export function lineFor(price: Price, inputTokens: number): PriceLine {
   return price.lines[at]!;
 }
 
-/** Returns the cost of tokens, rounded up once to the next microcredit. Money is rounded only here. */
+/** Returns the cost of tokens, rounded up once to the next microcredit. `costOf` is the only function that rounds money. */
 export function costOf(price: Price, usage: Usage): Microcredits {
   const line = lineFor(price, usage.inputTokens);
   const { inputTokens, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens, addOns } = usage;
@@ -145,7 +148,7 @@ export function costBound(price: Price, inputTokens: number, outputTokens: numbe
 
 /**
  * Returns the most output tokens whose worst-case cost, together with `inputTokens`, is at most `amount`; -1 if even the input costs more.
- * Nothing is rounded on the way, so the smallest sufficient amount is sufficient.
+ * `outputWithin` does not round on the way, so the smallest sufficient amount is sufficient.
  */
 export function outputWithin(price: Price, inputTokens: number, amount: Microcredits, addOns?: AskedAddOns): number {
   const input = dearestInput(price, inputTokens, addOns?.hourCache);
@@ -163,7 +166,7 @@ export function outputWithin(price: Price, inputTokens: number, amount: Microcre
   return output === 0 ? Number.MAX_SAFE_INTEGER : clamped(left / BigInt(output));
 }
 
-/** Returns the highest possible fees of a request. They stay far below 2^53, because a tool use costs cents. */
+/** Returns the highest possible fees of a request. The fees stay far below 2^53, because a tool use costs cents. */
 function feesFor({ perRequest, toolUses }: Price, asked: AskedAddOns | undefined): number {
   let fees = perRequest;
   for (const name in asked?.toolUses) fees += asked.toolUses[name]! * (toolUses?.[name] ?? 0);

@@ -4,8 +4,8 @@ import type { CallerGroups } from './holder.ts';
 import type { SourcePlace } from './source-place.ts';
 
 /**
- * The facts of a request that a rate limit sees. They are only facts about its key, because rate limits apply before the body is read. A
- * missing label reads as the empty string.
+ * The facts of a request that a rate limit sees. A rate limit sees only facts about the request's key, because rate limits apply before the
+ * body is read. A label that the key lacks reads as the empty string.
  */
 export interface LimitScope {
   readonly key: { readonly id: string; readonly labels: ReadonlyMap<string, string> };
@@ -18,14 +18,14 @@ export interface RateLimit {
   readonly name: string;
   /** Location of the limit in the policy. */
   readonly place: SourcePlace;
-  /** Whether the limit applies to a key; null if it applies to every key. It may throw, and then the limit applies. */
+  /** Whether the limit applies to a key; null if it applies to every key. `match` may throw, and then the limit applies. */
   readonly match: ((scope: LimitScope) => boolean) | null;
   /**
-   * Groups requests: each value has a limit of its own. `address`: the caller's IP address. Null: all requests share one limit. If the
-   * function throws, the value is ''.
+   * Groups requests: each value has a limit of its own. `address`: the caller's IP address. If `each` is null, all requests share one
+   * limit. If `each` throws, its value is ''.
    */
   readonly each: 'address' | ((scope: LimitScope) => string) | null;
-  /** The figures of the limit. At least one of them is not null. */
+  /** The figures of a rate limit. At least one figure of a rate limit is not null. */
   readonly figures: KeyLimits;
 }
 

@@ -25,7 +25,7 @@ export interface Readings {
   readonly number: number;
   /** Expected time to the first token, ms: the catalog's figure, blended with measurements. */
   readonly ttftMs: Float64Array;
-  /** Expected time to the first token if most of the input is in the provider's cache, ms. Never above `ttftMs`. */
+  /** Expected time to the first token if most of the input is in the provider's cache, ms. `warmTtftMs` is never above `ttftMs`. */
   readonly warmTtftMs: Float64Array;
   /** Expected output tokens per second: the catalog's figure, blended with measurements. */
   readonly tokensPerSecond: Float64Array;

@@ -3,7 +3,7 @@ export interface Revision {
   readonly revision: string;
   /** The text of the policy's files. */
   readonly source: string;
-  /** IDs of the models that the policy served. The qualities in its decision records have the same order. */
+  /** IDs of the models that the policy served. The qualities in decision records under this policy have the same order as these models. */
   readonly models: readonly string[];
   /** The environment of the policy; null if an earlier version saved the revision. */
   readonly surroundings: PolicyEnvironment | null;
@@ -11,7 +11,9 @@ export interface Revision {
   readonly saved: number;
 }
 
-/** Inputs of decisions other than the policy's text. They are only names and hashes, never values of variables. */
+/**
+ * Inputs of decisions other than the policy's text. The environment of a policy consists of names and hashes, never of values of variables.
+ */
 export interface PolicyEnvironment {
   /** Names of providers' environment variables that were not set. */
   readonly unset: readonly string[];

@@ -3,8 +3,8 @@ import type { Operation } from './operation.ts';
 import type { SourcePlace } from './source-place.ts';
 
 /**
- * The facts of a request that a rule's `when` can use: figures and names. The only texts are the ones that callers write for rules
- * (`metadata`, `user`). Numbers are doubles. A missing label or metadata key reads as the empty string.
+ * The facts of a request that a rule's `when` can use: figures and names. The only texts in the facts of rules are the texts that callers
+ * write for rules (`metadata`, `user`). Numbers in rules are doubles. A missing label or metadata key reads as the empty string.
  */
 export interface RuleScope {
   readonly request: {
@@ -39,21 +39,21 @@ export interface RuleScope {
   /** Local time in the policy's `time_zone`. */
   readonly time: {
     readonly year: number;
-    /** 1 to 12. */
+    /** The month, from 1 to 12. */
     readonly month: number;
-    /** 1 to 31. */
+    /** The day of the month, from 1 to 31. */
     readonly day: number;
-    /** 1 is Monday, 7 is Sunday. */
+    /** The day of the week: 1 is Monday, 7 is Sunday. */
     readonly weekday: number;
-    /** 0 to 23. */
+    /** The hour, from 0 to 23. */
     readonly hour: number;
     readonly minute: number;
   };
 }
 
 /**
- * The rules that apply to one request, by their index in the policy. Decision records store them, so that a replay needs neither the text
- * nor the time.
+ * The rules that apply to one request, by their index in the policy. Decision records store the rules that applied, so that a replay needs
+ * neither the text nor the time.
  */
 export interface ActiveRules {
   readonly constraints: readonly number[];
@@ -67,13 +67,13 @@ interface Rule {
   /** Location of the rule in the policy. */
   readonly place: SourcePlace;
   /**
-   * Whether the rule applies to a request; null for always. It may throw, and then the rule applies, so that an error never lifts a
+   * Whether the rule applies to a request; null for always. `when` may throw, and then the rule applies, so that an error never lifts a
    * constraint.
    */
   readonly when: ((scope: RuleScope) => boolean) | null;
 }
 
-/** A hard rule. It rejects every model and endpoint that it does not allow. */
+/** A hard rule of the policy. A constraint rejects every model and endpoint that it does not allow. */
 export interface Constraint extends Rule {
   /** Bits by endpoint slot; null if the rule requires nothing of models and endpoints. */
   readonly allows: Uint32Array | null;
@@ -83,9 +83,9 @@ export interface Constraint extends Rule {
   readonly maxCostCredits: number | null;
 }
 
-/** A soft rule. A preferred model counts as if its quality were higher by `worth`. */
+/** A soft rule of the policy. A preferred model counts as if its quality were higher by `worth`. */
 export interface Preference extends Rule {
-  /** Bits by index of the model. */
+  /** The preferred models, as bits by index of the model. */
   readonly prefers: Uint32Array;
   /** Quality that the rule adds, -1 to 1. */
   readonly worth: number;
@@ -104,7 +104,7 @@ export function clearBit(bits: Uint32Array, at: number): void {
   bits[at >>> 5]! &= ~(1 << (at & 31));
 }
 
-/** Returns the bits that are set in both, as a new set; null means all bits. */
+/** Returns the bits that are set in both sets, as a new set; null means all bits. */
 export function bothBits(a: Uint32Array | null, b: Uint32Array | null): Uint32Array | null {
   if (a === null || b === null) return a ?? b;
   const both = new Uint32Array(a.length);

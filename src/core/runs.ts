@@ -1,4 +1,4 @@
-/** Minimum length of a run of characters shared by two texts. Shorter runs are coincidence. */
+/** Minimum length of a run of characters shared by two texts. A shared run of fewer characters is coincidence. */
 export const RUN_MIN = 8;
 /**
  * A shared run of this length is never a coincidence. A shorter run counts only if it looks random, because it may be a plain word that a
@@ -9,7 +9,7 @@ const RUN_SURE = 12;
 /** Every piece of `RUN_MIN` characters in some texts, for finding what another text shares with them. */
 export type Pieces = ReadonlySet<string>;
 
-/** Returns the pieces of some texts. It takes time and memory proportional to their length. */
+/** Returns the pieces of some texts. `piecesOf` takes time and memory proportional to the length of the texts. */
 export function piecesOf(texts: Iterable<string>): Pieces {
   const pieces = new Set<string>();
   for (const text of texts) {
@@ -28,7 +28,7 @@ function piecesIn(text: string, pieces: Pieces): Set<string> {
   return found;
 }
 
-/** Replaces every run in a text that consists of the pieces. A run is taken as long as possible. */
+/** Replaces every run in a text that consists of the pieces. Each replaced run is as long as possible. */
 export function replaceRuns(text: string, pieces: Pieces, replacement: (run: string) => string): string {
   if (pieces.size === 0) return text;
   let out = '';
@@ -56,7 +56,10 @@ export function withoutRunsOf(text: string, sources: readonly string[], replacem
   return replaceRuns(text, new Set(sources.flatMap((source) => [...piecesIn(source, pieces)])), () => replacement);
 }
 
-/** Whether a run is long, or has more than one kind of character. `upstream`, for example, may be a plain word in both texts. */
+/**
+ * Whether a run is long, or has more than one kind of character. The word `upstream`, for example, may occur in both texts without being a
+ * secret.
+ */
 function isTelling(run: string): boolean {
   if (run.length >= RUN_SURE) return true;
   return [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(run)).length > 1;

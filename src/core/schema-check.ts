@@ -3,8 +3,8 @@ import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
 import type { ValueError } from '@sinclair/typebox/errors';
 
 /**
- * Checks values against a schema. It compiles the schema for the first value, so that a server need not compile every schema when it
- * starts.
+ * Checks values against a schema. `SchemaCheck` compiles the schema for the first value, so that a server need not compile every schema
+ * when it starts.
  */
 export class SchemaCheck<T extends TSchema> {
   readonly #schema: T;

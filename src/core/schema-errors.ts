@@ -3,7 +3,7 @@ import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 /** A member of an object schema: what a caller who sends a text should do instead. */
 export const TEXT_REMEDY = Symbol('in place of a text');
 
-/** The most errors to read of one variant of a union. After that, the variant counts as not intended. */
+/** The most errors to read of one variant of a union. A variant of a union with more errors counts as not intended. */
 const ERRORS_MAX = 32;
 
 /** Errors which mean that the value is of a different kind than the variant. */
@@ -19,7 +19,10 @@ const OTHER_KIND: ReadonlySet<ValueErrorType> = new Set([
   ValueErrorType.Union,
 ]);
 
-/** Returns the most helpful error. For a union, it is the error of the variant that the value was meant to be, at its deepest field. */
+/**
+ * Returns the most helpful error of a check. For a union, the most helpful error is the error of the variant that the value was meant to
+ * be, at its deepest field.
+ */
 export function mostTelling(error: ValueError): ValueError {
   if (error.type !== ValueErrorType.Union) return error;
   let deepest: ValueError | null = null;

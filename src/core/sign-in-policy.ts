@@ -7,8 +7,8 @@ export type ClaimedRole = Exclude<UserRole, 'owner'>;
 /** A row of `sign_in.roles`. People whose claims satisfy the condition get the row's role and team. */
 export interface RoleRow {
   /**
-   * The condition; null for everyone. It is false if it cannot be evaluated, for example because a claim is missing, so that an error never
-   * grants a role.
+   * The condition; null for everyone. The condition is false if it cannot be evaluated, for example because a claim is missing, so that an
+   * error never grants a role.
    */
   readonly when: ((claims: Claims) => boolean) | null;
   readonly role: ClaimedRole;
@@ -24,7 +24,7 @@ export interface SignInPolicy {
   /** The environment variable that holds the client secret; null for a public client. */
   readonly clientSecretEnv: string | null;
   readonly scopes: readonly string[];
-  /** Rows in order. The first row whose condition is true applies. */
+  /** The rows of `sign_in.roles` in order. The first row whose condition is true applies. */
   readonly roles: readonly RoleRow[];
 }
 

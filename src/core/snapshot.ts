@@ -28,7 +28,7 @@ export interface PolicySnapshot {
   /** USD per Credit, exact, in plain decimal notation without trailing zeros: `0.001`. Charging uses each price's own integers. */
   readonly usdPerCredit: string;
   readonly gateway: GatewayPolicy;
-  /** Set if the snapshot was made for a single model of a wildcard. Nothing is learned about such a model. */
+  /** Set if the snapshot was made for a single model of a wildcard. Signalbox learns nothing about a single model of a wildcard. */
   readonly isOfWildcard?: true;
   readonly tasks: readonly Task[];
   /** Task name → index in `tasks`. `general` always exists and has index 0. */
@@ -50,7 +50,7 @@ export interface PolicySnapshot {
   readonly selectors: ReadonlyMap<string, Selector>;
   /** Another name that callers may send as `model` → the selector or model that it stands for, even if that model cannot be served. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** Prefixes of further aliases → the selector or model, the longest prefix first. They do not apply to a name that exists. */
+  /** Prefixes of further aliases → the selector or model, the longest prefix first. Alias patterns do not apply to a name that exists. */
   readonly aliasPatterns: readonly (readonly [start: string, name: string])[];
   /** Whether `aliasPatterns` also apply to models with public figures that a wildcard serves. */
   readonly patternsCoverKnown: boolean;
@@ -60,13 +60,19 @@ export interface PolicySnapshot {
   readonly referencePrice: { readonly input: number; readonly output: number };
   /** v: the number of reference costs that a good answer is worth. */
   readonly answerWorth: number;
-  /** How many times as much quality counts in a hard request, 1 or more. Null: quality counts the same, and cost counts half. */
+  /**
+   * How many times as much quality counts in a hard request, 1 or more. If `hardQualityFactor` is null, quality counts the same in a hard
+   * request, and cost counts half.
+   */
   readonly hardQualityFactor: number | null;
   /** Whether the measured answer length of a task replaces the declared length. */
   readonly answerLength: AnswerLengthMode;
-  /** Quality that a requested language adds to a model that declares it, 0..1. A model whose support is unknown gets half of it. */
+  /**
+   * Quality that a requested language adds to a model that declares it, 0..1. A model whose support for the language is unknown gets half
+   * of `languageWorth`.
+   */
   readonly languageWorth: number;
-  /** Which models support which programming languages. Each language that is not listed is unknown for all models. */
+  /** Which models support which programming languages. A language that is not listed is unknown for all models. */
   readonly languages: Languages;
   /** Index in `models` of the model that savings are compared with; null: the eligible model with the best quality. */
   readonly baseline: number | null;
@@ -79,7 +85,10 @@ export interface PolicySnapshot {
   readonly recordedMetadata: readonly string[];
   /** Which texts of requests and answers are stored; null for none. */
   readonly content: ContentPolicy | null;
-  /** Whether reports name the sessions and agents of a key; null for no key. If the condition throws, they do not. */
+  /**
+   * Whether reports name the sessions and agents of a key; null for no key. If the condition throws, reports do not name the sessions and
+   * agents.
+   */
   readonly reportedRuns: ((scope: LimitScope) => boolean) | null;
   readonly constraints: readonly Constraint[];
   readonly preferences: readonly Preference[];
@@ -93,8 +102,8 @@ export interface PolicySnapshot {
   /** How agents pay for their own requests; null if they cannot. */
   readonly payments: PaymentPolicy | null;
   /**
-   * The URL at which people and agents reach this gateway, without a slash at its end. It includes a path that a proxy removes. Null if not
-   * stated.
+   * The URL at which people and agents reach this gateway, without a slash at its end. `publicUrl` includes a path that a proxy removes.
+   * `publicUrl` is null if the policy does not state it.
    */
   readonly publicUrl: string | null;
   /** Whether the server serves the console at `/console`. */
@@ -115,7 +124,7 @@ export interface PolicySnapshot {
   readonly tokens: readonly TokenIssuer[];
   /** The policy's `learning.explore`, for replays of decisions of versions that drew models at random; null for none. */
   readonly explore: ExplorePolicy | null;
-  /** Which alerts to send, and where. Decisions do not depend on it. */
+  /** Which alerts to send, and where. Decisions do not depend on the alert policy. */
   readonly alerts: AlertPolicy;
   readonly cases: readonly PolicyCase[];
   /** Parts of the policy that cannot be served in this environment. */
@@ -125,7 +134,7 @@ export interface PolicySnapshot {
 export interface LeftOut {
   readonly kind: 'provider' | 'model';
   readonly name: string;
-  /** The reason for operators. It names environment variables that are not set. */
+  /** The reason for operators. The reason for operators names environment variables that are not set. */
   readonly reason: string;
   /** For a model: the reason for callers, who must not see the names of environment variables. */
   readonly toCallers?: string;
@@ -141,7 +150,7 @@ export interface GatewayPolicy extends AdmissionPolicy {
   readonly failedStreams: 'break' | 'end';
   /** Whether dialects with a WebSocket accept WebSocket connections. */
   readonly websockets: boolean;
-  /** The largest message that a WebSocket accepts, bytes. A server uses the figure from its start. */
+  /** The largest message that a WebSocket accepts, bytes. A server uses the `socketBytesMax` of the policy at its start. */
   readonly socketBytesMax: number;
   /** What happens to a model whose maximum output is below the request's: its output is capped, or it is rejected. */
   readonly outputAboveMaximum: 'cap' | 'refuse';
@@ -183,9 +192,9 @@ export interface Provider {
   readonly name: string;
   /** Name of the adapter plugin. */
   readonly adapter: string;
-  /** The adapter's own settings, as the policy states them. The adapter's schema checks them. */
+  /** The adapter's own settings, as the policy states them. The schema of the adapter checks these settings. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Null for an adapter that creates answers in this process. */
+  /** `baseUrl` is null for an adapter that creates answers in this process. */
   readonly baseUrl: string | null;
   /** Whether the host in `baseUrl` may resolve to this machine or a private network. */
   readonly allowPrivateNetwork: boolean;
@@ -217,7 +226,7 @@ export interface Model {
   readonly id: string;
   /** The wildcard that the model belongs to; absent for a model of the catalog. */
   readonly pattern?: string;
-  /** Endpoints of the model, tried in this order. Never empty. */
+  /** Endpoints of the model, tried in this order. The list of endpoints is never empty. */
   readonly endpoints: readonly [Endpoint, ...Endpoint[]];
   /**
    * Slot of the first endpoint; the model's other endpoints follow. Slots number the endpoints of all models, and bits of constraints use
@@ -230,18 +239,23 @@ export interface Model {
   readonly defaultMaxOutput: number;
   /** Bits of `OPERATIONS` that the model serves. */
   readonly operations: number;
-  /** Null for a model without the operation `embed`. */
+  /** `embedding` is null for a model without the operation `embed`. */
   readonly embedding: EmbeddingModel | null;
   /** Bits of `CAPABILITIES` that the model has at one or more of its endpoints. */
   readonly capabilities: number;
-  /** Bits of `CAPABILITIES` that the policy could declare and does not, because an adapter can express them. Absent for none. */
+  /**
+   * Bits of `CAPABILITIES` that the policy could declare and does not, because an adapter can express them. `declarable` is absent if there
+   * are no such capabilities.
+   */
   readonly declarable?: number;
   /** Programming languages that the model is known to support, under canonical names. */
   readonly languages: ReadonlySet<string>;
-  /** Programming languages that the model is known not to support. A language in neither set is unknown. */
+  /** Programming languages that the model is known not to support. A language in neither `languages` nor `lacksLanguages` is unknown. */
   readonly lacksLanguages: ReadonlySet<string>;
   readonly tags: readonly string[];
-  /** Models of one family can read each other's signed or encrypted reasoning. The model's own ID if the policy names no family. */
+  /**
+   * Models of one family can read each other's signed or encrypted reasoning. `family` is the model's own ID if the policy names no family.
+   */
   readonly family: string;
   /** Name of the tokenizer that counts the model's input exactly; null if unknown. */
   readonly tokenizer: Tokenizer | null;
@@ -252,13 +266,18 @@ export interface Model {
   readonly reasoningByTask: Float64Array;
   /** Whether the policy states hidden reasoning tokens of the model for any task. */
   readonly mayReason: boolean;
-  /** The most tokens that one image can count; null if unknown. Then a request with images cannot have a hard limit. */
+  /**
+   * The most tokens that one image can count; null if unknown. If `imageTokensMax` is null, a request with images cannot have a hard limit.
+   */
   readonly imageTokensMax: number | null;
   /** The most tokens of a PDF page; null if unknown. */
   readonly pageTokensMax: number | null;
   /** The most PDF pages that the services of the model's endpoints read; empty unless it is known for every endpoint. */
   readonly pagesMax: readonly PagesMax[];
-  /** The most tokens that a second of audio can count; null if unknown. Then a request with audio cannot have a hard limit. */
+  /**
+   * The most tokens that a second of audio can count; null if unknown. If `audioTokensPerSecondMax` is null, a request with audio cannot
+   * have a hard limit.
+   */
   readonly audioTokensPerSecondMax: number | null;
   readonly latency: DeclaredLatency;
   /** Share of good answers, 0..1, by index of the task. */
@@ -271,11 +290,11 @@ export interface Model {
   readonly deprecated: number | null;
 }
 
-/** The most pages of PDFs that a service reads. At least one of the figures is stated. */
+/** The most pages of PDFs that a service reads. At least one of the figures `request` and `file` is stated. */
 export interface PagesMax {
   /** Pages in all files of a request together; null for no limit. */
   readonly request: number | null;
-  /** Pages in one file; null for no limit. */
+  /** The most pages in one file; null for no limit. */
   readonly file: number | null;
 }
 
@@ -295,15 +314,15 @@ export interface DeclaredLatency {
   readonly warmTtftMs: number;
   readonly outputTokensPerSecond: number;
   /**
-   * Where the figures come from. `stated`: the policy. `estimated`: the median of models of the same kind. `neutral`: a figure that is the
-   * same for all models.
+   * The source of the latency figures. `stated`: the policy. `estimated`: the median of models of the same kind. `neutral`: a figure that
+   * is the same for all models.
    */
   readonly basis: 'stated' | 'estimated' | 'neutral';
 }
 
 /** Deadlines of a call, ms. */
 export interface Deadlines {
-  /** Until the connection is open. The deadline for the next step includes this time. */
+  /** The deadline for opening the connection. The deadline for the next step includes the time to connect. */
   readonly connectMs: number;
   readonly firstTokenMs: number;
   readonly idleMs: number;
@@ -335,14 +354,23 @@ export interface WildcardRefusal {
   readonly refused: string;
 }
 
-/** A figure that a policy may state for a wildcard. The price applies to all its models, or only to models without a public price. */
+/**
+ * A figure that a policy may state for a wildcard. The price of a wildcard applies to all its models, or only to models without a public
+ * price.
+ */
 export type WildcardFigure = 'price' | 'context_window' | 'max_output';
 
 /** The wildcards of a policy. A wildcard whose provider is not set up in this environment serves nothing. */
 export interface Wildcards {
-  /** One stand-in model for each wildcard that serves. Its ID is the pattern. The slots of the stand-ins follow the catalog's slots. */
+  /**
+   * One stand-in model for each wildcard that serves. The ID of a stand-in model is its wildcard's pattern. The slots of the stand-ins
+   * follow the catalog's slots.
+   */
   readonly patterns: readonly Model[];
-  /** Whether the policy states a figure for the models of a pattern. Otherwise the stand-in's figure is a placeholder. */
+  /**
+   * Whether the policy states a figure for the models of a pattern. If the policy does not state a figure, the figure of the stand-in model
+   * is a placeholder.
+   */
   states(pattern: string, figure: WildcardFigure): boolean;
   /**
    * Returns the model that a name means, for a name that is neither in the catalog nor an alias: a catalog model that serves the provider's

@@ -1,6 +1,6 @@
 /** A histogram: counts measurements in buckets. */
 export class Spread {
-  /** Upper bounds, ascending. Values above the last bound have a bucket of their own. */
+  /** The upper bounds of the buckets, ascending. Values above the last bound have a bucket of their own. */
   readonly bounds: readonly number[];
   /** Count of each bucket alone (not cumulative). There is one more bucket than bounds. */
   readonly counts: Float64Array;
@@ -11,7 +11,7 @@ export class Spread {
     this.counts = new Float64Array(bounds.length + 1);
   }
 
-  /** Counts a value. Values that are not numbers are ignored. */
+  /** Counts a value. `observe` ignores values that are not numbers. */
   observe(value: number): void {
     if (Number.isNaN(value)) return;
     let bucket = 0;

@@ -6,7 +6,7 @@ export const STOP_CHARS_MAX = 256;
 interface StopReading {
   /** The state to continue with for the next piece; meaningless once a stop was found. */
   readonly place: number;
-  /** The stop that is complete first; null for none. */
+  /** The stop sequence that is complete first; null for none. */
   readonly stop: string | null;
   /** The index in the piece that follows the last character of the stop. */
   readonly end: number;
@@ -17,11 +17,11 @@ export const NO_STOP_BEGUN = 0;
 
 /**
  * Finds the first of several stop sequences in a text that arrives in pieces, in time proportional to the text, with the automaton of Aho
- * and Corasick, "Efficient string matching" (1975). It finds the stop that is complete first. If several are complete at the same
- * character, it finds the longest.
+ * and Corasick, "Efficient string matching" (1975). `StopSearch` finds the stop that is complete first. If several stops are complete at
+ * the same character, `StopSearch` finds the longest.
  *
  * An automaton does not change once it is built, so all texts share it. The state of a text (its `place`) is the longest suffix that begins
- * a stop. Each state takes 12 bytes: 16 stops of 256 characters take 49 kB.
+ * a stop. Each state of the automaton takes 12 bytes: 16 stops of 256 characters take 49 kB.
  */
 export class StopSearch {
   readonly #stops: readonly string[];
@@ -38,7 +38,7 @@ export class StopSearch {
   /** For each state: the longest stop that ends there, counted from 1; 0 for none. */
   readonly #found: Uint8Array;
 
-  /** @param stops none of them empty; at most `STOPS_MAX`, each of at most `STOP_CHARS_MAX` characters */
+  /** @param stops the stop sequences, none of them empty; at most `STOPS_MAX`, each of at most `STOP_CHARS_MAX` characters */
   constructor(stops: readonly string[]) {
     const most = stops.reduce((sum, { length }) => sum + length, 1);
     this.#stops = stops;
@@ -101,7 +101,7 @@ export class StopSearch {
     }
   }
 
-  /** Returns the next state; 0 for none. */
+  /** Returns the next state of the automaton; 0 for none. */
   #childOf(place: number, unit: number): number {
     let child = this.#child[place]!;
     while (child > 0 && this.#unit[child] !== unit) child = this.#sibling[child]!;

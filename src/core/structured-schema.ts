@@ -7,16 +7,19 @@ const FORMATS = /^(?:date-time|time|date|duration|email|hostname|uri|ipv4|ipv6|u
 /** Keywords that do not constrain values. */
 const SILENT: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'additionalProperties', 'examples']);
 
-/** The deepest nesting of schemas, references included. A deeper nesting could overflow the stack. */
+/** The deepest nesting of schemas, references included. A deeper nesting of schemas could overflow the stack. */
 const OPEN_MAX = 512;
 
-/** A schema for structured outputs, or the reason why there is none. The reason is a phrase that follows the location of the schema. */
+/**
+ * A schema for structured outputs, or the reason why the schema cannot be translated. The reason is a phrase that follows the location of
+ * the schema.
+ */
 export type StructuredSchema = { readonly schema: Members } | { readonly why: string };
 
 /**
- * Translates a JSON schema to the subset that services accept for structured outputs. It closes objects, as Anthropic's API requires, and
- * moves unsupported limits into the description, as Anthropic's SDKs do. Objects with arbitrary keys and recursive schemas cannot be
- * translated.
+ * Translates a JSON schema to the subset that services accept for structured outputs. The translation closes objects, as Anthropic's API
+ * requires, and moves unsupported limits into the description, as Anthropic's SDKs do. Objects with arbitrary keys and recursive schemas
+ * cannot be translated.
  */
 export function structuredSchema(schema: Members): StructuredSchema {
   const translation = new SchemaTranslation(schema);
@@ -26,7 +29,7 @@ export function structuredSchema(schema: Members): StructuredSchema {
 
 class SchemaTranslation {
   readonly #root: Members;
-  /** Schemas in progress and finished schemas, so that each is translated once. */
+  /** Schemas in progress and finished schemas, so that each schema is translated once. */
   readonly #open = new Set<Members>();
   readonly #done = new Map<Members, Members>();
   why = '';

@@ -1,4 +1,4 @@
-/** Tasks that exist in every policy. To add a task, add it here and nowhere else. */
+/** Tasks that exist in every policy. To add a task, add it to `TASK_NAMES` and nowhere else. */
 export const TASK_NAMES = [
   'general',
   'chat',

@@ -15,7 +15,7 @@ export const capital = (text: string): string => `${text.charAt(0).toUpperCase()
 /** Asks whether a known name was intended, for use within a sentence. */
 export const didYouMean = (meant: string): string => `did you mean \`${meant}\`?`;
 
-/** Splits a text into lines of at most `width` columns, at spaces. A longer word has a line of its own. */
+/** Splits a text into lines of at most `width` columns, at spaces. A word that is longer than `width` has a line of its own. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

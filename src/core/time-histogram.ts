@@ -1,7 +1,7 @@
-/** The ratio between neighbouring bounds. A value is accurate to within the square root of it: 4.9 %. */
+/** The ratio between neighbouring bounds. A value in the histogram is accurate to within the square root of this ratio: 4.9 %. */
 const RATIO = 1.1;
 const LOG_RATIO = Math.log(RATIO);
-/** The last bucket, for values above about an hour in ms. No request takes that long. */
+/** The last bucket, for values above about an hour in ms. No request takes longer than an hour. */
 const PLACE_MAX = 160;
 
 /** Returns the bucket of a value: 0 for values up to 1, then one bucket for each further 10 %. */

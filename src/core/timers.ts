@@ -2,13 +2,13 @@
 export interface Timer {
   /** Allows the process to exit before the timer fires. */
   unref(): unknown;
-  /** Stops the timer. It does nothing if the timer has fired or was already stopped. */
+  /** Stops the timer. `close` does nothing if the timer has fired or was already stopped. */
   close(): unknown;
 }
 
 /**
- * The timers of a host. Work that decides something later, such as a poll, a renewal, a sweep or a retry, is set here, so that
- * a simulated host moves it with its clock.
+ * The timers of a host. Work that decides something later, such as a poll, a renewal, a sweep or a retry, uses the timers of the host, so
+ * that a simulated host moves it with its clock.
  */
 export interface Timers {
   /** Calls `run` once, after `ms`. */
@@ -17,7 +17,7 @@ export interface Timers {
   every(ms: number, run: () => void): Timer;
 }
 
-/** Waits for `work`, but returns `late` if that takes longer than `ms`. */
+/** Waits for `work`, but returns `late` if the work takes longer than `ms`. */
 export async function within<T>(timers: Timers, ms: number, work: Promise<T>, late: T): Promise<T> {
   const { promise, resolve } = Promise.withResolvers<T>();
   const timer = timers.after(ms, () => resolve(late));

@@ -21,17 +21,19 @@ export type IssuerKeys =
 
 /** An issuer of tokens, with the terms for callers who send its tokens. */
 export interface TokenIssuer {
-  /** Its name in the policy. */
+  /** The name of the issuer in the policy. */
   readonly name: string;
   /** Exact value of the claim `iss`. */
   readonly issuer: string;
   /** A token must be for at least one of these audiences. */
   readonly audiences: readonly string[];
-  /** Whether a token is admitted. If the condition throws, the token is refused, because here an error must not grant access. */
+  /** Whether a token is admitted. If the condition `when` throws, the token is refused, because here an error must not grant access. */
   readonly when: (claims: Claims) => boolean;
-  /** Whether the token's subject is an administrator; null for no subject. If the condition throws, the subject is not. */
+  /**
+   * Whether the token's subject is an administrator; null for no subject. If the condition `admin` throws, the subject is no administrator.
+   */
   readonly admin: ((claims: Claims) => boolean) | null;
-  /** Label → its value. If an expression throws, the subject lacks the label. */
+  /** Maps each label to its value. If an expression throws, the subject lacks the label. */
   readonly labels: ReadonlyMap<string, (claims: Claims) => string>;
   /**
    * The name of the subject's team; null for none. If the expression throws, the token is refused, because the team's limits would
@@ -44,6 +46,6 @@ export interface TokenIssuer {
   /** Limits of each subject; null for none. */
   readonly limits: KeyLimits | null;
   readonly keys: IssuerKeys;
-  /** All settings of the issuer, as one text. If it is equal in two policies, tokens have the same meaning under both. */
+  /** All settings of the issuer, as one text. If two policies have the same `definition`, tokens have the same meaning under both. */
   readonly definition: string;
 }

@@ -34,8 +34,8 @@ export function addTextSize(size: { tokens: number; bytes: number }, text: strin
 
 /**
  * Classes of characters, and what a character adds in thousandths of a token: `first` after a character of another class, `next` after a
- * character of the same class. `codes` are hexadecimal ranges. The figures are fitted to the texts of `bench/tokens.ts`. They lie between
- * o200k_base and cl100k_base where these differ; for Chinese, Japanese and Korean the larger count applies.
+ * character of the same class. `codes` are hexadecimal ranges. The figures are fitted to the texts of `bench/tokens.ts`. The figures lie
+ * between o200k_base and cl100k_base where these tokenizers differ; for Chinese, Japanese and Korean the larger count applies.
  */
 const CLASSES = {
   // Georgian, Ethiopic and all characters that belong to no other class.
@@ -80,7 +80,7 @@ const AFTER: readonly (readonly [before: Class, Class, number])[] = [
   ['lower', 'cyrillic', CLASSES.cyrillic.next],
   ['lower', 'hebrew', CLASSES.hebrew.next],
   ['lower', 'arabic', CLASSES.arabic.next],
-  // Tokenizers split `camelCase`, `v2x` and base64 here.
+  // Tokenizers split `camelCase`, `v2x` and base64 before a capital letter.
   ['lower', 'upper', 1000],
   ['digit', 'upper', 1000],
   ['digit', 'lower', 1000],
@@ -114,10 +114,10 @@ NAMES.forEach((name, at) => {
 for (const [before, name, weight] of AFTER) weights[(NAMES.indexOf(before) << ROW) | NAMES.indexOf(name)] = weight;
 
 const encoder = new TextEncoder();
-/** A buffer that `encodeInto` writes to in order to count bytes. Nothing reads it. */
+/** A buffer that `encodeInto` writes to in order to count bytes. No code reads this buffer. */
 const scratch = new Uint8Array(65_535);
 
-/** The bitwise OR of all codes that the last call of `weigh` read. If it shows that a text is ASCII, the bytes need not be counted. */
+/** The bitwise OR of all codes that the last call of `weigh` read. If the OR shows that a text is ASCII, its bytes need not be counted. */
 const last = { codes: 0 };
 
 /**
@@ -145,7 +145,7 @@ function weigh(text: string, from: number, to: number): number {
   return weight / TOKEN;
 }
 
-/** A UTF-16 unit takes at most 3 bytes. A piece that might not fit the buffer would be encoded much more slowly. */
+/** A UTF-16 unit takes at most 3 bytes. A piece of text that might not fit the buffer would be encoded much more slowly. */
 const FITS = scratch.length / 3;
 
 /** Returns the UTF-8 bytes of a text. A byte-level tokenizer never makes more tokens than bytes. */

@@ -1,6 +1,6 @@
 import { type AddOns, arePlausible } from './add-ons.ts';
 
-/** Tokens of one completion, in the one form that every adapter translates to. */
+/** The tokens of one completion, in the one form that every adapter translates to. */
 export interface Usage {
   /** All input tokens, cached tokens included. */
   readonly inputTokens: number;
@@ -16,7 +16,7 @@ export interface Usage {
   readonly addOns?: AddOns;
 }
 
-/** No request has more tokens than this. A higher figure is an error of the upstream. */
+/** No request has more tokens than this. A higher number of tokens is an error of the upstream. */
 const TOKENS_MAX = 1_000_000_000;
 
 const isCount = (n: number): boolean => Number.isInteger(n) && n >= 0 && n <= TOKENS_MAX;
@@ -43,7 +43,7 @@ export function plainUsage(inputTokens: number, outputTokens: number): Usage {
   return { inputTokens, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens, reasoningTokens: 0 };
 }
 
-/** Tokens as a provider reports them. A count that it leaves out is 0. */
+/** Tokens as a provider reports them. A count that the provider leaves out is 0. */
 export interface ReportedTokens {
   readonly input: number;
   readonly cachedInput?: number;
@@ -54,9 +54,9 @@ export interface ReportedTokens {
 }
 
 /**
- * Converts a provider's token counts to the one form. Providers differ in which counts include others. `within` names the counts that are
- * part of another count: `cached` and `cacheWrite` of `input`, `reasoning` of `output`. The other counts are added, so that each token is
- * billed once.
+ * Converts a provider's token counts to the one form. Providers differ in which token counts include other counts. `within` names the
+ * counts that are part of another count: `cached` and `cacheWrite` of `input`, `reasoning` of `output`. Counts that `within` does not name
+ * are added, so that each token is billed once.
  */
 export function canonicalUsage(
   { input, cachedInput = 0, cacheWrite = 0, output, reasoning = 0, addOns }: ReportedTokens,

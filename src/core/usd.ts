@@ -23,7 +23,7 @@ export function usdWriter(usdPerCredit: string | null): (amount: Microcredits) =
 /** The fewest decimals of USD amounts shown to people. */
 const CENTS = 2;
 
-/** Writes the amounts of one column in USD for people. All have the same number of decimals, and none is rounded. */
+/** Writes the amounts of one column in USD for people. All amounts of the column have the same number of decimals, and none is rounded. */
 export function usdColumn(amounts: readonly Microcredits[], usdPerCredit: string | null): string[] {
   const write = usdWriter(usdPerCredit);
   const parts = amounts.map((amount) => write(amount)?.split('.') ?? null);

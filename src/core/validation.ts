@@ -10,8 +10,8 @@ import { mostTelling, stepsOf, TEXT_REMEDY } from './schema-errors.ts';
 import { didYouMean } from './text.ts';
 
 /**
- * Compiles a schema to a check that throws the *one* most helpful error. For a union, it is the error of the variant that the value was
- * meant to be, at its deepest field.
+ * Compiles a schema to a check that throws the *one* most helpful error. For a union, the most helpful error is the error of the variant
+ * that the value was meant to be, at its deepest field.
  */
 export function compileCheck(schema: TSchema): (value: unknown) => void {
   const check = new SchemaCheck(schema);

@@ -18,10 +18,10 @@ export interface ReasoningState {
 
 /** No service's own state begins with this prefix. */
 const PREFIX = 'signalbox-state-1.';
-/** The most values in a wrapped state. A real message has few. */
+/** The most values in a wrapped state. A real message has few values in its state. */
 const VALUES_MAX = 20_000;
 
-/** Whether a text is state that Signalbox wrapped. No service can read it. */
+/** Whether a text is state that Signalbox wrapped. No service can read state that Signalbox wrapped. */
 export const isWrappedState = (text: string): boolean => text.startsWith(PREFIX);
 
 /** Returns the state as one text of letters, digits, `-`, `_` and `.`. */

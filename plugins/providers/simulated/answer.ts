@@ -5,7 +5,7 @@ import { textOfTurn } from './tokens.ts';
 /** The maximum number of characters of the prompt that are echoed. */
 const ECHO_MAX = 160;
 
-/** The maximum number of characters of a question for which `auto` calls a tool. Longer texts are an agent's instructions. */
+/** A text longer than `QUESTION_MAX` is an agent's instructions. The answer of one choice: a text, or the arguments of a tool call. */
 const QUESTION_MAX = 500;
 
 const HOW_TO =
@@ -17,7 +17,7 @@ export interface SimulatedAnswer {
   readonly tool: { readonly id: string; readonly name: string } | null;
 }
 
-/** Generates the answer of a choice. Deterministic. */
+/** The answer is deterministic. Deterministic. */
 export function answerOf(call: ProviderCall, choice: number): SimulatedAnswer {
   const { request } = call;
   const tool = toolToCall(request);
@@ -66,7 +66,10 @@ function toolToCall(request: ModelRequest): Pick<ToolDefinition, 'name' | 'param
   return tools.find(({ name, description = '' }) => fits(`${name} ${description}`)) ?? tools[0] ?? null;
 }
 
-/** Returns the last tool result since the model's last turn. It need not be the last turn, because agents add notes after it. */
+/**
+ * The tool result need not be the last turn, because agents add notes after it. It need not be the last turn, because agents add notes
+ * after it.
+ */
 const toolResultIn = (turns: readonly Turn[]): Turn | undefined =>
   turns.slice(turns.findLastIndex(({ role }) => role === 'assistant') + 1).findLast(({ role }) => role === 'tool');
 

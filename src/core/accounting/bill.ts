@@ -10,13 +10,13 @@ export interface BillLine {
   /** Name of the tool; '' for other items. */
   readonly name: string;
   readonly units: number;
-  /** Rate of one unit. Divide it by the price's divisor to get microcredits. */
+  /** The rate of one unit. Divide the rate by the price's divisor to get microcredits. */
   readonly rate: number;
 }
 
 /**
- * Returns the lines of a bill. Their sum, rounded up once to a microcredit, equals `costOf` of the same usage. Items without units are left
- * out. The line for a one-hour cache write has only the surcharge over an ordinary cache write.
+ * Returns the lines of a bill. The sum of the lines, rounded up once to a microcredit, equals `costOf` of the same usage. The bill leaves
+ * out items without units. The line for a one-hour cache write has only the surcharge over an ordinary cache write.
  */
 export function billOf(price: Price, usage: Usage): readonly BillLine[] {
   const { inputTokens, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens, addOns } = usage;

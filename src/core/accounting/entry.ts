@@ -19,16 +19,17 @@ export interface EntryLine {
   readonly estimated: boolean;
   readonly cost: Microcredits;
   /**
-   * A usage report of the upstream that cannot be true. Signalbox counts the tokens itself and raises an alarm. Null or absent for none.
+   * A usage report of the upstream that cannot be true. If the upstream's usage cannot be true, Signalbox counts the tokens itself and
+   * raises an alarm. `impossible` is null or absent if the upstream reported no such usage.
    */
   readonly impossible?: Usage | null;
 }
 
 /** How a request was paid for, all its attempts together. */
 export interface Settlement {
-  /** The amount that the caller pays. It never exceeds the hold. */
+  /** The amount that the caller pays. The charged amount never exceeds the hold. */
   readonly charged: Microcredits;
-  /** The amount that upstreams billed beyond `charged`. The operator bears it. */
+  /** The amount that upstreams billed beyond `charged`. The operator pays the overrun. */
   readonly overrun: Microcredits;
 }
 
@@ -42,7 +43,7 @@ export interface Deposit {
   readonly note: string;
 }
 
-/** Throws RangeError for an impossible deposit, which is a bug in Signalbox. A negative fee is a refund. */
+/** Throws RangeError for an impossible deposit, which is a bug in Signalbox. A negative fee of a deposit is a refund. */
 export function checkDeposit({ paid, fee }: Pick<Deposit, 'paid' | 'fee'>): void {
   const isPossible = Number.isSafeInteger(paid) && Number.isSafeInteger(fee) && paid >= 0 && fee <= paid;
   if (!isPossible) throw new RangeError(`cannot book a deposit of ${paid} with a fee of ${fee}`);
@@ -50,7 +51,7 @@ export function checkDeposit({ paid, fee }: Pick<Deposit, 'paid' | 'fee'>): void
 
 /**
  * The dimensions by which reports group an entry, such as `key`, `team`, `user`, `selector`, `session`, `agent`, `holder` and
- * `label:project`. Create each object once, because the ledger may cache it by identity.
+ * `label:project`. Create each `Dimensions` object once, because the ledger may cache it by identity.
  */
 export type Dimensions = Readonly<Record<string, string>>;
 

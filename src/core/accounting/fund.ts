@@ -5,11 +5,11 @@ import type { Reading } from '../reading.ts';
 /** The name of a fund, and its window. */
 export interface FundTitle {
   readonly kind: 'budget' | 'balance';
-  /** Name of the budget. For a balance, the ID of its key or the address of its wallet. */
+  /** Name of the budget. For a balance, `name` is the ID of its key or the address of its wallet. */
   readonly name: string;
-  /** The value of the budget's `each`. Empty for a budget without `each` and for a balance. */
+  /** The value of the budget's `each`. `subject` is empty for a budget without `each` and for a balance. */
   readonly subject: string;
-  /** The budget's conditions and window as text; see `Budget.definition`. Empty for a balance. */
+  /** The budget's conditions and window as text; see `Budget.definition`. `definition` is empty for a balance. */
   readonly definition: string;
   /** The kind of the budget's windows; absent for a balance. */
   readonly window?: WindowKind;
@@ -19,23 +19,23 @@ export interface FundTitle {
   readonly ends: number;
 }
 
-/** Names a fund as one text. A budget whose definition a reload changes gets another name, and so becomes another fund. */
+/** Names a fund with one text. A budget whose definition a reload changes gets another name, and so becomes another fund. */
 export const fundName = ({ kind, name, subject, starts, definition }: FundTitle): string =>
   `${kind} ${starts} ${subject} ${name} ${definition}`;
 
 /** The name that callers see for a fund that caps an output: the budget's name, or `balance`. */
 export const cappingName = ({ kind, name }: FundTitle): string => (kind === 'balance' ? 'balance' : name);
 
-/** A fund as operations on the ledger name it. Create each reference once, because the ledger may cache it by identity. */
+/** A fund as operations on the ledger name it. Create each fund reference once, because the ledger may cache it by identity. */
 export interface FundRef {
-  /** Derived only from the fund's identity, so that all servers that share a ledger use the same key. */
+  /** The key is derived only from the fund's identity, so that all servers that share a ledger use the same key. */
   readonly key: string;
   readonly title: FundTitle;
   /** The generation of the budget, which the ledger assigns; 0 for a balance. */
   readonly budget: number;
   /**
-   * The limit of a budget in microcredits. The ledger uses it until a policy with the budget becomes active, and then the limit in the
-   * newest policy. Unused for a balance, whose limit the ledger stores.
+   * The limit of a budget in microcredits. The ledger uses this limit until a policy with the budget becomes active, and then the limit in
+   * the newest policy. `limit` is unused for a balance, whose limit the ledger stores.
    */
   readonly limit: Microcredits;
 }
@@ -51,7 +51,8 @@ interface BudgetLimits {
 }
 
 /**
- * Returns the limit of a subject's windows. It is `own` if no terms are known, or if other subjects have limits and this subject has none.
+ * Returns the limit of a subject's windows. The limit is `own` if no terms are known, or if other subjects have limits and this subject has
+ * none.
  */
 export const limitFor = (terms: BudgetLimits | undefined, { subject }: FundTitle, own: Microcredits): Microcredits =>
   (terms?.limits ? terms.limits.get(subject) : terms?.limit) ?? own;
@@ -67,7 +68,7 @@ export class Fund implements FundStanding {
   readonly title: FundTitle;
   /** The object is the fund itself and no copy, so its figures are always current. */
   readonly ageMs = 0;
-  /** For a budget, its limit. For a balance, the sum of all grants and payments, less fees. */
+  /** For a budget, `limit` is the budget's limit. For a balance, `limit` is the sum of all grants and payments, less fees. */
   limit: Microcredits;
   spent: Microcredits;
   held: Microcredits = 0;
@@ -78,7 +79,7 @@ export class Fund implements FundStanding {
     this.spent = spent;
   }
 
-  /** The amount that a new hold may take now. Below 0 after the limit was lowered. */
+  /** The amount that a new hold may take now. `free` is below 0 after the limit was lowered below the sum of spent and held money. */
   get free(): Microcredits {
     return this.limit - this.spent - this.held;
   }
@@ -111,16 +112,16 @@ const PART_ALONE = 2;
 const PART_IN_COMPANY = 8;
 
 /**
- * Returns how much to reserve: the first amount, which is the choice's worst case, or the free money if that is less, but at least `least`.
- * The other amounts are worst cases of fallbacks. The largest of them is reserved instead if every fund has twice that amount free.
- * Otherwise the hold is raised only when a fallback is used, so that near the end of a fund a rare failover does not keep other requests
- * out.
+ * Returns how much money to reserve: the first amount, which is the choice's worst case, or the free money if that is less, but at least
+ * `least`. The amounts after the first are worst cases of fallbacks. `fit` returns the largest amount instead if every fund has twice that
+ * amount free. If a fund has less free money, the hold is raised only when a fallback is used, so that near the end of a fund a rare
+ * failover does not keep other requests out.
  *
- * @param expected microcredits that a payment in progress will add to the balance. The balance need not have this part of an amount. An
- * expected sum above the amount may offset a negative balance.
+ * @param expected microcredits that a payment in progress will add to the balance. The balance need not have the expected part of an
+ * amount. An expected sum above the amount may offset a negative balance.
  * @param least microcredits; default: the first amount, which is then reserved in full or not at all
  * @param ample microcredits; if the first amount is not free, a hold above `ample` takes at most a share of the free money, so that other
- * requests also find money. Default: all free money may be reserved.
+ * requests also find money. Without `ample`, a hold may reserve all free money.
  */
 export function fit<Of extends FundStanding>(
   funds: readonly Of[],
@@ -157,7 +158,7 @@ export function fit<Of extends FundStanding>(
 const needOf = ({ title }: FundStanding, amount: Microcredits, expected: Microcredits): Microcredits =>
   expected > 0 && title.kind === 'balance' ? amount - expected : amount;
 
-/** Returns the first fund that can never pay; otherwise the first fund that lacks the money now. */
+/** Returns the first fund that can never pay the amount; otherwise the first fund that lacks the money now. */
 function blockedBy<Of extends FundStanding>(
   funds: readonly Of[],
   amount: Microcredits,

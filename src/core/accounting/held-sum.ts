@@ -3,11 +3,11 @@ import type { Microcredits } from '../credits.ts';
 /** `pending` is open; the other states are final. */
 type HoldState =
   | 'pending'
-  /** Closed with a charge, or with a completion that cost nothing. */
+  /** The held sum was closed with a charge, or with a completion that cost nothing. */
   | 'posted'
-  /** Closed without a charge; the whole sum was released. */
+  /** The held sum was closed without a charge, and the whole sum was released. */
   | 'void'
-  /** Closed by the policy's `on_crash` rule, because no settlement came, usually after a crash. */
+  /** The held sum was closed by the policy's `on_crash` rule, because no settlement came, usually after a crash. */
   | 'expired';
 
 /** Money reserved for one request. At every moment `0 ≤ charged ≤ amount`, and `amount ≤ limit` if there is a limit. */
@@ -21,7 +21,7 @@ export interface HeldSum {
   readonly limit: Microcredits | null;
 }
 
-/** The result of one step. `charged` is the caller's part of a cost, and `excess` is the operator's part. */
+/** The result of one step of a held sum. `charged` is the caller's part of a cost, and `excess` is the operator's part. */
 export interface Step {
   readonly next: HeldSum;
   readonly charged: Microcredits;
@@ -43,12 +43,12 @@ export function openHeldSum(amount: Microcredits, limit: Microcredits | null): H
   return { state: 'pending', amount, charged: 0, limit };
 }
 
-/** Returns the amount that may still be charged. */
+/** Returns the amount that may still be charged to the held sum. */
 export function leftOf(held: HeldSum): Microcredits {
   return held.state === 'pending' ? held.amount - held.charged : 0;
 }
 
-/** Returns the held sum raised by `by`; null if it is closed or its limit forbids the raise. */
+/** Returns the held sum raised by `by`; null if the sum is closed or its limit forbids the raise. */
 export function raise(held: HeldSum, by: Microcredits): HeldSum | null {
   const amount = held.amount + by;
   if (held.state !== 'pending' || !isCost(by) || !isCost(amount)) return null;
@@ -56,19 +56,21 @@ export function raise(held: HeldSum, by: Microcredits): HeldSum | null {
   return { ...held, amount };
 }
 
-/** Charges the cost of an attempt, at most the amount left, and keeps the rest reserved. */
+/** Charges the cost of an attempt, at most the amount left in the held sum, and keeps the rest reserved. */
 export function post(held: HeldSum, cost: Microcredits): Step {
   return charge(held, cost, held.state);
 }
 
-/** Charges the last attempt, if there was one, and releases the rest. Settling a closed sum changes and charges nothing. */
+/** Charges the last attempt, if there was one, and releases the rest of the held sum. Settling a closed sum changes and charges nothing. */
 export function settle(held: HeldSum, cost: Microcredits | null): Step {
   if (held.state !== 'pending') return { next: held, charged: 0, excess: 0 };
   const state = cost === null && held.charged === 0 ? 'void' : 'posted';
   return charge(held, cost ?? 0, state);
 }
 
-/** Closes an unsettled sum. `charge` charges all of it, because the upstream may have done the work; `release` charges nothing. */
+/**
+ * Closes an unsettled sum. `charge` charges all of the held sum, because the upstream may have done the work; `release` charges nothing.
+ */
 export function expire(held: HeldSum, rule: 'charge' | 'release'): Step {
   if (held.state !== 'pending') return { next: held, charged: 0, excess: 0 };
   const charged = rule === 'charge' ? leftOf(held) : 0;

@@ -14,9 +14,9 @@ export interface Window {
 const ALWAYS: Window = Object.freeze({ starts: 0, ends: Number.POSITIVE_INFINITY });
 
 /**
- * Returns the calendar window that contains a moment, in a time zone (IANA name). Days begin at the first moment of the local date. That is
- * not midnight if a change of the clock skips midnight, and days have 23 to 25 hours. Weeks begin on Monday. Throws RangeError for an
- * unknown zone.
+ * Returns the calendar window that contains a moment, in a time zone (IANA name). Days begin at the first moment of the local date. The
+ * first moment of a day is not midnight if a change of the clock skips midnight, and days have 23 to 25 hours. Weeks of budget windows
+ * begin on Monday. `windowAt` throws RangeError for an unknown zone.
  */
 export function windowAt(kind: WindowKind, timeZone: string, timeMs: number): Window {
   if (kind === 'total') return ALWAYS;

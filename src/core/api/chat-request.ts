@@ -6,9 +6,9 @@ import { ROUTING_FIELDS } from './routing-fields.ts';
 
 /**
  * The chat completion request: OpenAI's, with Signalbox's additions. This one schema is the runtime check, the static type and the
- * documentation. Fields that the schema does not name are kept; the provider's `passthrough` list decides whether they go upstream. Every
- * optional field may be null, and null is dropped before any code reads the request. The exception is the `content` of a message, because
- * some servers require it even in an answer that only calls tools.
+ * documentation. The schema keeps fields that it does not name; the provider's `passthrough` list decides whether they go upstream. Every
+ * optional field of a request may be null, and null is dropped before any code reads the request. Only the `content` of a message keeps its
+ * null, because some servers require it even in an answer that only calls tools.
  */
 const StopText = Type.String({ maxLength: STOP_CHARS_MAX });
 const TextPart = tagged('text', { text: Type.String() });
@@ -136,5 +136,5 @@ export const ChatRequest = openShape(
 );
 export type ChatRequest = Static<typeof ChatRequest>;
 
-/** The fields that the gateway itself understands. Any other field is an extra. */
+/** The fields that the gateway itself understands. Any field that is not in `KNOWN_FIELDS` is an extra. */
 export const KNOWN_FIELDS: readonly string[] = Object.keys(ChatRequest.properties);

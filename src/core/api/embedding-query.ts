@@ -38,7 +38,7 @@ export function embeddingQuery(
   return { inputs: list.map((one, index) => inputOf(one, isOne ? ['input'] : ['input', index])), dimensions };
 }
 
-/** Every value that is not a text is a list of tokens. */
+/** Every input that is not a text is a list of tokens. */
 const inputOf = (value: unknown, at: EmbeddingInput['at']): EmbeddingInput =>
   typeof value === 'string'
     ? { type: 'text', text: value, at }

@@ -2,8 +2,8 @@ import { type SchemaOptions, type StringOptions, type TProperties, type TSchema,
 import { FAILURE_KINDS } from '../failure-kinds.ts';
 
 /**
- * Helpers for the schemas of answers. Answers stay open (`additionalProperties` is not set), because fields may be added within `/v1`, and
- * a client generated from the OpenAPI document must accept them.
+ * Helpers for the schemas of answers. Schemas of answers stay open (`additionalProperties` is not set), because fields may be added within
+ * `/v1`, and a client generated from the OpenAPI document must accept added fields.
  */
 export function named<Properties extends TProperties>(title: string, description: string, properties: Properties) {
   return Type.Object(properties, { title, description });
@@ -24,8 +24,8 @@ export const tagged = <Tag extends string, Properties extends TProperties>(
 ) => openShape({ type: Type.Literal(type), ...properties }, options);
 
 /**
- * An open object with any `type` except the given ones, which have schemas of their own. Its static type is a literal, so that the compiler
- * can tell the variants of a union apart.
+ * An open object with any `type` except the given ones, which have schemas of their own. The static type of the object's `type` is a
+ * literal, so that the compiler can tell the variants of a union apart.
  */
 export const otherThan = (types: readonly string[], ofType: StringOptions = {}, options: SchemaOptions = {}) => {
   const type = Type.String({ pattern: `^(?!(?:${types.join('|')})$)`, ...ofType });
@@ -43,11 +43,11 @@ export const shape = <Properties extends TProperties>(description: string, prope
 export const partialShape = <Properties extends TProperties>(description: string, properties: Properties) =>
   Type.Partial(shape(description, properties));
 
-/** The body of a request to Signalbox's own routes, or an object inside such a body. Unknown members are refused. */
+/** The body of a request to Signalbox's own routes, or an object inside such a body. The schema refuses unknown members. */
 export const body = <Properties extends TProperties>(description: string, properties: Properties) =>
   Type.Object(properties, { additionalProperties: false, description });
 
-/** A body in which every member is optional. Unknown members are refused. */
+/** A body in which every member is optional. The schema refuses unknown members. */
 export const partialBody = <Properties extends TProperties>(description: string, properties: Properties) =>
   Type.Partial(body(description, properties));
 

@@ -78,7 +78,7 @@ export const Platform = field.named('Platform', 'The routing and the cost of the
   payment: Type.Optional(PlatformPayment),
 });
 
-/** The value in examples of answers. A test compares it with the schema. */
+/** The value of `platform` in examples of answers. A test compares the example with the schema. */
 export const platform = {
   routed_model: 'gpt-6-luna',
   route_reason: 'auto:balanced',

@@ -16,7 +16,10 @@ const model = nullable(
   }),
 );
 
-/** Fields that only a route query has. With messages, each of them overrides the fact that Signalbox would read from the messages. */
+/**
+ * Fields that only a route query has. If a route query has messages, these fields override the facts that Signalbox would read from the
+ * messages.
+ */
 const HINTS = {
   task_type: nullable(
     Type.String({
@@ -77,7 +80,7 @@ export const RouteChat = Type.Object(
   { additionalProperties: true, $id: 'RouteChatRequest' },
 );
 
-/** The body of `POST /v1/route`. It is a chat request if it has messages. */
+/** The body of `POST /v1/route`. The body of `POST /v1/route` is a chat request if it has messages. */
 export const RouteRequest = Type.Union([RouteQuery, RouteChat]);
 export type RouteRequest = Static<typeof RouteRequest>;
 

@@ -78,7 +78,9 @@ export const ROUTING_FIELDS = {
 
 type OrNull<T extends TSchema> = Static<T> | null | undefined;
 
-/** The fields as a body has them. They may be null, because not every dialect drops nulls. */
+/**
+ * Signalbox's own fields, as a request body has them. Signalbox's own fields may be null in a body, because not every dialect drops nulls.
+ */
 interface StatedRouting {
   readonly route_strategy?: OrNull<typeof RouteStrategy>;
   readonly constraints?: OrNull<typeof RouteConstraints>;

@@ -3,12 +3,15 @@ import { SignalboxError } from '../errors.ts';
 import { isObject } from '../object.ts';
 import { didYouMean } from '../text.ts';
 
-/** The most unknown fields of a body to check for misspellings. A body with more unknown fields is no typing mistake. */
+/**
+ * The most unknown fields of a body to check for misspellings. A body with more unknown fields contains no typing mistake but fields of
+ * another API.
+ */
 const UNKNOWN_MAX = 32;
 
 /**
- * Refuses a field whose name is one edit away from a known field. Other unknown fields are allowed, because providers have fields of their
- * own.
+ * Refuses a field whose name is one edit away from a known field. `checkSpelling` allows other unknown fields, because providers have
+ * fields of their own.
  * @param body unchecked
  * @param within the path of the object, such as `stream_options.`; '' for the whole body
  * @throws SignalboxError
