@@ -85,7 +85,8 @@ function* play(call: ProviderCall): Generator<StreamPart | Pause> {
     for (const [choice, each] of playbacks.entries()) {
       if (each.at < each.text.length) yield nextPiece(each, choice);
     }
-    // Like some providers, the simulator reports the usage with each event. A piece of the answer must not split a surrogate pair.
+    // Like some providers, the simulator reports the usage with each event. If an answer ends early, its last reported usage decides the
+    // price.
     const written = playbacks.reduce((sum, each) => sum + Math.min(each.at, each.text.length), 0);
     yield { type: 'usage', usage: { ...usage, outputTokens: Math.ceil((usage.outputTokens * written) / length) } };
   }
@@ -104,7 +105,7 @@ function playback(call: ProviderCall, choice: number): ChoicePlayback {
 
 function nextPiece(playback: ChoicePlayback, choice: number): StreamPart {
   let end = playback.at + PIECE;
-  // A surrogate pair must not be split.
+  // A piece of the answer must not split a surrogate pair.
   if (/[\uD800-\uDBFF]/.test(playback.text.charAt(end - 1))) end++;
   const text = playback.text.slice(playback.at, end);
   playback.at = end;

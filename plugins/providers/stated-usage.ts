@@ -2,17 +2,17 @@ import type { Usage } from 'signalbox/plugin';
 import { isObject, type Json } from './json.ts';
 
 const FIGURE = /_(?:tokens|requests)$/;
-/** Whether a figure of a usage is invalid. */
+/** A figure that no request can reach. */
 const FIGURE_MAX = 1_000_000_000;
 
 const isCount = (value: unknown): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= FIGURE_MAX;
 
-/** Whether a figure is invalid. JSON has no infinite numbers: 1e999 would be sent to the caller as null. */
+/** Whether a figure of a usage is invalid. JSON has no infinite numbers: 1e999 would be sent to the caller as null. */
 const isOdd = (name: string, value: unknown): boolean =>
   FIGURE.test(name) ? value != null && !isCount(value) : typeof value === 'number' && !Number.isFinite(value);
 
-/** A client could crash on an invalid count, or add it up. A client could crash on it, or add it up. */
+/** Whether a figure of a `usage` object is not a valid count. A client could crash on an invalid count, or add it up. */
 function hasOddFigure(usage: Json): boolean {
   for (const name in usage) {
     const value = usage[name];
@@ -30,8 +30,8 @@ interface PromisedFigures {
 }
 
 /**
- * If a promised figure is missing or null, or any figure is not a valid count, `statedUsage` returns a usage that cannot be true. If a
- * promised figure is missing or null, or any figure is not a valid count, it returns a usage that cannot be true.
+ * Returns the usage so far as the caller sees it in an event. If a promised figure is missing or null, or any figure is not a valid count,
+ * `statedUsage` returns a usage that cannot be true.
  * @param own the event's own usage object
  * @param read the usage so far, as it was read
  */

@@ -9,13 +9,13 @@ const BASE64 = /^[\w+/-]*={0,2}$/;
 /** Members with the arguments of a call, as an object or as JSON text. */
 const ARGUMENTS: ReadonlySet<string> = new Set(['input', 'arguments', 'action']);
 
-/** The number of characters of the texts that were found. */
+/** Collects the output in values of a dialect. */
 export class OutputFound {
   readonly #known: string;
   #texts: string[] = [];
-  /** The number of characters of the state that was found. */
+  /** The number of characters of the texts that were found. */
   chars = 0;
-  /** The number of characters of its state. */
+  /** The number of characters of the state that was found. */
   stateChars = 0;
 
   /** @param known a text that another part contains; it does not count again where it is repeated */
@@ -55,7 +55,10 @@ export class OutputFound {
     this.chars += text.length;
   }
 
-  /** Returns the output found; undefined for none. Returns whether one of the parts contains text or a piece of a call. */
+  /**
+   * Returns the output found; undefined for none.
+   * @param chars the maximum number of characters, counted from the end of its texts
+   */
   last(chars = this.chars, stateChars = this.stateChars): UnreadOutput | undefined {
     if (chars === 0 && stateChars === 0) return undefined;
     const texts: string[] = [];

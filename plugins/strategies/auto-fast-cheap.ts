@@ -22,8 +22,8 @@ const perToken = {
 };
 
 /**
- * Creates a strategy that is `auto` with one weight multiplied. A selector inherits options that it does not set from `auto`. Among the
- * same candidates, the choice of `auto-cheap` is never more expensive than the choice of `auto`.
+ * Creates a strategy that is `auto` with one weight multiplied. A selector inherits options that it does not set from `auto`. By the weight
+ * law its choice is therefore never more expensive (or never slower) than the choice of `auto`.
  */
 const emphasizing = (of: 'cost' | 'latency', { name, description, factor, formerly }: Emphasis) =>
   defineStrategy({
@@ -59,7 +59,7 @@ const emphasizing = (of: 'cost' | 'latency', { name, description, factor, former
     },
   });
 
-/** Among the same candidates, the choice of `auto-fast` is never slower than the choice of `auto`. */
+/** Among the same candidates, the choice of `auto-cheap` is never more expensive than the choice of `auto`. */
 export const autoCheap = emphasizing('cost', {
   name: 'auto-cheap',
   description: 'The weights of `auto` with more weight on cost: never more expensive than `auto`.',
@@ -67,7 +67,7 @@ export const autoCheap = emphasizing('cost', {
   formerly: 'cheapest-within-margin',
 });
 
-/** Among the same candidates, its choice is never slower than the choice of `auto`. */
+/** Among the same candidates, the choice of `auto-fast` is never slower than the choice of `auto`. */
 export const autoFast = emphasizing('latency', {
   name: 'auto-fast',
   description: 'The weights of `auto` with more weight on latency: never slower than `auto`.',

@@ -7,7 +7,10 @@ const weight = (of: 'quality' | 'cost' | 'latency') => ({
   formerDefault: FORMER_DEFAULTS[of],
 });
 
-/** Only the ratios of the weights matter. Only the ratios of the weights matter. */
+/**
+ * `U = w_q·Q − w_c·C/(v·C_ref) − w_l·L/T`: the operator's weights applied to quality, cost and latency. Only the ratios of the weights
+ * matter.
+ */
 export const auto = defineStrategy({
   name: 'auto',
   status: 'stable',

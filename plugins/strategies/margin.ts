@@ -6,14 +6,17 @@ interface Criterion {
   readonly description: string;
   /** The default margin. */
   readonly margin: number;
-  /** The amount affects scores but not their order. It affects scores but not their order. */
+  /** Returns the amount that scores 1.5. The amount affects scores but not their order. */
   half(candidates: Candidates): number;
 }
 
 /** In floating point, 0.9 − 0.08 can differ in its last bit, so the comparison with the margin needs a tolerance. */
 const SLACK = 1e-9;
 
-/** Models that are not good enough get their quality as a score in [0, 1]. The other models get their quality as a score in [0, 1]. */
+/**
+ * Creates a strategy that gives models that are good enough a score in (1, 2]: `1 + half / (half + criterion)`. Models that are not good
+ * enough get their quality as a score in [0, 1].
+ */
 const withinMargin = (of: 'cost' | 'latency', { strategy, description, margin, half: halfOf }: Criterion) =>
   defineStrategy({
     name: strategy,

@@ -42,7 +42,8 @@ export const flooredAt = (floor: number | undefined): Pick<PreparedStrategy, 'qu
   floor === undefined ? {} : { qualityFloor: floor };
 
 /**
- * Raising one raw weight never worsens the criterion of that weight. Raising one raw weight never worsens its criterion.
+ * `U = w_q·Q − w_c·C/(h·v·C_ref) − w_l·L/(h·T)`, with the weights divided by their sum. h is the factor for a hard request, otherwise 1,
+ * and is part of `costReference`. Raising one raw weight never worsens the criterion of that weight.
  *
  * @throws Error if all three weights are 0.
  */

@@ -41,8 +41,8 @@ export function advise(decision: Decision, snapshot: PolicySnapshot, note: strin
 }
 
 /**
- * Returns the maximum output tokens per choice that Signalbox would send to this model for a chat. It also names the limit that lowered the
- * caller's maximum, and the fields that would reach the model's first endpoint in another form.
+ * Returns the maximum output tokens per choice that Signalbox would send to this model for a chat. `termsOf` also names the limit that
+ * lowered the caller's maximum, and the fields that would reach the model's first endpoint in another form.
  */
 function termsOf(ranked: RankedModel, facts: Facts, { models }: PolicySnapshot) {
   const model = models[ranked.model]!;
@@ -105,7 +105,8 @@ export function tradeOff(other: CandidateFigures, choice: CandidateFigures): str
 }
 
 /**
- * The smallest difference in latency that people notice: in ms, and as a share of the choice's latency. Smaller differences are not shown.
+ * The smallest difference in latency that people notice: in ms, and as a share of the choice's latency. Signalbox does not show smaller
+ * differences in latency.
  */
 const NOTICEABLE_MS = 100;
 const NOTICEABLE_SHARE = 0.1;
@@ -142,5 +143,5 @@ export function percent(share: number): string {
 /** The highest quality that is ever shown, because no model is certain to answer well. */
 export const SHOWN_QUALITY_MAX = 0.999;
 
-/** @param quality 0..1, including the bonuses from languages and preferences. */
+/** @param quality 0..1, including the bonuses from languages and preferences */
 export const shownQuality = (quality: number): string => percent(Math.min(quality, SHOWN_QUALITY_MAX));

@@ -16,7 +16,10 @@ export interface EstimateEntry {
   readonly text: number;
   /** The weighted number of outcomes recorded for the task. */
   readonly count: number;
-  /** In shadow mode, the sum of all these shares, 0..1, although only `length` affects the ranking. Null if the whole sum affects it. */
+  /**
+   * In shadow mode, the sum of all these shares, 0..1, although only `length` affects the ranking. `shadow` is null if the whole sum
+   * affects the ranking.
+   */
   readonly shadow: number | null;
 }
 
@@ -31,7 +34,7 @@ export interface LanguageEntry {
 
 export interface CandidateEntry {
   readonly model: string;
-  /** 1 for the choice; null for a rejected model. */
+  /** The rank of the model: 1 for the choice; null for a rejected model. */
   readonly rank: number | null;
   /** The expected share of good answers, 0..1; null if neither the policy nor the catalog states a quality. */
   readonly quality: number | null;
@@ -46,7 +49,7 @@ export interface CandidateEntry {
   /** L, the expected latency in ms. */
   readonly latencyMs: number;
   readonly latencyBasis: LatencyBasis;
-  /** The expected hidden reasoning of one choice, in tokens. C and L include it. */
+  /** The expected hidden reasoning of one choice, in tokens. The expected cost C and the expected latency L include hidden reasoning. */
   readonly reasoningTokens: number;
   /** The strategy's score; null for a rejected model. */
   readonly utility: number | null;

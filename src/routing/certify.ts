@@ -40,8 +40,8 @@ import { type DecisionInputs, healthOf, judgedFigures, rejectionsAgainst } from 
 import { allowedEndpoints, endpointsFor, openEndpoints } from './rules.ts';
 
 /**
- * A complete explanation of a decision: every model with its estimates, its rank and the reasons. Signalbox creates it by repeating the
- * decision from its record. It is plain data and contains no text of the request.
+ * A complete explanation of a decision: every model with its estimates, its rank and the reasons. Signalbox creates a certificate by
+ * repeating the decision from its record. A certificate is plain data and contains no text of the request.
  */
 export type Certificate = Readonly<ReturnType<typeof certify>>;
 
@@ -114,7 +114,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
     answerWorth: costReference(snapshot, facts, readings),
     /** The eligible models from best to worst, then the rejected models by ID. */
     candidates,
-    /** The expected share of good answers, 0..1, by model ID. Models without a known quality are missing. */
+    /** The expected share of good answers, 0..1, by model ID. `shares` has no models without a known quality. */
     shares,
     /** The constraints that applied to the request. */
     constraints: constraints.map((at) => ruleOf(snapshot.constraints[at]!)),
@@ -149,7 +149,7 @@ interface CertificateInputs extends DecisionInputs {
   readonly estimateOf: (model: number) => EstimateEntry | null;
 }
 
-/** Splits each estimate into its steps from the declared quality. The last step absorbs the rounding error. */
+/** Splits each estimate into its steps from the declared quality. The last step of an estimate absorbs the rounding error. */
 function estimatesOf(estimate: Estimate | null, declared: Float64Array): CertificateInputs['estimateOf'] {
   if (estimate === null) return () => null;
   const { quality, length, learned } = estimate;
@@ -217,7 +217,7 @@ function percentBelow(quality: number, floor: number): string {
  */
 const PARTS_SLACK = 2e-9;
 
-/** Returns the strategy's terms of a utility if they are finite and add up to it; otherwise an empty object. */
+/** Returns the strategy's terms of a utility if they are finite and add up to the utility; otherwise an empty object. */
 function utilityParts(utility: number, ask: () => unknown): Readonly<Record<string, number>> {
   try {
     const terms = Object.entries(ask() ?? {});

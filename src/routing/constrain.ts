@@ -16,19 +16,20 @@ import { canServe, type RuleLimits } from './rules.ts';
 export interface Requirements {
   readonly facts: Facts;
   readonly task: Task;
-  /** IDs of the models that the key may use; null if it may use all models. */
+  /** IDs of the models that the key may use; null if the key may use all models. */
   readonly allowed: ReadonlySet<string> | null;
   readonly writing: ExpectedWriting;
   readonly limits: RuleLimits;
   /** Whether the request or a constraint limits the cost or the latency. */
   readonly hasCeilings: boolean;
   /**
-   * The vector space that the selector names, or null if the selector names none. Undefined if the request does not need a vector space.
+   * The vector space that the selector names, or null if the selector names none. `vectorSpace` is undefined if the request does not need a
+   * vector space.
    */
   readonly vectorSpace: string | null | undefined;
   /** The minimum context window in tokens, which the request's model name demands with `[1m]`; 0 for no minimum. */
   readonly windowMin: number;
-  /** Models that may serve the required programming languages, as bits by index; null if all may. */
+  /** Models that may serve the required programming languages, as bits by index; null if all models may serve them. */
   readonly qualified: Uint32Array | null;
 }
 

@@ -15,11 +15,11 @@ import { type ChoiceOptions, Evaluation, type RankingOptions } from './evaluate.
 /** The inputs of a decision other than the facts. */
 export interface DecisionContext extends ChoiceOptions {
   readonly id: number;
-  /** The health and speed of endpoints. Default: the figures of the catalog. */
+  /** The health and speed of endpoints. Without `readings`, a decision uses the figures of the catalog. */
   readonly readings?: Readings;
-  /** Qualities corrected for this request. Default: the declared qualities. */
+  /** Qualities corrected for this request. Without `estimate`, a decision uses the declared qualities. */
   readonly estimate?: Estimate | null;
-  /** Called between shortlisting and scoring, to measure the time of each. */
+  /** Called between shortlisting and scoring, to measure the time of each step. */
   readonly onShortlist?: () => void;
 }
 
@@ -50,8 +50,9 @@ export class Decider {
   }
 
   /**
-   * Decides which model serves a request. Pure: the same facts and context give the same result, bit for bit. If no healthy model can read
-   * the reasoning of the pending tool calls, the decision is made without that reasoning, and its facts say so.
+   * Decides which model serves a request. A decision is pure: the same facts and context give the same result, bit for bit. If no healthy
+   * model can read the reasoning of the pending tool calls, the decision is made without that reasoning, and the facts of the decision say
+   * so.
    */
   decide(facts: Facts, context: DecisionContext): Decision | Refusal {
     if (facts.readers === undefined) return this.#decide(facts, context);
@@ -91,14 +92,15 @@ export class Decider {
       estimate,
       draw,
       baseline: this.#evaluation.baseline(facts),
-      // This must be evaluated last, because it overwrites the shortlist.
+      // `#lastResorts` must be called last, because it overwrites the shortlist.
       lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, context, ranked[0].model) : NO_RESORTS,
     };
   }
 
   /**
-   * Ranks ejected endpoints among themselves, so that they do not affect the ranking of healthy endpoints. Returns at most as many models
-   * as the policy allows fallbacks. If the policy allows no fallback, it returns only endpoints of the chosen model.
+   * Ranks ejected endpoints among themselves, so that they do not affect the ranking of healthy endpoints. `#lastResorts` returns at most
+   * as many models as the policy allows fallbacks. If the policy allows no fallback, `#lastResorts` returns only endpoints of the chosen
+   * model.
    */
   #lastResorts(facts: Facts, options: RankingOptions, own: number): RankedModel[] {
     const { alternatives } = this.#snapshot.gateway;
@@ -140,8 +142,8 @@ const NO_RESORTS: readonly RankedModel[] = [];
 const hasChoice = (ranked: readonly RankedModel[]): ranked is Decision['ranked'] => ranked.length > 0;
 
 /**
- * Returns the group of rejections that determines the status. Groups are lifted in order, and this is the first group after which a model
- * is eligible.
+ * Returns the group of rejections that determines the HTTP status. Groups of rejections are lifted in order, and the result is the first
+ * group after which a model is eligible.
  */
 function decisiveGroup(rejected: Refusal['rejected']): RejectionGroup {
   let lifted = 0;

@@ -13,8 +13,8 @@ interface Effect {
 /**
  * A declared quality averages over easy and hard requests of a task. Item-response theory (Rasch 1960) adds the difficulty of a request to
  * the log odds of every model, so all models are good at easy requests and differ most at hard ones. 1.5 logits are about the distance
- * between the middle of a task and its easy part in `bench/catalog/mapping.ts`. These figures are guesses, and so are the declared
- * qualities.
+ * between the middle of a task and its easy part in `bench/catalog/mapping.ts`. The effects of difficulty are guesses, and so are the
+ * declared qualities.
  */
 const EFFECTS: Readonly<Record<Difficulty, Effect>> = {
   easy: { logits: 1.5, reasoning: 0.25, worth: 1 },
@@ -27,7 +27,10 @@ export const worthFactor = ({ difficulty, qualityFactor }: Pick<Facts, 'difficul
   qualityFactor ?? EFFECTS[difficulty].worth;
 export const reasoningFactor = (difficulty: Difficulty): number => EFFECTS[difficulty].reasoning;
 
-/** Adjusts qualities for the difficulty. They stay within 0..1 and keep their order. For `usual`, the function returns the same array. */
+/**
+ * Adjusts qualities for the difficulty. The adjusted qualities stay within 0..1 and keep their order. For the difficulty `usual`,
+ * `atDifficulty` returns the same array.
+ */
 export function atDifficulty(quality: Float64Array, difficulty: Difficulty): Float64Array {
   const { logits } = EFFECTS[difficulty];
   return logits === 0 ? quality : withOddsTimes(Math.exp(logits), quality);

@@ -9,7 +9,7 @@ const NO_KINDS: ReadonlySet<string> = new Set();
 
 /**
  * Removes the tools of a request that the provider runs itself, if the request does not allow them or the policy drops their kind. A tool
- * that the request forces, or that is the only tool, stays: without it, the answer would not be the requested one.
+ * that the request forces, or that is the only tool, stays: without that tool, the answer would not be the requested one.
  */
 export function withoutDroppedTools(request: ModelRequest, { dropTools }: Pick<GatewayPolicy, 'dropTools'>) {
   const { nativeTools, tools } = request.conversation;
@@ -19,7 +19,7 @@ export function withoutDroppedTools(request: ModelRequest, { dropTools }: Pick<G
   return reduced(request, nativeTools, kinds);
 }
 
-/** Returns the request without these tools, and the paths of the removed tools. */
+/** Returns the request without the given tools, and the paths of the removed tools. */
 function reduced(request: ModelRequest, nativeTools: readonly NativeTool[], dropTools: ReadonlySet<string>) {
   const { tools, toolChoice } = request.conversation;
   const isForced =

@@ -34,7 +34,7 @@ export interface ExpectedWriting {
   readonly task: number;
   /** The possible tasks by index, with shares that sum to 1; empty if the task is certain. */
   readonly mix: readonly { readonly index: number; readonly share: number }[];
-  /** The factor for the usual hidden reasoning of these tasks. */
+  /** The factor for the usual hidden reasoning of the possible tasks. */
   readonly reasoningFactor: number;
 }
 
@@ -152,8 +152,8 @@ function isWarm(facts: Facts, model: Model, endpoint: number): boolean {
 }
 
 /**
- * v·C_ref: the worth of a good answer to this request, in Credits. It is the cost of the expected tokens at the policy's reference price,
- * times `answer_worth`, times the factor for a hard request.
+ * v·C_ref: the worth of a good answer to this request, in Credits. The worth of a good answer is the cost of the expected tokens at the
+ * policy's reference price, times `answer_worth`, times the factor for a hard request.
  */
 export function costReference(
   snapshot: PolicySnapshot,
@@ -168,8 +168,8 @@ export function costReference(
 
 /**
  * Returns the minimum useful output of one choice in tokens, which is at most the requested maximum and the model's maximum. If the request
- * names a model whose output Signalbox may cap, the minimum is the same as without the caller's cap. The cap then never causes a refusal of
- * a request that would be served without it.
+ * names a model whose output Signalbox may cap, the minimum is the same as without the caller's cap. The caller's cap then never causes a
+ * refusal of a request that would be served without the cap.
  */
 export function usefulOutput(model: Model, facts: Facts, task: Task): number {
   const { outputTokensMax, outputTokensMin = 0, capsOutput, pinned } = facts;
@@ -229,9 +229,9 @@ export const worstCase = (price: Price, model: Model, facts: Facts, cap: number)
   costBound(price, heldInput(model, facts), cap * facts.choices, facts.addOns);
 
 /**
- * Returns the endpoints of a model that the caller's funds can pay for, and the output cap of one choice. Returns null if the funds cover
- * every endpoint with the full cap. A fund that downgrades must cover the full output; a fund that caps must cover at least the minimum
- * useful output.
+ * Returns the endpoints of a model that the caller's funds can pay for, and the output cap of one choice. `withinFunds` returns null if the
+ * funds cover every endpoint with the full cap. A fund that downgrades must cover the full output; a fund that caps must cover at least the
+ * minimum useful output.
  *
  * @param cap output tokens of one choice
  */
@@ -276,7 +276,8 @@ export function ampleCase(
   cap: number,
 ): Microcredits {
   const writing = expectedWriting(facts, snapshot, readings);
-  // Short answers end first, so lengths measured during a burst are too short. This only affects holds, never the choice of a model.
+  // Short answers end first, so lengths measured during a burst are too short. The longer of both lengths only affects holds, never the
+  // choice of a model.
   const usual = Math.max(writing.outputTokens, referenceOutput(facts, snapshot));
   const output = Math.ceil(AMPLE_LENGTHS * (usual + expectedReasoning(model, writing)));
   const useful = usefulOutput(model, facts, taskOf(facts, snapshot));

@@ -20,7 +20,10 @@ import { Shortlist } from './shortlist.ts';
 /** The options for ranking a shortlist. */
 export interface RankingOptions {
   readonly strategy: PreparedStrategy;
-  /** The minimum quality, 0..1. Default: the strategy's own floor. If the caller sends weights, it is the floor of the selector. */
+  /**
+   * The minimum quality of the chosen model, 0..1. Without `qualityFloor`, the strategy's own floor applies. If the caller sends weights,
+   * `qualityFloor` is the floor of the selector.
+   */
   readonly qualityFloor?: number;
 }
 
@@ -28,19 +31,22 @@ export interface ChoiceOptions extends RankingOptions {
   readonly seed: string;
   /** The value of `route_reason`, without the suffix of a random draw. */
   readonly reason: string;
-  /** Lets the seed draw a model other than the best, to repeat the decision of a version that did so. Default: never. */
+  /**
+   * Lets the seed draw a model other than the best, to repeat the decision of a version that drew models at random. Without `explore`, the
+   * best model is always chosen.
+   */
   readonly explore?: ExplorePolicy | null;
 }
 
 /**
- * Shortlists, scores and ranks the models for one request at a time, for decisions and their explanations. The arrays are allocated once
- * per snapshot.
+ * Shortlists, scores and ranks the models for one request at a time, for decisions and their explanations. The arrays of an evaluation are
+ * allocated once per snapshot.
  */
 export class Evaluation {
   readonly shortlist: Shortlist;
   /** Utilities by position on the shortlist, rounded as the ranking rounds them. */
   readonly utility: Float64Array;
-  /** Positions on the shortlist from best to worst. A model that `choose` drew at random is first. */
+  /** Positions on the shortlist from best to worst. A model that `choose` drew at random is first in `order`. */
   readonly order: number[] = [];
   /** The expected share of good answers by model, before languages and preferences. */
   shares: Float64Array = new Float64Array();
@@ -73,7 +79,10 @@ export class Evaluation {
     return quality;
   }
 
-  /** Returns the declared quality by model. If the task is uncertain, it is the mean over the possible tasks, weighted by their shares. */
+  /**
+   * Returns the declared quality by model. If the task is uncertain, the declared quality is the mean over the possible tasks, weighted by
+   * their shares.
+   */
   declared(facts: Facts): Float64Array {
     return declaredFor(facts, this.#snapshot, this.#byTask);
   }
@@ -100,7 +109,7 @@ export class Evaluation {
   }
 
   /**
-   * Scores the shortlist and writes its best positions to `order`, at most `most` of them.
+   * Scores the shortlist and writes its best positions to `order`, at most `most` positions.
    * @returns whether the strategy gave no usable score, and whether every candidate is below the quality floor
    */
   rank(facts: Facts, { strategy, qualityFloor = strategy.qualityFloor }: RankingOptions, most: number) {
@@ -112,8 +121,9 @@ export class Evaluation {
   }
 
   /**
-   * Chooses the model that the request names, without a score. Otherwise it ranks the shortlist. If `explore` allows it and the scores are
-   * usable, the seed then draws a model, which moves to the front. The shortlist must not be empty.
+   * Chooses the model that the request names, without a score. If the request names no model, `choose` ranks the shortlist. If `explore`
+   * allows it and the scores are usable, the seed then draws a model, which moves to the front of the ranking. The shortlist must not be
+   * empty when `choose` is called.
    * @returns the result of `rank`, with the `route_reason` and the position of the model with the highest utility
    */
   choose(facts: Facts, options: ChoiceOptions, most: number) {
@@ -173,7 +183,7 @@ export class Evaluation {
     };
   }
 
-  /** Returns the index of the model that savings are measured against. The shortlist must not be empty. */
+  /** Returns the index of the model that savings are measured against. The shortlist must not be empty when `baseline` is called. */
   baseline({ pinned, operation }: Facts): number {
     const { model } = this.shortlist;
     if (pinned) return model[0]!;
@@ -207,8 +217,9 @@ export function callerWeights({ weights }: Facts): CallerWeights | undefined {
 }
 
 /**
- * Returns the most that the languages of a request can add to the quality of a model. It is 0 if the task does not depend on languages. It
- * is also 0 if no model declares or lacks any of the languages, because the bonus would be the same for all models.
+ * Returns the most that the languages of a request can add to the quality of a model. The bonus from languages is 0 if the task does not
+ * depend on languages. The bonus is also 0 if no model declares or lacks any of the languages, because the bonus would be the same for all
+ * models.
  */
 export function languageWorth({ task, mix, languagesSeen }: Facts, snapshot: PolicySnapshot): number {
   const { languageWorth: worth, languages } = snapshot;
@@ -223,8 +234,8 @@ const isAnyStated = (names: readonly string[], { byName }: Languages): boolean =
   names.some((name) => byName.has(name));
 
 /**
- * Returns the qualities with the bonuses from the request's languages and from active preferences, within 0..1. Returns the same array if
- * there are no bonuses.
+ * Returns the qualities with the bonuses from the request's languages and from active preferences, within 0..1. `withWorths` returns the
+ * same array if there are no bonuses.
  */
 function withWorths(quality: Float64Array, facts: Facts, snapshot: PolicySnapshot): Float64Array {
   const { rules, languagesSeen } = facts;

@@ -14,14 +14,14 @@ export const expectedOutput = (facts: Facts, snapshot: Tasks, { outputTokens }: 
   capped(facts, snapshot, outputTokens);
 
 /**
- * Returns the answer length that reference costs, the patience per token and rule conditions use. It differs from the expected length only
- * if the expected length blends measured and declared lengths.
+ * Returns the answer length that reference costs, the patience per token and rule conditions use. The reference length differs from the
+ * expected length only if the expected length blends measured and declared lengths.
  * @param readings undefined for the policy's figures
  */
 export const referenceOutput = (facts: Facts, snapshot: Tasks, readings?: Pick<Readings, 'referenceTokens'>): number =>
   capped(facts, snapshot, readings?.referenceTokens ?? null);
 
-/** Limits the length to the caller's cap. It is at least 1 if the request may produce any output. */
+/** Limits the length to the caller's cap. The limited length is at least 1 if the request may produce any output. */
 function capped(facts: Facts, snapshot: Tasks, lengths: TaskLengths): number {
   const { outputTokensMax } = facts;
   const expected = uncapped(facts, snapshot, lengths);
@@ -31,7 +31,10 @@ function capped(facts: Facts, snapshot: Tasks, lengths: TaskLengths): number {
 const uncapped = (facts: Facts, snapshot: Tasks, lengths: TaskLengths): number =>
   facts.outputTokens ?? facts.outputTokensAsked ?? lengthOfTask(facts, snapshot, lengths);
 
-/** Returns the answer length of the task. If the task is uncertain, it is the mean over the possible tasks, weighted by their shares. */
+/**
+ * Returns the answer length of the task. If the task is uncertain, the answer length is the mean over the possible tasks, weighted by their
+ * shares.
+ */
 function lengthOfTask({ task, mix }: Facts, snapshot: Tasks, lengths: TaskLengths): number {
   if (mix.length === 0) return lengthAt(indexOf(task, snapshot), snapshot, lengths);
   let sum = 0;

@@ -3,7 +3,7 @@ import type { ExplorePolicy } from '../core/exploration.ts';
 
 /**
  * Returns the probabilities of a random draw: `(1 − share)·softmax(U/temperature) + share/n`. The draw includes the model with the highest
- * utility and all models whose quality is at most the margin below the best quality. Models without a score are excluded.
+ * utility and all models whose quality is at most the margin below the best quality. Models without a score take no part in the draw.
  * @returns the candidates by position, with probabilities that add up to 1
  */
 export function chancesOf(
@@ -31,8 +31,8 @@ export function chancesOf(
 }
 
 /**
- * Draws a candidate from a seed of 64 bits in hexadecimal and returns its position. Returns null if only the best candidate takes part.
- * Pure.
+ * Draws a candidate from a seed of 64 bits in hexadecimal and returns its position. `drawCandidate` returns null if only the best candidate
+ * takes part in the draw. The draw is pure.
  */
 export function drawCandidate(
   seed: string,

@@ -29,12 +29,15 @@ export interface FactsReading {
   readonly cap?: Microcredits | null;
   /** Whether to read the intent of a chat even if nothing depends on it. */
   readonly isWhole?: boolean;
-  /** The answer lengths that a length limit in the prompt is compared with. Default: the figures of the policy. */
+  /**
+   * The answer lengths that a length limit in the prompt is compared with. Without `readings`, a length limit in the prompt is compared
+   * with the figures of the policy.
+   */
   readonly readings?: Pick<Readings, 'referenceTokens'>;
 }
 
 /**
- * Reads the facts of a chat. If the chat names its model, its intent is read only if something depends on the intent.
+ * Reads the facts of a chat. If the chat names its model, Signalbox reads the intent of the chat only if something depends on the intent.
  * @throws SignalboxError if the request contradicts itself or the key may not use the model.
  */
 export function chatFacts(
@@ -52,7 +55,7 @@ export function chatFacts(
   return factsOf(request, target, budget, read, caller, snapshot, readings);
 }
 
-/** Reads the facts of a request for embeddings, which has no task and produces no text. Throws like `chatFacts`. */
+/** Reads the facts of a request for embeddings, which has no task and produces no text. `embeddingFacts` throws like `chatFacts`. */
 export function embeddingFacts(
   request: ModelRequest,
   caller: Caller,
@@ -76,7 +79,7 @@ export function embeddingFacts(
   return { ...facts, outputTokens: 0, outputTokensMax: 0, embedding };
 }
 
-/** Returns the lower of the request's own budget and a cap; null if there is neither. */
+/** Returns the lower of the request's own budget and a cap; null if the request has neither. */
 function budgetWithin({ budgetCredits }: RoutingTerms, cap: Microcredits | null): Microcredits | null {
   if (budgetCredits === undefined) return cap;
   const own = limitFromCredits(budgetCredits);
@@ -247,8 +250,9 @@ const NO_CONTENT: Profile = {
 };
 
 /**
- * Reads the facts of a `/v1/route` request. Its explicit figures override the figures read from its content. A request without messages has
- * the usual size of its task, and an unknown task counts as `general`. Throws like `chatFacts`.
+ * Reads the facts of a `/v1/route` request. The explicit figures of a `/v1/route` request override the figures read from its content. A
+ * `/v1/route` request without messages has the usual size of its task, and an unknown task counts as `general`. `routeFacts` throws like
+ * `chatFacts`.
  */
 export function routeFacts(
   given: ModelRequest,
@@ -268,7 +272,7 @@ export function routeFacts(
   return factsOf(request, target, budgetWithin(routing, null), sized, caller, snapshot, readings);
 }
 
-/** Reads the facts of a `/v1/route` request for embeddings. An explicit size is the size of one text. */
+/** Reads the facts of a `/v1/route` request for embeddings. An explicit size of a request for embeddings is the size of one text. */
 function routeEmbeddingFacts(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
   const facts = embeddingFacts(request, caller, snapshot);
   const { inputTokens } = request.routing;
@@ -289,7 +293,7 @@ const withTask = (read: Profile, task: string): Profile => ({
   ...read,
   task,
   mix: EMPTY,
-  // The difficulty that was read applies only to the task that was read with it.
+  // The difficulty that was read from the request applies only to the task that was read with it.
   difficulty: task === read.task ? read.difficulty : 'usual',
   needs: read.needs | (NEEDS_OF_TASK[task] ?? 0),
 });
@@ -313,7 +317,7 @@ function taskNamed(name: string, { taskIndex }: PolicySnapshot): string {
   return taskIndex.has(lower) ? lower : 'general';
 }
 
-/** Returns the models on the caller's lists. A named model is added if its wildcard is on the lists. */
+/** Returns the IDs on the caller's lists of models. A named model is added if its wildcard is on the lists. */
 function allowedModels(caller: Caller, { model, pinned }: NamedTarget): Facts['allowedModels'] {
   const listed = listedFor(caller);
   return listed && pinned && !listed.includes(model) ? [...listed, model] : listed;

@@ -57,7 +57,10 @@ function inSchema({
   return { name, schema: result.schema, ...(strict !== undefined && { strict }) };
 }
 
-/** Returns the bit of `needs` that allows a model to answer in a schema instead of a forced call; 0 if it is not allowed. */
+/**
+ * Returns the bit of `needs` that allows a model to answer in a schema instead of a forced call; 0 if the policy or the request does not
+ * allow that.
+ */
 export function schemaInstead(request: ModelRequest, needs: number, { forcedTools }: GatewayPolicy): number {
   if (forcedTools !== 'adapt' || (needs & CAPABILITIES.forced_tools.bit) === 0) return 0;
   return 'schema' in forcedFunction(request) ? SCHEMA_INSTEAD : 0;
@@ -66,15 +69,15 @@ export function schemaInstead(request: ModelRequest, needs: number, { forcedTool
 const ADAPTED: readonly string[] = Object.freeze([FIELD_NAMES.toolChoice]);
 
 /**
- * Returns the fields that reach an endpoint in another form, for a request with these needs; null for none. All dialects use the same names
- * for these fields.
+ * Returns the fields of a request with these needs that reach an endpoint in another form; an empty list for none. All dialects use the
+ * same names for these fields.
  */
 export const adaptedFields = (needs: number, { capabilities }: Endpoint): readonly string[] | null =>
   getsSchemaInstead(needs, capabilities) ? ADAPTED : null;
 
 /**
- * Returns a request for the function's arguments as the answer. It omits stop sequences, which end text but never end the arguments of a
- * call.
+ * Returns a request for the function's arguments as the answer. The new request omits stop sequences, which end text but never end the
+ * arguments of a call.
  */
 export function withSchemaInstead(request: ModelRequest, forced: NamedSchema): ModelRequest {
   const { names } = request;
@@ -86,7 +89,10 @@ export function withSchemaInstead(request: ModelRequest, forced: NamedSchema): M
   return request.edit([...edits, ...placed(request, formatAt, request.answerFormatOf(forced))]);
 }
 
-/** Returns the edit that sets a member. It also creates the object that contains the member if the original lacks it or has null there. */
+/**
+ * Returns the edit that sets a member. `placed` also creates the object that contains the member if the original lacks that object or has
+ * null there.
+ */
 function placed(request: ModelRequest, at: readonly string[], value: unknown): Edit[] {
   const [first, second] = at;
   const isThere = second === undefined || isObject(request.originalAt(at.slice(0, 1)));

@@ -1,18 +1,19 @@
 import type { Facts } from '../core/facts.ts';
 import type { Model, PagesMax } from '../core/snapshot.ts';
 
-/** The tokens of an image if the model states no maximum. Only estimates use this figure. */
+/** The tokens of an image if the model states no maximum. Only estimates use this number of image tokens. */
 const IMAGE_TOKENS = 1_000;
 /**
- * The bytes per second of an MP3 of 128 kbit/s, and the tokens per second if the model states no maximum. Only estimates use these figures.
+ * The bytes per second of an MP3 of 128 kbit/s, and the tokens per second if the model states no maximum. Only estimates use these figures
+ * for audio.
  */
 const AUDIO_BYTES_PER_SECOND = 16_000;
 const AUDIO_TOKENS_PER_SECOND = 32;
-/** No common codec has a lower rate (MP3 starts at 8 kbit/s), so the size in bytes limits the duration. */
+/** No common codec has fewer bytes per second (MP3 starts at 8 kbit/s), so the size in bytes limits the duration. */
 const AUDIO_BYTES_PER_SECOND_MIN = 500;
 /**
  * The tokens of a usual page with its text and its picture, unless the model states a lower maximum per page. Only estimates use this
- * figure.
+ * number of tokens per page.
  */
 const PAGE_TOKENS = 2_300;
 
@@ -37,8 +38,8 @@ export function expectedInput(facts: Facts, model: InputFigures): number {
 }
 
 /**
- * Returns the expected tokens of a request's PDFs. The size in bytes says little about the number of pages, so the estimate leaves room for
- * a whole answer and never rejects a model.
+ * Returns the expected tokens of a request's PDFs. The size of a PDF in bytes says little about the number of pages, so the estimate leaves
+ * room for a whole answer and never rejects a model.
  * @param rest expected tokens of the rest of the prompt
  */
 function expectedPdfTokens(
@@ -50,7 +51,7 @@ function expectedPdfTokens(
   return Math.min(tokens, Math.max(0, contextWindow - maxOutput - rest));
 }
 
-/** Returns the input tokens of the text according to the model's own tokenizer; Infinity if it did not count the text. */
+/** Returns the input tokens of the text according to the model's own tokenizer; Infinity if the tokenizer did not count the text. */
 function countedInput({ tokenizer }: Pick<Model, 'tokenizer'>, { inputTokensCounted }: Facts): number {
   if (inputTokensCounted === null || tokenizer === null) return Number.POSITIVE_INFINITY;
   return inputTokensCounted[tokenizer] ?? Number.POSITIVE_INFINITY;
@@ -76,7 +77,7 @@ export function inputBound(model: Model, facts: Facts): number | null {
   return ofPdfs === null ? null : Math.min(rest + ofPdfs, countedByService(model, facts));
 }
 
-/** Returns the maximum input tokens of the prompt according to the model's provider; Infinity if the provider did not count it. */
+/** Returns the maximum input tokens of the prompt according to the model's provider; Infinity if the provider did not count the prompt. */
 function countedByService({ id }: Pick<Model, 'id'>, { serviceCounts }: Facts): number {
   const counted = serviceCounts?.[id];
   return counted === undefined ? Number.POSITIVE_INFINITY : counted.tokens + counted.margin;
@@ -84,7 +85,7 @@ function countedByService({ id }: Pick<Model, 'id'>, { serviceCounts }: Facts): 
 
 /**
  * Returns the maximum tokens of a request's PDFs: the most pages that the provider reads times the most tokens per page, and at most the
- * model's window. Neither the size of a file nor the page count in the file is a reliable bound.
+ * model's window. Neither the size of a PDF nor the page count in the file is a reliable bound.
  * @param rest maximum tokens of the rest of the prompt
  * @returns null if the policy does not state both figures
  */
@@ -101,7 +102,9 @@ function pdfTokensMax(
 const pagesOf = ({ request, file }: PagesMax, pdfs: number): number =>
   Math.min(request ?? Number.POSITIVE_INFINITY, (file ?? Number.POSITIVE_INFINITY) * pdfs);
 
-/** The tokens assumed for media without an upper bound if no hard limit applies. The hold is then only an estimate. */
+/**
+ * The tokens assumed for media without an upper bound if no hard limit applies. The hold of a request with such media is only an estimate.
+ */
 const UNBOUNDED_MEDIA_TOKENS = 10_000;
 
 /** Returns the input tokens that Signalbox reserves money for. */

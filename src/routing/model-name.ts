@@ -35,8 +35,8 @@ export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot)
 }
 
 /**
- * Resolves a name. It tries, in order: an ID, an alias, a known model of a wildcard, the longest matching alias pattern, and any other name
- * that a wildcard covers.
+ * Resolves the name in a request's `model` field. `meaningOf` tries, in order: an ID, an alias, a known model of a wildcard, the longest
+ * matching alias pattern, and any other name that a wildcard covers.
  * @returns the selector or model that the name stands for; the name itself if nothing matches
  */
 export function meaningOf(sent: string, snapshot: PolicySnapshot): Pick<NamedTarget, 'model' | 'alias'> {
@@ -48,8 +48,8 @@ export function meaningOf(sent: string, snapshot: PolicySnapshot): Pick<NamedTar
 }
 
 /**
- * Claude Code adds this suffix to request a window of a million tokens. It sends the name without the suffix; other clients send the whole
- * name.
+ * Claude Code adds the suffix `[1m]` to request a window of a million tokens. Claude Code sends the name without the suffix; other clients
+ * send the whole name.
  */
 const MILLION_SUFFIX = '[1m]';
 
@@ -57,13 +57,13 @@ const MILLION_SUFFIX = '[1m]';
 const MILLION_SUFFIX_IN_CAPITALS = /\[1M\]$/;
 
 /**
- * Returns the window in tokens that a request demands with the suffix of its model name; 0 for none. No name in a policy ends with this
- * suffix.
+ * Returns the window in tokens that a request demands with the suffix of its model name; 0 for none. No name in a policy ends with the
+ * suffix `[1m]`.
  */
 export const windowAsked = ({ alias }: Pick<Facts, 'alias'>): number =>
   alias?.endsWith(MILLION_SUFFIX) ? 1_000_000 : 0;
 
-/** Returns the meaning of a name that is neither a name nor an alias in the policy; null if it has none. */
+/** Returns the meaning of a name that is neither a name nor an alias in the policy; null if the name has no meaning. */
 function coveredBy(name: string, snapshot: PolicySnapshot): string | null {
   const { aliasPatterns, patternsCoverKnown, modelIndex, wildcards, leftOut } = snapshot;
   if (leftOut.some((one) => one.kind === 'model' && one.name === name)) return null;
@@ -121,7 +121,8 @@ const HOW_TO_SERVE =
 const NAMES_SHOWN = 3;
 
 /**
- * Returns a sentence, with a space before it, that suggests the name that was probably meant or the nearest names; '' if none is similar.
+ * Returns a sentence, with a space before it, that suggests the name that was probably meant or the nearest names; '' if no name is
+ * similar.
  */
 export function nameHint(name: string, known: readonly string[]): string {
   const similar = similarName(name, known);
@@ -160,7 +161,7 @@ function sharedStart(a: string, b: string): number {
 const EDITS_MAX = 2;
 
 /**
- * Returns the known name that a mistyped name probably stands for. The comparison ignores the provider's name in front, case and
+ * Returns the known name that a mistyped name probably stands for. The comparison of names ignores the provider's name in front, case and
  * separators.
  */
 export function similarName(name: string, known: Iterable<string>): string | null {

@@ -5,11 +5,11 @@ import { taskUseful } from './estimate.ts';
 
 /** Bits for the output lengths that a model's maximum output must cover. */
 export const OUTPUT_NEEDS = {
-  /** `constraints.min_output_tokens`. */
+  /** The minimum that the request states as `constraints.min_output_tokens`. */
   least: 1,
   /** The caller's cap, unless the policy caps outputs at the model's maximum. */
   cap: 2,
-  /** `estimated_output_tokens`. */
+  /** The length that the request states as `estimated_output_tokens`. */
   stated: 4,
   /** The expected length of the answer, if the caller states no length. */
   expected: 8,

@@ -1,12 +1,12 @@
 import type { Turn } from '../core/conversation.ts';
 import { questionOf } from './texts.ts';
 
-/** The maximum length of text that is read, in UTF-16 code units. It limits the time. */
+/** The maximum length of text that is read, in UTF-16 code units. The maximum length limits the time. */
 const CHARS_MAX = 4_000;
 
 /**
  * The mean and standard deviation of `log(1 + tokens)` over 7,682 questions of two public benchmarks (MMLU-Pro and the mixed questions of
- * LLMRouter). They only set the scale.
+ * LLMRouter). The mean and the standard deviation only set the scale.
  */
 const LENGTH_MEAN = 4.21;
 const LENGTH_DEVIATION = 1.213;
@@ -45,7 +45,7 @@ function countTokens(text: string): number {
   return tokens;
 }
 
-/** The table has no entries for code units from here on: ideographs, kana, symbols and surrogates. */
+/** `TABLE_SIZE` is the first code unit without an entry in the table: ideographs, kana, symbols and surrogates have none. */
 const TABLE_SIZE = 0x2000;
 const KINDS: Uint8Array = Uint8Array.from({ length: TABLE_SIZE }, (_, code) => {
   const letter = String.fromCharCode(code);
@@ -55,7 +55,8 @@ const KINDS: Uint8Array = Uint8Array.from({ length: TABLE_SIZE }, (_, code) => {
 });
 
 /**
- * Whether a script has no spaces between words: Thai, Lao, Tibetan, Burmese and Khmer. Otherwise a whole sentence would count as one word.
+ * Whether a script has no spaces between words: Thai, Lao, Tibetan, Burmese and Khmer. Without this test, a whole sentence in such a script
+ * would count as one word.
  */
 function isUnspaced(code: number): boolean {
   return (code >= 0x0e00 && code < 0x10a0) || (code >= 0x1780 && code < 0x1800);

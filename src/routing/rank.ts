@@ -22,7 +22,7 @@ function precedes(a: number, b: number, utility: Float64Array, candidates: Candi
 
 /**
  * Writes the positions of the best `k` candidates to `into`, from best to worst. Candidates are in the order of their IDs, so their
- * position breaks the last tie. The function rounds `utility` in place. If a utility is NaN, or none is finite, all utilities count as
+ * position breaks the last tie. `selectTop` rounds `utility` in place. If a utility is NaN, or none is finite, all utilities count as
  * equal: quality, cost, latency and ID decide, and the result has `faulty: true`.
  */
 export function selectTop(
@@ -69,8 +69,8 @@ function resetUtilities(n: number, utility: Float64Array): false {
 const FLOOR_SLACK = 1e-9;
 
 /**
- * Sets the utility of candidates below the quality floor to -Infinity. If no candidate with a finite utility reaches the floor, it returns
- * false and uses the quality as the utility, so that the best quality wins.
+ * Sets the utility of candidates below the quality floor to -Infinity. If no candidate with a finite utility reaches the floor,
+ * `holdToFloor` returns false and uses the quality as the utility, so that the best quality wins.
  */
 export function holdToFloor({ n, quality }: Candidates, utility: Float64Array, floor: number): boolean {
   const least = floor - FLOOR_SLACK;

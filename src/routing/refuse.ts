@@ -31,7 +31,8 @@ import { endpointsFor } from './rules.ts';
 import { unavailableError } from './unavailable.ts';
 
 /**
- * Converts a refusal into an error. The error contains the reasons for each model and the smallest change that would make a model eligible.
+ * Converts a refusal into an error. The error of a refusal contains the reasons for each model and the smallest change that would make a
+ * model eligible.
  *
  * @param request the refused request, for the names of its fields; null if only its facts are known
  * @param now Unix ms, from which waits are counted
@@ -64,8 +65,8 @@ export function refusalError(
   }));
   const relaxation = nearestRelaxation(refusal, snapshot, names);
   const reasons = [...new Set(rejected.flatMap((one) => one.reasons))];
-  // The message contains the reasons if all models share one reason or the request names one model. The details always contain every
-  // reason.
+  // The message of the error contains the reasons if all models share one reason or the request names one model. The details of the error
+  // always contain every reason.
   const why = reasons.length === 1 || facts.pinned ? `: ${reasons.join('; ')}` : '';
   const summary = `${facts.pinned ? `\`${facts.model}\` cannot serve this request` : 'No model can serve this request'}${why}`;
   const remedies = remediesFor(refusal, snapshot, request);
@@ -157,7 +158,7 @@ function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): Si
 
 /**
  * Returns the lowest worst-case cost, in microcredits, among the models that only funds or health make ineligible. If funds cap the output,
- * it is the worst-case cost of the minimum useful output.
+ * the result is the worst-case cost of the minimum useful output.
  */
 export function leastWorstCase(refusal: Refusal, snapshot: PolicySnapshot): Microcredits {
   const { facts } = refusal;
@@ -215,12 +216,12 @@ interface Move {
   readonly to: number;
 }
 
-/** The smallest amount of Credits. It replaces 0 in comparisons of proportions. */
+/** The smallest amount of Credits in a comparison. The smallest amount replaces 0 in comparisons of proportions. */
 const FIGURE_MIN = 1e-6;
 
 /**
- * Returns the proportionally smallest change of limits that makes a model eligible. If no change of limits helps, it suggests fewer
- * languages, or no `budget_limit`.
+ * Returns the proportionally smallest change of limits that makes a model eligible. If no change of limits helps, `nearestRelaxation`
+ * suggests fewer languages, or no `budget_limit`.
  */
 function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, names: RefusalNames): string | null {
   let nearest: { effort: number; text: string } | null = null;

@@ -34,9 +34,12 @@ import { endpointsFor, openEndpoints, vectorSpaceOf } from './rules.ts';
 /** The inputs that a decision or refusal is based on. */
 export interface DecisionInputs extends Pick<Refusal, 'facts' | 'readings'> {
   readonly snapshot: PolicySnapshot;
-  /** Whether endpoints that a circuit breaker ejected counted as available. Default: true, as in every refusal. */
+  /**
+   * Whether endpoints that a circuit breaker ejected counted as available. Without `lastResort`, such endpoints count as available, as in
+   * every refusal.
+   */
   readonly lastResort?: boolean;
-  /** The caller's names of fields. Default: the names of OpenAI Chat, which every record uses. */
+  /** The caller's names of fields. Without `names`, texts use the names of OpenAI Chat, which every record uses. */
   readonly names?: RefusalNames;
 }
 
@@ -119,7 +122,7 @@ function contextText(model: Model, { facts, snapshot }: DecisionInputs): string 
   return `the prompt and ${output} exceed ${window}`;
 }
 
-/** Whether a model's window has room for the prompt and the minimum useful output, if it has no room for `min_output_tokens`. */
+/** Whether a model's window has room for the prompt and the minimum useful output, if the window has no room for `min_output_tokens`. */
 export function leavesUsefulOutput(model: Model, facts: Facts, snapshot: PolicySnapshot): boolean {
   const { outputTokensMin, ...others } = facts;
   if (outputTokensMin === undefined) return false;
@@ -157,8 +160,8 @@ export function languagesMissing(model: Model, languages: readonly string[], sna
 }
 
 /**
- * Returns the reasons for rejected languages: the model does not handle the language, the policy does not say whether it does, or the name
- * is unknown.
+ * Returns the reasons for rejected languages: the model does not handle the language, the policy does not say whether the model handles the
+ * language, or the name is unknown.
  */
 function languagesAgainst(model: Model, languages: readonly string[], snapshot: PolicySnapshot): string[] {
   const missing = languagesMissing(model, languages, snapshot);
@@ -278,8 +281,8 @@ export function judgedFigures(model: Model, rejections: number, inputs: Decision
 }
 
 /**
- * Returns the first endpoint that constraints, health and funds allow. If health or funds allow none, it is the first endpoint that
- * constraints allow.
+ * Returns the first endpoint that constraints, health and funds allow. If health or funds allow no endpoint, the result is the first
+ * endpoint that constraints allow.
  */
 function judgedEndpoint(model: Model, rejections: number, inputs: DecisionInputs): number {
   const { facts, readings, snapshot, lastResort = true } = inputs;

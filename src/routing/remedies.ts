@@ -20,7 +20,7 @@ type SomeFields = readonly [NeededField, ...NeededField[]];
 
 /** The changes that would let a request succeed if the models lack only capabilities. */
 interface Remedies {
-  /** The field that causes the refusal; undefined if no single field does. */
+  /** The field that causes the refusal; undefined if no single field causes it. */
   readonly param?: string;
   /** The suggestions as sentences; empty if nothing helps. */
   readonly text: string;
@@ -67,8 +67,8 @@ const OF_FORCED_TOOL = IN_SCHEMA | SCHEMA_INSTEAD | CAPABILITIES.tools.bit;
 
 interface ForcedCallRemedy {
   /**
-   * A sentence that says why the call cannot become a structured answer. It is empty if the call can, or if the policy does not adapt
-   * forced calls.
+   * A sentence that says why the call cannot become a structured answer. `why` is empty if the call can become a structured answer, or if
+   * the policy does not adapt forced calls.
    */
   readonly why: string;
   readonly ways: readonly string[];
@@ -76,7 +76,7 @@ interface ForcedCallRemedy {
 
 const NO_REMEDY: ForcedCallRemedy = { why: '', ways: [] };
 
-/** Explains how a model that rejects the forced call could answer in a JSON schema instead, or why it cannot. */
+/** Explains how a model that rejects the forced call could answer in a JSON schema instead, or why the model cannot. */
 function forcedCallRemedy(
   lacking: readonly Model[],
   { facts: { needs } }: Refusal,

@@ -23,7 +23,7 @@ export interface RuleInputs {
   readonly metadata: Readonly<Record<string, string>> | undefined;
   readonly caller: Caller;
   readonly time: RuleScope['time'];
-  /** The answer lengths that `request.output_tokens` uses. Default: the policy's figures. */
+  /** The answer lengths that `request.output_tokens` uses. Without `readings`, `request.output_tokens` uses the policy's figures. */
   readonly readings?: Pick<Readings, 'referenceTokens'>;
 }
 
@@ -59,7 +59,10 @@ const languagesOf = ({ languagesSeen: seen, languages }: Facts): readonly string
 
 type CallerFacts = Pick<RuleScope, 'key' | 'team' | 'user'>;
 
-/** The `key` and caller variables of rule conditions. They are cached because they stay the same for all requests of a caller. */
+/**
+ * The `key` and caller variables of rule conditions. The variables of a caller are cached because they stay the same for all requests of
+ * the caller.
+ */
 const keys = new WeakMap<Caller, CallerFacts>();
 
 function callerFacts(caller: Caller): CallerFacts {
@@ -72,7 +75,7 @@ function callerFacts(caller: Caller): CallerFacts {
   return facts;
 }
 
-/** The variables of rule conditions. It records whether a condition reads more than the caller. */
+/** The variables of rule conditions. `ObservedScope` records whether a condition reads more than the caller. */
 class ObservedScope implements RuleScope {
   isRequestRead = false;
   readonly key: RuleScope['key'];
@@ -108,7 +111,7 @@ const ALWAYS = 2;
 
 /** The results of conditions, by index of the rule. */
 interface CallerOutcomes {
-  /** One entry for the caller's own key, then one for each key above it. */
+  /** One list for the caller's own key, then one list for each key above it. */
   readonly constraints: readonly Uint8Array[];
   readonly preferences: Uint8Array;
 }
@@ -160,7 +163,8 @@ export function withRules(facts: Facts, snapshot: PolicySnapshot, inputs: RuleIn
   const scope = new ObservedScope(own, request, time);
   const outcomes = memory.of(caller, snapshot);
   let constraints = activeOf(snapshot.constraints, outcomes.constraints[0]!, scope, onFailure);
-  // The constraints of parent keys also apply to a child key. Otherwise a child could escape them with a name or label of its own.
+  // The constraints of parent keys also apply to a child key. If they did not apply, a child key could escape the constraints with a name
+  // or label of its own.
   for (let above = caller.parent, level = 1; above; above = above.parent, level++) {
     const asAbove = new ObservedScope({ ...own, key: callerFacts(above).key }, request, time);
     const more = activeOf(snapshot.constraints, outcomes.constraints[level]!, asAbove, onFailure);
@@ -174,8 +178,8 @@ export function withRules(facts: Facts, snapshot: PolicySnapshot, inputs: RuleIn
 export type RuleLimits = Readonly<ReturnType<typeof limitsOf>>;
 
 /**
- * Returns the indexes of a model's endpoints that constraints allow and that have the needed capabilities. If none has them, all endpoints
- * count as capable, and the `capability` rejection reports the problem.
+ * Returns the indexes of a model's endpoints that constraints allow and that have the needed capabilities. If no endpoint has the needed
+ * capabilities, all endpoints count as capable, and the `capability` rejection reports the problem.
  */
 export function allowedEndpoints(model: Model, slots: Uint32Array | null, needs: number): readonly number[] {
   const { endpoints, firstSlot } = model;
@@ -207,8 +211,8 @@ export function canServe({ endpoints, capabilities }: Model, needs: number): boo
 }
 
 /**
- * Returns the endpoints that are healthy enough to be tried. As a last resort it includes ejected endpoints, because a circuit breaker must
- * not make all endpoints unavailable.
+ * Returns the endpoints that are healthy enough to be tried. As a last resort `openEndpoints` includes ejected endpoints, because a circuit
+ * breaker must not make all endpoints unavailable.
  */
 export const openEndpoints = (
   model: Model,
@@ -231,8 +235,8 @@ function openOf(
 }
 
 /**
- * Returns the vector space that a request's models must have: the vector space of its selector, or null if the selector has none. Returns
- * undefined if the request does not need one.
+ * Returns the vector space that a request's models must have: the vector space of its selector, or null if the selector has none.
+ * `vectorSpaceOf` returns undefined if the request does not need a vector space.
  */
 export const vectorSpaceOf = ({ embedding, pinned, model }: Facts, { selectors }: PolicySnapshot) =>
   embedding === undefined || pinned ? undefined : (selectors.get(model)?.vectorSpace ?? null);
@@ -263,8 +267,8 @@ export function limitsOf(facts: Facts, snapshot: PolicySnapshot) {
 }
 
 /**
- * If a provider keeps the history of the conversation, excludes the endpoints of the same model that do not have the history. Returns bits
- * by endpoint slot, or null if no provider keeps a history.
+ * If a provider keeps the history of the conversation, excludes the endpoints of the same model that do not have the history. `slotsBeside`
+ * returns bits by endpoint slot, or null if no provider keeps a history.
  */
 function slotsBeside({ thread }: Facts, { models, modelIndex }: PolicySnapshot): Uint32Array | null {
   const kept = thread && models[modelIndex.get(thread.model) ?? -1];
@@ -276,7 +280,7 @@ function slotsBeside({ thread }: Facts, { models, modelIndex }: PolicySnapshot):
   return slots;
 }
 
-/** Returns the indexes of the rules whose condition is true. Caches the results that do not depend on the request. */
+/** Returns the indexes of the rules whose condition is true. `activeOf` caches the results that do not depend on the request. */
 function activeOf(
   rules: readonly (Constraint | Preference)[],
   outcomes: Uint8Array,
@@ -300,8 +304,8 @@ function activeOf(
 }
 
 /**
- * Evaluates the condition of a rule. Returns null if the condition throws; the rule then applies, so that a failing constraint does not
- * allow a model by mistake.
+ * Evaluates the condition of a rule. `evaluate` returns null if the condition throws; the rule then applies, so that a failing constraint
+ * does not allow a model by mistake.
  */
 function evaluate(rule: Constraint | Preference, scope: RuleScope, onFailure: OnRuleFailure): boolean | null {
   if (rule.when === null) return true;

@@ -68,11 +68,11 @@ const hasEjected = (model: Model, endpoints: readonly number[], readings: Readin
   endpoints.some((at) => isEjected(model, at, readings));
 
 /**
- * The models that may serve a request, with their estimates. The arrays are allocated once per snapshot and filled again for each request.
- * Deciding is synchronous, so one set of arrays is enough.
+ * The models that may serve a request, with their estimates. The arrays of a shortlist are allocated once per snapshot and filled again for
+ * each request. Deciding is synchronous, so one set of arrays is enough.
  */
 export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'latency'> {
-  /** The number of eligible models, which is the used length of the arrays. The models are in the order of their IDs. */
+  /** The number of eligible models, which is the used length of the arrays. The models of a shortlist are in the order of their IDs. */
   n = 0;
   /** The index of each model in the snapshot. */
   readonly model: Int32Array;
@@ -83,13 +83,15 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
   readonly cap: Float64Array;
   /** The expected tokens of the input and of the output of all choices, including hidden reasoning. */
   readonly tokens: Float64Array;
-  /** 1 if a fund lowered the model's output cap. */
+  /** The value is 1 if a fund lowered the model's output cap. */
   readonly isCapped: Uint8Array;
   /** The indexes of the endpoints that may be tried, by model. */
   readonly endpoints: (readonly number[])[] = [];
-  /** The rejected models with their reasons. Each `fill` that rejects models creates a new list. */
+  /** The rejected models with their reasons. Each `fill` that rejects models creates a new list of rejected models. */
   rejected = NONE_REJECTED;
-  /** The number of models rejected by each kind, in the order of `REJECTIONS`. Each `fill` that rejects models creates a new list. */
+  /**
+   * The number of models rejected by each kind, in the order of `REJECTIONS`. Each `fill` that rejects models creates a new list of counts.
+   */
   rejections = NO_REJECTIONS;
   /** Whether endpoints were left out because a circuit breaker ejected them. */
   hasEjected = false;
@@ -155,7 +157,7 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
     if (this.isLastResort) this.#fill(this.#inputs, true);
   }
 
-  /** Fills the shortlist again, only with ejected endpoints and the models that have one. */
+  /** Fills the shortlist again, only with ejected endpoints and the models that have an ejected endpoint. */
   refillWithEjected(): void {
     const inputs = this.#inputs;
     if (inputs === null) return;
@@ -213,7 +215,7 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
       this.rejections[INDEX_OF_BIT[31 - Math.clz32(bits & -bits)]!]!++;
   }
 
-  /** Writes a model's estimates for these endpoints after those of the last candidate, and returns the model's rejections. */
+  /** Writes a model's estimates for these endpoints after the estimates of the last candidate, and returns the model's rejections. */
   #estimate({ index, model }: CatalogEntry, allowed: readonly number[], inputs: ShortlistInputs): number {
     const { facts, task, writing, readings } = inputs;
     const input = expectedInput(facts, model);

@@ -44,7 +44,7 @@ export function estimateText(
   return [`${used} With learned estimates it would be ${share(last)}: ${learnt.join(', ')}.`];
 }
 
-/** Returns the model that would be chosen if learned estimates counted. The sentence appears only in shadow mode. */
+/** Returns the model that would be chosen if learned estimates counted. The sentence about shadow estimates appears only in shadow mode. */
 export function shadowText({ learning }: Certificate, { model }: CandidateEntry): string[] {
   if (learning === null || learning.choice === null) return [];
   return [

@@ -59,7 +59,7 @@ const weightsText = ({ cost, quality, latency }: NonNullable<Facts['weights']>):
 function requestText({ candidates }: Certificate, facts: Facts): string {
   const { model, alias, task, mix, weights, ceilings, budget, funds, choices } = facts;
   const shares = mix.map((one) => `${percent(one.share)} ${one.task}`).join(', ');
-  // Each model counts images differently. The text uses the figures of the best model.
+  // Each model counts images differently. The text uses the input tokens of the best model.
   const input = candidates[0]?.inputTokens ?? facts.inputTokens;
   const needs = capabilityNames(facts.needs);
   const terms = [
@@ -100,7 +100,7 @@ function lengthText({ tokens, source }: ExpectedLength, { measuredTasks }: Certi
   return `Expected answer: ${count(tokens)} ${tokens === 1 ? 'token' : 'tokens'}, ${sources[source]}.`;
 }
 
-/** The maximum number of groups and names that are listed; the others are only counted. */
+/** The maximum number of groups and names that a text lists; the text only counts the rest. */
 const GROUPS_MAX = 6;
 const NAMES_MAX = 8;
 
@@ -135,7 +135,7 @@ function choiceText(
   { pinned }: Facts,
 ): string {
   const { model, quality, countedQuality, costCredits, latencyMs } = choice;
-  // Bonuses from languages and preferences are not part of the share of good answers, so they are shown separately.
+  // Bonuses from languages and preferences are not part of the share of good answers, so the text shows them separately.
   const moved = countedQuality === quality ? '' : qualityAdjustments(choice, preferences);
   const counted = moved && ` (counts as ${shownQuality(countedQuality)} with ${moved})`;
   const expected = quality === null ? UNKNOWN_QUALITY : `expected quality ${shownQuality(quality)}${counted}`;

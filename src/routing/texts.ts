@@ -3,8 +3,8 @@ import type { ModelRequest } from '../core/model-request.ts';
 
 /**
  * Returns the texts of a conversation that every chat template passes on unchanged, in order: the turns of users, models and operators.
- * Some templates rewrite tools, calls, results, schemas and names, so their tokens cannot be counted; their size in bytes is the upper
- * bound.
+ * Some templates rewrite tools, calls, results, schemas and names, so the tokens of these cannot be counted; their size in bytes is the
+ * upper bound.
  */
 export function textsOf(turns: readonly Turn[]): string[] {
   const texts: string[] = [];
@@ -25,7 +25,7 @@ export function countableTexts({ embedding, conversation, routing }: ModelReques
 /** A turn of at most this many UTF-16 code units may be a follow-up to the question before it. */
 export const FOLLOW_UP_CHARS_MAX = 160;
 
-/** Returns the user's last text, together with the texts before it if it may be a follow-up; null if there is no text. */
+/** Returns the user's last text, together with the texts before it if it may be a follow-up; null if the user wrote no text. */
 export function questionOf(turns: readonly Turn[]): string | null {
   let question = '';
   for (let at = turns.length - 1; at >= 0 && question.length <= FOLLOW_UP_CHARS_MAX; at--) {

@@ -14,8 +14,8 @@ const WAIT_MIN_MS = 1_000;
 
 /**
  * Creates the error for a request whose endpoints are all unavailable. The endpoint that becomes available first determines the error: if
- * its provider returned 429, the caller receives the rest of that pause. An endpoint without credit counts only if all others have no
- * credit either, because it does not recover by waiting.
+ * its provider returned 429, the caller receives the rest of that pause. An endpoint without credit counts only if all other endpoints have
+ * no credit either, because it does not recover by waiting.
  *
  * @param subject the subject of the message, such as `` `gpt` is ``
  * @param endpoints at least one

@@ -47,7 +47,7 @@ export function withoutUnsupported(request: ModelRequest, capabilities: number, 
   return { request: request.edit(edits), dropped: stated };
 }
 
-/** Removes only the entry that ends in a name from a list of options, such as `include` of Responses. */
+/** Removes only the entry that ends in the given name from a list of options, such as `include` of Responses. */
 function withoutMember(list: readonly unknown[], name: string) {
   const isMember = (one: unknown): boolean => String(one).endsWith(`.${name}`);
   const left = list.filter((one) => !isMember(one));

@@ -3,8 +3,8 @@ import { emptyBits, setBit } from '../core/rules.ts';
 import type { PolicySnapshot, WildcardModel } from '../core/snapshot.ts';
 
 /**
- * Returns a policy for requests that name this model of a wildcard. The model is the only one in it, so it never competes with other
- * models. Slots are the same as in the original policy.
+ * Returns a policy for requests that name this model of a wildcard. The model is the only model in the returned policy, so it never
+ * competes with other models. Endpoint slots are the same as in the original policy.
  */
 export function snapshotWith({ model, allowed, preferred }: WildcardModel, snapshot: PolicySnapshot): PolicySnapshot {
   const bitAt = (index: number, isSet: boolean) => {

@@ -5,7 +5,10 @@ import { textOfTurn } from './tokens.ts';
 /** The maximum number of characters of the prompt that are echoed. */
 const ECHO_MAX = 160;
 
-/** A text longer than `QUESTION_MAX` is an agent's instructions. The answer of one choice: a text, or the arguments of a tool call. */
+/**
+ * The maximum number of characters of a question for which `auto` calls a tool. A text longer than `QUESTION_MAX` is an agent's
+ * instructions.
+ */
 const QUESTION_MAX = 500;
 
 const HOW_TO =
@@ -17,7 +20,7 @@ export interface SimulatedAnswer {
   readonly tool: { readonly id: string; readonly name: string } | null;
 }
 
-/** The answer is deterministic. Deterministic. */
+/** Generates the answer of a choice. The answer is deterministic. */
 export function answerOf(call: ProviderCall, choice: number): SimulatedAnswer {
   const { request } = call;
   const tool = toolToCall(request);
@@ -67,8 +70,7 @@ function toolToCall(request: ModelRequest): Pick<ToolDefinition, 'name' | 'param
 }
 
 /**
- * The tool result need not be the last turn, because agents add notes after it. It need not be the last turn, because agents add notes
- * after it.
+ * Returns the last tool result since the model's last turn. The tool result need not be the last turn, because agents add notes after it.
  */
 const toolResultIn = (turns: readonly Turn[]): Turn | undefined =>
   turns.slice(turns.findLastIndex(({ role }) => role === 'assistant') + 1).findLast(({ role }) => role === 'tool');

@@ -7,7 +7,7 @@ import {
   type StreamPart,
 } from 'signalbox/plugin';
 
-/** Embeds texts in this process. The vectors are deterministic. Deterministic. */
+/** Embeds texts in this process. Texts that share words or parts of words have similar vectors. The vectors are deterministic. */
 export function* embed({ inputs, dimensions, model }: EmbeddingCall): Generator<StreamPart | Pause> {
   yield { type: 'pause', ms: model.ttftMs };
   let tokens = 0;

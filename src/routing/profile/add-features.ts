@@ -59,7 +59,7 @@ const FIGURES = Uint8Array.from(ALL_FEATURES, ({ figure }) => figure);
 const MOST = Float64Array.from(ALL_FEATURES, ({ most }) => most);
 const ROWS = Uint16Array.from(ALL_FEATURES, ({ row }) => row);
 
-/** Adds the features of a question that are not 0. Most features are 0. A row is an index in `FEATURE_NAMES`. */
+/** Adds the features of a question that are not 0. Most features are 0. A row of weights is an index in `FEATURE_NAMES`. */
 export function addFeatures(view: QuestionView, sum: WeightedSum): void {
   const figures = figuresOf(view);
   addAll(ALWAYS, figures, sum);

@@ -11,11 +11,11 @@ const BEFORE: ReadonlySet<string> = new Set(patternsOf(words.lists.before_limit)
 export class AnswerLength {
   /** The tokens of a request such as "in one word". */
   #word: number | null = null;
-  /** The tokens of a request such as "200 words in 3 paragraphs". The largest count wins. */
+  /** The tokens of a request such as "200 words in 3 paragraphs". If a text requests several counts, the largest count applies. */
   #counted: number | null = null;
   /** The largest count that follows a word of `BEFORE`. */
   #limited: number | null = null;
-  /** The tokens of a request such as "in one sentence" or "briefly". The smallest wins. */
+  /** The tokens of a request such as "in one sentence" or "briefly". If a text requests several such lengths, the smallest applies. */
   #whole: number | null = null;
   /** The tokens of a piece of writing, such as "a haiku". */
   #piece: number | null = null;
@@ -39,13 +39,13 @@ export class AnswerLength {
    * describe the code's input. A poem or a post counts as a length only for writing tasks.
    */
   tokens(task: string): number | null {
-    // For these tasks a number is often not a length: "20 questions" is a game.
+    // For coding, tool use and chat a number is often not a length: "20 questions" is a game.
     const isCode = task === 'coding' || task === 'tool_use' || task === 'chat';
     const piece = task === 'writing' ? this.#piece : null;
     return whole(this.#word ?? (isCode ? this.#limited : this.#counted) ?? piece ?? this.#whole);
   }
 
-  /** Returns the length that a system prompt requests of every answer. "Be brief" does not count as a length. */
+  /** Returns the length that a system prompt requests of every answer. "Be brief" in a system prompt does not count as a length. */
   tokensOfSystemPrompt(): number | null {
     return whole(this.#word ?? this.#limited ?? (this.#whole === ANSWER_TOKENS.get(SIGN.brief) ? null : this.#whole));
   }

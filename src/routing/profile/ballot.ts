@@ -4,11 +4,14 @@ import { NATURAL, VOTER, VOTES } from './natural.ts';
 /** The share of their weight that recent votes keep when the next line begins. */
 const FADING = 0.04;
 
-/** Counts the votes of words and letters for natural languages. One instance is reused, so that reading a question allocates no arrays. */
+/**
+ * Counts the votes of words and letters for natural languages. All questions reuse one ballot, so that reading a question allocates no
+ * arrays.
+ */
 export class Ballot {
   /** All votes, in the order of `NATURAL`. */
   readonly votes = new Float64Array(NATURAL.length);
-  /** Votes that lose weight with each line, because a text and the instruction about it may be in two languages. */
+  /** Votes that lose weight with each line, because a text and the instruction about the text may be in two languages. */
   readonly recent = new Float64Array(NATURAL.length);
   /** The language with the most recent votes. */
   leader = 0;
@@ -66,7 +69,7 @@ export class Ballot {
     this.#foreign = foreign;
   }
 
-  /** Adds a vote. English wins a tie, because other languages borrow most words from it. */
+  /** Adds a vote for a language. English wins a tie, because other languages borrow most of their shared words from English. */
   #add(language: number, vote: number): void {
     this.votes[language]! += vote;
     const recent = this.recent[language]! + vote;

@@ -12,8 +12,8 @@ const START = new RegExp(LINES.map(({ 1: { source } }) => `(${source})`).join('|
 /** An expression for the ends of statements and blocks. */
 const END = /(?:[)}\]] ?;|[)\w>] ?\{|=.{1,160};)$/;
 /**
- * A line without any of these characters and without a keyword is prose, which makes this a fast first test. Parentheses and colons also
- * depend on their neighbours.
+ * A line without any of the characters in `MARKS` and without a keyword is prose, so `MARKS` allows a fast first test. Whether parentheses
+ * and colons are signs of code also depends on their neighbours.
  */
 const MARKS = new Uint8Array(0x10000);
 const SURE = 1;

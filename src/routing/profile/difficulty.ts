@@ -7,7 +7,7 @@ import { type QuestionView, sum } from './question-view.ts';
 import { TASKS } from './tasks.ts';
 
 /**
- * Finds requests that are clearly easy or clearly hard. All others are `usual`.
+ * Finds requests that are clearly easy or clearly hard. All requests that are neither clearly easy nor clearly hard are `usual`.
  *
  * A request is `easy` if one of these applies (words and bounds: `lexicon/easy.json`):
  *
@@ -17,8 +17,8 @@ import { TASKS } from './tasks.ts';
  * - **a line to translate**: few words, into a language of the lexicon, without verse or wordplay;
  * - **a primary school fact**: a capital, the days of a week, an opposite.
  *
- * A short question is not automatically easy: "Is P = NP?" is none of these. Multiple choice, code, images, documents, tools and an
- * uncertain task are never easy.
+ * A short question is not automatically easy: "Is P = NP?" satisfies none of these conditions. Multiple choice, code, images, documents,
+ * tools and an uncertain task are never easy.
  *
  * A request is `hard` if one of these applies (`hard.ts`; words and bounds: `lexicon/hard.json`):
  *

@@ -25,7 +25,7 @@ const PROSE_TASKS: ReadonlySet<string> = new Set(['writing', 'general', 'summari
 
 type TaskDifficulty = Pick<Facts, 'task' | 'difficulty'>;
 
-/** Reads the expected length of the answer from a request. `last` is the last question. */
+/** Reads the expected length of the answer from a request. `last` is the reading of the last question. */
 export function outputHint(request: ProfileInput, guess: TaskDifficulty, last: QuestionReading | null): OutputHint {
   const { task } = guess;
   const shaped = schemaLength(request);
@@ -49,7 +49,9 @@ function schemaLength({ conversation, settings: { answerFormat: format } }: Prof
   return format?.type === 'json-schema' && format.schema ? schemaTokens(format.schema) : null;
 }
 
-/** Returns the length that the system prompt requests of every answer. The last system message that states a length counts. */
+/**
+ * Returns the length that the system prompt requests of every answer. If several system messages state a length, the last of them counts.
+ */
 function systemPromptLength(turns: readonly Turn[]): number | null {
   for (let at = turns.length - 1; at >= 0; at--) {
     const turn = turns[at]!;
@@ -74,8 +76,8 @@ function textLength(request: ProfileInput, task: string, last: QuestionReading |
 }
 
 /**
- * Returns the tokens of a short text after a colon or in quotes. Null if there is none: the text is then elsewhere in the conversation, or
- * still to come.
+ * Returns the tokens of a short text after a colon or in quotes. The result is null if the message has no such text: the text is then
+ * elsewhere in the conversation, or still to come.
  */
 function shownTokens(text: string, { hasText, quotes }: QuestionReading): number | null {
   if (!hasText && quotes === 0) return null;
@@ -99,7 +101,7 @@ function shortAnswer(
       ? null
       : Math.max(LENGTH.summary_tokens_min, Math.ceil(LENGTH.summary_share * tokens));
   }
-  // "ok" and "1" request nothing as a first message. After an answer they mean "go on".
+  // "ok" and "1" request nothing as a first message. After an answer, "ok" and "1" mean "go on".
   const [only] = turns;
   if (turns.length === 1 && only && SAYS_NOTHING.test(turnText(only).trim())) return EASY.chat!;
   if (difficulty !== 'easy') return null;

@@ -4,7 +4,9 @@ import type { FeatureFile } from './lexicon/data-shapes.ts';
 import { SIGN, SIGNS, type Sign } from './lexicon/signs.ts';
 import { TASKS } from './tasks.ts';
 
-/** A condition that most questions do not satisfy. A feature that requires the condition is 0 without it. */
+/**
+ * A condition that most questions do not satisfy. A feature that requires a condition is 0 if the question does not satisfy the condition.
+ */
 export type FeatureCondition = Sign | 'before' | 'tools' | 'system prompt' | 'system prompt itself';
 
 /** Tests whether a figure is above `low` and at most `high`. */
@@ -27,7 +29,7 @@ export interface Feature {
 
 type FeatureRow = FeatureFile['features'][number];
 
-/** The signs that have weights of their own. The other signs only indicate a language or a length. */
+/** The signs that have weights of their own. All other signs only indicate a language or a length. */
 const WEIGHTED_SIGNS = SIGNS.slice(SIGNS.indexOf('words') + 1, SIGNS.indexOf('word_unit'));
 const { lists, features }: FeatureFile = file;
 const LISTS: FeatureFile['lists'] = { ...lists, weighted: WEIGHTED_SIGNS.join(' '), tasks: TASKS.join(' ') };

@@ -73,7 +73,10 @@ export const FIGURE = Object.fromEntries(OWN.map((name, at) => [name, FIRST_OWN 
 /** The signs that each sum adds up. */
 const SUMS: (readonly number[])[] = [];
 
-/** Returns the index of the sum of the weights of several signs. From then on, the sum is computed for every question. */
+/**
+ * Returns the index of the sum of the weights of several signs. After a call of `sumOf`, the sum of these signs is computed for every
+ * question.
+ */
 export function sumOf(...signs: readonly Sign[]): number {
   const all = signs.map((sign) => SIGN[sign]);
   const known = SUMS.findIndex((one) => one.join() === all.join());
@@ -86,8 +89,8 @@ export function sumOf(...signs: readonly Sign[]): number {
 const figures = new Float64Array(FIRST_SUM + SUMS_MAX);
 
 /**
- * Returns the figures of a question, which are valid until the next call. Task probabilities remain from the last question that had a
- * context.
+ * Returns the figures of a question, which are valid until the next call. The task probabilities in the figures remain from the last
+ * question that had a context.
  */
 export function figuresOf(view: QuestionView): Float64Array {
   const { signs, openings } = view.reading;

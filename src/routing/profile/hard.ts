@@ -14,7 +14,7 @@ interface RuleInput {
 }
 
 const BOUND = figuresOf(file);
-/** These expressions are searched in other texts than the question. */
+/** The rules search these expressions in texts other than the question. */
 const { concurrent, errors, locks, no_errors, of_contests, ...OF_QUESTIONS } = expressionsOf(file);
 /** The expressions that the rules search in a question. */
 export const EXPRESSIONS = new Expressions(Object.values(OF_QUESTIONS), wordingOf);
@@ -90,7 +90,10 @@ function isNearCode(view: QuestionView, task: string): boolean {
   return sum(view, 'make', 'write', 'mend', 'code', 'program') > 0;
 }
 
-/** Returns the lines of the question. Of a long question it returns the beginning and the end, which usually contain the instructions. */
+/**
+ * Returns the lines of the question. Of a long question, `askedText` returns the beginning and the end, which usually contain the
+ * instructions.
+ */
 function askedText({ question: { text, lines, head, tail } }: QuestionView): SearchText {
   const ranges = head >= text.length ? lines : edgesOf(lines, head, tail);
   return EXPRESSIONS.read(text, ranges);
@@ -172,7 +175,10 @@ function isHunt({ view: { question }, wording }: RuleInput): boolean {
   );
 }
 
-/** Whether the question wants a threading fault found or fixed in a program that it describes. Merely naming the fault is not enough. */
+/**
+ * Whether the question wants a threading fault found or fixed in a program that it describes. A question that merely names a threading
+ * fault is not hard.
+ */
 function isDeadlock({ view, wording }: RuleInput): boolean {
   if (view.reading.words < BOUND.deep_words_min || !wording.has(IS.deadlock)) return false;
   if (wording.has(IS.about_code) || wording.has(IS.sole_question)) return false;
@@ -199,7 +205,10 @@ function isVerse({ view: { question }, wording }: RuleInput): boolean {
   );
 }
 
-/** The test reads only the ends of the text, which contain the instruction. The text between may mention arguments and flaws too. */
+/**
+ * The test for a critique reads only the ends of the text, which contain the instruction. The middle of the text may mention arguments and
+ * flaws too.
+ */
 function isCritique({ view: { reading }, wording }: RuleInput): boolean {
   if (reading.words < BOUND.paper_words_min || !wording.mayHave(IS.critical) || !wording.mayHave(IS.paper))
     return false;

@@ -25,14 +25,14 @@ const LEAST_SHARE = 0.12;
 /** The number of user messages tried, including the last one. */
 const TURNS = 4;
 /**
- * The number of texts tried at the start and at the end of a request. Each text costs one reading of the whole request, and each word
- * another.
+ * The number of texts tried at the start and at the end of a request. Each tried text costs one reading of the whole request, and each
+ * tried word costs another reading.
  */
 const TEXTS = 16;
 
 /**
- * Finds the words that made a task more likely, in the order of the request, by reading the request without each of them. This takes
- * milliseconds, so only explanations use it. The generator yields after each reading. Pure.
+ * Finds the words that made a task more likely, in the order of the request, by reading the request once without each word. Finding
+ * influential words takes milliseconds, so only explanations use it. The generator yields after each reading. `influentialWords` is pure.
  *
  * @param task a task that does not depend on words, such as `vision`, has no influential words
  */

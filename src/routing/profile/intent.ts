@@ -20,7 +20,10 @@ const FOLLOW_UP_WORDS_MAX = 16;
 
 type UserTurn = ReturnType<typeof turnOf>;
 
-/** Reads the intent of the last user message. Earlier messages that it may follow up, and the system prompt, are its context. */
+/**
+ * Reads the intent of the last user message. Earlier messages that the last user message may follow up, and the system prompt, are the
+ * context of that message.
+ */
 export function readIntent(request: ProfileInput): Intent {
   const turns = userTurns(request.conversation.turns);
   const [last] = turns;
@@ -46,7 +49,7 @@ function naturalLanguageOf(turns: readonly UserTurn[]): string | null {
   return null;
 }
 
-/** Returns the last question in its context; null if there is none. `weights`: see `taskLogits`. */
+/** Returns the last question in its context; null if there is none. The parameter `weights` is described at `taskLogits`. */
 export const lastView = (request: ProfileInput, weights?: TaskWeights): QuestionView | null =>
   viewOf(request, userTurns(request.conversation.turns), systemPromptOf(request), weights);
 
@@ -89,7 +92,7 @@ function hasImage({ parts }: Turn): boolean {
   return false;
 }
 
-/** A short message may be a follow-up to an earlier one. */
+/** A short message may be a follow-up to an earlier message. */
 const mayFollowUp = ({ message: { question, reading }, hasImage }: UserTurn): boolean =>
   !hasImage &&
   question.codeFences === 0 &&
@@ -138,8 +141,8 @@ function guessTask(request: ProfileInput, turns: readonly UserTurn[], system: Sy
 }
 
 /**
- * Whether the message is only an emoji such as 👍, 🙏 or ❤️, which means thanks. It does not if it answers a question, if tools are in use,
- * or if the system prompt says what to do with it.
+ * Whether the message is only an emoji such as 👍, 🙏 or ❤️, which means thanks. An emoji does not mean thanks if it answers a question, if
+ * tools are in use, or if the system prompt says what to do with it.
  */
 function isEmojiAlone({ question, tools, system }: QuestionView, turns: readonly Turn[]): boolean {
   if (question.length > EMOJI_CHARS_MAX || !EMOJI.test(question.text.trim())) return false;
@@ -153,7 +156,10 @@ const EMOJI = /^(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|[\u200d\ufe0f\s!
 
 const certainly = (task: string): TaskGuess => ({ task, mix: [], difficulty: 'usual' });
 
-/** A system prompt that names more programming languages than this lists skills. It then does not determine the language of the answer. */
+/**
+ * A system prompt that names more programming languages than this lists skills. Such a list of skills does not determine the language of
+ * the answer.
+ */
 const SYSTEM_PROMPT_LANGUAGES_MAX = 2;
 
 /** Returns the programming languages of the questions, or otherwise of the system prompt, as in "Generate SQL …". */

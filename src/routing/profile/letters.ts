@@ -11,7 +11,7 @@ const WHOLE: ReadonlyMap<string, string> = new Map(
 
 /**
  * For each UTF-16 code unit: `GAP`, `MARK`, `DIGIT` or the letter without case and accents, so that `RÉSUMÉ`, `résumé` and `resume` are the
- * same word. It is a table because every request is read character by character.
+ * same word. `FOLDED` is a table because every request is read character by character.
  */
 export const FOLDED: Uint16Array = foldedTable();
 
@@ -42,8 +42,8 @@ function isMark(code: number): boolean {
 }
 
 /**
- * Whether the script has no spaces between words, so that a word may begin and end anywhere. Korean counts too, because its words run
- * together.
+ * Whether the script has no spaces between words, so that a word may begin and end anywhere. Korean counts as a script without spaces,
+ * because its words run together.
  */
 export function isUnspaced(code: number): boolean {
   return (
@@ -61,9 +61,12 @@ export const STEM_LETTERS = 6;
 /** Returns the hash of a stem extended by a folded letter. */
 export const stemOn = (stem: number, letter: number): number => (Math.imul(stem, 0x01000193) + letter) | 0;
 
-/** The hash of a stem is XORed with one of these if it is the first or second word of a question. */
+/**
+ * The hash of a stem is XORed with the first of these numbers if it is the first word of a question, and with the second if it is the
+ * second word.
+ */
 export const STEM_PLACES = [0x5bd1e995, 0x1b873593] as const;
-/** The hash of a stem in a system prompt is XORed with this. */
+/** The hash of a stem in a system prompt is XORed with this number. */
 export const STEM_OF_SYSTEM_PROMPT = 0x2c1b3c6d;
 
 /** Folds a pattern of the lexicon and replaces each gap by one space. */

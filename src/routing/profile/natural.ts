@@ -4,7 +4,9 @@ import { LANGUAGES } from './lexicon/lexicon.ts';
 
 const file: LetterFile = letters;
 
-/** All languages that can be recognized. The languages of the lexicon come first, in its order. */
+/**
+ * All languages that can be recognized. The languages of the lexicon come first in the list of all languages, in the order of the lexicon.
+ */
 export const NATURAL: readonly string[] = [
   ...LANGUAGES,
   ...file.scripts.map(({ language }) => language).filter((language) => !LANGUAGES.includes(language)),
@@ -32,7 +34,7 @@ for (const [language, letters] of Object.entries(file.typical_letters)) {
   }
 }
 
-/** Returns the language with the most votes; null if there are none. */
+/** Returns the language with the most votes; null if there are no votes. */
 export function likeliest(votes: Readonly<Float64Array>): string | null {
   let best = -1;
   let most = 0;

@@ -1,12 +1,15 @@
-/** Pieces of text for a part of an expression: every text that the part matches contains one of them. Null if no piece is certain. */
+/**
+ * Pieces of text for a part of an expression: every text that the part matches contains one of the pieces. `Pieces` is null if no piece is
+ * certain.
+ */
 type Pieces = readonly string[] | null;
 
-/** Pieces longer than this are not noticeably rarer. */
+/** A piece with more letters than this is not noticeably rarer. */
 const LENGTH_ENOUGH = 4;
 
 /**
- * Returns pieces of text of which every match of an expression contains at least one; null if a match can lack them all. It parses the
- * syntax that the lexicon uses: alternatives, groups, lookarounds, classes, quantifiers and escapes.
+ * Returns pieces of text of which every match of an expression contains at least one piece; null if a match can lack all pieces.
+ * `neededPieces` parses the syntax that the lexicon uses: alternatives, groups, lookarounds, classes, quantifiers and escapes.
  */
 export function neededPieces({ source }: Pick<RegExp, 'source'>): Pieces {
   return new ExpressionReader(source).alternatives();
@@ -60,7 +63,7 @@ class ExpressionReader {
     return best;
   }
 
-  /** Skips an anchor, a word boundary or a lookaround, because none of them consumes text. */
+  /** Skips an anchor, a word boundary or a lookaround, because such an assertion consumes no text. */
   #skipAssertion(): boolean {
     const source = this.#source;
     if (source.startsWith('\\b', this.#at) || source.startsWith('\\B', this.#at)) this.#at += 2;
@@ -75,7 +78,7 @@ class ExpressionReader {
     return true;
   }
 
-  /** Reads a letter, a group, or a construct that matches several texts. Returns the letter, or the pieces of the group. */
+  /** Reads a letter, a group, or a construct that matches several texts. `#element` returns the letter, or the pieces of the group. */
   #element(): string | Pieces {
     const source = this.#source;
     const letter = source[this.#at++]!;

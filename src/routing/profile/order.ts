@@ -31,7 +31,7 @@ function bodyOf(prompt: string, reading: QuestionReading): QuestionReading {
  * Returns the task of a system prompt that consists mainly of one instruction: "Translate into German", "You classify tickets as bug,
  * billing or other". The instruction applies to every message, even to a question about code.
  *
- * @returns an index in `TASKS`; -1 if there is no such instruction
+ * @returns an index in `TASKS`; -1 if the system prompt has no such instruction
  */
 export function orderOf({ question: { text, length }, reading }: QuestionView): number {
   if (length > BOUND.query_order_chars_max) return -1;
@@ -50,8 +50,8 @@ export function orderOf({ question: { text, length }, reading }: QuestionView): 
 }
 
 /**
- * Returns the task of a question without tools according to the instruction in its system prompt, as an index in `TASKS`. Returns -1 if the
- * question does not follow the instruction.
+ * Returns the task of a question without tools according to the instruction in its system prompt, as an index in `TASKS`. `orderedTask`
+ * returns -1 if the question does not follow the instruction.
  * @param order the task that the instruction names
  */
 export function orderedTask({ reading }: QuestionView, order: number): number {

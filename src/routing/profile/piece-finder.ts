@@ -1,15 +1,15 @@
 import { FOLDED } from './letters.ts';
 import type { QuestionRange } from './question.ts';
 
-/** Code units from here on belong to other alphabets than the Latin one. */
+/** Code units from this number on belong to other alphabets than the Latin alphabet. */
 const FOREIGN_FROM = 0x250;
 /**
- * The number of bits that a letter takes in a window. Its last bits distinguish `a` to `z`; gaps, marks and digits can share bits with
- * letters.
+ * The number of bits that a letter takes in a window. The last bits of a letter distinguish `a` to `z`; gaps, marks and digits can share
+ * bits with letters.
  */
 const LETTER_BITS = 5;
 const LETTERS = 1 << LETTER_BITS;
-/** The number of letters in a window. Pieces are found by their first window. */
+/** The number of letters in a window. The search finds a piece by the first window of the piece. */
 const WINDOW = 4;
 const WINDOW_MASK = (1 << (WINDOW * LETTER_BITS)) - 1;
 /** The number of bits in the filter's index of a window. */
@@ -18,18 +18,18 @@ const OWNERS_MAX = 32;
 const ALL = -1;
 
 /**
- * Finds the owners whose pieces occur in a text, in one pass. It keeps the last letters as a number, the window. A bit filter, like a Bloom
- * filter (https://doi.org/10.1145/362686.362692), excludes most windows; only the others are looked up in a map. It may find too many
- * owners, but never too few.
+ * Finds the owners whose pieces occur in a text, in one pass. The search keeps the last letters of the text as a number, the window. A bit
+ * filter, like a Bloom filter (https://doi.org/10.1145/362686.362692), excludes most windows; only the remaining windows are looked up in a
+ * map. The search may find too many owners, but never too few.
  */
 export class PieceFinder {
-  /** The owners that need no piece, or whose piece is too short to be searched. Each owner is a bit of the number. */
+  /** The owners that need no piece, or whose piece is too short to be searched. Each owner is a bit of this number. */
   #always = 0;
   readonly #filter = new Int32Array(1 << (FILTER_BITS - 5));
-  /** For each window, the owners of pieces that begin with it. */
+  /** For each window, the owners of pieces that begin with the window. */
   readonly #owners = new Map<number, number>();
 
-  /** @param pieces the pieces of each owner, for at most 32 owners; null for an owner that needs none */
+  /** @param pieces the pieces of each owner, for at most 32 owners; null for an owner that needs no piece */
   constructor(pieces: readonly (readonly string[] | null)[]) {
     if (pieces.length > OWNERS_MAX) throw new RangeError(`more than ${OWNERS_MAX} owners`);
     for (const [place, own] of pieces.entries()) for (const piece of own ?? ['']) this.#add(piece, 1 << place);
@@ -42,7 +42,7 @@ export class PieceFinder {
     const window = letters.slice(0, WINDOW).reduce(windowWith, 0);
     if (letters.length >= WINDOW) this.#addWindow(window, owner);
     else if (letters.length < WINDOW - 1) this.#always |= owner;
-    // The piece is one letter shorter than a window, so any letter may be before it.
+    // A piece that is one letter shorter than a window may have any letter before it.
     else
       for (let before = 0; before < LETTERS; before++)
         this.#addWindow((before << ((WINDOW - 1) * LETTER_BITS)) | window, owner);
@@ -56,7 +56,7 @@ export class PieceFinder {
 
   /**
    * Returns the owners with a piece in one of the ranges, ignoring case, each as the bit of its index. If a range has a letter of another
-   * alphabet, it returns all owners.
+   * alphabet, `find` returns all owners.
    */
   find(text: string, ranges: readonly QuestionRange[]): number {
     const filter = this.#filter;
@@ -76,7 +76,7 @@ export class PieceFinder {
   }
 }
 
-/** Returns the window after the next letter: the oldest letter leaves it. */
+/** Returns the window after the next letter: the oldest letter leaves the window. */
 const windowWith = (window: number, letter: number): number =>
   ((window << LETTER_BITS) | (letter & (LETTERS - 1))) & WINDOW_MASK;
 

@@ -13,7 +13,7 @@ export interface Profile
   readonly hourCache: boolean;
 }
 
-/** Reads the size and the intent of a request. Pure. */
+/** Reads the size and the intent of a request. The reading of a request is pure. */
 export const profile = (request: ModelRequest): Profile => profileOf(measure(request), readIntent(request));
 
 /** Combines the size and the intent of a request into its profile. */

@@ -1,7 +1,8 @@
 import { DIGIT, FOLDED, GAP, MARK } from './letters.ts';
 
 /**
- * Reads the number at `from`, such as `1,500`, `3/8`, a date, a time or a telephone number. For a range, `value` is its end.
+ * Reads the number at `from`, such as `1,500`, `3/8`, a date, a time or a telephone number. For a range of numbers, `value` is the end of
+ * the range.
  * @returns the number, with `to` after its last digit. Dates, times, versions and telephone numbers are not quantities. A number next to an
  * operator is an operand.
  */
@@ -27,7 +28,7 @@ export function numberAt(text: string, from: number, to: number) {
   return { value, to: at, isQuantity: joints <= 1, isOperand };
 }
 
-/** Counts digits, up to 4. A group of three means thousands; other counts mean a fraction. */
+/** Counts digits, up to 4. A group of three digits means thousands; other counts of digits mean a fraction. */
 function digitsFrom(text: string, from: number, to: number): number {
   let at = from;
   while (at < to && at < from + 4 && FOLDED[text.charCodeAt(at)] === DIGIT) at++;
@@ -105,13 +106,13 @@ export function quoteEnd(text: string, at: number, to: number): number {
   return 0;
 }
 
-/** Characters that begin code and formulas. Most punctuation characters do not. */
+/** Characters that begin code and formulas. Most punctuation characters begin neither code nor formulas. */
 const OF_CODE = new Uint8Array(0x10000);
 for (const sign of '(_=&|:-^\\$↦→') OF_CODE[sign.charCodeAt(0)] = 1;
 // Letter-like symbols such as ℝ, and mathematical operators.
 OF_CODE.fill(1, 0x2102, 0x2125).fill(1, 0x2200, 0x2300);
 
-/** Returns whether `isDefinition`, `isSymbol`, `isFlag` or `isLatex` may be true for a character. It is a fast first test. */
+/** Returns whether `isDefinition`, `isSymbol`, `isFlag` or `isLatex` may be true for a character. `mayBeOfCode` is a fast first test. */
 export const mayBeOfCode = (code: number): boolean => OF_CODE[code] === 1;
 
 /** Returns whether an operator or name that only code has begins here: `==`, `=>`, `f()`, `a_b`, `&&`, `::`. */
@@ -131,7 +132,7 @@ export function isSentenceEnd(text: string, at: number): boolean {
   return (code === POINT || code === 0x3f || code === 0x21) && text.charCodeAt(at + 1) <= 0x20;
 }
 
-/** Returns whether an option of a command begins here: `-n`, `--name`. */
+/** Returns whether an option of a command begins at a position: `-n`, `--name`. */
 export function isFlag(text: string, at: number): boolean {
   const next = text.charCodeAt(at + 1);
   return (
@@ -177,7 +178,9 @@ const isCapital = (text: string, at: number): boolean => {
 };
 const isLetter = (text: string, at: number): boolean => FOLDED[text.charCodeAt(at)]! > DIGIT;
 
-/** Returns whether a word is a name in a formula: `sin(x)`, `e^x`, `\in`, `d_1`. Such a word does not indicate a natural language. */
+/**
+ * Returns whether a word is a name in a formula: `sin(x)`, `e^x`, `\in`, `d_1`. A name in a formula does not indicate a natural language.
+ */
 export function isOfFormula(text: string, from: number, to: number): boolean {
   const next = text.charCodeAt(to);
   if (next === 0x28 || next === 0x5e || next === 0x5f) return true;

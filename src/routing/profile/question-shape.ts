@@ -34,14 +34,14 @@ const TAIL = 300;
 /** The maximum length of an item in a list of options, in characters. */
 const ITEM = 30;
 
-/** Reads the form of a question. Pure; the time is bounded. */
+/** Reads the form of a question. The reading of the form is pure, and its time is bounded. */
 export function shapeOf(asking: AskingLines): QuestionShape {
   const { text, lines, length } = asking;
   const shape = shapeBefore(asking);
   let passed = 0;
   let behind = Number.POSITIVE_INFINITY;
   for (const { from, to } of lines) {
-    // A gap of this size is a blank line; a larger gap is a block that was skipped.
+    // A gap of 2 to 4 characters between lines is a blank line; a larger gap is a block that was skipped.
     if (from - behind > 1 && from - behind <= 4) shape.paragraphs++;
     behind = to;
     const head = Math.min(to, from + Math.max(0, HEAD - passed));
@@ -53,7 +53,7 @@ export function shapeOf(asking: AskingLines): QuestionShape {
   return shape;
 }
 
-/** The kinds of characters that are counted or that end a counted item. Most characters have kind 0. */
+/** The kinds of characters that are counted or that end a counted item. Most characters have kind 0, which is not counted. */
 const CAPITAL = 1;
 const COMMA = 2;
 const END = 3;
@@ -61,7 +61,7 @@ const CLOSE = 4;
 const SLASH = 5;
 const AT = 6;
 const KINDS = new Uint8Array(0x10000);
-// Some of these letters are lower-case letters with accents, which `isCapital` excludes later.
+// Some of the letters that folding changes are lower-case letters with accents, which `isCapital` excludes later.
 for (let code = 0; code < KINDS.length; code++) if (isLetter(code) && FOLDED[code] !== code) KINDS[code] = CAPITAL;
 for (const [kind, signs] of Object.entries({
   [COMMA]: ',;،，、；',
@@ -74,8 +74,8 @@ for (const [kind, signs] of Object.entries({
 const BULLETS: ReadonlySet<number> = new Set([...'-*•–'].map((sign) => sign.charCodeAt(0)));
 
 /**
- * Reads a line, or a part of one. It looks back from the few characters that count instead of going from word to word: the processor cannot
- * predict where words end, so a loop over words takes twice as long.
+ * Reads a line, or a part of a line. `look` looks back from the few characters that count instead of going from word to word: the processor
+ * cannot predict where words end, so a loop over words takes twice as long.
  */
 function look(shape: QuestionShape, text: string, from: number, to: number): void {
   const first = skipBlanks(text, from, to);
@@ -100,7 +100,7 @@ function look(shape: QuestionShape, text: string, from: number, to: number): voi
   }
 }
 
-/** Returns the last non-blank character before a position. The line must have one. */
+/** Returns the last non-blank character before a position. The line must have a non-blank character before the position. */
 function lastBefore(text: string, at: number): number {
   let before = at - 1;
   while (text.charCodeAt(before) === BLANK) before--;
@@ -142,7 +142,7 @@ function isChoice(text: string, from: number, at: number, turn: number): boolean
   return at - 1 === from || !isWordUnit(text.charCodeAt(at - 2));
 }
 
-/** Returns whether a point ends a sentence. A point within a number or a name does not. */
+/** Returns whether a point ends a sentence. A point within a number or a name does not end a sentence. */
 function isEnd(text: string, at: number, to: number): boolean {
   const code = text.charCodeAt(at);
   return code >= 0x80 || at + 1 >= to || text.charCodeAt(at + 1) <= 0x20;

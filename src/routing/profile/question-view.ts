@@ -3,7 +3,7 @@ import type { QuestionText } from './question.ts';
 import type { QuestionShape } from './question-shape.ts';
 import type { QuestionReading } from './reading.ts';
 
-/** A question with its context. The features of the task are computed from it. */
+/** A question with its context. The features of the task are computed from the question and its context. */
 export interface QuestionView {
   readonly question: QuestionText;
   readonly reading: QuestionReading;

@@ -15,11 +15,11 @@ export type QuestionText = ReturnType<typeof unreadQuestion>;
 const noRanges = (): QuestionRange[] => [];
 
 const unreadQuestion = (text: string, size: number) => ({
-  /** The message, or its head and tail if it is long. */
+  /** The text of the message, or its head and tail if the message is long. */
   text,
   /** The lines that ask, in order. */
   lines: noRanges(),
-  /** The lines of code. They count as lines that ask if there are no others. */
+  /** The lines of code. Lines of code count as lines that ask if the message has no other lines. */
   code: noRanges(),
   /** The number of UTF-16 code units in the lines that ask. */
   length: 0,
@@ -45,11 +45,17 @@ const unreadQuestion = (text: string, size: number) => ({
 /** The number of characters read of a message's head and tail. */
 const HEAD = 1_200;
 const TAIL = 800;
-/** The number of characters read at each end of a long question. A question of several lines is long from this length on. */
+/**
+ * The number of characters read at each end of a long question. A question of several lines is long if it has at least this many
+ * characters.
+ */
 const EDGE = 320;
 const LONG = 450;
 
-/** Padding around the text. Without it, reading a neighbouring character could leave the string, which is slow. */
+/**
+ * Line breaks before and after the text of a question. Without this padding, reading a neighbouring character could leave the string, which
+ * is slow.
+ */
 const PAD = '\n\n\n';
 
 const { asking: ASKING, harness: HARNESS, markup: MARKUP } = expressionsOf(file);
@@ -60,7 +66,10 @@ const FENCE = '```';
 const NO_LANGUAGES: ReadonlyMap<string, number> = new Map();
 const NO_FENCES: readonly string[] = [];
 
-/** Splits a message. Set `unwrapped` for a message that consists only of blocks, which then contain the question. */
+/**
+ * Splits a message into the lines that ask and the material that it shows. Set `unwrapped` for a message that consists only of blocks,
+ * which then contain the question.
+ */
 export function readQuestion(message: string, unwrapped = false): QuestionText {
   const { from, to, shown } = unwrapped ? { from: 0, to: message.length, shown: [] } : withoutOuterBlocks(message);
   const isCut = to - from > HEAD + TAIL;
@@ -85,8 +94,8 @@ export function readQuestion(message: string, unwrapped = false): QuestionText {
 }
 
 /**
- * Returns the end of the first paragraph (step 1) or the start of the last one (step -1), at most `EDGE` characters from the end of the
- * text.
+ * Returns the end of the first paragraph (step 1) or the start of the last paragraph (step -1), at most `EDGE` characters from the end of
+ * the text.
  */
 function edge(lines: readonly QuestionRange[], step: 1 | -1): number {
   let at = step > 0 ? 0 : lines.length - 1;
@@ -137,7 +146,10 @@ export function withoutHarness(message: string): string {
   return [...shown, { from, to }].map((part) => message.slice(part.from, part.to)).join('\n');
 }
 
-/** Returns the name of the block that opens at `at`. Returns null if no block opens there, if the block asks, or if it is markup. */
+/**
+ * Returns the name of the block that opens at `at`. `blockAt` returns null if no block opens at `at`, if the block asks, or if the block is
+ * markup.
+ */
 function blockAt(message: string, at: number): string | null {
   if (at >= message.length || message.charCodeAt(at) !== 0x3c) return null;
   OPENING.lastIndex = at;
@@ -201,7 +213,7 @@ function addWindow(question: QuestionText, from: number, to: number, window: Win
   }
 }
 
-/** The number of code lines that are enough to determine the language. After them, a cheaper test for code is used. */
+/** The number of code lines that are enough to determine the language. After enough code lines, a cheaper test for code is used. */
 const ENOUGH = 3;
 
 /** Adds a line and returns whether it is code. */
@@ -222,7 +234,7 @@ function addLine(question: QuestionText, from: number, first: number, end: numbe
   return true;
 }
 
-/** `}`, `)` and `]`, which continue code. */
+/** The characters `}`, `)` and `]`, which continue code. */
 const CLOSING: ReadonlySet<number> = new Set([0x7d, 0x29, 0x5d]);
 
 function addAskingLine(question: QuestionText, from: number, to: number): void {
@@ -297,7 +309,7 @@ function addBlock(question: QuestionText, at: number, before: number, to: number
   return to;
 }
 
-/** Adds a block of material. It counts as code if one of its first lines is code. */
+/** Adds a block of material. A block of material counts as code if one of its first lines is code. */
 function addDocument(question: QuestionText, text: string, from: number, to: number): void {
   question.documents++;
   if (!languagesOfCode(text, from, to).next().done) question.codeDocuments++;

@@ -22,7 +22,10 @@ import { isPreposition, wordBefore } from './word-before.ts';
 
 const { shown: SHOWN, after_text: AFTER_TEXT, asked: ASKED, second_verb: SECOND_VERB, no_target: NO_TARGET } = WEIGHT;
 
-/** The maximum distance from a verb to an object after it, in characters. For an object before the verb it is half of this. */
+/**
+ * The maximum distance from a verb to an object after it, in characters. For an object before the verb, the maximum distance is half of
+ * `REACH`.
+ */
 const REACH = 80;
 /** A sign among the first words of a sentence opens the sentence. */
 const OPENING_WORDS = 4;
@@ -34,7 +37,7 @@ const THANKS_WITHIN = 14;
 /** Most questions name nothing, so they share this empty list. */
 const NO_NAMES: readonly string[] = [];
 
-/** The votes and the stems of the question that is being read. A question has fewer words than this buffer. */
+/** The votes and the stems of the question that is being read. A question has fewer words than this buffer has places. */
 const ballot = new Ballot();
 const stemsRead = new Int32Array(4_096);
 
@@ -42,7 +45,7 @@ const stemsRead = new Int32Array(4_096);
 export class QuestionReading {
   /** The weights of the signs, in the order of `SIGNS`. */
   readonly signs = new Float64Array(SIGNS.length);
-  /** Has the value 1 for each sign that opens a sentence. */
+  /** The array has the value 1 for each sign that opens a sentence. */
   readonly openings = new Uint8Array(SIGNS.length);
   /** The natural language; null if no word indicates one. */
   readonly naturalLanguage: string | null;
@@ -57,9 +60,9 @@ export class QuestionReading {
   words = 0;
   /** The number of words without a meaning of their own: articles, pronouns, question words. */
   functionWords = 0;
-  /** The number of quantities. */
+  /** The number of quantities in the question. */
   numbers = 0;
-  /** The number of operands. */
+  /** The number of operands in the question. */
   formulas = 0;
   latex = 0;
   /** The numbers of code operators, of command options and of backticks. */
@@ -76,7 +79,7 @@ export class QuestionReading {
   lead = -1;
   /** The sign of the noun for the thing to create; -1 for none. */
   object = -1;
-  /** Hashed stems of the words. The first two words have a second entry for their position. */
+  /** Hashed stems of the words. The first two words of a question have a second entry for their position. */
   readonly stems: Int32Array;
   readonly length = new AnswerLength();
 
@@ -155,7 +158,7 @@ export class QuestionReading {
         at++;
       }
     }
-    // The line that names the task is in the user's language; the text to work on may be in another.
+    // The line that names the task is in the user's language; the text to work on may be in another language.
     if (this.lead >= 0 && lead < 0) ballot.votes[ballot.leader]! += 3;
   }
 
@@ -256,7 +259,7 @@ export class QuestionReading {
     return 0;
   }
 
-  /** Reads a colon. The text after it is the object of the task. */
+  /** Reads a colon of the question. The text after a colon is the object of the task. */
   #colon(at: number, to: number): void {
     // "Quiz:", "Q:" and "A:" are labels, so no text to work on follows them.
     if (this.#weight < 1 || (this.#position <= 1 && this.lead < 0)) return;
@@ -319,7 +322,7 @@ export class QuestionReading {
         this.#nounAt = at;
       } else if ((sign === SIGN.make || sign === SIGN.write) && this.#made < 0) {
         this.#made = at;
-        // In languages that put the verb last, its object comes before it.
+        // In languages that put the verb last, its object comes before the verb.
         if (this.#noun >= 0 && at - this.#nounAt <= REACH / 2) this.#make(this.#noun);
       } else if (hasRole(sign, LEAD)) {
         if (this.lead < 0) this.lead = sign;
@@ -365,8 +368,8 @@ export class QuestionReading {
   }
 
   /**
-   * Reads a name that is also an everyday word. `c++` and `c#` are certain; "go", "c" and "r" must be capitalized and not at the start of
-   * the text.
+   * Reads a name that is also an everyday word. `c++` and `c#` are certain names; "go", "c" and "r" must be capitalized and not at the
+   * start of the text.
    */
   #homograph(name: string, from: number, to: number, isCapital: boolean): void {
     const text = this.#text;

@@ -16,8 +16,9 @@ const numberAt = (schema: Schema, key: string): number | null =>
 const listAt = (schema: Schema, key: string): readonly unknown[] => listOf(schema[key]);
 
 /**
- * Returns the expected tokens of a value that matches a JSON schema. Adding a property never lowers the result. Pure. The time is linear in
- * the size of the schema, because each definition is measured once.
+ * Returns the expected tokens of a value that matches a JSON schema. Adding a property to a schema never lowers the result of
+ * `schemaTokens`. `schemaTokens` is pure. The time of `schemaTokens` is linear in the size of the schema, because each definition is
+ * measured once.
  */
 export function schemaTokens(schema: unknown): number {
   return Math.min(TOKENS_MAX, Math.ceil(new Measure(schema).of(schema, '', 0)));

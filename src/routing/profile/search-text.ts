@@ -3,19 +3,19 @@ import { PieceFinder } from './piece-finder.ts';
 import type { QuestionRange } from './question.ts';
 
 /**
- * The number of texts that are read before the piece finder is built. Building it takes 20 ms, which must not delay the start of the
- * server.
+ * The number of texts that are read before the piece finder is built. Building the piece finder takes 20 ms, which must not delay the start
+ * of the server.
  */
 const READS_BEFORE = 16;
-/** All bits set: any expression may match. */
+/** A number with all bits set means that any expression may match. */
 const ANY = -1;
 
 /** Returns the text of some ranges in lower case. */
 export type WordingOf = (text: string, ranges: readonly QuestionRange[]) => string;
 
 /**
- * Expressions that are searched in lower-case texts. Each is only tried on a text that contains one of the pieces that it needs, so most
- * are never tried.
+ * Expressions that are searched in lower-case texts. Signalbox tries an expression only on a text that contains a piece that the expression
+ * needs, so it never tries most expressions.
  */
 export class Expressions {
   readonly all: readonly RegExp[];
@@ -39,7 +39,7 @@ export class Expressions {
   }
 }
 
-/** A text in which expressions are searched. An expression is named by its index in `Expressions`. */
+/** A text in which expressions are searched. Callers name an expression by its index in `Expressions`. */
 export class SearchText {
   readonly #expressions: Expressions;
   readonly #source: string;

@@ -4,7 +4,7 @@ import { TASKS } from './tasks.ts';
 
 /** Shares are whole 64ths, which are exact in binary, so that they sum to exactly 1. */
 const PARTS = 64;
-/** Tasks that are less likely than this are left out. */
+/** The shares leave out tasks that are less likely than this. */
 const LEAST = 0.05;
 
 /** Returns the probability of each task, in the order of `TASKS`. @param odds the array that receives the result */
@@ -17,7 +17,7 @@ export function likelihoods(logits: TaskLogits, odds = new Float64Array(logits.l
   return odds;
 }
 
-/** Every question reuses this array. */
+/** Every question reuses this array of likelihoods. */
 const likely = new Float64Array(TASKS.length);
 
 /** Returns the likely tasks with their shares, and the task whose probability is above one half; `general` if no task is that likely. */

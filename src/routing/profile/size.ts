@@ -22,11 +22,11 @@ export const THREAD_NEEDS = CAPABILITIES.threads.bit | CAPABILITIES.anthropic_me
 /** The size of a request and the capabilities that it needs. */
 export type RequestSize = ReturnType<typeof sizeOfNothing>;
 
-/** Returns the size of a request without messages. The sizes of its parts are then added to it. */
+/** Returns the size of a request without messages. Callers then add the sizes of the request's parts. */
 export const sizeOfNothing = () => ({
   /** The expected number of tokens. */
   tokens: 0,
-  /** An upper bound of the number of tokens. */
+  /** An upper bound of the number of tokens, in bytes. */
   bytes: REPLY_MAX,
   images: 0,
   audioBytes: 0,
@@ -34,13 +34,13 @@ export const sizeOfNothing = () => ({
   /** The expected number of pages of the PDFs. */
   pages: 0,
   unboundedMedia: 0,
-  /** Bits of `CAPABILITIES`. */
+  /** The capabilities that the request needs, as bits of `CAPABILITIES`. */
   needs: 0,
   /** Whether the request wants the provider to keep a part in its cache for an hour. */
   hourCache: false,
 });
 
-/** Measures a request. It counts `tokens` of long texts from samples, and opens no file. */
+/** Measures a request. `measure` counts `tokens` of long texts from samples, and opens no file. */
 export function measure(request: ModelRequest): RequestSize {
   const size = sizeOfNothing();
   const { conversation, settings } = request;
@@ -154,18 +154,18 @@ function addPart(size: RequestSize, part: ContentPart, request: ModelRequest): v
       size.needs |= passthroughBit(request.original.dialect);
       const original = request.originalAt(part.at);
       addTextSize(size, JSON.stringify(original));
-      // A file with a URL also has a part of its own, which counts it.
+      // A file with a URL also has a part of its own, which counts the file.
       if (part.kind !== 'document' && part.kind !== 'input_file') addWithin(size, original, true);
     }
   }
 }
 
-/** The names that dialects give to media objects. The size of such an object in bytes is no bound on its tokens. */
+/** The names that dialects give to media objects. The size of a media object in bytes is no bound on its tokens. */
 const IMAGES: ReadonlySet<unknown> = new Set(['image', 'input_image', 'computer_screenshot', 'image_generation_call']);
 const FILES: ReadonlySet<unknown> = new Set(['document', 'input_file', 'input_audio', 'input_video']);
 
 /**
- * Adds cache marks and media that are nested in a value of the request's own dialect. The bytes of the value are no bound on their tokens.
+ * Adds cache marks and media that are nested in a value of the request's own dialect. The bytes of such a value are no bound on its tokens.
  */
 function addWithin(size: RequestSize, value: unknown, hasMedia: boolean): void {
   if (Array.isArray(value)) for (const one of value) addWithin(size, one, hasMedia);
@@ -180,7 +180,7 @@ function addWithin(size: RequestSize, value: unknown, hasMedia: boolean): void {
 const isPlainSource = (source: unknown): boolean =>
   isObject(source) && (source.type === 'text' || source.type === 'content');
 
-/** The bytes of an average PDF page. A page of text has fewer bytes, a scanned page more. */
+/** The bytes of an average PDF page. A page of text has fewer bytes than the average page, a scanned page more. */
 const PDF_PAGE_BYTES = 100_000;
 
 function addFile(size: RequestSize, { data, id, url }: FilePart): void {
@@ -190,12 +190,12 @@ function addFile(size: RequestSize, { data, id, url }: FilePart): void {
   if (data === undefined && isElsewhere) return;
   const text = data ?? '';
   if (PDF.test(text)) addPdf(size, (text.length * 3) / 4);
-  // The text has fewer bytes than its base64 encoding, so the length is an upper bound.
+  // The text of a plain-text file has fewer bytes than its base64 encoding, so the length is an upper bound.
   else if (PLAIN_TEXT.test(text)) size.bytes += text.length;
   else size.unboundedMedia++;
 }
 
-/** Estimates the pages of a PDF from its size. The file is never opened, because the page count in it could be false. */
+/** Estimates the pages of a PDF from its size. Signalbox never opens a PDF, because the page count in it could be false. */
 function addPdf(size: RequestSize, bytes: number): void {
   size.pdfs++;
   size.pages += Math.max(1, Math.round(bytes / PDF_PAGE_BYTES));

@@ -2,8 +2,8 @@
 export type StemIndex = Pick<ReadonlyMap<number, number>, 'get'>;
 
 /**
- * The rows of stems in one array, as a hash table with open addressing. Every word of every question is looked up, and the entries of a
- * `Map` would be scattered over memory.
+ * The rows of stems in one array, as a hash table with open addressing. Every word of every question is looked up in the table, and the
+ * entries of a `Map` would be scattered over memory.
  */
 export class StemRows implements StemIndex {
   /** A stem and its row at each place, next to each other; row 0 marks a free place. */
@@ -12,7 +12,7 @@ export class StemRows implements StemIndex {
 
   /** @param entries stems as 32-bit integers, with rows from 1 to 65,535. If a stem occurs twice, its last row counts. */
   constructor(entries: readonly (readonly [stem: number, row: number])[]) {
-    // At most half of the places are used, which keeps searches short.
+    // The table uses at most half of its places, which keeps searches short.
     const size = 2 ** Math.ceil(Math.log2(2 * entries.length + 2));
     this.#entries = new Int32Array(2 * size);
     this.#mask = size - 1;

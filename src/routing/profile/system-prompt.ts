@@ -69,7 +69,7 @@ function systemPromptOf(text: string) {
 
 const CODING = TASKS.indexOf('coding');
 
-/** Returns the instruction of a system prompt. `weights`: see `taskLogits`. */
+/** Returns the instruction of a system prompt. The parameter `weights` is described at `taskLogits`. */
 export function instructionOf(view: QuestionView, weights?: TaskWeights): SystemInstruction {
   const { text } = view.question;
   const logits = taskLogits(view, weights);

@@ -12,7 +12,7 @@ import { TASKS } from './tasks.ts';
 import { WeightedSum, WeightRows } from './weighted-sum.ts';
 import features from './weights.json' with { type: 'json' };
 
-/** Logits by task, in the order of `TASKS`. Only their differences matter. */
+/** Logits by task, in the order of `TASKS`. Only the differences between the logits matter. */
 export type TaskLogits = Float64Array;
 
 /** Weights of features and stems. */
@@ -41,7 +41,7 @@ const { order_lead } = figuresOf(prompts);
 /** Every question reuses this sum. */
 const terms = new WeightedSum();
 
-/** Sums the weights of a question's features and stems. `weights` default to the shipped weights. */
+/** Sums the weights of a question's features and stems. Without `weights`, `taskLogits` uses the shipped weights. */
 export function taskLogits(view: QuestionView, { weights, rows }: TaskWeights = SHIPPED_WEIGHTS): TaskLogits {
   terms.size = 0;
   addFeatures(view, terms);
@@ -59,7 +59,7 @@ const WORTH = 3.5;
 const FEW = 8;
 const MANY = 80;
 
-/** Adds the rows of known stems. In a system prompt, a stem also has a second row of its own. */
+/** Adds the rows of known stems to the sum. In a system prompt, a stem also has a second row of its own. */
 export function addStems(
   { reading: { stems }, isSystemPrompt }: QuestionView,
   rows: StemIndex,

@@ -1,9 +1,9 @@
 /** A reading takes about as much memory as a text of this many characters. */
 const READING_CHARS = 4_096;
-/** A longer text is not remembered. */
+/** The memory does not keep a text that is longer than this. */
 const TEXT_CHARS_MAX = 65_536;
 
-/** The number of hashes kept of texts that occurred once. It must be a power of two. */
+/** The number of hashes kept of texts that occurred once. The number of hashes must be a power of two. */
 const SEEN = 4_096;
 
 /** A text that occurred again, with its reading. */
@@ -12,26 +12,26 @@ interface RememberedText<Reading> {
   readonly reading: Reading;
 }
 
-/** Readings by the hash of their text, or by the text itself if another text has the same hash. */
+/** The map has readings by the hash of their text, or by the text itself if another text has the same hash. */
 type RememberedTexts<Reading> = Map<number | string, RememberedText<Reading>>;
 
 /**
  * Caches the results of reading texts that occur again. An application sends the same few system prompts, and an agent sends the same
  * question with every tool result.
  *
- * A text is cached when it occurs the second time: most texts occur once, and keeping their results would cost more garbage collection than
- * reading twice. There are two generations. A text that occurs again moves to the young generation; when that is full, the old generation
- * is dropped.
+ * The memory caches a text when it occurs the second time: most texts occur once, and keeping their results would cost more garbage
+ * collection than reading twice. The memory has two generations of texts. A text that occurs again moves to the young generation; when the
+ * young generation is full, the old generation is dropped.
  *
- * Texts are found by a hash of their ends, because a map keyed by texts would hash every text as a whole. If two texts have the same ends
- * and length, such as a template with a customer's name in its middle, the second is found by the whole text.
+ * The memory finds texts by a hash of their ends, because a map keyed by texts would hash every text as a whole. If two texts have the same
+ * ends and length, such as a template with a customer's name in its middle, the memory finds the second text by the whole text.
  */
 export class TextMemory<Reading> {
   readonly #charsMax: number;
   #young: RememberedTexts<Reading> = new Map();
   #old: RememberedTexts<Reading> = new Map();
   #chars = 0;
-  /** For each slot, the hash of the last text there. */
+  /** For each slot, the hash of the last text in the slot. */
   readonly #seen = new Int32Array(SEEN);
 
   /** @param charsMax UTF-16 code units of all texts of one generation, including their results */
@@ -89,8 +89,8 @@ function find<Reading>(
 }
 
 /**
- * The number of UTF-16 code units that are hashed at each end of a text. If two texts have the same hash, the second is cached at its first
- * occurrence.
+ * The number of UTF-16 code units that are hashed at each end of a text. If two texts have the same hash, the second text is cached at its
+ * first occurrence.
  */
 const EDGE = 64;
 

@@ -66,8 +66,8 @@ function offeredNames(names: string) {
     /** The stems of the words that say what a function is for. */
     tellingStems: new Set(words.flatMap(({ stem, isTelling }) => (isTelling ? stem : []))),
     /**
-     * For each name of several words that do not say what the function is for: the stems of all its words. Only all of them together name
-     * the function.
+     * For each name of several words that do not say what the function is for: the stems of all its words. Only all stems of such a name
+     * together name the function.
      */
     generic: all
       .filter((name) => name.length > 1 && !name.some(({ isTelling }) => isTelling))

@@ -1,11 +1,11 @@
 import { DIGIT, FOLDED, fold, GAP, isUnspaced, MARK } from './letters.ts';
 
-/** A pattern consists of folded words. `_` stands for a gap between words, and a final `*` for any ending. */
+/** A pattern consists of folded words. In a pattern, `_` stands for a gap between words, and a final `*` for any ending. */
 type Pattern = readonly [pattern: string, value: number];
 
 /**
- * The patterns of a first letter whose tree is not built yet. They are joined to one text, because the garbage collector would have to
- * visit each of 10,000 strings.
+ * The patterns of a first letter whose tree is not built yet. The patterns are joined to one text, because the garbage collector would have
+ * to visit each of 10,000 strings.
  */
 interface UnbuiltTree {
   /** The patterns, separated by `BETWEEN`. */
@@ -19,11 +19,11 @@ type ParsedPattern = ReturnType<typeof parsePattern>;
 const BLANK = 0x20;
 const BEHIND_Z = 0x7b;
 
-/** The number of figures per node. They are adjacent, so that a step reads one location in memory. */
+/** The number of figures per node. The figures of a node are adjacent, so that a step reads one location in memory. */
 const FIGURES = 2;
 /**
- * The offset of a node's first child, stored above its flags. Children are adjacent and in ascending order: the blank, `a` to `z`, then all
- * other letters. If patterns end at the node, the entry before its first child contains their groups of values.
+ * The offset of a node's first child, stored above its flags. The children of a node are adjacent and in ascending order: the blank, `a` to
+ * `z`, then all other letters. If patterns end at the node, the entry before the first child contains their groups of values.
  */
 const FIRST = 0;
 /** The offset of a bit mask with a bit for each child that is the blank or one of `a` to `z`: the last five bits of its code. */
@@ -37,17 +37,17 @@ const NODES_AT_FIRST = 8_192;
 const MATCHES_MAX = 128;
 
 /**
- * Patterns as one tree per first letter. A tree is built when it is first used, so that the server starts sooner: most letters of most
- * scripts never occur. All trees are in one array of numbers, branch by branch, so that the letters of a word are close together. In
- * scripts without spaces every pattern is open-ended.
+ * Patterns as one tree per first letter. A trie builds the tree of a letter when the tree is first used, so that the server starts sooner:
+ * most letters of most scripts never occur. All trees of a trie are in one array of numbers, branch by branch, so that the letters of a
+ * word are close together. In scripts without spaces every pattern is open-ended.
  */
 export class Trie {
-  /** Groups of values, one after another. Each group begins with the number of its values. */
+  /** Groups of values, one after another. Each group of values begins with the number of its values. */
   values = new Int32Array(NODES_AT_FIRST);
   /** The number of matches at the last position, and for each match its group in `values`. */
   found = 0;
   readonly groups = new Uint32Array(MATCHES_MAX);
-  /** For each match, the offset after it. */
+  /** For each match, the offset after the match. */
   readonly ends = new Uint32Array(MATCHES_MAX);
 
   #valuesSize = 1;
@@ -58,7 +58,7 @@ export class Trie {
   /** For each node, its last letter, and the number of its children that are not in `LATIN`. */
   #letters = new Uint16Array(NODES_AT_FIRST);
   #others = new Uint16Array(NODES_AT_FIRST);
-  /** The number of used nodes. Node 0 means no node. */
+  /** The number of used nodes. The node 0 means no node. */
   #size = 1;
 
   constructor(patterns: Iterable<Pattern>) {
@@ -77,7 +77,10 @@ export class Trie {
     }
   }
 
-  /** Finds every pattern that begins at `from`, shortest first, and returns their number. The results are in `groups` and `ends`. */
+  /**
+   * Finds every pattern that begins at `from`, shortest first, and returns their number. The results of `matchAt` are in `groups` and
+   * `ends`.
+   */
   matchAt(text: string, from: number, to: number): number {
     const first = text.charCodeAt(from);
     this.finish(this.begin(FOLDED[first]!, from + 1), !isUnspaced(first), text, from + 1, to);
@@ -85,8 +88,8 @@ export class Trie {
   }
 
   /**
-   * Begins to match at a folded letter, for callers that read the letters of a word anyway. They then call `step` for each further letter
-   * and `finish` for the rest. Returns the node after the letter; 0 if no pattern begins with it.
+   * Begins to match at a folded letter, for callers that read the letters of a word anyway. Such callers then call `step` for each further
+   * letter and `finish` for the rest of the word. `begin` returns the node after the letter; 0 if no pattern begins with the letter.
    *
    * @param end the offset after the letter
    */
@@ -97,7 +100,8 @@ export class Trie {
   }
 
   /**
-   * Returns the node after the next folded letter of a word, where `end` is the offset after the letter; 0 if no pattern continues with it.
+   * Returns the node after the next folded letter of a word, where `end` is the offset after the letter; 0 if no pattern continues with the
+   * letter.
    */
   step(node: number, letter: number, end: number): number {
     const child = letter < BEHIND_Z ? this.#latinChild(node, letter) : this.#otherChild(node, letter);
@@ -179,7 +183,7 @@ export class Trie {
     return root;
   }
 
-  /** Adds the nodes below a node. @param all the patterns through it, in order; @param depth the number of its letters */
+  /** Adds the nodes below a node. @param all the patterns through the node, in order; @param depth the number of letters of the node */
   #branch(node: number, all: readonly ParsedPattern[], depth: number): void {
     let at = 0;
     while (at < all.length && all[at]!.text.length === depth) at++;

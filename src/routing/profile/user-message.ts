@@ -14,14 +14,14 @@ import { namesTool } from './tools.ts';
 export type TaskGuess = Pick<Facts, 'task' | 'mix' | 'difficulty'>;
 
 /**
- * The words of a user's message, read once, with the last guesses about it. Every later request of the conversation contains the message
- * again.
+ * The words of a user's message, read once, with the last guesses about it. Every later request of the conversation contains a user's
+ * message again.
  */
 export class UserMessage {
   readonly question: QuestionText;
   readonly reading: QuestionReading;
   readonly shape: QuestionShape;
-  /** The last guesses, and the views that they are based on. */
+  /** The last guesses about the message, and the views that the guesses are based on. */
   #task: Pick<TaskGuess, 'task' | 'mix'> | null = null;
   #taskView: QuestionView | null = null;
   #difficulty: TaskGuess['difficulty'] | null = null;
@@ -63,7 +63,7 @@ export class UserMessage {
     return { task, mix, difficulty: this.#difficultyOf(view, this.#task) };
   }
 
-  /** Returns the difficulty. While tools are in use, it depends on their latest results, so it is not cached. */
+  /** Returns the difficulty. While tools are in use, the difficulty depends on their latest results, so it is not cached. */
   #difficultyOf(view: QuestionView, guess: Pick<TaskGuess, 'task' | 'mix'>): TaskGuess['difficulty'] {
     if (view.tools?.amid) return difficultyOf(view, guess);
     this.#difficulty ??= difficultyOf(view, guess);

@@ -4,7 +4,7 @@ import { TASKS } from './tasks.ts';
 const ROW = 16;
 /** The number of tasks that are summed at once. */
 const AT_ONCE = 6;
-/** The maximum number of terms. A question has fewer features and stems. */
+/** The maximum number of terms. A question has fewer features and stems than this. */
 const TERMS_MAX = 8_192;
 
 /** Rows of weights, each with `TASKS.length` numbers, in the form in which they are summed. */
@@ -22,7 +22,8 @@ export class WeightRows {
 }
 
 /**
- * The terms of a sum of weighted rows: the rows and their factors. One instance is reused, so that reading a question allocates no arrays.
+ * The terms of a sum of weighted rows: the rows and their factors. All questions reuse one sum, so that reading a question allocates no
+ * arrays.
  */
 export class WeightedSum {
   readonly rows = new Uint16Array(TERMS_MAX);

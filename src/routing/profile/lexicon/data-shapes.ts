@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 
 /*
- * The shapes of the data files that the prompt reader uses. A test checks every file against its shape, and the program only uses the
+ * The shapes of the data files that the prompt reader uses. A test checks every data file against its shape, and the program only uses the
  * types.
  */
 const closed = { additionalProperties: false };
@@ -14,7 +14,7 @@ const fields = Type.Record(Type.String(), Type.String());
 
 /**
  * Words in lists, by sign or by name. A list is an array of lines, and spaces separate the patterns of a line. In a pattern, `_` stands for
- * a gap between words, and a final `*` for any ending. Case and accents are ignored.
+ * a gap between words, and a final `*` for any ending. The matching of patterns ignores case and accents.
  */
 export const WordLists = Type.Object(
   {
@@ -38,7 +38,7 @@ export const ExpressionFile = Type.Object(
           about,
           /** Flags of `RegExp`. Without `i`, the expression is matched against text in lower case, unless `about` says otherwise. */
           flags: Type.Optional(Type.String({ pattern: '^[giu]+$' })),
-          /** Alternatives, one per line. The expression matches if one of them matches. */
+          /** The alternatives of an expression, one per line. The expression matches if one of its alternatives matches. */
           any: Type.Array(Type.String({ minLength: 1 }), { minItems: 1 }),
         },
         closed,
@@ -49,7 +49,7 @@ export const ExpressionFile = Type.Object(
 );
 export type ExpressionFile = Static<typeof ExpressionFile>;
 
-/** Weights of the tasks. The command `bun bench/fit-profile.ts` writes them. */
+/** Weights of the tasks. The command `bun bench/fit-profile.ts` writes the weights of the tasks. */
 export const WeightTable = Type.Object(
   {
     about,
@@ -91,7 +91,7 @@ export type FeatureFile = Static<typeof FeatureFile>;
 const tokens = Type.Optional(Type.Number({ exclusiveMinimum: 0 }));
 const role = Type.Union(['lead', 'on_text', 'object', 'thing'].map((name) => Type.Literal(name)));
 
-/** The signs, in order. The file describes each field. */
+/** The signs, in order. The file of signs describes each of its fields. */
 export const SignFile = Type.Object(
   {
     ...{ about, fields },
@@ -118,7 +118,7 @@ export type SignRow = SignFile['signs'][string];
 const codeUnit = Type.String({ pattern: '^[0-9a-f]{4}$' });
 const vote = Type.Number({ exclusiveMinimum: 0, maximum: 1 });
 
-/** Letters that indicate a natural language. The file describes each field. */
+/** Letters that indicate a natural language. The file of letters describes each of its fields. */
 export const LetterFile = Type.Object(
   {
     ...{ about, fields },

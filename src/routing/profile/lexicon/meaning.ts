@@ -20,7 +20,7 @@ const LOAN = 11;
 const VOTE = 12;
 const NAME = 16;
 
-/** The distinct votes and names. A packed meaning contains an index into each. */
+/** The distinct votes and names of all meanings. A packed meaning contains an index into the votes and an index into the names. */
 const VOTES = new Float64Array(1 << (NAME - VOTE));
 const votes: number[] = [];
 const NAMES: string[] = [];

@@ -1,7 +1,7 @@
 import type { SignRow } from './data-shapes.ts';
 import file from './signs.json' with { type: 'json' };
 
-/** The meaning of a word of a question. `signs.json` describes each. */
+/** The meaning of a word of a question. `signs.json` describes each sign. */
 export type Sign = keyof typeof file.signs;
 
 const ROWS: Readonly<Record<Sign, SignRow>> = file.signs;
@@ -11,7 +11,7 @@ export const SIGNS: readonly Sign[] = ENTRIES.map(([sign]) => sign);
 /** The index of each sign in `SIGNS`. */
 export const SIGN = Object.fromEntries(SIGNS.map((sign, at) => [sign, at])) as Readonly<Record<Sign, number>>;
 
-/** The role of a verb that names a task. The first such verb determines the task; later ones mostly describe its object. */
+/** The role of a verb that names a task. The first verb that names a task determines the task; later verbs mostly describe its object. */
 export const LEAD = 1;
 /** The role of a verb whose object is a text. */
 export const ON_TEXT = 2;
@@ -23,7 +23,7 @@ export const THING = 8;
 const BITS: Readonly<Record<string, number>> = { lead: LEAD, on_text: ON_TEXT, object: OBJECT, thing: THING };
 const ROLES = Uint8Array.from(ENTRIES, ([, { roles = [] }]) => roles.reduce((all, role) => all | BITS[role]!, 0));
 
-/** Returns whether a sign has a role. The sign -1 means none. */
+/** Returns whether a sign has a role. The sign -1 means no sign. */
 export const hasRole = (sign: number, role: number): boolean => sign >= 0 && (ROLES[sign]! & role) !== 0;
 
 type Tokens = ReadonlyMap<number, number>;
@@ -47,5 +47,5 @@ export function voteFor(language: string, sign: Sign, pattern: string): number {
   return pattern.length === 1 && pattern < '\u0300' ? vote / letter_divisor : vote;
 }
 
-/** The weights of a sign in a question. `signs.json` describes them. */
+/** The weights of a sign in a question. `signs.json` describes the weights of signs. */
 export const WEIGHT = file.weights;
