@@ -62,7 +62,7 @@ export function reviewPrivateName(
   );
 }
 
-/** Reports a literal IP address that is forbidden. Host names are checked when Signalbox connects to them. */
+/** Reports a literal IP address that is forbidden. Signalbox checks host names when it connects to them. */
 export function refuseForbidden(url: string, what: string, place: SourceSpan, report: Report): void {
   const address = literalAddress(new URL(url).hostname);
   if (!address || addressClass(address) !== 'forbidden') return;

@@ -48,7 +48,7 @@ function draftAlerts(context: DraftContext): AlertPolicy {
   return { webhooks, rules: items.flatMap((item, at) => ruleOf(item, at, names, places, report) ?? []) };
 }
 
-/** Returns null if a required key is wrong. The error was already reported. */
+/** Returns null if a required key is wrong. The error about the wrong key was already reported. */
 function webhookOf({ key, place, value: tree }: Entry, report: Report): AlertWebhook | null {
   const path = `alerts.webhooks.${key}`;
   checkValue(WebhookText, { path, tree, place }, report);
@@ -74,7 +74,7 @@ function webhookOf({ key, place, value: tree }: Entry, report: Report): AlertWeb
   return { name: key, place, urlEnv, secretEnv, format, allowPrivate: allow_private_network ?? false };
 }
 
-/** Names of budgets of the organization, teams, users and keys. They are not stated in the policy. */
+/** Names of budgets of the organization, teams, users and keys. The policy does not state budgets with such names. */
 const OF_LEVEL = /^(?:organization|team|user|key)-(?:day|week|month|total)(?:[@:].*)?$/;
 
 interface RuleNames {
@@ -82,7 +82,7 @@ interface RuleNames {
   readonly budgets: ReadonlySet<string>;
 }
 
-/** Returns null if a required key is wrong. The error was already reported. */
+/** Returns null if a required key is wrong. The error about the wrong key was already reported. */
 function ruleOf(
   tree: Tree,
   position: number,
@@ -108,7 +108,7 @@ function ruleOf(
   return trigger && name !== undefined ? { name, to, ...trigger } : null;
 }
 
-/** Reports keys that belong to other triggers. */
+/** Reports keys of an alert rule that belong to other triggers. */
 function refuseForeign(on: TriggerName, tree: Tree, path: string, report: Report): void {
   const own = TRIGGER_KEYS[on];
   for (const key of new Set(Object.values(TRIGGER_KEYS).flat())) {
@@ -157,7 +157,9 @@ function triggerOf(on: TriggerName, text: RuleParts, tree: Tree, path: string, r
 /** The fewest characters of a signing secret. */
 const SECRET_MIN = 16;
 
-/** Reports environment variables of webhooks that are not set or hold an unusable value. Messages never show a value. */
+/**
+ * Reports environment variables of webhooks that are not set or hold an unusable value. Messages about these variables never show a value.
+ */
 function reviewWebhooks({ webhooks }: AlertPolicy, env: Environment, report: Report): void {
   for (const { name, place, urlEnv, secretEnv } of webhooks) {
     const [url, secret] = [urlEnv, secretEnv].map((variable) => variable && env.get(variable)?.trim());

@@ -7,7 +7,7 @@ import { placeAt, valueAt } from './tree.ts';
 /** The selector or model that an alias stands for. */
 type Target = Pick<NamedItem<unknown>, 'name' | 'path' | 'tree'>;
 
-/** The names that have aliases, with their locations. Invalid names are included. */
+/** The names that have aliases, with their locations. `AliasTargets` includes invalid names. */
 interface AliasTargets {
   readonly models: readonly Target[];
   readonly ids: ReadonlyMap<string, SourceSpan>;
@@ -17,13 +17,13 @@ interface AliasTargets {
 export type AliasDraft = ReturnType<typeof draftAliases>;
 
 /**
- * Reads the aliases of selectors and models. A selector may have the ID or an alias of a model: it then replaces the model while the model
- * cannot be served. Other duplicate names are reported, because callers send all names in the same field `model`.
+ * Reads the aliases of selectors and models. A selector may have the ID or an alias of a model: the selector then replaces the model while
+ * the model cannot be served. `draftAliases` reports other duplicate names, because callers send all names in the same field `model`.
  */
 export function draftAliases({ models, ids, selectors }: AliasTargets, report: Report) {
-  /** Alias → the selector or model that it stands for. An alias that ends in `*` applies to all names with that beginning. */
+  /** Maps each alias to the selector or model that it stands for. An alias that ends in `*` applies to all names with that beginning. */
   const aliases = new Map<string, string>();
-  /** ID or alias of a model → the selector that replaces it if the model cannot be served. */
+  /** Maps the ID or alias of a model to the selector that replaces the model if it cannot be served. */
   const standIns = new Map<string, string>();
   const names = new Map([...ids, ...selectors.map(({ name, place }) => [name, place] as const)]);
   const places = new Map<string, SourceSpan>();
@@ -53,7 +53,7 @@ export function draftAliases({ models, ids, selectors }: AliasTargets, report: R
   return { aliases, standIns };
 }
 
-/** Resolves each alias in this environment. Aliases that end in `*` are returned separately, the longest first. */
+/** Resolves each alias in this environment. `compileAliases` returns aliases that end in `*` separately, the longest first. */
 export function compileAliases(
   { aliases, standIns }: AliasDraft,
   served: PolicySnapshot['modelIndex'],
@@ -70,7 +70,7 @@ export function compileAliases(
   };
 }
 
-/** Returns the texts in `aliases`. They are read from the tree, so that other mistakes in the entry do not hide them. */
+/** Returns the texts in `aliases`. The texts in `aliases` are read from the tree, so that other mistakes in the entry do not hide them. */
 function aliasesIn(tree: Target['tree']): string[] {
   const stated = valueAt(tree, 'aliases');
   if (stated?.kind !== 'list') return [];

@@ -16,7 +16,7 @@ export type ServingProviders = ReadonlyMap<string, Provider>;
 export type Availability = Pick<PolicySnapshot, 'providers' | 'models' | 'leftOut'>;
 
 /**
- * Leaves out providers whose environment variables are not set, and models without a provider. Providers with `serve: when_alone` are left
+ * Leaves out providers whose environment variables are not set, and models without a provider. A provider with `serve: when_alone` is left
  * out if any other provider can serve a model.
  */
 export function selectAvailable(
@@ -66,7 +66,7 @@ function leftOutOf(
   serving: ServingProviders,
 ): LeftOut[] {
   const providers = [...states.values()]
-    // A provider that is set up but has no model is reported nowhere else.
+    // A provider that is set up but has no model is reported only in `leftOut`.
     .filter(({ name }) => !serving.has(name) || !used.has(name))
     .map(({ name, unset }) => {
       const idle = used.has(name) ? `it serves ${WHEN_ALONE}` : 'no model uses it';
@@ -106,7 +106,7 @@ export function reportNoProvider(states: ReadonlyMap<string, ProviderSetup>, pla
   });
 }
 
-/** Describes how the environment affects the policy, without secrets. The revision includes this. */
+/** Describes how the environment affects the policy, without secrets. The revision of a policy includes this description. */
 export function environmentFacts(states: ReadonlyMap<string, ProviderSetup>): readonly (readonly unknown[])[] {
   return [...states.values()]
     .map(({ name, unset, provider }) => [name, unsetText(unset), provider?.baseUrl ?? null] as const)
@@ -119,7 +119,7 @@ export function* narrowCapabilities(
   states: ReadonlyMap<string, ProviderSetup>,
   report: Report,
 ): Generator<undefined, readonly ModelDraft[]> {
-  /** Providers whose adapter failed, so that each is reported once. */
+  /** Providers whose adapter failed, so that each provider is reported once. */
   const failed = new Set<string>();
   const narrowed = ({ provider, upstream, capabilities }: Endpoint, traits: ModelTraits): number => {
     const state = states.get(provider);

@@ -31,7 +31,10 @@ interface Names {
   keys(): Iterable<string>;
 }
 
-/** Checks the test cases of the policy, and that every name in them exists. `admin/use-cases/policy/rehearse.ts` runs them. */
+/**
+ * Checks the test cases of the policy, and that every name in them exists. `admin/use-cases/policy/rehearse.ts` runs the test cases of a
+ * policy.
+ */
 export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[] {
   return checkList('cases', CaseText, context).flatMap((named) => {
     const { data, tree, name } = named;
@@ -93,7 +96,7 @@ function checkNames(
     check('model', id, listable, 'given', 'key', 'models', at);
   }
   for (const [at, id] of [expect.model ?? []].flat().entries()) {
-    // If the case states a single model instead of a list, this is the location of the value.
+    // If the case states a single model instead of a list, the location of the value replaces the location of the list item.
     const several = alternativesIn(id);
     if (several) {
       const hint = `write a list: [${several.join(', ')}]`;
@@ -136,11 +139,11 @@ function checkKeys({ tree, path, place }: NamedItem<CaseText>, { expect }: CaseT
 /** A test case of the policy that failed. */
 export interface CaseFailure {
   readonly case: Pick<PolicyCase, 'name' | 'place'>;
-  /** The actual result: `chose sim-large`. */
+  /** The actual result of the test case, such as `chose sim-large`. */
   readonly message: string;
-  /** The expected result: `model sim-coder`. */
+  /** The expected result of the test case, such as `model sim-coder`. */
   readonly expected?: string;
-  /** Why the result differs, on one line. */
+  /** The reason why the result differs, on one line. */
   readonly hint?: string;
 }
 

@@ -25,7 +25,7 @@ export function isWhole(node: ASTNode): boolean {
   return node.op === '-_' ? isWhole(node.args) : node.op === 'value' && typeof node.args === 'bigint';
 }
 
-/** Returns the names in an access: `model.price["input"]` gives model, price, input. Null for any other node. */
+/** Returns the names in an access: `model.price["input"]` gives model, price, input. `pathOf` returns null for any other node. */
 export function pathOf(node: ASTNode): readonly string[] | null {
   if (node.op === 'id') return [node.args];
   if (node.op === '.') {

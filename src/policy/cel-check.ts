@@ -23,7 +23,7 @@ export interface CheckedExpression<Value> {
 export type Program = CheckedExpression<boolean>;
 export type TextProgram = CheckedExpression<string>;
 
-/** Path of a file → its text. */
+/** Maps the path of a file to its text. */
 export type FileTexts = ReadonlyMap<string, string>;
 
 /** The type that the result of an expression must have. */
@@ -47,7 +47,7 @@ export const CONDITION: ResultType<boolean> = {
 export const TEXT: ResultType<string> = {
   type: 'string',
   read: (result) => {
-    // The result can be an object only if it is a claim, because the type of a claim is known only at run time.
+    // The result of an expression can be an object only if it is a claim, because the type of a claim is known only at run time.
     if (typeof result === 'object') throw new Error('the value is not a text');
     return String(result);
   },
@@ -66,7 +66,10 @@ function hintForText(type: string | undefined, written: string, kind: CelKind): 
   return written === 'request' ? 'name its field: `request.model`' : undefined;
 }
 
-/** Checks the syntax, variables and types of an expression. Reports errors, and returns null if there is one. */
+/**
+ * Checks the syntax, variables and types of an expression. `checkExpression` reports errors, and returns null if the expression has an
+ * error.
+ */
 export function checkExpression<Value>(
   wanted: ResultType<Value>,
   draft: ExpressionDraft,
@@ -76,7 +79,8 @@ export function checkExpression<Value>(
 ): CheckedExpression<Value> | null {
   const placeOf = ({ start, end }: TextRange) =>
     placeWithin(draft.tree, texts.get(draft.tree.place.file) ?? '', start, end);
-  // The schema has already reported this. The parser must not run, because its recursion is as deep as the text is nested.
+  // The schema has already reported an expression that is too long. The parser must not run on a long text, because its recursion is as
+  // deep as the text is nested.
   if (draft.text.length > EXPRESSION_LENGTH_MAX) return null;
   const refuse = (...faults: readonly CelFault[]): null => {
     for (const { code, at, message, ...details } of faults) report.add(code, placeOf(at), message, details);

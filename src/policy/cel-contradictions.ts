@@ -14,7 +14,7 @@ interface PossibleValues {
   texts: ReadonlySet<string> | null;
 }
 
-/** The least and the greatest value of each field that has both. */
+/** The least and the greatest value of each field that has both bounds. */
 export const RANGES: Readonly<Record<string, readonly [number, number]>> = {
   'time.month': [1, 12],
   'time.day': [1, 31],
@@ -26,8 +26,8 @@ export const RANGES: Readonly<Record<string, readonly [number, number]>> = {
 const STEP = 1e-9;
 
 /**
- * Finds why a condition can never be true: it is a false constant, or the parts that `&&` joins leave no possible value for a field. It
- * does not find every contradiction.
+ * Finds why a condition can never be true: it is a false constant, or the parts that `&&` joins leave no possible value for a field.
+ * `findContradiction` does not find every contradiction.
  */
 export function findContradiction(ast: ASTNode, valueOfConstant: () => boolean): Contradiction | null {
   const namesNothing = ![...nodesOf(ast)].some((node) => node.op === 'id');
@@ -66,7 +66,10 @@ function isEmpty(left: PossibleValues | undefined): boolean {
 
 const FLIPPED: Readonly<Record<string, string>> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=', '==': '==' };
 
-/** Narrows the possible values of a compared field and returns its name. Null for a node that does not compare a field with literals. */
+/**
+ * Narrows the possible values of a compared field and returns its name. `narrow` returns null for a node that does not compare a field with
+ * literals.
+ */
 function narrow(node: ASTNode, all: Map<string, PossibleValues>): string | null {
   if (node.op === 'in') {
     const [subject, list] = node.args;

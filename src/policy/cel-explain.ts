@@ -93,7 +93,7 @@ function unknownName(name: string, at: TextRange, kind: CelKind, ast: ASTNode): 
   return { code: 'cel-unknown-name', at, message: `\`${name}\` is not defined here`, expected, hint };
 }
 
-/** Whether an expression reads a field of a name. The name is then not a text that lacks quotes. */
+/** Whether an expression reads a field of a name. If an expression reads a field of a name, the name is not a text that lacks quotes. */
 const isOwner = (name: string, ast: ASTNode): boolean =>
   [...nodesOf(ast)].some((node) => node.op === '.' && node.args[0].op === 'id' && node.args[0].args === name);
 
@@ -117,7 +117,7 @@ function unknownField(node: ASTNode, at: TextRange, kind: CelKind): CelFault {
   return { code: 'cel-unknown-field', at, message, expected: `one of ${listNames(known)}`, hint };
 }
 
-/** Returns a hint for `key.team` and `key.user`, because team and user are variables of their own. */
+/** Returns a hint for `key.team` and `key.user`, because `team` and `user` are separate variables. */
 function ofGroups(field: string, type: TypeName | null, kind: CelKind): string | undefined {
   const own = type === 'Key' ? VARIABLES[kind][field] : undefined;
   if (own === undefined || field === 'key' || !Object.hasOwn(FIELDS[own], 'id')) return undefined;
@@ -136,7 +136,7 @@ function ofEndpoints(field: string, type: TypeName | null, kind: CelKind): strin
     : `only the \`require\` of a constraint sees \`endpoint.${field}\`, for each endpoint of a model`;
 }
 
-/** Returns the declared type of an access; null if it has no declared type. */
+/** Returns the declared type of an access; null if the access has no declared type. */
 function typeOf(path: readonly string[], kind: CelKind): TypeName | null {
   const [variable = '', ...fields] = path;
   let type: TypeName | null = VARIABLES[kind][variable] ?? null;
@@ -177,7 +177,7 @@ const plainTypes = (text: string): string =>
     text.replaceAll(/\bBudget(?=[A-Z])/g, ''),
   );
 
-/** Explains types that do not match. The usual case is an integer literal and a double. */
+/** Explains types that do not match. The usual mismatch is an integer literal and a double. */
 function clash(summary: string, node: ASTNode | undefined, at: TextRange, kind: CelKind): CelFault {
   const whole = wholeAgainstFigure(summary, node);
   if (whole) {

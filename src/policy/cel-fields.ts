@@ -12,14 +12,14 @@ export const USER_IN_BUDGETS =
 export const ADDRESS_OF_USER =
   'expressions do not see the email address of a user: write `user.id == "user_…"` with the ID that `signalbox users show ADDRESS` prints';
 
-/** Type → a field that other tools have → what to write instead. */
+/** Maps a type to fields that other tools have, each with the text to write instead. */
 const OTHER_FIELDS: Partial<Record<TypeName, Readonly<Record<string, string>>>> = {
   Request: { team: 'team.name', key: 'key.id', labels: 'key.labels' },
   BudgetRequest: { team: 'team.name', key: 'key.id', labels: 'key.labels' },
   Model: { name: 'model.id', vendor: 'model.provider', cost: 'model.price' },
 };
 
-/** Names in the API and in other gateways → the field of `request` with the same meaning. */
+/** Maps names in the API and in other gateways to the field of `request` with the same meaning. */
 export const ALIASES: ReadonlyMap<string, string> = new Map([
   ['task_type', 'task'],
   ['estimated_input_tokens', 'input_tokens'],
@@ -41,7 +41,7 @@ function isOfRequests(name: string): boolean {
   return Object.hasOwn(FIELDS.Request, name) || ALIASES.has(name) || OF_THE_API.has(name);
 }
 
-/** Fields of API requests. They are never in the metadata. */
+/** Fields of API requests. Fields of API requests are never in the metadata. */
 const OF_THE_API: ReadonlySet<string> = new Set([
   ...KNOWN_FIELDS,
   ...Object.keys(RouteQuery.properties),

@@ -43,7 +43,7 @@ const SEVERAL = new RegExp(
 
 /**
  * Returns a hint for several texts that are meant to be compared with one field, such as `request.task == "a" or "b"`; undefined for an
- * expression without them.
+ * expression without such texts.
  */
 export function listHint(text: string, kind: CelKind): string | undefined {
   const names = kind === 'constraint' || kind === 'model' ? alternativesIn(text) : undefined;

@@ -12,7 +12,7 @@ export interface ReferenceNames {
   readonly models: readonly string[];
   readonly providers: readonly string[];
   readonly selectors: readonly string[];
-  /** Alias → the selector or model that it stands for. */
+  /** Maps each alias to the selector or model that it stands for. */
   readonly aliases: ReadonlyMap<string, string>;
   readonly tasks: readonly string[];
   /** Returns the ID that a name outside the catalog means through a wildcard; null for none. */
@@ -56,7 +56,7 @@ export function checkReferences(
   }
 }
 
-/** Returns a hint for a tag that no model has. An unknown tag is not an error by itself. */
+/** Returns a hint for a tag that no model has. A tag that no model has is not an error by itself. */
 export function hintForTags(ast: ASTNode, tags: readonly string[]): string | undefined {
   for (const { text, path } of comparedTexts(ast)) {
     if (path !== 'model.tags' || tags.includes(text)) continue;
@@ -76,7 +76,7 @@ export function* comparedTexts(ast: ASTNode) {
   }
 }
 
-/** Returns pairs of a literal and the path that it is compared with. */
+/** Returns pairs of a literal and the path that the literal is compared with. */
 function comparisonsOf(node: ASTNode): [ASTNode, string][] {
   if (node.op !== '==' && node.op !== '!=' && node.op !== 'in') return [];
   const [left, right] = node.args;

@@ -1,7 +1,7 @@
 import { type ASTNode, pathOf, type TextRange } from './cel-ast.ts';
 import { type CelKind, FIELDS, LIST_ENTRIES_MAX, METADATA_MAX, TEXT_MAX, VARIABLES } from './cel-types.ts';
 
-/** The most steps of one expression. With the largest request, the expression then takes less than 5 ms. */
+/** The most steps of one expression. With the largest request, an expression of this many steps takes less than 5 ms. */
 export const EXPRESSION_STEPS_MAX = 100_000;
 
 /** Steps of each iteration of a loop, without its body. */
@@ -12,7 +12,7 @@ const FAILURE_STEPS = 400;
 const FUNCTION_STEPS = 5;
 /** Steps of a function for each `TEXT_MAX` characters that it reads. */
 const READ_STEPS = 20;
-/** Functions that search a text for their first argument. In the worst case they take quadratic time. */
+/** Functions that search a text for their first argument. In the worst case such a search takes quadratic time. */
 const SEARCHES: ReadonlySet<string> = new Set(['contains', 'indexOf', 'lastIndexOf', 'split']);
 /** A search for an argument of this many characters costs as much as reading the searched text once. */
 const SEARCHED_AT_ONCE = 4;
@@ -31,11 +31,11 @@ const NEVER_FAIL: ReadonlySet<string> = new Set(
 
 /** The most steps of a part of an expression, and the largest value that it can have. */
 interface PartSize {
-  /** Evaluated parts. */
+  /** The evaluated parts of an expression. */
   readonly steps: number;
-  /** Entries of a list or map, entries of inner lists included; 1 for other values. */
+  /** The entries of a list or map, entries of inner lists included; 1 for other values. */
   readonly entries: number;
-  /** Entries of each entry, counted in the same way. */
+  /** The entries of each entry of a list or map, counted in the same way. */
   readonly inner: number;
   /** Characters of the longest text in the value, in units of `TEXT_MAX`. */
   readonly texts: number;
@@ -47,8 +47,8 @@ type NamedSizes = ReadonlyMap<string, PartSize>;
 const PLAIN: PartSize = { steps: 1, entries: 1, inner: 1, texts: 0 };
 
 /**
- * Returns the smallest part of a type-checked expression that takes more than `EXPRESSION_STEPS_MAX` steps, or null. Every part is a step.
- * The body of a loop counts once for each entry of its list. Lists in a request count with their maximum length.
+ * Returns the smallest part of a type-checked expression that takes more than `EXPRESSION_STEPS_MAX` steps, or null. Every part of an
+ * expression is a step. The body of a loop counts once for each entry of its list. Lists in a request count with their maximum length.
  */
 export function costlyPart(ast: ASTNode, kind: CelKind): TextRange | null {
   const counter = new StepCounter(kind);
@@ -66,7 +66,7 @@ class StepCounter {
 
   part(node: ASTNode, names: NamedSizes): PartSize {
     const size = this.#sizeOf(node, names);
-    // Inner parts are visited first, so the first costly part is the smallest.
+    // The loop visits inner parts first, so the first costly part is the smallest.
     if (size.steps > EXPRESSION_STEPS_MAX) this.costly ??= node;
     return size;
   }
@@ -163,7 +163,7 @@ class StepCounter {
       return { steps: steps + entries, entries, inner: 1, texts: first.texts };
     }
     if (NEVER_FAIL.has(name)) return { ...PLAIN, steps, texts };
-    // `json` makes nested lists, and a character can become three, as in `bytes`.
+    // `json` makes nested lists, and a character of its text can become three characters, as in `bytes`.
     const entries = name === 'json' ? first.texts * TEXT_MAX : 1;
     return { steps: steps + entries + FAILURE_STEPS, entries, inner: entries, texts: 3 * texts + 1 };
   }
@@ -176,7 +176,7 @@ const sum = (a: PartSize, b: PartSize): PartSize => ({
   texts: a.texts + b.texts,
 });
 
-/** Adds the steps of both parts, and takes the larger value. */
+/** Adds the steps of both parts, and keeps the larger value. */
 const larger = (a: PartSize, b: PartSize): PartSize => ({
   steps: a.steps + b.steps,
   entries: Math.max(a.entries, b.entries),
@@ -211,7 +211,7 @@ function typeAt(kind: CelKind, [name = '', field = '', ...more]: readonly string
   return more.length === 0 ? (fields[field]?.[0] ?? '') : '';
 }
 
-/** Fields whose texts callers write. All other texts are names. */
+/** Fields whose texts callers write. All texts that callers do not write are names. */
 const WRITTEN = /^(?:request\.user|request\.metadata|claims)\b/;
 
 /** Sizes a value of the request, key, model or claims, read by its path. */

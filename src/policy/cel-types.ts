@@ -7,8 +7,8 @@ import { addClaimObject, ClaimObject } from './claim-object.ts';
 import type { EndpointDraft, ModelDraft } from './models.ts';
 
 /**
- * Size limits of fields that callers control. A condition that reads a larger field fails, and so counts as true. With these limits the
- * cost of every condition is known when the policy is loaded.
+ * Size limits of fields that callers control. A condition that reads a larger field fails, and so counts as true. With these size limits
+ * the cost of every condition is known when the policy is loaded.
  */
 
 /** The most entries of `request.metadata`. */
@@ -19,15 +19,15 @@ export const TEXT_MAX = 1024;
 export const LIST_ENTRIES_MAX = 256;
 
 /**
- * The kind of an expression decides which variables it has. `when` of a rule: the request, its key, team and user, and the time. `budget`:
- * the facts that the ledger stores. `limit`: the key with its team and user. `constraint` (`require`): the model and its endpoint. `model`
- * (a filter or preference): the model. `claims` (an issuer of tokens): the claims of a token.
+ * The kind of an expression decides which variables the expression has. `when` of a rule has the request, its key, team and user, and the
+ * time. `budget` has the facts that the ledger stores. `limit` has the key with its team and user. `constraint` (`require`) has the model
+ * and its endpoint. `model` (a filter or preference) has the model. `claims` (an issuer of tokens) has the claims of a token.
  */
 export type CelKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model' | 'claims';
 
 /**
- * All fields of expressions: type → field → CEL type and meaning. Numbers are doubles, like JavaScript numbers. The CEL environments, hints
- * and docs are generated from this table.
+ * All fields of expressions: for each type, its fields with their CEL types and meanings. Numbers in expressions are doubles, like
+ * JavaScript numbers. The CEL environments, hints and docs are generated from this table.
  */
 export const FIELDS = {
   Request: {
@@ -118,7 +118,8 @@ export const FIELDS = {
     ttft_ms: ['double', 'Median time to the first content, ms.'],
     output_tokens_per_second: ['double', 'Median rate of visible output, tokens per second.'],
   },
-  // Claims that every issuer states. Other claims are read in the same way, but their types are known only when a token is read.
+  // Claims that every issuer states. Expressions read other claims in the same way, but the types of other claims are known only when a
+  // token is read.
   Claims: {
     iss: ['string', 'The issuer.'],
     sub: ['string', 'The subject, unique for its issuer.'],
@@ -130,7 +131,7 @@ export type TypeName = keyof typeof FIELDS;
 
 export const isTypeName = (name: string): name is TypeName => Object.hasOwn(FIELDS, name);
 
-/** Kind of expression → variable → its type. */
+/** Maps each kind of expression to its variables and their types. */
 export const VARIABLES: Readonly<Record<CelKind, Readonly<Record<string, TypeName>>>> = {
   when: { request: 'Request', key: 'Key', team: 'Team', user: 'User', time: 'Time' },
   budget: { key: 'Key', team: 'BudgetTeam', user: 'BudgetUser', request: 'BudgetRequest' },
@@ -145,7 +146,7 @@ const OPEN_TYPES: Partial<Record<TypeName, string>> = { Claims: 'map<string, dyn
 
 type View = Readonly<Record<string, unknown>>;
 
-/** CEL type → the JavaScript type of its values. */
+/** Maps each CEL type to the JavaScript type of its values. */
 interface FieldValues {
   readonly double: number;
   readonly string: string;
@@ -163,14 +164,14 @@ type FieldsOf<Name extends TypeName> = {
     : unknown;
 };
 
-/** A value of a declared type. Its `source` is not visible as a field. */
+/** A value of a declared type. The `source` of such a value is not visible as a field. */
 interface TypeView {
   readonly source: View;
 }
 
 /**
- * Makes a class for a type's values, because CEL would treat an object literal as a map. Each field is read from the source only when an
- * expression uses it, because most expressions use one or two fields.
+ * Makes a class for a type's values, because CEL would treat an object literal as a map. A view reads each field from its source only when
+ * an expression uses the field, because most expressions use one or two fields.
  */
 function viewClass(type: TypeName): new (source: View) => TypeView {
   class Fields implements TypeView {
@@ -238,7 +239,7 @@ const ENVIRONMENTS: Readonly<Record<CelKind, () => Environment>> = {
   claims: lazy(() => environmentFor('claims')),
 };
 
-/** Returns the CEL environment for a kind of expression. Each environment is made once. */
+/** Returns the CEL environment for a kind of expression. Each CEL environment is made once. */
 export const environmentOf = (kind: CelKind): Environment => ENVIRONMENTS[kind]();
 
 function environmentFor(kind: CelKind): Environment {
@@ -259,7 +260,10 @@ function readOrEmpty(this: ReadonlyMap<string, string>, key: string): string {
 
 const copies = new WeakMap<ReadonlyMap<string, string>, ReadonlyMap<string, string>>();
 
-/** Makes a map whose missing keys read as the empty text. Its class stays `Map`, which CEL requires. All conditions share one copy. */
+/**
+ * Makes a map whose missing keys read as the empty text. The class of the map stays `Map`, which CEL requires. All conditions share one
+ * copy of the map.
+ */
 function labels(from: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const known = copies.get(from);
   if (known) return known;
@@ -285,8 +289,8 @@ const teamOf = cachingLast((team: RuleScope['team']) => instance('Team', team));
 const userOf = cachingLast((user: RuleScope['user']) => instance('User', user));
 
 /**
- * The CEL view of a scope. It reads the request and the time only when an expression does, because the scope records whether they were
- * read.
+ * The CEL view of a scope. The view reads the request and the time only when an expression does, because the scope records whether they
+ * were read.
  */
 class ScopeView {
   readonly [variable: string]: unknown;
@@ -334,13 +338,13 @@ export function limitViewOf({ key, team, user }: LimitScope): View {
 /** Returns the CEL view of claims, which are JSON. Reading a missing claim fails. */
 export function claimsViewOf(claims: Readonly<Record<string, unknown>>): View {
   const read = readable(claims, 0);
-  // The top level is a map, so that `"groups" in claims` tests whether the claim exists.
+  // The top level of claims is a map, so that `"groups" in claims` tests whether the claim exists.
   return { claims: read instanceof ClaimObject ? new Map(read) : read };
 }
 
 /**
- * The most levels of nested lists and maps in claims. Deeper or larger values are left out, and reading them fails. Reading a list that
- * contains such a value also fails, because without the value the list could pass a test that all entries have to pass.
+ * The most levels of nested lists and maps in claims. Claims that are nested deeper or are larger are left out, and reading them fails.
+ * Reading a list that contains such a claim also fails, because without the claim the list could pass a test that all entries have to pass.
  */
 const CLAIM_DEPTH_MAX = 6;
 

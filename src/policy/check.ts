@@ -19,13 +19,16 @@ export interface Subject {
   /** The path of the value, such as `models.gpt-5`. */
   readonly path: string;
   readonly tree: Tree;
-  /** The location of the value's name. Missing keys are reported there. */
+  /** The location of the value's name. Missing keys of the value are reported at this location. */
   readonly place: SourceSpan;
   /** The hint for an unknown key that resembles no known key. */
   readonly unknownHint?: string;
 }
 
-/** Fills in defaults and checks a value against a schema. Reports errors, and returns null if the value does not satisfy the schema. */
+/**
+ * Fills in defaults and checks a value against a schema. `checkValue` reports errors, and returns null if the value does not satisfy the
+ * schema.
+ */
 export function checkValue<Schema extends TSchema>(
   schema: Schema,
   subject: Subject,
@@ -36,7 +39,7 @@ export function checkValue<Schema extends TSchema>(
   const errors = [...Value.Errors(schema, data)].map(mostTelling);
   const misspelt = new Set(errors.map((error) => intendedKey(error, subject, report)));
   for (const error of errors) {
-    // A misspelt required key is one mistake, not two. It is reported at the misspelt key.
+    // A misspelt required key is one mistake, not two mistakes. The mistake is reported at the misspelt key.
     const isReported = error.type === ValueErrorType.ObjectRequiredProperty && misspelt.has(error.path);
     if (!isReported) explain(error, subject, report);
   }
@@ -73,7 +76,7 @@ function keepingLists(tree: Tree, filled: unknown): unknown {
   return { ...filled, ...Object.fromEntries(tree.entries.map(({ key, value }) => [key, inner(key, value)])) };
 }
 
-/** Reports a figure that exceeds another figure of the same map. A figure that is not stated is no limit. */
+/** Reports a figure that exceeds another figure of the same map. A figure that the policy does not state is no limit. */
 export function checkAtMost(
   { path, tree }: Subject,
   keys: readonly string[],
@@ -86,7 +89,7 @@ export function checkAtMost(
   report.add('out-of-range', placeAt(tree, ...keys), message, { expected: `at most ${limit}` });
 }
 
-/** Checks the options of a plugin. Unknown keys are errors, unless the plugin's schema allows them. */
+/** Checks the options of a plugin. Unknown option keys are errors, unless the plugin's schema allows them. */
 export function checkOptions(
   schema: TObject,
   subject: Subject,
@@ -211,7 +214,8 @@ function keyPlace(subject: Subject, steps: readonly string[]): SourceSpan {
 }
 
 /**
- * Checks the options of a plugin with its schema, then with its `prepare`. Null if they do not satisfy the schema.
+ * Checks the options of a plugin with its schema, then with its `prepare`. `optionsOf` returns null if the options do not satisfy the
+ * schema.
  * @param inherited options that apply if the policy does not state them
  */
 export function optionsOf(
@@ -233,7 +237,7 @@ export function optionsOf(
 
 function refusalOf(plugin: StrategyPlugin, options: Readonly<Record<string, unknown>>): string | null {
   try {
-    // JavaScript plugins are not type-checked. A strategy without a `score` would fail on every request.
+    // The compiler does not check the types of JavaScript plugins. A strategy without a `score` would fail on every request.
     const prepared: Partial<PreparedStrategy> | undefined = plugin.prepare(options);
     return typeof prepared?.score === 'function' ? null : '`prepare` returns no `score` function';
   } catch (error) {

@@ -7,13 +7,13 @@ import type { Report } from './report.ts';
 interface ObjectClaim {
   /** Path of the claim; `*` stands for any member. */
   readonly path: readonly string[];
-  /** Where the claim is an object, as part of a sentence. */
+  /** The place where the claim is an object, as part of a sentence. */
   readonly at: string;
   /** The member of the object that holds a list of groups or roles. */
   readonly list?: string;
 }
 
-/** Sources: OpenID Connect Core 5.1.1, RFC 7800, RFC 8693, and the documentation of Keycloak's and Kubernetes' tokens. */
+/** The table is based on OpenID Connect Core 5.1.1, RFC 7800, RFC 8693, and the documentation of Keycloak's and Kubernetes' tokens. */
 const OBJECT_CLAIMS: readonly ObjectClaim[] = [
   { path: ['address'], at: 'in OpenID Connect' },
   { path: ['cnf'], at: 'in RFC 7800' },
@@ -34,9 +34,9 @@ type Path = readonly string[];
 const REPORTED_MAX = 20;
 
 /**
- * Reports each claim in which an expression looks for a text although the claim is an object. Signalbox knows this from a standard, or
- * because another expression for the same tokens reads a member of the claim. Each claim is reported once. An expression that tests
- * `type(…)` of the claim is not reported.
+ * Reports each claim in which an expression looks for a text although the claim is an object. Signalbox knows from a standard that a claim
+ * is an object, or because another expression for the same tokens reads a member of the claim. Each claim that is an object is reported
+ * once. An expression that tests `type(…)` of the claim is not reported.
  */
 export function reviewClaims(programs: readonly CheckedExpression<unknown>[], report: Report): void {
   const members = membersRead(programs);
@@ -51,7 +51,7 @@ export function reviewClaims(programs: readonly CheckedExpression<unknown>[], re
       const claim = written(path);
       if (tested.has(claim) || reported.has(claim)) continue;
       const stated = OBJECT_CLAIMS.find((one) => isAt(one.path, path.slice(1)));
-      // An expression that uses the claim in both ways expects both.
+      // An expression that uses the claim as an object and as a list expects both.
       const member = members.get(claim)?.find((one) => one.program !== program);
       if (!stated && !member) continue;
       if (reported.add(claim).size > REPORTED_MAX) return;
@@ -78,7 +78,8 @@ function membersRead(programs: readonly CheckedExpression<unknown>[]) {
 }
 
 /**
- * Returns the claim in which a node searches, and the text that it searches for. Null for any other node, and for a search in all claims.
+ * Returns the claim in which a node searches, and the text that it searches for. `lookupIn` returns null for any other node, and for a
+ * search in all claims.
  */
 function lookupIn(node: ASTNode) {
   if (node.op !== 'in' && !(node.op === 'rcall' && OVER_ENTRIES.has(node.args[0]))) return null;

@@ -2,8 +2,9 @@ import type { Environment } from '@marcbachmann/cel-js';
 import { isObject } from '../core/object.ts';
 
 /**
- * An object among the claims of a token. Expressions can read its members, but `in`, `exists` and other list functions fail on it.
- * Otherwise its names would count as entries, and `{"admins": false}` would pass as a list of groups that contains `admins`.
+ * An object among the claims of a token. Expressions can read its members, but `in`, `exists` and other list functions fail on it. If a
+ * claim object were a list, its names would count as entries, and `{"admins": false}` would pass as a list of groups that contains
+ * `admins`.
  */
 export class ClaimObject extends Map<string, unknown> {
   /** CEL calls this method to iterate over a map. */

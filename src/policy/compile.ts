@@ -52,36 +52,42 @@ export type StartSettings = Pick<GatewayPolicy, 'socketBytesMax'>;
 export interface LoadContext extends PluginMaps {
   /**
    * Hashes a text: the policy's files and the effects of the environment (providers whose variables are not set, active addresses). The
-   * text contains no secret.
+   * hashed text contains no secret.
    */
   revisionOf(content: string): string;
   readonly env: Environment;
-  /** Specifier → loaded plugins of the policy. Their option schemas are checked, and `prepare` is called once as a test. */
+  /**
+   * Maps each specifier to the loaded plugins of the policy. Signalbox checks the option schemas of these plugins, and calls `prepare` once
+   * as a test.
+   */
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
-  /** Specifier → the first file of the plugin's code outside the policy folder, relative to that folder. */
+  /** Maps each specifier to the first file of the plugin's code outside the policy folder, relative to that folder. */
   readonly outside?: ReadonlyMap<string, string>;
-  /** Specifier → the names of its exports that are estimators, a plugin kind of earlier versions. */
+  /** Maps each specifier to the names of its exports that are estimators, a plugin kind of earlier versions. */
   readonly estimators?: ReadonlyMap<string, readonly string[]>;
-  /** The current day, such as `2026-10-07`. It turns on warnings about old or unverified figures and misspelt languages. */
+  /** The current day, such as `2026-10-07`. The current day turns on warnings about old or unverified figures and misspelt languages. */
   readonly today?: string;
-  /** Public figures of models, for policies with wildcards. Without them, no model of a wildcard has figures. */
+  /** Public figures of models, for policies with wildcards. Without public figures, no model of a wildcard has figures. */
   readonly facts?: PublicFigures | null;
-  /** The existing ledger. If given, the policy must be compatible with it. */
+  /** The existing ledger. If `ledger` is given, the policy must be compatible with the ledger. */
   readonly ledger?: LedgerState;
-  /** Labels of the existing keys. Without them, only the labels in the policy's test cases are known. */
+  /** Labels of the existing keys. Without `labels`, only the labels in the policy's test cases are known. */
   readonly labels?: KnownLabels;
-  /** The teams in the store. The policy can name them, and must not declare a team that the API manages. Null: not known. */
+  /**
+   * The teams in the store. The policy can name these teams, and must not declare a team that the API manages. `teams` is null if the teams
+   * in the store are not known.
+   */
   readonly teams?: TeamNames | null;
-  /** IDs of the teams with active keys. Without them, Signalbox does not warn about teams that the policy no longer declares. */
+  /** IDs of the teams with active keys. Without `teamsWithKeys`, Signalbox does not warn about teams that the policy no longer declares. */
   readonly teamsWithKeys?: ReadonlySet<string>;
-  /** The settings that the running server keeps. If given, a policy with other values gets a warning. */
+  /** The settings that the running server keeps. If `started` is given, a policy with other values gets a warning. */
   readonly started?: StartSettings;
 }
 
 export interface LoadResult {
   /** The compiled policy; null if it has errors. */
   readonly snapshot: PolicySnapshot | null;
-  /** All problems. If there are no errors, only warnings. */
+  /** All problems of the policy. If the policy has no errors, `diagnostics` contains only warnings. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -94,8 +100,8 @@ const SEEM_MISSING: ReadonlySet<DiagnosticCode> = new Set([
 ]);
 
 /**
- * Runs the second half of `loadPolicy` in steps, each well under 5 ms, so that a server can answer requests between them. Yields nothing;
- * returns the result.
+ * Runs the second half of `loadPolicy` in steps, each well under 5 ms, so that a server can answer requests between them. `compileSteps`
+ * yields nothing and returns the result.
  */
 export function* compileSteps(parsed: ParsedPolicy, context: LoadContext): Generator<undefined, LoadResult> {
   const report = new Report(parsed.diagnostics);
@@ -109,7 +115,10 @@ export function* compileSteps(parsed: ParsedPolicy, context: LoadContext): Gener
   return { snapshot: deepFreeze({ revision, ...compiled.snapshot }), diagnostics };
 }
 
-/** Checks the parts that need plugins, expressions and the environment, and compiles them. Null if anything is wrong. */
+/**
+ * Checks the parts that need plugins, expressions and the environment, and compiles them. `compile` returns null if anything in the policy
+ * is wrong.
+ */
 function* compile(
   parsed: ParsedPolicy,
   {
@@ -156,7 +165,7 @@ function* compile(
     check.teams.review();
     if (teams && teamsWithKeys) reviewReplacedTeams(parsed.people.teams, teams, teamsWithKeys, report);
   }
-  // Whether anything can be served is checked only if the policy is otherwise valid.
+  // `compile` checks whether anything can be served only if the policy is otherwise valid.
   const { settings, credit } = parsed;
   if (report.failed || !settings || !credit) {
     if (parsed.hasSoundModels) yield* evaluateSoundRules(parsed, programs, report);

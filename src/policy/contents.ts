@@ -21,15 +21,15 @@ export function draftContent({ content }: Static<typeof RecordsText>): ContentDr
 }
 
 /**
- * Returns the condition that selects the keys whose sessions and agents reports name. It is checked separately, so that other errors do not
- * hide its errors.
+ * Returns the condition that selects the keys whose sessions and agents reports name. The condition is checked separately, so that other
+ * errors do not hide its errors.
  */
 export const reportedRunsMatch = (context: CheckContext): ExpressionDraft | null =>
   expressionAt(sectionSubject('records', context), 'reported_runs');
 
 /**
- * Returns the condition that selects the requests whose texts are stored. It is checked separately, so that errors elsewhere in the section
- * do not hide its errors.
+ * Returns the condition that selects the requests whose texts are stored. The condition is checked separately, so that errors elsewhere in
+ * the section do not hide its errors.
  */
 export function contentMatch(context: CheckContext): ExpressionDraft | null {
   return expressionAt(sectionSubject('records', context), 'content', 'match');

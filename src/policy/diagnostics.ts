@@ -118,7 +118,7 @@ const WARNINGS = {
 export type DiagnosticCode = keyof typeof ERRORS | keyof typeof WARNINGS;
 
 /**
- * The meaning of every problem that Signalbox can report when it loads a policy. Codes are never renamed or reused.
+ * The meaning of every problem that Signalbox can report when it loads a policy. Diagnostic codes are never renamed or reused.
  * `docs/policies/diagnostics.md` is generated from this table.
  */
 export const DIAGNOSTICS: Readonly<Record<DiagnosticCode, string>> = { ...ERRORS, ...WARNINGS };
@@ -128,7 +128,7 @@ export const severityOf = (code: DiagnosticCode): Diagnostic['severity'] =>
 
 export type { SourceSpan } from '../core/source-place.ts';
 
-/** One problem in a policy, with its location. It never contains a secret. */
+/** One problem in a policy, with its location. A diagnostic never contains a secret. */
 export interface Diagnostic extends SourceSpan, DiagnosticDetails {
   readonly severity: 'error' | 'warning';
   readonly code: DiagnosticCode;
@@ -146,7 +146,7 @@ export interface DiagnosticDetails {
 
 /**
  * Formats diagnostics for people: `file:line:col  code  message`, the line with carets below the location, the hint, the expected form and
- * the related location. Secrets in the lines are masked. @param colour adds terminal colours
+ * the related location. `formatDiagnostics` masks secrets in the lines. @param colour adds terminal colours
  */
 export function formatDiagnostics(
   diagnostics: readonly Diagnostic[],
@@ -161,7 +161,7 @@ export function formatDiagnostics(
 
 function format(found: Diagnostic, lines: ReturnType<typeof sourceLines>, paint: Paint): string {
   const { severity, code, related } = found;
-  // These texts may quote names, values and plugin messages, which must not control the reader's terminal.
+  // The texts of a diagnostic may quote names, values and plugin messages, which must not control the reader's terminal.
   const [message, expected, hint] = [found.message, found.expected ?? '', found.hint ?? ''].map(visibleLines);
   const kind = severity === 'warning' ? 'warning ' : '';
   const parts = [
@@ -192,7 +192,10 @@ export function firstError(found: readonly Diagnostic[]): string | undefined {
 export const errorsIn = (found: readonly Pick<Diagnostic, 'severity'>[]): number =>
   found.filter(({ severity }) => severity === 'error').length;
 
-/** Returns the diagnostics for programs, each with its line, and the counts that decide the exit code. Secrets in the lines are masked. */
+/**
+ * Returns the diagnostics for programs, each with its line, and the counts that decide the exit code. `diagnosticsBody` masks secrets in
+ * the lines.
+ */
 export function diagnosticsBody(found: readonly Diagnostic[], files: readonly FileText[]) {
   const lines = sourceLines(
     files,

@@ -9,7 +9,7 @@ interface ExactNumber {
 }
 export interface FieldBlock {
   readonly fields: readonly Field[];
-  /** Whether to write it on one line if it fits. Its fields then have no comments. */
+  /** Whether to write the value on one line if it fits. The fields of a value on one line have no comments. */
   readonly isFlow?: boolean;
 }
 export interface Field {

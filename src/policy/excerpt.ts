@@ -8,14 +8,14 @@ const ZERO = /^(?:\p{Mn}|\p{Me}|\p{Cf})$/u;
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$|^\p{Emoji_Presentation}$/u;
 
-/** Returns the width of a text in terminal columns. A tab counts as one. */
+/** Returns the width of a text in terminal columns. A tab counts as one column. */
 function widthOf(text: string): number {
   let width = 0;
   for (const point of text) width += ZERO.test(point) ? 0 : WIDE.test(point) ? 2 : 1;
   return width;
 }
 
-/** Returns spaces as wide as a text. Tabs stay tabs, so the width of a tab does not matter. */
+/** Returns spaces as wide as a text. Tabs in the text stay tabs, so the width of a tab does not matter. */
 function blanksFor(text: string): string {
   return text
     .split('\t')
@@ -29,10 +29,10 @@ export interface FileText {
   readonly text?: string;
 }
 
-/** Path of a file → its lines, safe to show in a terminal. */
+/** Maps the path of a file to its lines, safe to show in a terminal. */
 type SourceLines = ReadonlyMap<string, readonly string[]>;
 
-/** Splits files into lines. Masks texts that look like keys, and the texts at the given locations. */
+/** Splits files into lines. `sourceLines` masks texts that look like keys, and the texts at the given locations. */
 export function sourceLines(files: readonly FileText[], secrets: readonly SourceSpan[]): SourceLines {
   const lines = new Map(files.map(({ path, text }) => [path, text?.split(/\r?\n/) ?? []]));
   for (const { file, line, column, length } of secrets) {
@@ -40,7 +40,7 @@ export function sourceLines(files: readonly FileText[], secrets: readonly Source
     const text = of?.[line - 1];
     if (!of || text === undefined) continue;
     const from = column - 1;
-    // The mask has the same length, so that other carets on the line stay correct.
+    // The mask has the same length as the secret, so that other carets on the line stay correct.
     of[line - 1] = text.slice(0, from) + '*'.repeat(Math.min(length, text.length - from)) + text.slice(from + length);
   }
   return new Map([...lines].map(([path, of]) => [path, of.map((line) => visibleLines(maskSecrets(line)))]));

@@ -32,7 +32,7 @@ interface CheckerContext {
   readonly facts: PublicFigures | null;
 }
 
-/** Makes the checker for the expressions of one policy. Each check returns null for an absent or wrong expression. */
+/** Makes the checker for the expressions of one policy. Each check of an expression returns null for an absent or wrong expression. */
 export function createChecker(parsed: NamedParts, { labels, teams: known, facts }: CheckerContext, report: Report) {
   const texts: FileTexts = new Map(parsed.files.map(({ path, text }) => [path, text ?? '']));
   const names: ReferenceNames = {
@@ -53,7 +53,7 @@ export function createChecker(parsed: NamedParts, { labels, teams: known, facts 
   };
   const sendable = new Set([...names.selectors, ...names.models, ...names.aliases.keys()]);
   return {
-    /** Checks a name that callers send. It may be known only from public figures. */
+    /** Checks a name that callers send. A name that callers send may be known only from public figures. */
     sent({ name, place }: SentName): void {
       if (sendable.has(name) || names.wildcard(name) !== null) return;
       report.addUnknown('selector or model', name, sendable, place);
@@ -69,7 +69,8 @@ export function createChecker(parsed: NamedParts, { labels, teams: known, facts 
       teams.noteLabel(label);
     },
     /**
-     * Checks an expression over the catalog. An expression with an unknown name matches no model, and the second problem is not reported.
+     * Checks an expression over the catalog. An expression with an unknown name matches no model, and `of` does not report this second
+     * problem.
      */
     of(draft: ExpressionDraft | null, kind: CelKind): Program | null {
       const before = report.found.length;
@@ -94,7 +95,7 @@ export function createChecker(parsed: NamedParts, { labels, teams: known, facts 
       reviewValues(program, values, report);
       return program;
     },
-    /** Checks a condition on the claims of a token. A condition that fails counts as false, so failures need no warning. */
+    /** Checks a condition on the claims of a token. A condition on claims that fails counts as false, so failures need no warning. */
     ofClaims: (draft: ExpressionDraft | null): Program | null =>
       admitted(draft && checkExpression(CONDITION, draft, 'claims', texts, report), 'claims'),
     /** Checks an expression that makes a text from the claims of a token. */
@@ -113,7 +114,7 @@ export function createChecker(parsed: NamedParts, { labels, teams: known, facts 
   };
 }
 
-/** Whether an expression takes few enough steps. Reports the part that takes too many. */
+/** Whether an expression takes few enough steps. `isAffordable` reports the part of the expression that takes too many steps. */
 function isAffordable(program: CheckedExpression<unknown>, kind: CelKind, report: Report): boolean {
   const costly = costlyPart(program.ast, kind);
   if (!costly) return true;

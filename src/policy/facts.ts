@@ -9,7 +9,8 @@ const { input, cached_input, cache_write, output, tiers } = PriceText.properties
 const closed = { additionalProperties: false };
 
 /**
- * A row of the table: keys of a model in a policy. Its price has no date and basis, because the table has one date and basis for all rows.
+ * A row of the table: keys of a model in a policy. The price in a row has no date and basis, because the table has one date and basis for
+ * all rows.
  */
 const RowText = Type.Object(
   {
@@ -79,7 +80,7 @@ export class FactsTable {
 
   /**
    * Returns the facts, at the table's date, of a name that its vendor moves from model to model; null for any other name. An operator has
-   * to check the price, because it may have changed since.
+   * to check the price, because it may have changed since the table's date.
    */
   ofMoving(provider: string, id: string): ModelFacts | null {
     return this.#factsIn(this.#moving.get(provider)?.get(id));
@@ -92,8 +93,8 @@ export class FactsTable {
   }
 
   /**
-   * Returns the names of the rows that any spelling of a model may mean, according to `SameModels`. If there are several, they are
-   * versions, and none of them is exactly the requested one.
+   * Returns the names of the rows that any spelling of a model may mean, according to `SameModels`. Several rows are versions of the model,
+   * and none of them is exactly the requested version.
    * @param provider as in `of`
    */
   rowsOf(provider: string, id: string): readonly string[] {
@@ -106,7 +107,7 @@ export class FactsTable {
   }
 }
 
-/** Loads the table once. Only wildcards, the importer and `catalog sync` need it. */
+/** Loads the table of public facts once. Only wildcards, the importer and `catalog sync` need the table. */
 export const loadFacts = lazy(async (): Promise<FactsTable> => {
   const { default: file }: { default: unknown } = await import('./facts.json', { with: { type: 'json' } });
   const check = new SchemaCheck(FileText);

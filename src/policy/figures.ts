@@ -12,9 +12,9 @@ export interface DeclaredFigure {
   readonly place: SourceSpan;
   /** Location of `as_of`. */
   readonly dayPlace?: SourceSpan;
-  /** The date on which the figure was checked; null if it is not stated, undefined if the figure does not age. */
+  /** The date on which the figure was checked; null if the policy does not state the date, undefined if the figure does not age. */
   readonly asOf?: string | null;
-  /** Whether the source is stated. */
+  /** Whether the policy states the source of the figure. */
   readonly isVerified: boolean;
   readonly expected: string;
   /** How to update the figure, if another way than editing its `as_of` is needed. */

@@ -1,6 +1,6 @@
 /**
- * Freezes a value and everything in it. Maps and sets lose their mutating methods. Typed arrays stay mutable, because JavaScript cannot
- * freeze them.
+ * Freezes a value and everything in it. `deepFreeze` takes the mutating methods from maps and sets. Typed arrays stay mutable, because
+ * JavaScript cannot freeze them.
  */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value) || ArrayBuffer.isView(value)) return value;

@@ -18,8 +18,8 @@ export function readsIntent(when: ASTNode): boolean {
 }
 
 /**
- * Whether anything other than conditions depends on the text of the prompt when the caller names the model. Ceilings and token limits do,
- * because they use the expected output.
+ * Whether anything other than conditions depends on the text of the prompt when the caller names the model. Ceilings and token limits
+ * depend on the text of the prompt, because they use the expected output.
  */
 export const dependsOnIntent = ({
   constraints,
@@ -28,5 +28,5 @@ export const dependsOnIntent = ({
 }: Pick<PolicySnapshot, 'constraints' | 'rateLimits' | 'taskIndex'>): boolean =>
   constraints.some(({ maxLatencyMs, maxCostCredits }) => maxLatencyMs !== null || maxCostCredits !== null) ||
   rateLimits.some(({ figures }) => figures.tokensPerMinute !== null) ||
-  // A policy may have a task with this reserved name, and the two must not be confused.
+  // A policy may have a task with the reserved name `unread`, which must not be confused with a prompt that was not read.
   taskIndex.has(UNREAD_TASK);

@@ -10,8 +10,8 @@ const ABOUT =
   'A file of a Signalbox policy. All files in the folder form one policy, and each file may contain any section, so no section is required here. `./signalbox policy check` also checks what an editor cannot: names, expressions and test cases.';
 
 /**
- * Returns the policy language as a JSON Schema (draft-07) for editors: the schemas of its sections, with the options of plugins. It accepts
- * every policy that the loader accepts.
+ * Returns the policy language as a JSON Schema (draft-07) for editors: the schemas of its sections, with the options of plugins. The JSON
+ * Schema accepts every policy that the loader accepts.
  */
 export function policySchema(plugins: readonly Plugin[]): JsonSchema {
   const sections = Object.entries<TSchema>(SECTIONS).map(([name, one]) => [name, orNothing(forEditors(one))]);
@@ -32,19 +32,22 @@ export function policySchema(plugins: readonly Plugin[]): JsonSchema {
 /** Returns the text of a schema file. */
 export const schemaText = (schema: JsonSchema): string => `${JSON.stringify(schema, null, 1)}\n`;
 
-/** Allows a section without a value, because all its entries may be comments. */
+/** Allows a section without a value, because all entries of the section may be comments. */
 const orNothing = ({ type, ...schema }: JsonSchema): JsonSchema => ({
   ...schema,
   ...(type !== undefined && { type: type === 'object' || type === 'array' ? [type, 'null'] : type }),
 });
 
 /**
- * Keywords that only the loader reads. A `default` is left out because editors would write every default into a new map; the description
- * states it instead.
+ * Keywords that only the loader reads. The schema for editors has no `default`, because editors would write every default into a new map;
+ * the description states the default instead.
  */
 const FOR_THE_LOADER: ReadonlySet<string> = new Set(['$id', 'default', 'expected', 'formerDefault', 'hints']);
 
-/** Converts a schema of the language for editors, without the loader's keywords. A key with a default is not required. */
+/**
+ * Converts a schema of the language for editors, without the loader's keywords. The schema for editors does not require a key with a
+ * default.
+ */
 function forEditors({ required = [], description, ...schema }: TSchema): JsonSchema {
   const stated = required.filter((key: string) => schema.properties?.[key].default === undefined);
   const parts = Object.entries(schema).filter(([keyword]) => !FOR_THE_LOADER.has(keyword));
@@ -82,7 +85,7 @@ const eachOf = (section: 'providers' | 'selectors', rules: readonly JsonSchema[]
   allOf: [{ additionalProperties: { allOf: rules } }],
 });
 
-/** This is not an object literal, because an object with a key `then` looks like a promise. */
+/** `when` builds no object literal, because an object with a key `then` looks like a promise. */
 const when = (condition: JsonSchema, consequence: JsonSchema, otherwise: JsonSchema = {}): JsonSchema =>
   Object.fromEntries([
     ['if', condition],
@@ -90,7 +93,10 @@ const when = (condition: JsonSchema, consequence: JsonSchema, otherwise: JsonSch
     ['else', otherwise],
   ]);
 
-/** Describes a key that has one of these words. It uses a pattern, because editors accept a word that only begins like a `const`. */
+/**
+ * Describes a key whose value is one of these words. The schema uses a pattern, because editors accept a word that only begins like a
+ * `const`.
+ */
 const names = (key: string, ...words: readonly string[]): JsonSchema => ({
   properties: { [key]: { type: 'string', pattern: `^(?:${words.join('|')})$` } },
   required: [key],

@@ -46,13 +46,13 @@ function namesIn(value: Tree | undefined): readonly string[] {
   return alternativesIn(value.source) ?? (NAME.test(value.source) ? [value.source] : []);
 }
 
-/** Writes a condition, as YAML text, that is true for all models except these. */
+/** Writes a condition, as YAML text, that is true for all models except the given models. */
 function otherThan(names: readonly string[]): string {
   const [first] = names;
   return names.length === 1 ? `model.id != ${JSON.stringify(first)}` : `'!(${modelTest(names)})'`;
 }
 
-/** Writes a condition that is true for these models. */
+/** Writes a condition that is true for the given models. */
 export function modelTest(names: readonly string[]): string {
   const [first] = names;
   return names.length === 1

@@ -3,9 +3,9 @@ import type { ModelText } from './schema-model.ts';
 
 /** Figures for a model of unknown speed: ms to the first content, without hidden reasoning, and the output rate. */
 const NEUTRAL = { startMs: 1000, tokensPerSecond: 50 };
-/** Bounds of price classes, USD per 1M output tokens. Speeds differ less within a class, because small models are cheap and fast. */
+/** Bounds of price classes, USD per 1M output tokens. Within a price class speeds differ less, because small models are cheap and fast. */
 const PRICE_CLASSES = [1, 5] as const;
-/** The fewest models of one provider for a median. With fewer, a median over all providers is better. */
+/** The fewest models of one provider for a median. If a provider has fewer models, a median over all providers is better. */
 const OF_PROVIDER_MIN = 2;
 
 type SpeedFacts = ReturnType<typeof speedFactsOf>;
@@ -52,7 +52,7 @@ function speedFactsOf(model: ModelText) {
   const isVouched = basis !== 'unknown';
   const thinkingMs = rate === undefined ? 0 : (1000 * reasoning) / rate;
   return {
-    /** Whether it answers conversations. */
+    /** Whether the model answers conversations. */
     chats: model.operations.includes('chat'),
     reasons: reasoning > 0,
     priceClass: PRICE_CLASSES.filter((least) => (price?.output ?? 0) >= least).length,

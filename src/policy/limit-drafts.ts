@@ -16,7 +16,8 @@ export const readProxies = (stated: readonly string[], tree: Tree, report: Repor
   stated.flatMap((written, at) => rangeAt(written, placeAt(tree, 'trusted_proxies', at), report) ?? []);
 
 /**
- * Reads the size limit of WebSocket messages, in bytes. It may not exceed `body_bytes_max`, because a body of that size would be refused.
+ * Reads the size limit of WebSocket messages, in bytes. The size limit may not exceed `body_bytes_max`, because a body of that size would
+ * be refused.
  * @param tree the section `gateway`
  */
 export function readSocketBytes(text: GatewayText, tree: Tree, report: Report): number {
@@ -55,7 +56,7 @@ function rangeAt(written: string, place: SourceSpan, report: Report): AddressRan
   return range;
 }
 
-/** A budget whose expressions are not checked yet. If any of its keys is wrong, its figures are placeholders. */
+/** A budget whose expressions are not checked yet. If any key of the budget is wrong, its figures are placeholders. */
 export type BudgetDraft = ReturnType<typeof draftBudgets>[number];
 
 /** Checks the budgets of the policy. @param zone the default time zone */
@@ -74,7 +75,7 @@ export function draftBudgets(context: CheckContext, zone: string) {
       name,
       place,
       match: expressionAt(named, 'match'),
-      // `session` is a keyword here, not an expression.
+      // The word `session` in `each` is a keyword, not an expression.
       each: isOfSessions ? ('session' as const) : each,
       limit: stated.limit_credits === undefined ? 0 : limitOf(named, context.report),
       window,
@@ -86,7 +87,10 @@ export function draftBudgets(context: CheckContext, zone: string) {
   });
 }
 
-/** Reports a budget per session whose window never ends. Callers can invent sessions, and each window would be stored forever. */
+/**
+ * Reports a budget per session whose window never ends. Callers can invent sessions, and each window of a budget per session would be
+ * stored forever.
+ */
 function refuseEndless({ path, tree }: NamedItem<BudgetText>, report: Report): void {
   report.add(
     'conflicting-keys',

@@ -56,7 +56,7 @@ const readsKeyId = ({ ast }: TextProgram): Pick<Budget, 'readsKeyId'> =>
     ? { readsKeyId: true }
     : {};
 
-/** Makes a window for each session of each key. The budget ignores requests without a session. */
+/** Makes a window for each session of each key. A budget per session ignores requests without a session. */
 const ofSessions = (matches: Budget['match']): Pick<Budget, 'match' | 'each' | 'isOfSessions'> => ({
   isOfSessions: true,
   match: (scope) => !!scope.request.session && (matches === null || matches(scope)),
@@ -73,7 +73,7 @@ interface GroupedLimit {
   readonly kind: 'budget' | 'limit';
 }
 
-/** What each value of `each` has of its own, in words. */
+/** The words for the thing that each value of `each` has separately: a window or a limit. */
 const UNITS = { budget: 'window', limit: 'limit' } as const;
 
 /** Warns about an `each` that fails, or that probably groups keys by mistake. */
@@ -104,9 +104,9 @@ function reviewEach(limit: GroupedLimit, report: Report): void {
 
 /** Whether keys without a label share one limit, probably by mistake. */
 function isShared(label: string, { each, match, kind }: GroupedLimit): boolean {
-  // A comparison with the label shows that the author thought of keys without it.
+  // A comparison with the label shows that the author of the policy thought of keys without it.
   if (isComparedIn(each.ast, label)) return false;
-  // A fallback to the ID of the key shows the same.
+  // A fallback to the ID of the key shows that the author of the policy thought of keys without the label.
   const probe = { ...EMPTY_KEY, key: { ...EMPTY_KEY.key, id: '\u0000' } };
   if (tryRun(each, VIEWS[kind](probe)).value?.includes('\u0000')) return false;
   return !match || !operandsOf(match.ast).some((part) => isDemand(part, label, kind));
@@ -137,7 +137,7 @@ function isComparedIn(ast: ASTNode, label: string): boolean {
   return [...nodesOf(ast)].some((node) => (node.op === '==' || node.op === '!=') && node.args.some(isIt));
 }
 
-/** Returns in words what a key may lack: the label of `key.labels.team`, a team or a user. Null for any other path. */
+/** Returns in words what a key may lack: the label of `key.labels.team`, a team or a user. `lackOf` returns null for any other path. */
 function lackOf(path: readonly string[] | null): string | null {
   const [owner, field, label] = path ?? [];
   if (owner === 'team' || owner === 'user') return `a ${owner}`;

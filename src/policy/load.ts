@@ -10,12 +10,12 @@ export type { ParsedPolicy } from './parsed.ts';
 export type { LoadedPlugin } from './plugins.ts';
 export type { Environment } from './providers.ts';
 
-/** Reads and checks the files of a policy, in any order. Pure. */
+/** Reads and checks the files of a policy, in any order. `parsePolicy` is pure. */
 export const parsePolicy = (files: readonly PolicyFile[]): ParsedPolicy => parseWith(readYaml, files);
 
 /**
- * Compiles the files of a policy to a frozen snapshot, or returns all their problems, sorted by file, line and column. Pure. The order of
- * the files does not matter.
+ * Compiles the files of a policy to a frozen snapshot, or returns all their problems, sorted by file, line and column. `loadPolicy` is
+ * pure. The order of the policy's files does not matter.
  */
 export function loadPolicy(files: readonly PolicyFile[], context: LoadContext): LoadResult {
   return compilePolicy(parsePolicy(files), context);

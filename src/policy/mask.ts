@@ -2,7 +2,7 @@ import { SECRET_SHAPES } from '../core/secret-shapes.ts';
 
 const LOOKS = new RegExp(SECRET_SHAPES, 'g');
 const CREDENTIALS_IN_URL = /(?<=:\/\/)[^/\s@:]*:[^/\s@]+(?=@)/g;
-/** A private key of a blockchain, or a hash, which looks the same. Both are masked. */
+/** A private key of a blockchain, or a hash, which looks the same. Signalbox masks private keys and hashes. */
 const PRIVATE_KEY = /(?:0x)?[0-9a-f]{64,}/gi;
 
 const mask = (text: string) => '*'.repeat(text.length);

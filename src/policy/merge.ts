@@ -10,8 +10,8 @@ import { type Entry, type MapTree, type Tree, toData } from './tree.ts';
 const NAMES = Object.keys(SECTIONS);
 
 /**
- * Joins files into one policy. A section may be spread over several files. Reports unknown sections, and names that are defined twice, with
- * both locations.
+ * Joins files into one policy. A section may be spread over several files. `mergeFiles` reports unknown sections, and names that are
+ * defined twice, with both locations.
  */
 export function mergeFiles(files: readonly MapTree[], report: Report): Sections {
   const merged = new Map<SectionName, Entry>();
@@ -29,7 +29,7 @@ export function mergeFiles(files: readonly MapTree[], report: Report): Sections 
   return merged;
 }
 
-/** Section that may be written as one word → the key whose value the word is. */
+/** Maps a section that may be written as one word to the key that the word is the value of. */
 const SHORT_FORMS: Partial<Record<SectionName, string>> = { learning: 'mode' };
 
 /** Expands a section that is written as one word to a map. */
@@ -44,8 +44,8 @@ function isSection(name: string): name is SectionName {
 }
 
 /**
- * Reports an unknown section. Returns the section that was probably intended, if no file states that section, so that its content does not
- * also seem to be missing. Otherwise returns null.
+ * Reports an unknown section. `intendedSection` returns the section that was probably intended, if no file states that section, so that its
+ * content does not also seem to be missing. If a file states the intended section, `intendedSection` returns null.
  */
 function intendedSection(
   { key, place, value }: Entry,
@@ -61,7 +61,7 @@ function intendedSection(
   return isMeant ? meant : null;
 }
 
-/** Every file may state the version, as long as all state the same one. */
+/** Every file may state the version, as long as all files state the same version. */
 function repeatVersion(before: Entry, again: Entry, report: Report): void {
   if (Value.Equal(toData(before.value), toData(again.value))) return;
   const related = { place: before.place, message: 'stated here' };
@@ -80,7 +80,7 @@ function join(section: SectionName, before: Entry, again: Entry, report: Report)
     reportWrongKind(section, items, isFirst ? second : first, report);
     return isFirst ? first : second;
   }
-  // The code that checks a list also compares the names in it.
+  // The code that checks a list section also compares the names in the list.
   if (first.kind === 'list' && second.kind === 'list') return { ...first, items: [...first.items, ...second.items] };
   if (first.kind !== 'map' || second.kind !== 'map') {
     report.addDuplicate(section, again.place, before.place);

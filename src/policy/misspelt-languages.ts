@@ -8,12 +8,12 @@ import { placeAt, valueAt } from './tree.ts';
 /** About how many known languages have a similar length to a name. */
 const COMPARISONS = 100;
 
-/** An unknown language name that resembles a known one. */
+/** An unknown language name that resembles a known name. */
 export type MisspeltLanguage = ReturnType<typeof misspeltLanguagesOf>[number];
 
 /**
- * Returns the languages of a model that are probably misspelt. An unknown name that resembles no known name is fine. A misspelt name causes
- * only a warning, because it may be the operator's own name.
+ * Returns the languages of a model that are probably misspelt. An unknown language name that resembles no known name is fine. A misspelt
+ * name causes only a warning, because it may be the operator's own name.
  */
 export function misspeltLanguagesOf({ path, tree }: NamedItem<ModelText>, data: ModelText, report: Report) {
   return (['languages', 'lacks_languages'] as const).flatMap((key) =>

@@ -11,12 +11,12 @@ import type { NamedParts } from './named-parts.ts';
 import type { Report } from './report.ts';
 import { servable } from './wildcards.ts';
 
-/** Label → the values that keys have for it. */
+/** Maps a label to the values that keys have for it. */
 export type KnownLabels = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
  * Returns the existing values that rules can compare with, if they are known.
- * @param labels labels of the existing keys. The labels in the policy's test cases are added.
+ * @param labels labels of the existing keys. `knownValues` adds the labels in the policy's test cases.
  */
 export function knownValues(parsed: NamedParts, labels: KnownLabels) {
   const models = servable(parsed);
@@ -72,7 +72,7 @@ export function reviewValues(
         : path === 'model.tags'
           ? ['model has the tag', tags]
           : [`key has the label \`${label}\` with`, [...(labels.get(label ?? '') ?? [])]];
-    // Keys come and go, so for their labels only differences in spelling are reported.
+    // Keys come and go, so Signalbox reports only differences in spelling for their labels.
     const resembles = label === undefined ? isAlike : isSpeltAlike;
     if (known.includes(text) || !report.mayCompare(known.length)) continue;
     const meant = known.find((one) => resembles(text, one));
@@ -81,7 +81,7 @@ export function reviewValues(
   }
 }
 
-/** What to compare instead of an ID. A budget sees no other field of a user. */
+/** What a condition should compare instead of an ID. A budget sees only the ID of a user. */
 const INSTEAD_OF_IDS: Readonly<Record<keyof typeof ID_PREFIXES, (kind: CelKind) => string>> = {
   team: () => 'to compare names, write `team.name`',
   user: (kind) => (kind === 'budget' ? USER_IN_BUDGETS : 'to compare names, write `user.name`'),
@@ -102,7 +102,7 @@ const folded = (text: string): string => text.toLowerCase().replaceAll(/[\s_-]/g
 /** Whether two texts differ only in capitals, spaces and dashes. */
 const isSpeltAlike = (a: string, b: string): boolean => a !== b && folded(a) === folded(b);
 
-/** The shortest text that is compared. Shorter words often differ by one letter: `us` and `uk`. */
+/** The shortest text that is compared. Words that are shorter often differ by one letter: `us` and `uk`. */
 const LETTERS_MIN = 4;
 const digitsOf = (text: string): string => text.replaceAll(/\D/g, '');
 

@@ -20,10 +20,10 @@ import { readPagesMax } from './schema-pages.ts';
 import { type CheckContext, checkNamed, type NamedItem } from './section-checks.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
-/** Cap on output tokens if neither the request nor the model states one. */
+/** The cap on output tokens if neither the request nor the model states a cap. */
 const DEFAULT_MAX_OUTPUT = 4096;
 
-/** A model with all its endpoints, whether they can be served in this environment or not. Plain data. */
+/** A model with all its endpoints, whether they can be served in this environment or not. A model draft is plain data. */
 export interface ModelDraft {
   readonly model: Omit<Model, 'endpoints' | 'firstSlot'>;
   readonly endpoints: readonly EndpointDraft[];
@@ -31,13 +31,13 @@ export interface ModelDraft {
   readonly defaultQuality: number;
   readonly figures: readonly DeclaredFigure[];
   readonly misspeltLanguages: readonly MisspeltLanguage[];
-  /** Null for a model without embeddings. */
+  /** The vectors of the model; null for a model without embeddings. */
   readonly vectors: EmbeddingDraft | null;
 }
 
 export interface EndpointDraft {
   readonly endpoint: Endpoint;
-  /** Location of the endpoint's entry. In the short form, it is the location of the model. */
+  /** Location of the endpoint's entry. In the short form, `place` is the location of the model. */
   readonly place: SourceSpan;
   readonly usd: UsdPrice;
 }
@@ -45,11 +45,11 @@ export interface EndpointDraft {
 export interface ModelContext extends CheckContext {
   readonly usdPerCredit: Decimal;
   /**
-   * Names of hosted providers. A model without a stated speed gets the medians of the models at these providers. Null: it gets neutral
-   * figures.
+   * Names of hosted providers. A model without a stated speed gets the medians of the models at these providers. If `medianProviders` is
+   * null, such a model gets neutral figures.
    */
   readonly medianProviders: ReadonlySet<string> | null;
-  /** Provider → whether it needs an API key. */
+  /** Maps each provider to whether it needs an API key. */
   readonly needsKey: ReadonlyMap<string, boolean>;
   readonly taskIndex: ReadonlyMap<string, number>;
   /** Whether a provider serves models that the policy does not list. */
@@ -59,7 +59,7 @@ export interface ModelContext extends CheckContext {
 /** Whether a name in `models` is a wildcard, which covers many models. */
 export const isWildcard = (name: string): boolean => name.includes('*');
 
-/** Checks the catalog and drafts its models. Models with errors are reported and left out. */
+/** Checks the catalog and drafts its models. `draftModels` reports models with errors and leaves them out. */
 export function draftModels(context: ModelContext) {
   const named = checkNamed('models', modelSchemaOf, context, { holds: (name) => !isWildcard(name) });
   const section = context.sections.get('models');
@@ -79,7 +79,7 @@ export function draftModels(context: ModelContext) {
     drafts.flatMap(({ vectors }) => vectors ?? []),
     context,
   );
-  /** Every model ID → its location, also of models with errors. */
+  /** Maps every model ID to its location, also of models with errors. */
   const ids: ReadonlyMap<string, SourceSpan> = new Map(named.map(({ name, place }) => [name, place]));
   return { named, drafts, latencyOf, ids };
 }
@@ -99,7 +99,7 @@ export function draftModel(
   checkTasks(tree, context);
   const embedding = readEmbedding(named, data, context.report);
   const latency = latencyOf(data);
-  // A cached prompt is never slower, so a higher figure means that the two were probably swapped.
+  // A cached prompt is never slower than an uncached prompt, so a higher figure means that the two were probably swapped.
   checkAtMost(named, ['latency', 'cached_ttft_ms'], data.latency?.cached_ttft_ms, ['ttft_ms', latency.ttftMs], context);
   const reasoningTokens = usualReasoning(data);
   const reasoningByTask = byTask(data.reasoning_tokens, reasoningTokens, context);
@@ -176,7 +176,7 @@ function checkSizes(named: Subject, data: Partial<ModelText>, context: CheckCont
   checkAtMost(named, ['default_max_output'], default_max_output, ['max_output', max_output], context);
 }
 
-/** Reports languages that are in both lists. */
+/** Reports programming languages that are in both lists of a model. */
 function checkLanguages(
   { path, tree }: NamedItem<ModelText>,
   { languages, lacks_languages }: ModelText,
@@ -236,7 +236,7 @@ function priceAt(owner: Tree, data: PriceText | undefined, { usdPerCredit, repor
   return data && tree ? readPrice(tree, data, usdPerCredit, report) : null;
 }
 
-/** Returns figures by index of the task. @param usual the figure for tasks without one of their own */
+/** Returns figures by index of the task. @param usual the figure for tasks without a figure of their own */
 function byTask(
   stated: number | Readonly<Record<string, unknown>>,
   usual: number,

@@ -13,11 +13,11 @@ export interface NamedParts {
   readonly tasks: Named;
   readonly providers: Named;
   readonly models: readonly ModelDraft[];
-  /** Every model ID → its location, also of models with errors. */
+  /** Maps every model ID to its location, also of models with errors. */
   readonly modelIds: ReadonlyMap<string, SourceSpan>;
   readonly wildcards: readonly WildcardDraft[];
   readonly selectors: Named;
-  /** Alias → the selector or model that it stands for. */
+  /** Maps each alias to the selector or model that it stands for. */
   readonly aliases: ReadonlyMap<string, string>;
   readonly people: PeopleDraft;
   readonly cases: readonly PolicyCase[];

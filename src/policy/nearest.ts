@@ -1,7 +1,7 @@
 import { closest, editDistance } from '../core/edit-distance.ts';
 import { didYouMean } from '../core/text.ts';
 
-/** The longest name that is compared with others. A longer name is hardly a typing mistake. */
+/** The longest name that is compared with others. A name that is longer than this is hardly a typing mistake. */
 const NAME_LENGTH_MAX = 100;
 
 /** Returns the known name most similar to a given name; null if no name is close, or if the name is too long. */
@@ -40,7 +40,7 @@ const countWords = (name: string): number => nameWords(name).length;
 /** The number of edits from which all names count as equally different. */
 const EDITS_MAX = 24;
 
-/** Returns the known names, most similar first. For a name that is too long, the order stays. */
+/** Returns the known names, most similar first. The order of known names stays for a name that is too long. */
 export function byNearness(name: string, known: Iterable<string>): string[] {
   if (name.length > NAME_LENGTH_MAX) return [...known];
   const far = (candidate: string) => editDistance(name.toLowerCase(), candidate.toLowerCase(), EDITS_MAX);

@@ -27,10 +27,10 @@ const PROBLEMS = {
   'symlink-loop': ['symlink-loop', 'the file is a symbolic link that leads back to itself', ''],
 } as const;
 
-/** Reads a text that is not plain YAML. Reports errors, and returns null if the text cannot be read. */
+/** Reads a text that is not plain YAML. A `YamlReader` reports errors, and returns null if it cannot read the text. */
 export type YamlReader = (path: string, text: string, report: Report) => Tree | null;
 
-/** Parses a file's YAML to a tree with locations. Reports errors, and returns null if the file cannot be parsed. */
+/** Parses a file's YAML to a tree with locations. `parseFile` reports errors, and returns null if the file cannot be parsed. */
 export function parseFile(file: PolicyFile, report: Report, readYaml: YamlReader): MapTree | null {
   const start: SourceSpan = { file: file.path, line: 1, column: 1, length: 1 };
   if (file.text === undefined) {

@@ -38,15 +38,15 @@ import { wildcardNames } from './wildcard-names.ts';
 import { draftWildcards } from './wildcards.ts';
 
 /**
- * A policy after all checks that need no plugins, expressions or environment. It is plain data, so a worker can send it by structured
- * clone.
+ * A policy after all checks that need no plugins, expressions or environment. A parsed policy is plain data, so a worker can send it by
+ * structured clone.
  */
 export type ParsedPolicy = Readonly<ReturnType<typeof parseWith>>;
 
 /** The sections that are not lists or maps of named items. */
 export type PolicySettings = NonNullable<ParsedPolicy['settings']>;
 
-/** Reads and checks the files of a policy, in any order. Pure. @param readYaml reads the files that are not plain YAML */
+/** Reads and checks the files of a policy, in any order. `parseWith` is pure. @param readYaml reads the files that are not plain YAML */
 export function parseWith(readYaml: YamlReader, given: readonly PolicyFile[]) {
   const report = new Report();
   const files = [...given].sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -56,20 +56,20 @@ export function parseWith(readYaml: YamlReader, given: readonly PolicyFile[]) {
   const start = { file: files[0]?.path ?? 'policies', line: 1, column: 1, length: 1 };
   const problemsBefore = report.found.length;
   const sections = mergeFiles(trees, report);
-  // If a section's name is misspelt, it may be the catalog.
+  // A section with a misspelt name may be the catalog.
   isSound &&= report.found.length === problemsBefore;
   const content = checkSections({ sections, report, start });
   return {
     ...content,
     /** The files by path, ascending. */
     files,
-    /** The beginning of the policy. Missing sections are reported there. */
+    /** The beginning of the policy. Missing sections are reported at the beginning of the policy. */
     start,
-    /** Whether a file could not be read. Parts that seem missing may be in that file. */
+    /** Whether a file could not be read. Parts that seem missing may be in a file that could not be read. */
     isPartial: trees.length < files.length,
     /** Whether the catalog has no errors, so that rules can be evaluated over it. */
     hasSoundModels: content.hasSoundModels && isSound,
-    /** The problems found so far, not sorted. `compilePolicy` returns all problems. */
+    /** The problems of the policy that were found so far, not sorted. `compilePolicy` returns all problems. */
     diagnostics: report.found,
   };
 }
@@ -113,13 +113,13 @@ function checkSections(context: CheckContext) {
     sent: [],
   };
   return {
-    /** Version of the policy language; the latest version if it is not stated or wrong. */
+    /** The version of the policy language; the latest version if the policy states none, or states a wrong version. */
     version,
     /** The plugins to load before the policy is compiled. */
     plugins: draftPlugins(context),
     /** The worth of a Credit; null if it is wrong. */
     credit,
-    /** Null if any of these sections is wrong. */
+    /** `settings` is null if any of its sections is wrong. */
     settings: settings && { ...settings, baseline },
     tasks,
     providers,
@@ -129,7 +129,7 @@ function checkSections(context: CheckContext) {
     socketBytesPlace: placeAt(sectionSubject('gateway', context).tree, 'socket_bytes_max'),
     models: drafts,
     wildcards,
-    /** Every model ID → its location, also of models with errors. */
+    /** Maps every model ID to its location, also of models with errors. */
     modelIds: ids,
     hasSoundModels,
     selectors,
@@ -146,7 +146,7 @@ function checkSections(context: CheckContext) {
     explore: draftLearning(context),
     publicUrl,
     cases: draftCases(context, names),
-    /** The names that test cases send as `model`. They are checked later, because public figures are needed for it. */
+    /** The names that test cases send as `model`. Signalbox checks these names later, because the check needs public figures. */
     sentNames: names.sent,
     /** The bare data of every section, for comparing two revisions. */
     outline: Object.fromEntries([...sections].map(([name, { value }]) => [name, toData(value)])),

@@ -11,7 +11,7 @@ import { emptyMap } from './section-checks.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 import { figureAt, rateOf, unitsOf } from './usd.ts';
 
-/** A network to check. Its data is null if it does not satisfy its schema, which was already reported. */
+/** A payment network to check. The data of the network is null if it does not satisfy its schema, which was already reported. */
 interface NetworkSubject extends Subject {
   readonly data: NetworkText | null;
 }
@@ -22,7 +22,7 @@ interface NetworkContext {
   readonly report: Report;
 }
 
-/** Checks the parts of a network that the schema cannot express. Returns null if anything is wrong. */
+/** Checks the parts of a network that the schema cannot express. `draftNetwork` returns null if anything in the network is wrong. */
 export function draftNetwork(given: NetworkSubject, scope: NetworkContext): PaymentNetwork | null {
   const { data, tree } = given;
   const { report } = scope;
@@ -124,7 +124,7 @@ function readNodes(given: NetworkSubject, report: Report): readonly string[] | n
   return right.length < urls.length ? null : right;
 }
 
-/** Messages do not show the URL, because it may contain a key. */
+/** Messages about a node do not show its URL, because the URL may contain a key. */
 function urlOf(tree: Tree | undefined, what: string, report: Report): string | null {
   if (tree?.kind !== 'scalar' || typeof tree.value !== 'string') return null;
   const url = normalUrl(tree.value);
@@ -188,7 +188,7 @@ function httpOf(tree: Tree, text: FacilitatorParts, path: string, report: Report
   return url === null || timeoutMs === undefined ? null : { mode: 'http', url, timeoutMs, bearerEnv };
 }
 
-/** Test networks: chain ID → name. */
+/** Test networks: their names by chain ID. */
 const TEST_CHAINS: ReadonlyMap<number, string> = new Map([
   [84_532, 'Base Sepolia'],
   [11_155_111, 'Sepolia'],

@@ -24,7 +24,9 @@ export const PAYMENTS = defineSection({
   },
 });
 
-/** Checks the whole section, even if payments are off. Returns null if payments are off or anything is wrong. */
+/**
+ * Checks the whole section, even if payments are off. `draftPayments` returns null if payments are off or anything in the section is wrong.
+ */
 function draftPayments(context: DraftContext): PaymentPolicy | null {
   const { report, usdPerCredit, publicUrl } = context;
   const section = sectionSubject('payments', context).tree;
@@ -88,7 +90,10 @@ function readTopUp(tree: Tree, usd: UsdReader, report: Report) {
   return { min: Math.min(min.credits, max.credits), max: max.credits };
 }
 
-/** Reports a lower bound that exceeds the upper bound. It compares USD, because rounding to microcredits can make equal bounds differ. */
+/**
+ * Reports a lower bound that exceeds the upper bound. The comparison uses USD, because rounding to microcredits can make equal bounds
+ * differ.
+ */
 function refuseAbove(tree: Tree, path: string, key: string, min: UsdAmount, max: UsdAmount, report: Report): void {
   if (!isAbove(min.usd, max.usd)) return;
   const most = plainText(max.usd);
@@ -98,7 +103,7 @@ function refuseAbove(tree: Tree, path: string, key: string, min: UsdAmount, max:
   });
 }
 
-/** Returns the location of the key that is stated, the first one if both are. */
+/** Returns the location of the key that the policy states, the first key if it states both. */
 function placeOfEither(tree: Tree, key: string, other: string) {
   return placeAt(tree, valueAt(tree, key) ? key : other);
 }

@@ -17,16 +17,16 @@ export interface UnknownKey {
 /** What to write instead of an unknown key. */
 export interface KeyRemedy {
   readonly hint: string;
-  /** The known key that the unknown key stands for. It is then not also reported as missing. */
+  /** The known key that the unknown key stands for. Such a known key is then not also reported as missing. */
   readonly meant?: string | undefined;
 }
 
 /** Keys and sections of other tools, and what to write in Signalbox instead. */
 interface PeerKeys {
   readonly words: readonly string[];
-  /** The key with this meaning. The entry applies only where this key is known; without it, the entry applies everywhere. */
+  /** The key with this meaning. The entry applies only where this key is known; without `meant`, the entry applies everywhere. */
   readonly meant?: string;
-  /** Default: `did you mean …?` with the intended key. */
+  /** Without `hint`, the hint is `did you mean …?` with the intended key. */
   readonly hint?: string;
 }
 
@@ -83,7 +83,7 @@ export function peerKey(key: string, known: readonly string[]): KeyRemedy | unde
  * key
  */
 export const insteadOf = (key: string, known: readonly string[], remedy?: KeyRemedy, otherwise?: string) => ({
-  // The remedy is more helpful than the list of keys.
+  // The remedy is more helpful than the list of known keys.
   ...(!remedy && { expected: known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all' }),
   hint: remedy?.hint ?? nearestHint(key, known) ?? otherwise,
 });

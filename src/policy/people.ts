@@ -42,7 +42,7 @@ export interface PeopleDraft {
   readonly teams: readonly (TeamDeclaration & { readonly place: SourceSpan })[];
 }
 
-/** Checks the sections `organization` and `teams`. A team with errors is left out completely. */
+/** Checks the sections `organization` and `teams`. `draftPeople` leaves out a team with errors completely. */
 export function draftPeople(context: CheckContext, zone: string, models: ModelNames): PeopleDraft {
   const terms: TermsContext = { report: context.report, zone, models };
   const organization = checkSection('organization', OrganizationText, context);
@@ -84,7 +84,7 @@ function termsOf({ models, limits, budgets }: TermsText, tree: Tree, path: strin
   };
 }
 
-/** Reports two budgets with the same window, because both would be the same fund. */
+/** Reports two budgets of a level with the same window, because both would be the same fund. */
 function checkOnce(
   before: TermsText['budgets'],
   { window, timeZone, onExhausted }: Omit<HolderTerms['budgets'][number], 'limit'>,

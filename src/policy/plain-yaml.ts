@@ -3,7 +3,7 @@ import { type Entry, type ListTree, type MapTree, NESTING_MAX, type ScalarTree, 
 
 /**
  * Reads the subset of YAML in which most policies are written: maps and lists in blocks or brackets, and values on one line. Loading the
- * YAML library for such policies would take a quarter of the server's start time.
+ * YAML library for plain policies would take a quarter of the server's start time.
  * @returns exactly the tree that `readYaml` returns; null for any other text, valid or not
  */
 export function readPlainYaml(file: string, text: string): Tree | null {
@@ -22,7 +22,7 @@ const FOREIGN = /[^\P{Cc}\n]|\ufeff/u;
 /** Thrown as soon as the text leaves the subset. */
 const notPlain = new Error('not plain YAML');
 
-/** The most characters of a key. The library's limit is higher. */
+/** The most characters of a key. The YAML library accepts longer keys. */
 const KEY_LENGTH_MAX = 1_000;
 
 /** Characters that cannot begin an unquoted text. */
@@ -45,7 +45,10 @@ interface Mark {
   readonly column: number;
 }
 
-/** Every method starts at a token. Methods for blocks end at the next token; the other methods end right after what they have read. */
+/**
+ * Every method of the reader starts at a token. Methods for blocks end at the next token; the other methods end right after the text that
+ * they have read.
+ */
 class PlainReader {
   readonly #file: string;
   readonly #text: string;
@@ -92,7 +95,9 @@ class PlainReader {
     return { kind: 'map', entries, place: this.#placeOfLine(mark) };
   }
 
-  /** Reads the value after a colon: on the same line, on the next lines, or empty. An empty value has the location of its key. */
+  /**
+   * Reads the value after a colon: on the same line, on the next lines, or empty. A YAML value that is empty has the location of its key.
+   */
   #entryValue(key: SourceSpan, column: number, depth: number): Tree {
     this.#skip();
     if (this.#line === key.line && this.#at < this.#text.length) {
@@ -191,7 +196,7 @@ class PlainReader {
     return found;
   }
 
-  /** Moves to the next token. A comment needs a space before it. */
+  /** Moves to the next token. A YAML comment needs a space before it. */
   #skip(): void {
     const lines = this.#take(GAP)?.split('\n') ?? [];
     if (this.#sign() === '#') throw notPlain;
@@ -243,7 +248,7 @@ class PlainReader {
   }
 }
 
-/** Returns the name of a key. A key that is not a name, or is repeated, is left to the library, which reports it. */
+/** Returns the name of a key. The plain reader leaves a key that is not a name, or is repeated, to the YAML library, which reports it. */
 function keyOf(node: Tree, names: Set<string>): string {
   if (node.kind !== 'scalar' || node.value === null) throw notPlain;
   const key = typeof node.value === 'string' ? node.value : node.source;
@@ -253,7 +258,7 @@ function keyOf(node: Tree, names: Set<string>): string {
 }
 
 const DECIMAL = /^[-+]?(?:\d{1,15}|\d{1,15}\.\d{0,15})$/;
-/** Numbers in other forms are left to the library, except versions and dates, which are texts. */
+/** The plain reader leaves numbers in other forms to the YAML library, except versions and dates, which are texts. */
 const ODD_NUMBER =
   /^(?:0[ox][\da-fA-F]+|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 

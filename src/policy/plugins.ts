@@ -14,7 +14,7 @@ export type LoadedPlugin = readonly Plugin[] | Error;
 const PATH = /^\.\.?\/(?:[^\0]*\/)?[^/\0]+\.(?:[cm]?[jt]s)$/;
 const PACKAGE = /^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*(?:\/[A-Za-z0-9._-]+)*$/;
 
-/** Checks the form of the listed plugins. `plugin-host` loads them. */
+/** Checks the form of the listed plugins. `plugin-host` loads the listed plugins. */
 export function draftPlugins(context: CheckContext) {
   const first = new Map<string, SourceSpan>();
   return itemsOf('plugins', PluginText, context).flatMap((tree, at) => {
@@ -35,15 +35,15 @@ export function draftPlugins(context: CheckContext) {
 /** Facts about the policy's plugins, by specifier. */
 interface OwnCode {
   readonly loaded?: ReadonlyMap<string, LoadedPlugin>;
-  /** A file outside the policy folder. */
+  /** Maps a specifier to a file of the plugin's code outside the policy folder. */
   readonly outside?: ReadonlyMap<string, string>;
-  /** Names of estimators, a plugin kind of earlier versions. */
+  /** Maps a specifier to the names of its estimators, a plugin kind of earlier versions. */
   readonly estimators?: ReadonlyMap<string, readonly string[]>;
 }
 
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 
-/** Adds the policy's plugins to the installed plugins. Reports plugins that could not be loaded, and names that clash. */
+/** Adds the policy's plugins to the installed plugins. `withOwnPlugins` reports plugins that could not be loaded, and names that clash. */
 export function withOwnPlugins(
   drafts: readonly PluginDraft[],
   installed: PluginMaps,

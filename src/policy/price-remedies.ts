@@ -14,13 +14,13 @@ const RATES: ReadonlyMap<string, string> = new Map([
   ...['cache write', 'cache creation', 'cache creation input'].map((words) => [words, 'cache_write'] as const),
 ]);
 const PRICES: ReadonlySet<string> = new Set('price prices pricing cost costs rate rates'.split(' '));
-/** Words for the unit of a price → how many of these units are 1M tokens; null for words that do not change the figure. */
+/** Maps words for the unit of a price to the number of these units in 1M tokens; null for words that do not change the figure. */
 const UNITS: ReadonlyMap<string, number | null> = new Map([
   ...['per', 'usd', 'dollar', 'dollars', 'tokens', '1m', 'm', 'million', 'mtok'].map((word) => [word, null] as const),
   ...['1k', 'k', '1000', 'thousand'].map((word) => [word, 1_000] as const),
   ['token', 1_000_000],
 ]);
-/** Words for prices that are not a rate per token → where Signalbox states them. */
+/** Maps words for prices that are not a rate per token to the place where Signalbox states them. */
 const SPECIAL: ReadonlyMap<string, string> = new Map([
   ['above', 'state the prices of long inputs in `tiers`'],
   ['reasoning', 'hidden reasoning is charged as output'],
@@ -84,6 +84,6 @@ function figureOf(value: Tree, factor: number): string | undefined {
   const usd = isPlain ? Number(text) : /\/|\bper\b/.test(text) ? undefined : usdIn(text);
   // A figure this large was meant per 1M tokens although its key says otherwise, or is a mistake.
   if (usd === undefined || usd * factor > (PriceText.properties.input.maximum ?? 0)) return undefined;
-  // A figure per 1M tokens is shown as the policy writes it.
+  // The hint shows a figure per 1M tokens as the policy writes it.
   return factor === 1 && isPlain ? text : `${rounded(usd * factor)}`;
 }

@@ -4,7 +4,10 @@ import type { Report } from './report.ts';
 import type { PriceText } from './schema-model.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
-/** USD per 1M tokens. A lower price is probably per token or per 1,000 tokens, because the cheapest models cost 20 times as much. */
+/**
+ * The lowest plausible price, in USD per 1M tokens. A lower price is probably per token or per 1,000 tokens, because the cheapest models
+ * cost 20 times as much.
+ */
 const PER_MILLION_MIN = 0.001;
 /** The usual range of model prices, USD per 1M tokens. */
 const PLAUSIBLE = { min: 0.01, max: 200 } as const;
@@ -15,7 +18,10 @@ const OTHER_UNITS = [
 ] as const;
 const RATES = ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'] as const;
 
-/** Reads an exact decimal from the source text. Null if it is absent, or if it is not in plain notation, which is reported. */
+/**
+ * Reads an exact decimal from the source text. `decimalAt` returns null if the decimal is absent, or if it is not in plain notation, which
+ * is reported.
+ */
 export function decimalAt(tree: Tree, key: string, report: Report): Decimal | null {
   const at = valueAt(tree, key);
   if (at?.kind !== 'scalar') return null;
@@ -28,7 +34,7 @@ export function decimalAt(tree: Tree, key: string, report: Report): Decimal | nu
   return decimal;
 }
 
-/** Compiles a price that satisfies the schema. Reports an error and returns null if it cannot be exact. */
+/** Compiles a price that satisfies the schema. `readPrice` reports an error and returns null if the price cannot be exact. */
 export function readPrice(tree: Tree, data: PriceText, usdPerCredit: Decimal, report: Report): Price | null {
   const first = readLine(tree, 0, report);
   const tiers = data.tiers.map((tier, at) => {

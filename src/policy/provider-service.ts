@@ -12,7 +12,10 @@ export interface ProviderService {
   readonly preset: ProviderPreset;
 }
 
-/** Finds the adapter and preset of a provider. The policy may state only one of them. Reports errors and returns null. */
+/**
+ * Finds the adapter and preset of a provider. The policy may state only the adapter or only the preset. `findService` reports errors and
+ * then returns null.
+ */
 export function findService(
   named: NamedItem<ProviderText>,
   data: Partial<ProviderText>,

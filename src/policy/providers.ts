@@ -19,11 +19,11 @@ import { placeAt, valueAt } from './tree.ts';
 /** A provider of the policy, set up in this environment. */
 export interface ProviderSetup {
   readonly name: string;
-  /** Null if its entry in the policy is wrong. */
+  /** The compiled provider; null if its entry in the policy is wrong. */
   readonly provider: Provider | null;
   /** Required environment variables that are not set. */
   readonly unset: readonly string[];
-  /** Whether the provider serves only if no other provider can. */
+  /** Whether the provider serves only if no other provider can serve a model. */
   readonly whenAlone: boolean;
   readonly place: SourceSpan;
   /** Returns the capabilities that the adapter cannot express. */
@@ -34,10 +34,10 @@ export interface ProviderSetup {
   readonly embeds?: boolean;
 }
 
-/** The value of a variable that is not set when a policy is only checked. It is a valid address, and also a usable key. */
+/** The value of a variable that is not set when a policy is only checked. The placeholder is a valid address, and also a usable key. */
 export const PLACEHOLDER = 'http://127.0.0.1:9/';
 
-/** The environment of a policy. Only variables that the policy or a preset names are read. */
+/** The environment of a policy. Signalbox reads only variables that the policy or a preset names. */
 export interface Environment {
   get(name: string): string | undefined;
 }
@@ -70,7 +70,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
   if (apiKeyEnv !== null) reviewKey(apiKeyEnv, named, adapter, scope);
   const ofKey = apiKeyEnv !== null && !isSet(apiKeyEnv, scope) ? [apiKeyEnv] : [];
   const unset = [...new Set([...ofKey, ...address.unset])];
-  /** Returns the stated value, otherwise the preset's, otherwise the default. */
+  /** Returns the stated value, otherwise the value of the preset, otherwise the default. */
   const stated = <T>(key: string, value: T, ofPreset: T | undefined): T =>
     valueAt(tree, key) ? value : (ofPreset ?? value);
   const { cache } = preset;
@@ -151,7 +151,7 @@ function reviewKey(
   });
 }
 
-/** Returns the address of a provider. `unset` names the environment variable for it, if that is not set. */
+/** Returns the address of a provider. `unset` names the environment variable for the address, if that variable is not set. */
 function resolveAddress(
   { path, tree }: NamedItem<ProviderText>,
   data: Partial<ProviderText>,
@@ -182,14 +182,14 @@ function resolveAddress(
   if (!value) return { url: null, unset: [variable] };
   const url = behind(normalUrl(value), isStated ? undefined : preset.basePath);
   const place = placeAt(tree, 'base_url_env');
-  // The message does not show the value, because it may be a secret in the wrong variable.
+  // The message does not show the value of the variable, because it may be a secret in the wrong variable.
   if (url === null)
     scope.report.add('bad-environment', place, `the environment variable ${variable} does not hold a URL`, ADDRESS);
   else reviewUrl(url, `the variable ${variable}`, `the address in ${variable}`, place);
   return { url, unset: [] };
 }
 
-/** A call's path at the end of an address. Calls append their path, so the policy must not state it. */
+/** The path of an API call at the end of an address. The adapter appends the path of each call, so the policy must not state it. */
 const OF_A_CALL = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/;
 
 function refusePathOfCall(url: string, what: string, place: SourceSpan, report: Report): void {
@@ -209,7 +209,7 @@ function isSet(variable: string, scope: ProviderContext): boolean {
   return (scope.env.get(variable) ?? '').trim() !== '';
 }
 
-/** Returns the shortest prompt that any of these providers caches, tokens; Infinity if none caches. */
+/** Returns the shortest prompt that any of these providers caches, in tokens; Infinity if no provider caches prompts. */
 export function cachedTokensMin(providers: Iterable<Pick<Provider, 'cache'>>): number {
   let least = Number.POSITIVE_INFINITY;
   for (const { cache } of providers) if (cache.ttlMs > 0) least = Math.min(least, cache.tokensMin);

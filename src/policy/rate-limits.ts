@@ -46,7 +46,7 @@ export const RATE_LIMITS = defineList({
       if (data) checkNeeded(RateLimitText, { ...named, place }, report);
       const figures = ratesOf(data ?? validPartsOf(RateLimitText, tree));
       const each = eachOf(named);
-      // `address` is a keyword here, not an expression.
+      // The word `address` in `each` is a keyword, not an expression.
       const divides = each?.text.trim() === 'address' ? ('address' as const) : each;
       return { name, place, match: expressionAt(named, 'match'), each: divides, figures };
     }),

@@ -11,12 +11,12 @@ import { byNearness, listNames, NAMES_SHOWN, nearestHint } from './nearest.ts';
 /** The most errors that one load lists, and the most warnings. */
 const LISTED_MAX = 1_000;
 /**
- * The most names that one load compares for hints. Without a bound, thousands of unknown names compared with thousands of known ones would
- * block the server for hours.
+ * The most names that one load compares for hints. Without a bound, the comparison of thousands of unknown names with thousands of known
+ * names would block the server for hours.
  */
 const COMPARISONS_MAX = 50_000;
 
-/** Kind of name → the part of a policy that declares such names. */
+/** Maps a kind of name to the part of a policy that declares such names. */
 const WHERE_DECLARED: ReadonlyMap<string, string> = new Map([
   ['budget', 'budgets'],
   ['model', 'models'],
@@ -70,7 +70,7 @@ export class Report {
     this.add('duplicate-name', place, `\`${name}\` is defined twice`, { related, hint });
   }
 
-  /** Records the definition of a name, and returns whether it is the first. Reports a name that is defined again. */
+  /** Records the definition of a name, and returns whether it is the first. `isFirst` reports a name that is defined again. */
   isFirst(name: string, place: SourceSpan, places: Map<string, SourceSpan>, title = name, hint?: string): boolean {
     const first = places.get(name);
     if (first) this.addDuplicate(title, place, first, hint);
@@ -79,8 +79,8 @@ export class Report {
   }
 
   /**
-   * Reports an unknown name, with the known names and the name that was probably intended. After very many comparisons it leaves these
-   * hints out.
+   * Reports an unknown name, with the known names and the name that was probably intended. After very many comparisons `addUnknown` leaves
+   * these hints out.
    */
   addUnknown(what: string, name: string, known: Iterable<string>, place: SourceSpan): void {
     const all = this.mayCompare(1) ? [...known] : [];
@@ -100,7 +100,7 @@ export class Report {
     this.add('unknown-reference', place, `there is no ${what} \`${name}\``, details);
   }
 
-  /** Whether a name may still be compared with this many others for a hint. If so, counts the comparisons. */
+  /** Whether a name may still be compared with this many others for a hint. If the comparison is allowed, `mayCompare` counts it. */
   mayCompare(names: number): boolean {
     if (this.#comparisonsLeft <= 0) return false;
     this.#comparisonsLeft -= names;
@@ -116,7 +116,7 @@ export class Report {
     return this.#found.some((found) => found.severity === 'error');
   }
 
-  /** Returns all problems sorted by file, line and column. At the location of a secret or an alias, other problems are dropped. */
+  /** Returns all problems sorted by file, line and column. At the location of a secret or an alias, `sorted` drops other problems. */
   sorted(): Diagnostic[] {
     const at = (found: SourceSpan) => `${found.file}\n${found.line}\n${found.column}`;
     const isFinal = ({ code }: Diagnostic) => code === 'secret' || code === 'yaml-feature';

@@ -10,7 +10,7 @@ import { EMPTY_REQUEST, tryRun } from './trials.ts';
 
 /** The most pairs of rules that one load lists. */
 const CONFLICTS_MAX = 20;
-/** The most pairs whose conditions one load compares. Each takes up to 400 evaluations. */
+/** The most pairs whose conditions one load compares. Each comparison of a pair takes up to 400 evaluations. */
 const COMPARED_MAX = 100;
 /** Pairs compared in one step. */
 const PAIRS_PER_STEP = 16;
@@ -22,11 +22,14 @@ export interface ModelRule {
   /** How messages name the rule, such as ``constraint `legal` ``. */
   readonly title: string;
   readonly require: Program;
-  /** Allowed endpoints that can serve in this environment, by operation. Numbers are their positions in the catalog. */
+  /**
+   * Allowed endpoints that can serve in this environment, by operation. The numbers in these sets are positions of endpoints in the
+   * catalog.
+   */
   readonly admits: Readonly<Record<Operation, ReadonlySet<number>>>;
-  /** All allowed endpoints, also the ones that cannot serve in this environment. */
+  /** All endpoints that the rule allows, also endpoints that cannot serve in this environment. */
   readonly fits: Readonly<Record<Operation, ReadonlySet<number>>>;
-  /** Wildcard → whether the rule allows all of its models; false if that depends on the model. */
+  /** Maps each wildcard to whether the rule allows all of its models; false if that depends on the model. */
   readonly wildcards: ReadonlyMap<string, boolean>;
 }
 
@@ -52,7 +55,8 @@ export interface CatalogRules {
 
 /**
  * Warns about pairs of rules that each allow some model but no common one, and about larger sets of such rules if all apply to every
- * request. It takes constraints × rules steps. It warns only if some request is certainly subject to both rules.
+ * request. `reviewConflicts` takes constraints × rules steps. `reviewConflicts` warns only if some request is certainly subject to both
+ * rules.
  */
 export function* reviewConflicts(rules: CatalogRules, report: Report): Generator<undefined, void> {
   const { constraints, filters, spaces } = rules;
@@ -76,7 +80,7 @@ export function* reviewConflicts(rules: CatalogRules, report: Report): Generator
 
 type Pair<Rule extends ModelRule = ModelRule> = readonly [first: Rule, second: Rule];
 
-/** Warns about two constraints that together allow no model for requests of an operation. Returns whether it warned. */
+/** Warns about two constraints that together allow no model for requests of an operation. `reviewPair` returns whether it warned. */
 function* reviewPair(
   pair: Pair<ConditionalRule>,
   rules: CatalogRules,
@@ -94,7 +98,10 @@ function* reviewPair(
   return false;
 }
 
-/** Warns about constraints that apply to every request and together leave no chat model, although every pair of them leaves one. */
+/**
+ * Warns about constraints that apply to every request and together leave no chat model, although every pair of these constraints leaves a
+ * model.
+ */
 function reviewTogether(rules: CatalogRules, report: Report): void {
   const space = rules.spaces.find(({ operation }) => operation === 'chat');
   const constraints = rules.constraints.filter(({ when, admits }) => when === null && admits.chat.size > 0);
@@ -115,7 +122,7 @@ function reviewTogether(rules: CatalogRules, report: Report): void {
 
 /** Whether two rules have no allowed model of the catalog in common, and no wildcard of which both allow all models. */
 const isDisjoint = (a: ModelRule, b: ModelRule, operation: Operation): boolean =>
-  // A rule that allows nothing is reported separately.
+  // A rule that allows no model is reported separately.
   a.admits[operation].size > 0 &&
   b.admits[operation].size > 0 &&
   a.admits[operation].isDisjointFrom(b.admits[operation]) &&
@@ -156,7 +163,7 @@ function* sharedHint(
   if (!condition) return `both apply to every request, so every ${one} is refused${orOpen}`;
   const text = condition.draft.text.trim();
   const isOne = other === undefined || other.draft.text.trim() === text;
-  // Perhaps no caller satisfies both conditions, such as an intern in the legal department. But every caller can send every request.
+  // Perhaps no caller satisfies both conditions, such as an intern in the legal department. Every caller can send every request.
   const fields = conditions.map(callerFields);
   if (!isOne && fields.every((read) => read !== '') && fields[0] !== fields[1]) return null;
   const request = yield* sharedRequest(conditions, space);
@@ -220,19 +227,19 @@ function few(names: ReadonlySet<string>): string {
 /** A model with one of its endpoints, or a wildcard, as a constraint sees it. */
 export interface ConstraintTarget {
   readonly id: string;
-  /** Bits of `OPERATIONS`. */
+  /** The operations that the model serves, as bits of `OPERATIONS`. */
   readonly operations: number;
   readonly isServed: boolean;
-  /** Whether its provider serves only if no other provider can. */
+  /** Whether the provider of the model serves only if no other provider can serve a model. */
   readonly isHeldBack: boolean;
-  /** Whether it represents the models of a wildcard. */
+  /** Whether the target represents the models of a wildcard. */
   readonly isOpen: boolean;
 }
 
 /** A constraint with the targets that it allows, at least one. */
 interface AdmittingConstraint {
   readonly require: Program;
-  /** The condition; null for none, undefined for a wrong one. */
+  /** The condition of the constraint; null for none, undefined for a wrong condition. */
   readonly when: Program | null | undefined;
   readonly admitted: ReadonlySet<ConstraintTarget>;
 }
@@ -278,7 +285,8 @@ export function* reviewChats(
 }
 
 /**
- * Whether a condition is true for some chat, and for no request for embeddings. A condition that reads only the caller is true for both.
+ * Whether a condition is true for some chat, and for no request for embeddings. A condition that reads only the caller is true for chats
+ * and for embeddings.
  */
 function* isForChatsAlone(when: Program, spaces: readonly RequestSpace[]): Generator<undefined, boolean> {
   let isForChats = false;

@@ -29,7 +29,7 @@ export function draftConstraints(context: CheckContext) {
 export function draftPreferences(context: CheckContext) {
   return checkList('preferences', PreferenceText, context).map((named) => {
     const prefer = expressionAt(named, 'prefer');
-    /** Null if the figure is wrong. */
+    /** `worth` is null if the figure in the policy is wrong. */
     const worth = named.data?.worth ?? null;
     return { ...ruleOf(named), prefer, worth, worthPlace: placeAt(named.tree, 'worth') };
   });
@@ -37,12 +37,12 @@ export function draftPreferences(context: CheckContext) {
 
 function ruleOf(named: NamedItem<unknown>) {
   const { name, tree, data } = named;
-  /** False if any key of the rule is wrong. Then only its expressions are checked. */
+  /** `isWhole` is false if any key of the rule is wrong. If `isWhole` is false, only the expressions of the rule are checked. */
   const isWhole = data !== null;
   return { name, place: placeAt(tree, 'name'), when: expressionAt(named, 'when'), isWhole };
 }
 
-/** Returns the expression at a path of keys; null if there is none. */
+/** Returns the expression at a path of keys; null if the policy has no expression there. */
 export function expressionAt(
   { path, tree }: { readonly path: string; readonly tree: Tree },
   ...keys: readonly string[]

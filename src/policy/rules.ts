@@ -28,7 +28,7 @@ import { inSteps } from './steps.ts';
 import { EMPTY_REQUEST, tryRun } from './trials.ts';
 import { servable } from './wildcards.ts';
 
-/** A rule with its condition, and the expression in its own key. */
+/** A rule with its condition, and the expression in the rule's own key. */
 type CheckedRule<Draft, Key extends string> = Readonly<
   { draft: Draft; when: Program | null } & Record<Key, Program | null>
 >;
@@ -82,30 +82,30 @@ export function* checkRules(
 export interface CompiledRules {
   readonly constraints: readonly Constraint[];
   readonly preferences: readonly Preference[];
-  /** Selector → the models that its filter allows, as bits by index of the model. */
+  /** Maps each selector to the models that its filter allows, as bits by index of the model. */
   readonly filters: ReadonlyMap<string, Uint32Array>;
   /** Whether a condition depends on the text of the prompt. */
   readonly readIntent: boolean;
 }
 
 /**
- * A model or endpoint of the catalog on which a rule is evaluated. An expression that fails for a wildcard may still allow some of its
- * models.
+ * A model or endpoint of the catalog on which a rule is evaluated. An expression that fails for a wildcard may still allow some of the
+ * wildcard's models.
  */
 interface RuleTarget extends ConstraintTarget {
   /** Provider of the endpoint, or of the model's first endpoint. */
   readonly provider: string;
   readonly view: Readonly<Record<string, unknown>>;
-  /** Bit of the endpoint; -1 if it cannot be served in this environment, or is no candidate. */
+  /** The bit of the endpoint; -1 if the endpoint cannot be served in this environment, or is no candidate. */
   readonly slot: number;
 }
 
-/** The models and providers that can be served. If there are no models, rules are checked as if everything could be served. */
+/** The models and providers that can be served. If no models can be served, rules are checked as if everything could be served. */
 type ServedCatalog = Pick<PolicySnapshot, 'models' | 'providers'>;
 
 /** Models converted to views in one step. */
 const VIEWS_PER_STEP = 50;
-/** Evaluations of an expression in one step. The most expensive expression takes about 4 ms for them. */
+/** Evaluations of an expression in one step. The most expensive expression takes about 4 ms for these evaluations. */
 const EVALUATIONS_PER_STEP = 16;
 
 /** Evaluates every rule over the catalog, and keeps the bits of models and endpoints that can be served in this environment. */
@@ -212,7 +212,7 @@ class RuleCompiler {
       this.#report.add(draft.when ? 'satisfied-by-none' : 'refuses-everything', at, message, { hint });
     }
     if (require) yield* this.#reviewUndeclared(require);
-    // With a wrong condition, it is unknown when the rule applies.
+    // If the condition of a rule is wrong, it is unknown when the rule applies.
     if (require && matches && (when || !draft.when)) {
       const { admitted, matched } = matches;
       const open = [...admitted].filter(({ isOpen, isServed }) => isOpen && isServed).map(({ id }) => id);
@@ -230,7 +230,7 @@ class RuleCompiler {
     return { name, place, when: conditionOf(when), allows, ...(unserved.length > 0 && { unserved }), ...ceilings };
   }
 
-  /** Warns about a rule that excludes a region. It also allows endpoints that declare no region, wherever they are. */
+  /** Warns about a rule that excludes a region. Such a rule also allows endpoints that declare no region, wherever they are. */
   *#reviewUndeclared(require: Program): Generator<undefined, void> {
     const excluded = excludedRegion(require.ast);
     if (!excluded) return;
@@ -307,7 +307,7 @@ class RuleCompiler {
     });
   }
 
-  /** Reports a selector that chooses only from embedding models and names no vector space. It would serve nothing. */
+  /** Reports a selector that chooses only from embedding models and names no vector space. Such a selector would serve nothing. */
   #checkSpaces(selector: string, matched: ReadonlySet<string>, at: SourceSpan): void {
     const models = this.#parsed.models.filter(({ model }) => matched.has(model.id));
     if (models.length === 0 || models.some(({ model }) => model.operations !== OPERATIONS.embed.bit)) return;
@@ -322,7 +322,8 @@ class RuleCompiler {
   }
 
   /**
-   * Evaluates an expression. Returns the bits of the targets that match, and how many of the catalog and of the available targets match.
+   * Evaluates an expression. `#evaluate` returns the bits of the targets that match, and how many of the catalog and of the available
+   * targets match.
    */
   *#evaluate(program: Program, targets: readonly RuleTarget[], size: number) {
     const bits = emptyBits(size);
@@ -361,7 +362,9 @@ const unservedOf = (targets: Iterable<RuleTarget>): readonly string[] => [
 
 const NO_WILDCARDS: ModelRule['wildcards'] = new Map();
 
-/** Whether an endpoint of the catalog serves an operation. @param isServed whether it must also be available in this environment */
+/**
+ * Whether an endpoint of the catalog serves an operation. @param isServed whether the endpoint must also be available in this environment
+ */
 const canServe = (target: RuleTarget, operation: Operation, isServed: boolean): boolean =>
   !target.isOpen && (target.isServed || !isServed) && (target.operations & OPERATIONS[operation].bit) !== 0;
 

@@ -7,7 +7,7 @@ const plain = (upstream: string): string => upstream.toLowerCase().replace(/^mod
 /** Returns the name that all spellings of a provider's model share: in lower case, without a date. */
 const undated = (upstream: string): string => plain(upstream).replace(DATED, '');
 
-/** The names of one provider's models. It finds a model by other spellings of its name. */
+/** The names of one provider's models. `SameModels` finds a model by other spellings of its name. */
 export class SameModels {
   readonly #exact = new Set<string>();
   readonly #plain = new Map<string, string>();
@@ -26,7 +26,7 @@ export class SameModels {
 
   /**
    * Returns the names that mean the same model: the name itself; or else the name that differs only in capitals; or else the name without a
-   * date; or else names with other dates. Several results are versions, and none of them is exactly the requested one.
+   * date; or else names with other dates. Several results are versions of the model, and none of them is exactly the requested version.
    */
   namesOf(name: string): readonly string[] {
     if (this.#exact.has(name)) return [name];
@@ -39,7 +39,7 @@ export class SameModels {
 /** The most characters of a name. */
 const NAME_MAX = 128;
 
-/** Whether a name may be a model ID. No part of it may lead to another path when an adapter puts it into a URL. */
+/** Whether a name may be a model ID. No part of a model ID may lead to another path when an adapter puts the ID into a URL. */
 export const isWellFormed = (name: string): boolean =>
   name.length <= NAME_MAX &&
   /^[A-Za-z0-9._:/@-]+$/.test(name) &&
@@ -50,8 +50,8 @@ export const isWellFormed = (name: string): boolean =>
 const ANOTHER_BILL =
   /:(?:online|free|nitro|floor|exacto|extended|thinking|cloud)$|-cloud$|^@|@preset\/|(?:^|\/)ft:|^openrouter\/|^auto$/i;
 /**
- * Separators of variants. Hosted services use them for variants with another price; local programs such as Ollama use them for versions:
- * `qwen3:8b`.
+ * The characters that separate a model's name from its variant. Hosted services use `:` and `@` for variants with another price; local
+ * programs such as Ollama use them for versions: `qwen3:8b`.
  */
 const VARIANT = /[:@]/;
 

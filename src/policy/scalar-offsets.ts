@@ -22,8 +22,8 @@ export function placeWithin(tree: ScalarTree, text: string, from: number, to: nu
 }
 
 /**
- * Returns the offset in the file after one unit of the value. An escape is longer than its unit, and a folded space may have no text in the
- * file.
+ * Returns the offset in the file after one unit of the value. An escape is longer than the unit that it represents, and a folded space may
+ * have no text in the file.
  */
 function endOf(text: string, offsets: readonly number[], at: number, value: string): number {
   const begins = offsets[at]!;
@@ -37,7 +37,7 @@ const BLANKS: ReadonlySet<string | undefined> = new Set(' \t\n\r');
 
 /**
  * Returns the offset in the file of each unit of a scalar's value, and of its end. All characters except whitespace are in the same order
- * in the file. Whitespace may be folded, so the function synchronises again at each other character.
+ * in the file. Whitespace may be folded, so `alignScalar` synchronises again at each other character.
  */
 function alignScalar(text: string, start: number, value: string): number[] {
   const style = text[start] ?? '';
@@ -64,7 +64,7 @@ function alignScalar(text: string, start: number, value: string): number[] {
   return [...offsets, at];
 }
 
-/** Skips backslashes that join a line to the next line, because they do not appear in the value. */
+/** Skips backslashes that join a line to the next line, because such backslashes do not appear in the value. */
 function behindEscapedBreaks(text: string, at: number): number {
   const breaks = /(?:\\\r?\n[ \t]*)*/y;
   breaks.lastIndex = at;

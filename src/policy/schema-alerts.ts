@@ -110,7 +110,7 @@ export const AlertRuleText = closed('What causes an alert, and where Signalbox s
 });
 export type AlertRuleText = Static<typeof AlertRuleText>;
 
-/** The section without its webhooks and rules, which are checked one by one. */
+/** The section `alerts` without its webhooks and rules, which are checked separately. */
 export const AlertMembers = Type.Object(
   {
     webhooks: Type.Optional(Type.Record(Type.String(), Type.Unknown())),

@@ -11,7 +11,7 @@ function stated(schema: TSchema, example: unknown, description?: string) {
   return Type.Optional({ ...inner, examples: [example], description: description ?? inner.description });
 }
 const MESSAGES = { ...query.messages, description: 'The conversation. Signalbox reads the task and the size from it.' };
-/** The schemas of the API, with other examples. */
+/** The schemas of the API for route queries, with other examples. */
 const ROUTE_QUERY = {
   task_type: stated(
     query.task_type,

@@ -18,7 +18,7 @@ export const RATE_KEYS = {
   concurrent_streams: most(20, 'The most chat requests with `stream: true` at the same time.'),
 };
 
-/** Returns the figures under their names in the code; null for figures that are not stated. */
+/** Returns the figures of a rate limit under their names in the code; null for figures that are not stated. */
 export const ratesOf = (stated: Partial<Static<TObject<typeof RATE_KEYS>>>): KeyLimits => ({
   requestsPerMinute: stated.requests_per_minute ?? null,
   tokensPerMinute: stated.tokens_per_minute ?? null,

@@ -34,7 +34,7 @@ const BASIS_OF_FIGURE = {
   unknown: 'The source is unknown. `policy check` warns about it.',
 };
 
-/** The schema checks the figures as numbers. `readPrice` reads exact decimals from the text. */
+/** The schema checks the price figures as numbers. `readPrice` reads exact decimals from the text. */
 const usd = (description: string, example: number) => number({ minimum: 0, maximum: 100_000, example }, description);
 
 const LINE = {
@@ -173,7 +173,7 @@ const DeadlinesText = closedOrEmpty('Time limits of a call to the model.', {
 const count = (description: string, example: number) =>
   integer({ minimum: 1, maximum: 100_000_000, example }, description);
 
-/** Calls are split to fit. 96 texts is the lowest limit among the large services. */
+/** Signalbox splits embedding calls to fit this limit. 96 texts is the lowest limit among the large services. */
 const BATCH_INPUTS = 96;
 
 const EmbeddingText = closed('Embedding properties of a model with the operation `embed`.', {
@@ -324,7 +324,7 @@ export const MODEL_RULES = {
 export const ModelText = closed(DESCRIPTION, MODEL, MODEL_RULES);
 export type ModelText = Static<typeof ModelText>;
 
-/** A model that only embeds. It writes no answers, and models of one vector space count as equally good. */
+/** A model that only embeds. An embedding model writes no answers, and models of one vector space count as equally good. */
 export const EmbeddingModelText = closed(DESCRIPTION, {
   ...MODEL,
   max_output: Type.Integer({ ...MODEL.max_output, minimum: 0, default: 0 }),

@@ -14,24 +14,24 @@ import {
 export const closed = <Keys extends TProperties>(description: string, keys: Keys, options: ObjectOptions = {}) =>
   Type.Object(keys, { ...options, description, additionalProperties: false });
 
-/** A closed map with only optional keys. If the policy leaves it out, it is empty. */
+/** A closed map with only optional keys. If the policy leaves such a map out, it is empty. */
 export const closedOrEmpty = <Keys extends TProperties>(description: string, keys: Keys) =>
   closed(description, keys, { default: {} });
 
 /** Joins words to a choice: `a, b or c`. */
 export const either = (keys: readonly string[]): string => keys.join(', ').replace(/, ([^,]*)$/, ' or $1');
 
-/** Schema options for a map that needs at least one of these keys. Editors and `checkNeeded` use them. */
+/** Schema options for a map that needs at least one of these keys. Editors and `checkNeeded` use the option `anyOf`. */
 export const needsOneOf = (...keys: readonly string[]) => ({
   anyOf: keys.map((key) => ({ required: [key], errorMessage: `Needs the key ${either(keys)}.` })),
 });
 
-/** Schema options for a map in which one key excludes others. Editors and `checkExcluded` use them. */
+/** Schema options for a map in which one key excludes other keys. Editors and `checkExcluded` use the options about excluded keys. */
 export const excludes = (key: string, ...others: readonly string[]) => ({
   dependencies: { [key]: { properties: Object.fromEntries(others.map((other) => [other, false])) } },
 });
 
-/** Schema options. If there is a default and no example, the default is the example. */
+/** The options of a value's schema. If a schema has a default and no example, the default is the example. */
 type ValueOptions<Options> = Omit<Options, 'description' | 'examples'> & { readonly example?: unknown };
 
 function described<Options extends SchemaOptions>({ example, ...options }: ValueOptions<Options>, description: string) {
@@ -89,7 +89,7 @@ export const texts = (example: readonly string[], description: string, maxLength
 /** The most characters of a CEL expression. */
 export const EXPRESSION_LENGTH_MAX = 4000;
 
-/** A CEL expression. Messages show the first example; editors offer all of them. */
+/** A CEL expression. Messages show the first example of an expression; editors offer all examples. */
 export const expression = (description: string, ...examples: readonly [string, ...string[]]) =>
   Type.String({ minLength: 1, maxLength: EXPRESSION_LENGTH_MAX, examples, description });
 
@@ -116,11 +116,11 @@ const ALIAS_NAME = {
   expected: `${ITEM_NAME.expected}; it may end in \`*\`, which covers all names that begin with it`,
 };
 
-/** Other names under which callers reach an item. Default: none. */
+/** Other names under which callers reach an item. An item has no aliases by default. */
 export const aliasList = (description: string, example: string) =>
   Type.Array(Type.String(ALIAS_NAME), { default: [], examples: [[example]], description });
 
-/** The form of an environment variable's name. It allows only capitals, so that a pasted key does not match. */
+/** The form of an environment variable's name. The form allows only capitals, so that a pasted key does not match. */
 export const VARIABLE_NAME = {
   pattern: '^[A-Z_][A-Z0-9_]*$',
   expected: 'the name of an environment variable, in capitals',

@@ -15,7 +15,7 @@ import {
 
 const variable = (description: string, example: string) => optional.string({ ...VARIABLE_NAME, example }, description);
 
-/** The form of an address. `payment-networks.ts` checks the checksum in its capital letters. */
+/** The form of a wallet address. `payment-networks.ts` checks the checksum in the capital letters of an address. */
 export const ADDRESS_PATTERN = '^0x[0-9A-Fa-f]{40}$';
 
 const address = (description: string, example: string) =>
@@ -43,7 +43,7 @@ export const AssetText = closed(
   },
 );
 
-/** The keys of each facilitator mode. The first key is required. */
+/** The keys of each facilitator mode. The first key of each facilitator mode is required. */
 export const FACILITATOR_KEYS = {
   local: ['private_key_env', 'confirmation_timeout_ms', 'gas_alarm_eth'],
   http: ['url', 'timeout_ms', 'bearer_env'],

@@ -5,7 +5,7 @@ import { boolean, closed, expression, itemName, oneOf, optional, string, VARIABL
 /** Scopes that a policy can give to tokens. Only the key `admin` makes a subject an administrator. */
 const TOKEN_SCOPES = ['chat', 'embed', 'route'] as const;
 
-/** Scope that cannot be given here → the reason. */
+/** Maps a scope that the policy cannot give to tokens to the reason. */
 const NEVER_GIVEN = { admin: 'use the key `admin` to say which subjects are administrators' };
 
 const audience = (description: string) => string({ minLength: 1, maxLength: 512 }, description);
@@ -91,5 +91,5 @@ export const TokenIssuerText = closed('An issuer of tokens, and what callers wit
 });
 export type TokenIssuerText = Static<typeof TokenIssuerText>;
 
-/** Keys that state where an issuer's public keys come from. At most one of them may be stated. */
+/** Keys that state where an issuer's public keys come from. An issuer may state at most one of these keys. */
 export const KEY_PLACES = ['jwks', 'jwks_env', 'jwks_url'] as const;

@@ -22,8 +22,8 @@ const context_window = Type.Optional(ModelText.properties.context_window);
 const max_output = Type.Optional(ModelText.properties.max_output);
 
 /**
- * A wildcard for models whose IDs have the same beginning. Its own keys apply to all of them; the table of public facts supplies the
- * others.
+ * A wildcard for models whose IDs have the same beginning. The wildcard's own keys apply to all of its models; the table of public facts
+ * supplies the other keys.
  */
 export const WildcardText = closed('Any model of a provider, by its ID.', {
   ...{
@@ -34,7 +34,7 @@ export const WildcardText = closed('Any model of a provider, by its ID.', {
     unknown_price: UnknownPrice,
   },
   ...{ context_window, max_output, default_max_output, lacks, tags, family, tokenizer },
-  // There is no default, because a public fact applies if the policy leaves the key out.
+  // `capabilities` has no default, because a public fact applies if the policy leaves the key out.
   capabilities: Type.Optional(Type.Array(items, { description, examples })),
   temperature: Type.Optional(temperature),
   ...{ reasoning_tokens, latency, deadlines },

@@ -21,8 +21,8 @@ import {
 import { SelectorModelsText } from './schema-rules.ts';
 
 /**
- * The policy language: one schema for the check, the static types and the JSON Schema of editors. A key with a `default` may be left out.
- * Its type is nevertheless not optional, because defaults are filled in before the check.
+ * The policy language: one schema for the check, the static types and the JSON Schema of editors. A policy may leave out a key with a
+ * `default`. The type of such a key is nevertheless not optional, because defaults are filled in before the check.
  */
 
 const bounds = (fields: readonly string[], what: string) =>
@@ -31,7 +31,7 @@ const bounds = (fields: readonly string[], what: string) =>
     `\`${field}\` ${what}: without it the caller would get a different answer than requested, so Signalbox never drops it`,
   ]);
 
-/** Fields that a policy cannot drop → the reason. */
+/** Maps fields that a policy cannot drop to the reason. */
 const NEVER_DROPPED: Readonly<Record<string, string>> = Object.fromEntries([
   ...bounds(['max_tokens', 'max_completion_tokens', 'n', 'max_tool_calls'], 'limits the cost of the answer'),
   ...bounds(['stop', 'tools', 'tool_choice'], 'limits the content of the answer'),

@@ -5,7 +5,7 @@ import type { MapTree, ScalarTree, Tree } from './tree.ts';
 
 const SECRET_KEYS =
   /^(?:api_?key|x-api-key|(?:access_?|auth_?|bearer_?)?token|bearer|secret|client_?secret|private_?key|mnemonic|password|authorization)$/i;
-/** Keys whose value names an environment variable. Users may paste a secret without a recognizable form there. */
+/** Keys whose value names an environment variable. Users may paste a secret without a recognizable form as the value of such a key. */
 const VARIABLE_KEYS: ReadonlySet<string> = new Set([
   'api_key_env',
   'private_key_env',
@@ -17,7 +17,10 @@ const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;
 const MEANT_AS_VARIABLE =
   /^(?:\$[A-Za-z_]\w*|os\.environ\/[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}|(?:[A-Za-z]\w*_)?(?:api_?)?(?:key|token|secret))$/i;
 
-/** A key of other gateways. A reference to a variable in capitals is accepted there; any other text may be the secret itself. */
+/**
+ * The key `api_key`, which other gateways have. `api_key` accepts a reference to a variable in capitals; any other text may be the secret
+ * itself.
+ */
 const API_KEY = /^api_?key$/i;
 const REFERENCE = /^(?:\$\{[A-Z_][A-Z0-9_]*\}|\$[A-Z_][A-Z0-9_]*|os\.environ\/[A-Z_][A-Z0-9_]*)$/;
 

@@ -7,14 +7,14 @@ import { type Entry, type ListTree, type Tree, valueAt } from './tree.ts';
 import { dashHint } from './value-hints.ts';
 import { inVersion, LATEST_VERSION, type LanguageVersion } from './versions.ts';
 
-/** Section → its value, joined over all files, and the location of its name. */
+/** Maps each section to its value, joined over all files, and the location of its name. */
 export type Sections = ReadonlyMap<string, Entry>;
 
 /** The sections of one policy, and the report that collects their problems. */
 export interface CheckContext {
   readonly sections: Sections;
   readonly report: Report;
-  /** The beginning of the policy. Missing sections are reported there. */
+  /** The beginning of the policy. Missing sections are reported at the beginning of the policy. */
   readonly start: SourceSpan;
 }
 
@@ -26,14 +26,14 @@ export interface NamedItem<Data> extends Subject {
 
 /** Selects the entries of a section that are checked together. */
 interface EntryNames {
-  /** The form of the entries' names. Default: the form of any item's name. */
+  /** The form of the entries' names. Without `form`, entries have the form of any item's name. */
   readonly form?: { readonly pattern: string; readonly expected: string };
-  /** Whether an entry is selected. Default: all entries. */
+  /** Whether an entry is selected. Without `holds`, all entries are selected. */
   readonly holds?: (name: string) => boolean;
 }
 
 /**
- * Checks each entry of a map section separately, so that an entry with errors does not hide problems of the others.
+ * Checks each entry of a map section separately, so that an entry with errors does not hide problems of the other entries.
  * @param schema the schema of every entry, or a function that returns the schema of one entry
  */
 export function checkNamed<Schema extends TSchema>(
@@ -81,7 +81,7 @@ export function checkList<Item extends TSchema>(
   });
 }
 
-/** Returns the items of a list section; an empty list if it is left out. Reports a value that is not a list. */
+/** Returns the items of a list section; an empty list if it is left out. `itemsOf` reports a value that is not a list. */
 export function itemsOf(section: string, item: TSchema, { sections, report }: CheckContext): ListTree['items'] {
   const value = sections.get(section)?.value;
   if (!value || isEmpty(value)) return [];
@@ -90,7 +90,7 @@ export function itemsOf(section: string, item: TSchema, { sections, report }: Ch
   return [];
 }
 
-/** Checks a section as one value. Keys that it leaves out have their defaults in this version of the language. */
+/** Checks a section as one value. Keys that the section leaves out have their defaults in this version of the language. */
 export const checkSection = <Schema extends TSchema>(
   section: string,
   schema: Schema,
@@ -117,7 +117,7 @@ export function isEmpty(tree: Tree): boolean {
   return tree.kind === 'scalar' && tree.value === null;
 }
 
-/** Reports a section that must be a list or a map and is not. @param item the schema of an item of the list; null for a map */
+/** Reports a section whose value is not the list or map that it must be. @param item the schema of an item of the list; null for a map */
 export function reportWrongKind(section: string, item: TSchema | null, tree: Tree, report: Report): void {
   const dashed = `begin each item with \`- ${item?.properties?.name ? 'name: …' : ''}\``;
   const hint = item

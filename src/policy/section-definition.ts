@@ -11,7 +11,10 @@ export interface Section<Text extends TSchema = TSchema> {
   readonly text: Text;
   /** `ORDINARY`, `BY_KEY`, or why an edit of the section can give power, send data elsewhere or remove evidence. */
   readonly guard: string;
-  /** Its group in the reference, and a link to the page that explains it. Absent for a section with only one to three values. */
+  /**
+   * The group of the section in the reference, and a link to the page that explains it. `page` is absent for a section with only one to
+   * three values.
+   */
   readonly page?: readonly [group: 'Serve' | 'Choose' | 'Spend' | 'Run', link: string];
 }
 
@@ -41,7 +44,10 @@ export interface OwnSection<Text extends TSchema, Draft, Made> extends Section<T
    * clone.
    */
   draft(context: DraftContext, name: string): Draft;
-  /** Checks the rest. It yields often, so that a server can answer requests in between. */
+  /**
+   * Checks the parts of the section that need expressions or the environment. `compile` yields often, so that a server can answer requests
+   * in between.
+   */
   compile(draft: Draft, context: SectionContext): Generator<undefined, Made>;
 }
 
@@ -56,7 +62,9 @@ interface ListRules<Item extends TObject, Draft, Made> extends Omit<Section, 'te
   readonly item: Item;
   /** Drafts all items together, because some values may be stated only once in a policy. */
   draft(items: readonly NamedItem<Static<Item>>[], report: Report): readonly Draft[];
-  /** Returns null for an item with errors, which were reported. State the type of the result explicitly, as for `defineSection`. */
+  /**
+   * `compile` returns null for an item with errors, which were reported. State the type of the result explicitly, as for `defineSection`.
+   */
   compile(draft: Draft, context: SectionContext): Made | null;
 }
 

@@ -32,7 +32,7 @@ const section = <Text extends TSchema>(text: Text, guard: string, page?: Section
 });
 const ordinary = <Text extends TSchema>(text: Text, page?: Section['page']) => section(text, ORDINARY, page);
 
-/** A section that is a single value with a default. Policy settings have it under its name in camel case. */
+/** A section that is a single value with a default. Policy settings have a single value under the section's name in camel case. */
 const value = <Text extends TSchema>(text: Text) => ({ ...ordinary(text), isValue: true as const });
 
 const mapOf = <Text extends TSchema>(text: Text, description: string) =>
@@ -258,7 +258,7 @@ export function* compileSections(drafts: Drafts, context: SectionContext) {
   return camelKeys(made as Made);
 }
 
-/** Reads the sections that are a single value. A section that is left out or wrong has its default in this version. */
+/** Reads the sections that are a single value. A single value that is left out or wrong has its default in this version of the language. */
 export function readValues(version: LanguageVersion, { sections, report }: CheckContext) {
   const values = Object.entries<Section | ReturnType<typeof value>>(LANGUAGE).flatMap(([name, one]) => {
     if (!('isValue' in one)) return [];

@@ -11,7 +11,7 @@ import { entryOf, placeAt, valueAt } from './tree.ts';
 /** Selectors that every policy has, each with the strategy of the same name. */
 export const BUILT_IN_SELECTORS = ['auto', 'auto-fast', 'auto-cheap'] as const;
 
-/** Returns the selectors of the policy and the built-in selectors. Reports names that are also the name of a model. */
+/** Returns the selectors of the policy and the built-in selectors. `draftSelectors` reports names that are also the name of a model. */
 export function draftSelectors(context: CheckContext, ids: ReadonlyMap<string, SourceSpan>): NamedItem<SelectorText>[] {
   const stated = checkNamed('selectors', SelectorText, context);
   const place = context.sections.get('selectors')?.place ?? context.start;
@@ -34,14 +34,16 @@ type SelectorItem = NamedItem<SelectorText>;
 type Options = Readonly<Record<string, unknown>>;
 
 /**
- * A selector without its bits of models. It chooses from the models of its vector space that pass the filter of the selector `filterOf`.
+ * A selector without its bits of models. The selector chooses from the models of its vector space that pass the filter of the selector
+ * `filterOf`.
  */
 export interface SelectorDraft extends Omit<Selector, 'allows'> {
   readonly filterOf: string;
 }
 
 /**
- * Checks selectors against their strategies, and fills in the options that they inherit. Selectors with errors are reported and left out.
+ * Checks selectors against their strategies, and fills in the options that they inherit. `compileSelectors` reports selectors with errors
+ * and leaves them out.
  */
 export function* compileSelectors(
   stated: readonly SelectorItem[],
@@ -114,7 +116,10 @@ function warnOfDepartures(
   }
 }
 
-/** Returns the options that a selector inherits through its strategy. Reports an error and returns null if it cannot inherit them. */
+/**
+ * Returns the options that a selector inherits through its strategy. `inheritedBy` reports an error and returns null if the selector cannot
+ * inherit the options.
+ */
 function inheritedBy(
   { name: strategy, inherits }: StrategyPlugin,
   selector: SelectorItem,

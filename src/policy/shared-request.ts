@@ -12,7 +12,7 @@ const TRIES_MAX = 400;
 
 type FieldValue = string | number | boolean | readonly string[];
 
-/** Values of request fields, by path. */
+/** The values of request fields, by path. */
 export type SharedRequest = ReadonlyMap<string, FieldValue>;
 
 /** The set of requests in which to search. */
@@ -25,9 +25,9 @@ export interface RequestSpace {
 }
 
 /**
- * Finds a request for which all conditions are true. It tries only the values that the conditions compare with, so it does not find every
- * such request.
- * @returns the fields that the conditions read; null for none. Yields after every try.
+ * Finds a request for which all conditions are true. `sharedRequest` tries only the values that the conditions compare with, so it does not
+ * find every such request.
+ * @returns the fields that the conditions read; null if no request was found. `sharedRequest` yields after every try.
  */
 export function* sharedRequest(
   conditions: readonly Program[],
@@ -50,7 +50,8 @@ export function* sharedRequest(
 type RequestFields = Partial<Omit<RuleScope['request'], 'metadata'>>;
 
 /**
- * Operation → fields that are the same in all of its requests. Signalbox reads no task from the texts of an embedding request, for example.
+ * Maps each operation to the fields that are the same in all of its requests. Signalbox reads no task from the texts of an embedding
+ * request, for example.
  */
 const FIELDS_OF: Readonly<Record<Operation, RequestFields>> = {
   chat: { operation: 'chat' },
@@ -177,7 +178,7 @@ function numbersAround(path: string, literals: readonly unknown[]): readonly num
   return all.length > 0 ? [...new Set(all)] : [low];
 }
 
-/** Returns a typical request with these values. */
+/** Returns a typical request with the given field values. */
 function scopeOf(values: SharedRequest, { operation, model }: RequestSpace): RuleScope {
   const scope = { ...EMPTY_REQUEST, key: { id: '', labels: new Map<string, string>() } };
   const metadata = new Map<string, string>();

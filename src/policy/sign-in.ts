@@ -30,7 +30,7 @@ export const SIGN_IN = defineSection({
   compile: compileSignIn,
 });
 
-/** Checks the section without its conditions and the environment; null if the policy leaves it out. */
+/** Checks the section `sign_in` without its conditions and the environment; null if the policy leaves it out. */
 function draftSignIn(context: DraftContext) {
   const stated = statedSubject('sign_in', context.sections);
   if (!stated) return null;
@@ -64,7 +64,7 @@ function draftSignIn(context: DraftContext) {
 
 const isProtected = (url: string): boolean => url.startsWith('https:') || isLoopbackHost(new URL(url).hostname);
 
-/** The issuer is compared with the issuer in tokens character by character, so it is not normalized. */
+/** The issuer in the policy is compared with the issuer in tokens character by character, so it is not normalized. */
 function checkIssuer({ value, place }: ScalarTree, report: Report): void {
   const issuer = String(value);
   if (normalUrl(issuer) === null) reportNoAddress(issuer, '`sign_in.issuer`', place, report);
@@ -80,7 +80,7 @@ function checkIssuer({ value, place }: ScalarTree, report: Report): void {
   }
 }
 
-/** Checks the conditions of the rows, and compiles the section. Null if the section is left out or wrong. */
+/** Checks the conditions of the rows, and compiles the section. `compileSignIn` returns null if the section is left out or wrong. */
 function* compileSignIn(
   signIn: ReturnType<typeof draftSignIn>,
   { check, env, report }: SectionContext,

@@ -11,13 +11,13 @@ export function missingSpaceHint(text: string, known?: readonly string[]): strin
 /** A reference to an environment variable in the style of shells and other gateways: `$NAME`, `${NAME}`, `os.environ/NAME`. */
 const REFERENCE = /(?:\$\{?|^os\.environ\/)([A-Za-z_]\w*)(?:\}|\b)/;
 
-/** Returns the name of the variable that a text refers to; undefined if it refers to none. */
+/** Returns the name of the variable that a text refers to; undefined if the text refers to no variable. */
 export const variableIn = (text: string): string | undefined => REFERENCE.exec(text)?.[1];
 
 /** Keys that have a second form ending in `_env`, which takes the name of a variable. */
 const WITH_TWIN: ReadonlySet<string> = new Set(['base_url', 'api_key']);
 
-/** Says how to give a key the value of a variable. */
+/** Makes the hint that says how to give a key the value of a variable. */
 export function variableHint(key: string, variable: string): string {
   const name = variable.toUpperCase();
   if (WITH_TWIN.has(key)) return `write \`${key}_env: ${name}\`; the variable holds the whole value`;

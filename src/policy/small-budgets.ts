@@ -24,18 +24,18 @@ const CONSEQUENCES: Readonly<Record<ExhaustedAction, string>> = {
   downgrade: 'long answers are cut short, because no model fits',
 };
 
-/** What the callers of a budget may use. */
+/** The models and selectors that the callers of a budget may use. */
 interface UsableModels {
   /** The models that can be served in this environment. */
   readonly served: readonly Model[];
   readonly constraints: readonly (Pick<Constraint, 'allows'> & { readonly when: Program | null })[];
-  /** Selector → the bits of the models that it chooses from; null for all. */
+  /** Maps each selector to the bits of the models that it chooses from; null for all models. */
   readonly selectors: ReadonlyMap<string, Uint32Array | null>;
 }
 
 /**
- * Warns about budgets that are smaller than the cost of one long answer of the cheapest model that they apply to. Such limits probably
- * state USD instead of Credits.
+ * Warns about budgets that are smaller than the cost of one long answer of the cheapest model that they apply to. Such small budgets
+ * probably state USD instead of Credits.
  */
 export function reviewSmallBudgets(
   { models, credit }: Pick<ParsedPolicy, 'models' | 'credit'>,
@@ -81,8 +81,8 @@ function modelsOf(match: Program | null, { served, constraints, selectors }: Usa
 }
 
 /**
- * Returns a test for the names that callers send. Parts of the condition that read anything else may be true for some caller, so they are
- * ignored.
+ * Returns a test for the names that callers send. Parts of the condition that read anything else may be true for some caller, so the test
+ * ignores them.
  */
 function nameTest(parts: readonly ASTNode[]): (name: string) => boolean {
   const ofNames = parts.filter((part) => {

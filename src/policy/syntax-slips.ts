@@ -49,7 +49,10 @@ function findFence(text: string, errors: readonly YAMLError[]): SyntaxSlip | nul
 
 const lineOf = (text: string, at: number): number => text.slice(0, at).split('\n').length;
 
-/** A line that begins with a key or an item of a list. Such a line is probably not meant as part of a quoted text. */
+/**
+ * A line that begins with a key or an item of a list. A line that begins with a key or an item is probably not meant as part of a quoted
+ * text.
+ */
 const NEW_ENTRY = /^[ \t]*(?:-[ \t]|[A-Za-z_][\w.-]*:(?:[ \t]|\r?$))/m;
 
 /**
@@ -82,7 +85,7 @@ const LEXER_MARKS: ReadonlySet<string> = new Set(['\u0002', '\u0018', '\u001f'])
 
 /** Whether a quoted text ends with a quote that is not escaped. */
 function isClosed(token: string): boolean {
-  // In single quotes, a quote is escaped by doubling it.
+  // In single quotes, YAML escapes a quote by doubling it.
   if (token.startsWith("'")) return token.split("'").length % 2 === 1;
   const escapes = /\\*$/.exec(token.slice(0, -1))?.[0].length ?? 0;
   return token.length > 1 && token.endsWith('"') && escapes % 2 === 0;
@@ -119,7 +122,10 @@ export function derailsParser({ code }: YAMLError): boolean {
   return LOST.has(code);
 }
 
-/** Finds the wrong indentation that causes an error of the YAML library; null for other errors. Lines count from 1. */
+/**
+ * Finds the wrong indentation that causes an error of the YAML library; null for other errors. The line numbers in these errors count from
+ * 1.
+ */
 function findIndentation({ code, message, pos }: YAMLError, text: string): SyntaxSlip | null {
   const isOnTheLine = /^All (?:mapping|sequence) items|without - indicator/.test(message);
   if (!isOnTheLine && code !== 'BLOCK_AS_IMPLICIT_KEY') return null;
@@ -178,12 +184,15 @@ const isFilled = (line: string) => /^\s*[^\s#]/.test(line);
 
 const FLOW_END = /must (?:be sufficiently indented and )?end with a (.)$/;
 
-/** Finds the bracket that is never closed. The library reports it only further down. Null for other errors. */
+/**
+ * Finds the bracket that is never closed. The YAML library reports an open bracket only further down. `findOpenBracket` returns null for
+ * other errors.
+ */
 function findOpenBracket(contents: Node | null, { message, pos }: YAMLError): SyntaxSlip | null {
   const sign = FLOW_END.exec(message)?.[1];
   if (sign === undefined) return null;
   let open: number | null = null;
-  // The innermost bracket is visited last.
+  // `visitNodes` visits the innermost bracket last.
   visitNodes(contents, (node) => {
     if (isCollection(node) && node.flow && node.range?.[1] === pos[0]) open = node.range[0];
   });
@@ -193,7 +202,7 @@ function findOpenBracket(contents: Node | null, { message, pos }: YAMLError): Sy
   return { from: open, to: open + 1, message: `a \`${opening}\` opens here and is not closed`, hint };
 }
 
-/** Visits a node and all nodes in it. The library's own visit takes time that is quadratic in the depth. */
+/** Visits a node and all nodes in it. The visit function of the YAML library takes time that is quadratic in the depth. */
 function visitNodes(node: unknown, look: (node: Node) => void): void {
   if (isPair(node)) {
     visitNodes(node.key, look);

@@ -13,7 +13,10 @@ const sizes = (expectedOutputTokens: number, defaultInputTokens: number, minUsef
   minUsefulOutput,
 });
 
-/** Usual sizes of the built-in tasks, in tokens. They are estimates; operators should replace them with figures from their own records. */
+/**
+ * Usual sizes of the built-in tasks, in tokens. The sizes of tasks are estimates; operators should replace them with figures from their own
+ * records.
+ */
 const TASK_SIZES: Readonly<Record<(typeof TASK_NAMES)[number], TaskSizes>> = {
   general: sizes(400, 500),
   chat: sizes(250, 300),
@@ -32,7 +35,7 @@ const TASK_SIZES: Readonly<Record<(typeof TASK_NAMES)[number], TaskSizes>> = {
 /** Returns the built-in tasks whose sizes differ from version 1, for a policy that states sizes for some tasks. */
 export function changedTasks(stated: readonly string[]): string[] {
   const unstated = TASK_NAMES.filter((name) => !stated.includes(name));
-  // In version 1, tasks without sizes have the sizes of `general`. If the policy states `general`, its sizes do not change.
+  // In version 1, tasks without sizes have the sizes of `general`. If the policy states the sizes of `general`, those sizes do not change.
   return stated.includes('general') ? unstated : unstated.filter((name) => name !== 'general');
 }
 

@@ -28,8 +28,8 @@ export function createTeamChecker(
   const uses: TeamUses = { label: null, team: null };
 
   /**
-   * Returns the team ID that a name in the condition of a budget means. If no team has the name yet, returns the name itself, which is
-   * never an ID.
+   * Returns the team ID that a name in the condition of a budget means. If no team has the name yet, `idOf` returns the name itself, which
+   * is never an ID.
    */
   function idOf(name: string, place: SourceSpan): string {
     if (name === '') return '';
@@ -64,7 +64,8 @@ export function createTeamChecker(
     },
 
     /**
-     * Replaces team names in the condition of a budget by their IDs, which stay when a team is renamed. Returns null for a wrong condition.
+     * Replaces team names in the condition of a budget by their IDs, which stay when a team is renamed. `resolved` returns null for a wrong
+     * condition.
      */
     resolved(program: Program): Program | null {
       const owners = [...nodesOf(program.ast)].filter(isTeamName);
@@ -134,7 +135,7 @@ interface TeamUses {
   team: SourceSpan | null;
 }
 
-/** Returns the names of existing and declared teams. The list is made only for a policy that needs it. */
+/** Returns the names of existing and declared teams. The list of team names is made only for a policy that needs it. */
 function lazyNames(known: TeamNames | null, declared: ReadonlySet<string>): () => readonly string[] {
   let listed: readonly string[] | null = null;
   return () => {
@@ -145,7 +146,7 @@ function lazyNames(known: TeamNames | null, declared: ReadonlySet<string>): () =
   };
 }
 
-/** Returns the comparisons of `team.name` with texts: the nodes that read it, and the texts. */
+/** Returns the comparisons of `team.name` with texts: the nodes that read the name, and the texts. */
 function comparedNames(ast: ASTNode) {
   const owners = new Set<ASTNode>();
   const names: { readonly node: ASTNode; readonly name: string }[] = [];

@@ -11,7 +11,7 @@ import { entryOf, placeAt, toData, valueAt } from './tree.ts';
 /** An issuer whose expressions, and whose keys in an environment variable, are not checked yet. */
 export type IssuerDraft = ReturnType<typeof draftIssuer>;
 
-/** Checks the issuers of tokens. Each `iss` may occur only once, so that a token has one set of terms. */
+/** Checks the issuers of tokens. Each `iss` may occur only once in a policy, so that a token has one set of terms. */
 export function draftIssuers(items: readonly NamedItem<TokenIssuerText>[], report: Report): IssuerDraft[] {
   const issuers = new Map<string, SourceSpan>();
   return items.map((named) => {
@@ -58,7 +58,7 @@ function labelsAt(named: NamedItem<TokenIssuerText>): (readonly [string, Express
   });
 }
 
-/** Returns null if the URL is wrong. */
+/** `keysOf` returns null if the URL of the keys is wrong. */
 function keysOf({ tree, path }: NamedItem<TokenIssuerText>, text: TokenIssuerText, report: Report): IssuerKeys | null {
   const { issuer, jwks, jwks_url: url, jwks_env: variable, allow_private_network: allowPrivate } = text;
   if (jwks) return { from: 'policy', set: jwks };

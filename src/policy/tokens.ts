@@ -54,7 +54,7 @@ function compileIssuer(draft: IssuerDraft, { check, env, report }: SectionContex
   };
 }
 
-/** Returns null for keys that cannot be used, which are reported. */
+/** `keySetIn` returns null for keys that cannot be used, which are reported. */
 function keySetIn(text: string, variable: string, { path, variablePlace }: IssuerDraft, report: Report): KeySet | null {
   const keys = objectsIn(objectOf(parseJson(text)).keys);
   if (keys.length === 0) {

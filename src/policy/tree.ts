@@ -1,10 +1,13 @@
 import type { SourceSpan } from './diagnostics.ts';
 import { maskSecrets } from './mask.ts';
 
-/** The most levels of nested maps and lists. It is far above any real policy. Later passes recurse to this depth. */
+/**
+ * The most levels of nested maps and lists. The limit is far above the nesting of any real policy. Later passes over the tree recurse to
+ * this depth.
+ */
 export const NESTING_MAX = 64;
 
-/** A value of a policy with its location. It is plain data, so a worker can send it. */
+/** A value of a policy with its location. A tree is plain data, so a worker can send it. */
 export type Tree = MapTree | ListTree | ScalarTree;
 
 export interface MapTree {

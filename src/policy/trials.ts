@@ -7,7 +7,7 @@ import type { Program } from './cel-check.ts';
 
 type View = Parameters<Program['run']>[0];
 
-/** A request without optional fields. Conditions must not fail on it. */
+/** A request without optional fields. Conditions must not fail on a request without optional fields. */
 export const EMPTY_REQUEST: RuleScope = {
   request: {
     operation: 'chat',

@@ -15,8 +15,8 @@ const power = (exponent: number): bigint => 10n ** BigInt(exponent);
 export type UsdAmount = NonNullable<ReturnType<UsdReader>>;
 
 /**
- * Reads a figure exactly from the text, or its default if it is left out. Null if there is none, or if it cannot be read, which is
- * reported.
+ * Reads a figure exactly from the text of the policy, or its default if the policy leaves the figure out. `figureAt` returns null if the
+ * figure has no default, or if it cannot be read, which is reported.
  */
 export function figureAt(tree: Tree, key: string, value: number | undefined, report: Report): Decimal | null {
   if (value === undefined) return null;
@@ -25,7 +25,7 @@ export function figureAt(tree: Tree, key: string, value: number | undefined, rep
 
 export type UsdReader = ReturnType<typeof usdReader>;
 
-/** Makes a function that reads USD at a key and converts it to microcredits. Upper limits are rounded down, lower limits up. */
+/** Makes a function that reads USD at a key and converts it to microcredits. `usdReader` rounds upper limits down and lower limits up. */
 export function usdReader(usdPerCredit: Decimal, report: Report) {
   return (tree: Tree, key: string, value: number | undefined, rounding: 'down' | 'up') => {
     const usd = figureAt(tree, key, value, report);
@@ -50,13 +50,16 @@ export function rateOf(usdPerCredit: Decimal, decimals: number): PaymentNetwork[
   return { microcredits: microcredits / divisor, atomic: atomic / divisor };
 }
 
-/** Converts a figure to an exact whole number of units of 10^-`decimals`; null if it has more decimals. */
+/** Converts a figure to an exact whole number of units of 10^-`decimals`; null if the figure has more decimals. */
 export function unitsOf(decimals: number, { digits, scale }: Decimal): bigint | null {
   const scaled = digits * power(decimals);
   return scaled % power(scale) === 0n ? scaled / power(scale) : null;
 }
 
-/** Reads Credits at a key, in microcredits. Null if they cannot be read exactly, which is reported. @param path path of the map */
+/**
+ * Reads Credits at a key, in microcredits. `microcreditsAt` returns null if the Credits cannot be read exactly, which is reported. @param
+ * path path of the map
+ */
 export function microcreditsAt(tree: Tree, path: string, key: string, report: Report): Microcredits | null {
   const decimal = decimalAt(tree, key, report);
   const amount = decimal && unitsOf(CREDIT_DECIMALS, decimal);

@@ -45,11 +45,14 @@ function asFilter({ properties = {} }: TSchema, names: readonly string[], key: s
   return `write \`models: { require: '${modelTest(names)}' }\``;
 }
 
-/** Returns a hint for a map where a list of maps belongs: its first line with a dash. Undefined for a list of other values. */
+/**
+ * Returns a hint for a map where a list of maps belongs: its first line with a dash. `dashHint` returns undefined for a list of other
+ * values.
+ */
 export function dashHint({ properties }: TSchema, { entries }: MapTree): string | undefined {
   const [first] = entries;
   if (!first || properties === undefined) return undefined;
-  // The map is keyed by name, as some other sections are.
+  // The map in the policy is keyed by name, as some other sections are.
   if (properties[first.key] === undefined && properties.name !== undefined && first.value.kind === 'map') {
     return `this section is a list: write \`- name: ${first.key}\` instead of \`${first.key}:\``;
   }

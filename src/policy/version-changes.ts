@@ -7,9 +7,9 @@ import { changedTasks } from './tasks.ts';
 import { changedKeys, formerDefault, LATEST_VERSION } from './versions.ts';
 
 /**
- * Returns the defaults that would change if a policy of version 1 stated the latest version, as paths of the keys that it leaves out. Null
- * for a policy of the latest version.
- * @param outline the bare data of its sections
+ * Returns the defaults that would change if a policy of version 1 stated the latest version, as paths of the keys that it leaves out.
+ * `changedDefaults` returns null for a policy of the latest version.
+ * @param outline the bare data of the policy's sections
  */
 export function changedDefaults(
   outline: Readonly<Record<string, unknown>>,

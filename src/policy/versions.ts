@@ -1,12 +1,15 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import type { StrategyPlugin } from '../contract/strategy.ts';
 
-/** Versions of the policy language. They differ only in defaults, so that a policy keeps the defaults it was written for. */
+/**
+ * Versions of the policy language. The versions of the policy language differ only in defaults, so that a policy keeps the defaults it was
+ * written for.
+ */
 export const VERSIONS = [1, 2] as const;
 export type LanguageVersion = (typeof VERSIONS)[number];
 export const LATEST_VERSION = 2;
 
-/** Returns the default of a value in version 1, if it was different. A schema states it as `formerDefault`. */
+/** Returns the default of a value in version 1, if it was different. A schema states the default of version 1 as `formerDefault`. */
 export const formerDefault = (schema: TSchema): unknown => schema.formerDefault;
 
 /** Returns the keys of a map whose defaults differ between the versions. */

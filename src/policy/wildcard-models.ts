@@ -33,7 +33,7 @@ export interface WildcardContext {
   readonly rules: CheckedRules;
   readonly setups: ReadonlyMap<string, ProviderSetup>;
   readonly serving: ServingProviders;
-  /** Null if the table of facts was not loaded. Then no ID has public figures. */
+  /** The public figures; null if the table of facts was not loaded. Without the table of facts, no ID has public figures. */
   readonly facts: PublicFigures | null;
   readonly usdPerCredit: string;
   /** The first slot after the slots of the catalog. */
@@ -131,7 +131,7 @@ class PolicyWildcards implements Wildcards {
     const { service, provider, path, place, standIn, standInModel, pattern } = wildcard;
     const upstream = wildcard.names.upstreamOf(id);
     const rows = wildcard.names.rowsOf(upstream);
-    // If exactly one row matched and this wildcard covered it, the ID would already be the ID of that row.
+    // If exactly one row matched and this wildcard covered the row, the ID would already be the ID of that row.
     if (rows.length > 0 && !rows.includes(upstream)) {
       const versions = rows.map((row) => `\`${wildcard.names.idOf(row) ?? row}\``).join(', ');
       return {

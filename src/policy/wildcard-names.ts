@@ -31,7 +31,10 @@ function namesOf(
   return {
     /** Length of the prefix of its IDs. */
     length: prefix.length,
-    /** Whether the wildcard is `NAME/*` for every model of its provider. Models with public figures then also work without `NAME/`. */
+    /**
+     * Whether the wildcard is `NAME/*` for every model of its provider. Models with public figures then also work without the prefix
+     * `NAME/`.
+     */
     takesBareNames: prefix.endsWith('/') && start === '',
     covers,
     /** Returns the catalog's model that an ID means, under any of its names; null for none. */
@@ -48,7 +51,7 @@ function namesOf(
     rowsOf,
     /** Returns the provider's name for an ID that the wildcard covers. */
     upstreamOf,
-    /** Returns the ID of a provider's model; null if the wildcard does not cover it. */
+    /** Returns the ID of a provider's model; null if the wildcard does not cover the model. */
     idOf,
   };
 }
@@ -79,7 +82,7 @@ function meaningBy(all: readonly NamedWildcard[], id: string): string | null {
   const names = all.find((one) => one.names.covers(id))?.names;
   if (!names) return null;
   const found = names.listed(id) ?? names.publicId(id);
-  // Another spelling may be the ID of a longer wildcard.
+  // Another spelling of an ID may be the ID of a longer wildcard.
   return found === id || names.listed(id) !== null ? found : meaningBy(all, found);
 }
 

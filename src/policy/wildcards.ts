@@ -17,10 +17,10 @@ const WILDCARD_NAME = {
   expected: `the beginning of the IDs, then one \`*\` at the end, such as \`openai/*\``,
 } as const;
 
-/** Figures in tokens for a model about which nothing is stated. */
+/** Figures in tokens for a model whose figures neither the policy nor the table of public facts states. */
 const UNSTATED = { context_window: 128_000, max_output: 16_384 } as const;
 
-/** A wildcard of a policy. Plain data. */
+/** A wildcard of a policy. A wildcard draft is plain data. */
 export type WildcardDraft = Readonly<NonNullable<ReturnType<typeof draftWildcard>>>;
 
 /** Returns everything that a policy can serve: its catalog, then a stand-in for each wildcard, whose ID is the pattern. */
@@ -42,8 +42,8 @@ export const countText = (models: number, wildcards: number): string =>
     .join(', ');
 
 /**
- * Drafts the wildcards in `models`, and the wildcards of providers that state `serves: "*"`. Wildcards with errors are reported and left
- * out.
+ * Drafts the wildcards in `models`, and the wildcards of providers that state `serves: "*"`. `draftWildcards` reports wildcards with errors
+ * and leaves them out.
  */
 export function draftWildcards(
   providers: readonly NamedItem<ProviderText>[],
@@ -64,7 +64,7 @@ export function draftWildcards(
   return [...stated, ...served].flatMap((named) => draftWildcard(named, services, latencyOf, context) ?? []);
 }
 
-/** Public figures apply to a service that a preset names. They do not apply to another address that speaks the same dialect. */
+/** Public figures apply to a service that a preset names. Public figures do not apply to another address that speaks the same dialect. */
 const serviceOf = (data: ProviderText | null): string | null => data?.preset ?? null;
 
 const text = (value: string, place: SourceSpan): ScalarTree => ({ kind: 'scalar', value, source: value, place });
@@ -98,8 +98,8 @@ function draftWildcard(
   }
   const own = { ...tree, entries: tree.entries.filter(({ key }) => key !== 'unknown_price' && key !== 'upstream') };
   const unknownPrice = valueAt(tree, 'unknown_price', 'as') ?? null;
-  // Any price will do here, because no rule is evaluated on it and each ID has its own price. Without a price the model would count as
-  // free.
+  // Any price is sufficient for the stand-in, because no rule is evaluated on the price and each ID has its own price. Without a price the
+  // stand-in model would count as free.
   const price = valueAt(own, 'price') ?? unknownPrice ?? treeOf({ input: 1, output: 1, basis: 'own' }, place);
   const subject = { path, place, name: pattern, tree: merged(own, { price, upstream: text(upstream, place) }) };
   const standIn = draftModel({ ...subject, data: checkValue(ModelText, subject, context.report) }, latencyOf, context);
@@ -110,7 +110,7 @@ function draftWildcard(
     pattern,
     path,
     place,
-    /** The wildcard's own keys, in the form of a model's keys. They apply to all of its IDs. */
+    /** The wildcard's own keys, in the form of a model's keys. The wildcard's own keys apply to all of its IDs. */
     tree: own,
     provider,
     /** The service whose public figures apply; null for none. */
@@ -142,7 +142,7 @@ export function merged(own: MapTree, more: Readonly<Record<string, Tree>>): MapT
   const whole: MapTree = { kind: 'map', entries, place };
   const most = valueAt(whole, 'context_window');
   const output = toData(valueAt(whole, 'max_output') ?? emptyMap(place));
-  // The two figures come from different sources. Together, the smaller one is the limit.
+  // The context window and the maximum output come from different sources. The smaller of the two figures is the limit.
   if (most?.kind !== 'scalar' || !(Number(output) > Number(most.value))) return whole;
   return {
     ...whole,

@@ -13,7 +13,7 @@ interface FaultWording extends YamlFault {
 
 const FEATURE = 'policies do not support the YAML features anchors, aliases and tags';
 
-/** The first wording that matches applies. `$1` is the first group of the library's message. */
+/** The first wording that matches the library's message applies. In a wording, `$1` is the first group of the library's message. */
 const WORDINGS: readonly FaultWording[] = [
   {
     of: /at node end$/,

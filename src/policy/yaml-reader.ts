@@ -18,7 +18,7 @@ import { derailsParser, findDerailingSlip, findSlip, type SyntaxSlip } from './s
 import { type Entry, NESTING_MAX, type Tree } from './tree.ts';
 import { yamlFault } from './yaml-messages.ts';
 
-/** Reads any YAML with the library. Loading the library takes 40 ms. */
+/** Reads any YAML with the library. Loading the YAML library takes 40 ms. */
 export const readYaml: YamlReader = (path, text, report) => new LibraryReader(path, text, report).read();
 
 /** The most syntax errors reported for one file, and the most unknown tags. */
@@ -31,7 +31,7 @@ class LibraryReader {
   readonly #lines: LineCounter;
   /** The offsets of unknown tags. */
   readonly #tags: { readonly from: number; readonly to: number }[] = [];
-  /** Aliases that were already reported. Each is reported once, because an "alias bomb" has thousands. */
+  /** Aliases that were already reported. Each alias is reported once, because an "alias bomb" has thousands of aliases. */
   readonly #aliases = new Set<string>();
 
   constructor(path: string, text: string, report: Report) {
@@ -42,7 +42,7 @@ class LibraryReader {
   }
 
   read(): Tree | null {
-    // `#entries` finds duplicate keys with both locations. The library's own check is slower and knows only one location.
+    // `#entries` finds duplicate keys with both locations. The check of the YAML library is slower and knows only one location.
     const document = parseDocument(this.#text, {
       uniqueKeys: false,
       prettyErrors: false,
@@ -133,8 +133,8 @@ class LibraryReader {
   }
 
   /**
-   * Reports an alias or anchor. Returns the location of the node; for an anchor the location of the anchor, so that nothing else is
-   * reported there.
+   * Reports an alias or anchor. `#refuseFeatures` returns the location of the node; for an anchor the location of the anchor, so that
+   * nothing else is reported there.
    */
   #refuseFeatures(node: Node, place: SourceSpan): SourceSpan {
     if (isAlias(node)) {

@@ -51,35 +51,41 @@ export interface RejectedPolicy {
 
 /** Everything that building a candidate needs. */
 export interface PolicyTools {
-  /** The policy folder. Relative paths of plugins are resolved from here. */
+  /** The policy folder. Signalbox resolves relative paths of plugins from the policy folder. */
   readonly folder: string;
   /** The plugins that come with Signalbox. */
   readonly shipped: readonly Plugin[];
   readonly loader: PluginLoader;
   readonly env: Environment;
-  /** The health of endpoints, which outlives policies. Default: none. */
+  /** The health of endpoints, which outlives policies. Without `health`, the tools have no health of endpoints. */
   readonly health?: Health;
-  /** The connections to providers, which outlive policies. Default: none. */
+  /** The connections to providers, which outlive policies. Without `network`, the tools have no connections. */
   readonly network?: UpstreamNetwork;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** The date, such as `2026-10-07`. It turns on warnings about old figures. */
+  /** The date, such as `2026-10-07`. The date turns on warnings about old figures. */
   readonly today?: string;
-  /** Returns the state of the ledger, with which the policy must be compatible. Default: not checked. */
+  /**
+   * Returns the state of the ledger, with which the policy must be compatible. Without `ledger`, the compatibility with the ledger is not
+   * checked.
+   */
   readonly ledger?: () => LedgerState;
-  /** Returns the teams in the store. Null, or if absent: not known. */
+  /** Returns the teams in the store. If `teams` is absent or returns null, the teams are not known. */
   readonly teams?: () => TeamNames | null;
-  /** Returns the IDs of the teams with active keys. Default: not known. */
+  /** Returns the IDs of the teams with active keys. Without `teamsWithKeys`, the teams with active keys are not known. */
   readonly teamsWithKeys?: () => ReadonlySet<string>;
-  /** Returns the labels of the existing keys. Default: not known. */
+  /** Returns the labels of the existing keys. Without `labels`, the labels of keys are not known. */
   readonly labels?: () => KnownLabels;
-  /** The settings that the running server keeps from its start. Default: no server runs. */
+  /** The settings that the running server keeps from its start. Without `started`, no server runs. */
   readonly started?: StartSettings;
-  /** Runs the policy's own test cases on a runtime that does not serve yet. Yields between cases; returns the failures. */
+  /** Runs the policy's own test cases on a runtime that does not serve yet. `rehearse` yields between cases and returns the failures. */
   rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]>;
-  /** Whether work on the policy has become pointless. It then stops with SupersededError. Default: never. */
+  /**
+   * Whether work on the policy has become pointless. Stale work on a policy stops with SupersededError. Without `isStale`, the work never
+   * becomes stale.
+   */
   readonly isStale?: () => boolean;
-  /** See `parseFiles`. */
+  /** Parses the files of a policy, like `parseFiles`. */
   parse(files: readonly PolicyFile[], before: string | null): ParsedFiles | Promise<ParsedFiles>;
 }
 
@@ -89,7 +95,10 @@ interface CandidateOptions {
   readonly isStale?: () => boolean;
 }
 
-/** Runs steps 3 to 6 of an edit: check, compile, build, rehearse. Throws only SupersededError, if the work becomes pointless. */
+/**
+ * Runs steps 3 to 6 of an edit: check, compile, build, rehearse. `buildCandidate` throws only SupersededError, if its work becomes
+ * pointless.
+ */
 export async function buildCandidate(
   bundle: PolicyBundle,
   tools: PolicyTools,
@@ -99,7 +108,7 @@ export async function buildCandidate(
   return isRejected(prepared) ? prepared : rehearseCandidate(prepared, tools, options.isStale);
 }
 
-/** Runs step 6 of an edit: the policy's own test cases. Throws only SupersededError, if the work becomes pointless. */
+/** Runs step 6 of an edit: the policy's own test cases. `rehearseCandidate` throws only SupersededError, if its work becomes pointless. */
 export function rehearseCandidate(
   candidate: PolicyCandidate,
   tools: Pick<PolicyTools, 'rehearse' | 'isStale'>,
@@ -113,7 +122,8 @@ export function rehearseCandidate(
 }
 
 /**
- * Runs steps 3 to 5 of an edit. The test cases of the candidate have not run. Throws only SupersededError, if the work becomes pointless.
+ * Runs steps 3 to 5 of an edit. The test cases of the candidate have not run. `compileCandidate` throws only SupersededError, if its work
+ * becomes pointless.
  */
 export function compileCandidate(
   bundle: PolicyBundle,
@@ -122,7 +132,7 @@ export function compileCandidate(
 ): Promise<PolicyCandidate | RejectedPolicy> {
   return rejectOnThrow(async () => {
     const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);
-    // This comes before any message is made, because a file may contain the secret itself instead of the variable's name.
+    // Secrets are registered before any message is made, because a file may contain the secret itself instead of the variable's name.
     registerSecrets(parsed.policy.providers.map(({ data }) => data?.api_key_env && tools.env.get(data.api_key_env)));
     registerSecrets([parsed.policy.own.sign_in?.data?.client_secret_env].map((name) => name && tools.env.get(name)));
     const specifiers = parsed.policy.plugins.map(({ specifier }) => specifier);

@@ -2,10 +2,10 @@ import type { TSchema } from '@sinclair/typebox';
 import { isObject } from '../../core/object.ts';
 import { SECTIONS } from '../sections.ts';
 
-/** Section → its bare data, as the files of a policy state it. */
+/** Maps each section to its bare data, as the files of a policy state it. */
 export type Outline = Readonly<Record<string, unknown>>;
 
-/** A changed key. `from` is undefined if the key was added; `to` is undefined if it was removed. */
+/** A changed key. `from` is undefined if the key was added; `to` is undefined if the key was removed. */
 export interface KeyChange {
   /** Path of the key within the member, such as `price.input`. */
   readonly key: string;
@@ -30,7 +30,10 @@ const NAMED: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Returns the changes from one policy to another, by section and name. Deterministic. The order within files does not matter. */
+/**
+ * Returns the changes from one policy to another, by section and name. The comparison of policies is deterministic. The order of entries
+ * within files does not matter.
+ */
 export function diffPolicies(before: Outline, after: Outline): PolicyChange[] {
   const sections = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...sections].sort().flatMap((section) => {
@@ -59,7 +62,8 @@ export interface PolicyRename {
 }
 
 /**
- * Finds renamed members: a removed member and an added member with the same content, which no other member has. Yields after each member.
+ * Finds renamed members: a removed member and an added member with the same content, which no other member has. `findRenames` yields after
+ * each member.
  */
 export function* findRenames(before: Outline, after: Outline): Generator<undefined, PolicyRename[]> {
   const renames: PolicyRename[] = [];
@@ -104,7 +108,7 @@ function formOf(value: unknown): unknown {
     .map((key) => [key, formOf(value[key])]);
 }
 
-/** Collects the differences between two values. A list of plain values counts as one value. */
+/** Collects the differences between two values. A list of plain values counts as one value in the comparison. */
 function collect(path: string, from: unknown, to: unknown, into: KeyChange[]): void {
   if (isObject(from) && isObject(to)) {
     for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
@@ -122,7 +126,7 @@ function collect(path: string, from: unknown, to: unknown, into: KeyChange[]): v
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** Ignores inherited properties, because an operator may use a name such as `constructor`. */
+/** `entryOf` ignores inherited properties, because an operator may use a name such as `constructor`. */
 const entryOf = (map: Data, key: string): unknown => (Object.hasOwn(map, key) ? map[key] : undefined);
 
 const isListOfMaps = (value: unknown): value is readonly Data[] => Array.isArray(value) && value.every(isObject);

@@ -4,18 +4,18 @@ import { isObject, parseJson } from '../../core/object.ts';
 import type { PolicyFile } from '../load.ts';
 
 /**
- * An edit of several policy files that takes effect atomically. Its journal, in the policy folder, contains every new text. As soon as the
- * journal has its final name, every reader sees the whole edit; before that, no reader sees any of it. Even after a crash of the writer,
- * the folder reads as the old policy or the new one. `write-edit.ts` writes the journal.
+ * An edit of several policy files that takes effect atomically. The journal of an edit, in the policy folder, contains every new text. As
+ * soon as the journal has its final name, every reader sees the whole edit; before that, no reader sees any part of the edit. Even after a
+ * crash of the writer, the folder reads as the old policy or the new one. `write-edit.ts` writes the journal of an edit.
  */
 export const EDIT_FILE = '.signalbox-edit.json';
 
 /** A file of an edit. */
 interface JournaledFile {
   readonly name: string;
-  /** SHA-256 of the text before the edit; null for no file. */
+  /** The SHA-256 of the file's text before the edit; null for no file. */
   readonly before: string | null;
-  /** The new text; null for no file. */
+  /** The file's text after the edit; null for no file. */
   readonly after: string | null;
 }
 
@@ -23,7 +23,7 @@ export type EditJournal = readonly JournaledFile[];
 
 export const textHash = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex');
 
-/** Reads the journal in a folder. Returns an empty list if there is none, or if the file is not a journal. */
+/** Reads the journal in a folder. `readEdit` returns an empty list if the folder has no journal, or if the file is not a journal. */
 export async function readEdit(folder: string): Promise<EditJournal> {
   const text = await readFile(join(folder, EDIT_FILE), 'utf8').catch(() => '');
   const journal: unknown = text === '' ? null : parseJson(text);
@@ -41,7 +41,7 @@ function isJournaled(value: unknown): value is JournaledFile {
 /** A file name without a folder. */
 const FILE_NAME = /^[^./\\\0][^/\\\0]*\.ya?ml$/;
 
-/** Returns the files with the edit applied. If someone has changed a file since the edit, that change is kept. */
+/** Returns the files with the edit applied. If someone has changed a file after the edit, that change is kept. */
 export function withEdit(
   files: readonly PolicyFile[],
   edit: EditJournal,

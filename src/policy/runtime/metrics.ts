@@ -4,7 +4,7 @@ import { rounded } from '../../providers/health/metrics.ts';
 import type { Reloader } from './reload.ts';
 import type { Runtime } from './runtime.ts';
 
-/** The active policy and its reloads. They are read when the page of metrics is made. */
+/** The active policy and its reloads. The figures are read when the page of metrics is made. */
 export type PolicyFigures = Pick<Reloader, 'lease' | 'status'>;
 
 /**

@@ -3,9 +3,12 @@ import type { YamlReader } from '../parse.ts';
 import { parseWith } from '../parsed.ts';
 import { diffPolicies, type PolicyChange } from './diff.ts';
 
-/** The result of parsing a policy's files, which is the most expensive part of loading. It is plain data, because a worker sends it. */
+/**
+ * The result of parsing a policy's files, which is the most expensive part of loading. Parsed files are plain data, because a worker sends
+ * them.
+ */
 export interface ParsedFiles {
-  /** The parsed policy. Its own `outline` is empty. */
+  /** The parsed policy. The `outline` of this parsed policy is empty. */
   readonly policy: ParsedPolicy;
   /** The bare data of the policy as JSON. A worker can send one text cheaply, but not thousands of objects. */
   readonly outline: string;
@@ -21,7 +24,7 @@ export async function parseFiles(files: readonly PolicyFile[], before: string | 
   return { policy: { ...policy, outline: {} }, outline, changes };
 }
 
-/** Parses plain files directly, and loads the YAML library for others. */
+/** Parses plain files directly, and loads the YAML library for other files. */
 async function parsePolicy(files: readonly PolicyFile[]): Promise<ParsedPolicy> {
   try {
     return parseWith(withoutLibrary, files);

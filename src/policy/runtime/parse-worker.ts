@@ -8,7 +8,9 @@ export interface ParseRequest {
   readonly before: string | null;
 }
 
-/** Parses policies outside the event loop. Each message gets one answer, in order. See `parser.ts`. */
+/**
+ * Parses policies outside the event loop. Each message to the parse worker gets one answer, in order. `parser.ts` starts the parse worker.
+ */
 declare const self: {
   onmessage: ((event: { readonly data: ParseRequest }) => void) | null;
   postMessage(answer: unknown): void;

@@ -9,7 +9,10 @@ const IDLE_MS = 10_000;
 
 type WorkerReply = { readonly parsed: ParsedFiles } | { readonly error: string };
 
-/** Makes a parser with one worker, which starts on demand. It parses one policy at a time, for at most `parseMs`. State: policy folder. */
+/**
+ * Makes a parser with one worker, which starts on demand. A parser parses one policy at a time, for at most `parseMs`. State: policy
+ * folder.
+ */
 export function createParser(parseMs = PARSE_MS) {
   let worker: Worker | null = null;
   let idle: ReturnType<typeof setTimeout> | undefined;
@@ -32,13 +35,16 @@ export function createParser(parseMs = PARSE_MS) {
   }
 
   return {
-    /** Starts the worker, so that the next parse need not wait for it. */
+    /** Starts the worker, so that the next parse need not wait for the start. */
     warm(): void {
       if (worker !== null) return;
       started();
       endWhenIdle();
     },
-    /** Parses in a worker. Throws if the worker fails or takes too long. The policy's own errors are in the result. */
+    /**
+     * Parses a policy in a worker. `parse` throws if the worker fails or takes too long. The policy's own errors are in the result of
+     * `parse`.
+     */
     async parse(files: readonly PolicyFile[], before: string | null): Promise<ParsedFiles> {
       try {
         const answer = await ask(started(), { files, before }, parseMs);

@@ -19,7 +19,10 @@ export class QuotedRuntimes {
     this.#runtimes = payments ? [...present, { runtime, until: this.#now() + payments.quoteTtlMs }] : present;
   }
 
-  /** Drops all runtimes. Call this after a change of secrets, because the runtimes would call providers with old secrets. */
+  /**
+   * Drops all runtimes that quotes keep. Call `clear` after a change of secrets, because the runtimes would call providers with old
+   * secrets.
+   */
   clear(): void {
     this.#runtimes = [];
   }

@@ -20,13 +20,14 @@ import { mostExplicit, type PolicyStatus, type ReloadAttempt, type ReloadCause, 
 
 interface ReloaderOptions {
   readonly tools: PolicyTools;
-  /** Reads the policy. Default: the files of the folder. Rejects with PolicySourceError or StoreError. */
+  /** Reads the policy. Without `read`, the reloader reads the files of the folder. `read` rejects with PolicySourceError or StoreError. */
   readonly read?: () => Promise<PolicyBundle>;
-  /** The secrets in files. Default: none. `reread` returns the variables whose values have changed. */
+  /** The secrets in files. Without `secrets`, no secrets are in files. `reread` returns the variables whose values have changed. */
   readonly secrets?: Pick<SecretFiles, 'list'> & { reread(): readonly string[] };
   /**
-   * Prepares a revision before it serves, for example saves its text. Resolves with a function that is called at the swap. The answer to a
-   * reload waits for the promise of that function, which never rejects. If the preparation fails, the revision is refused.
+   * Prepares a revision before it serves, for example saves its text. Resolves with a function that the reloader calls at the swap. The
+   * answer to a reload waits for the promise of that function, which never rejects. If the preparation of a revision fails, the revision is
+   * refused.
    */
   prepare(candidate: PolicyCandidate): Promise<() => unknown>;
   /** Called after each attempt. @param bundle null if the files could not be read @param by who requested the attempt */
@@ -50,8 +51,8 @@ interface ReloadRequest {
 }
 
 /**
- * Holds the active policy and replaces it: steps 2 to 8 of an edit. It runs one attempt at a time, and a newer request restarts the
- * attempt. A failure before the swap changes nothing. State: policy.
+ * Holds the active policy and replaces it: steps 2 to 8 of an edit. The reloader runs one attempt at a time, and a newer request restarts
+ * the attempt. A failure of an attempt before the swap changes nothing. State: policy.
  */
 export class Reloader {
   readonly #options: ReloaderOptions;
@@ -123,8 +124,8 @@ export class Reloader {
   }
 
   /**
-   * Reads the files and resolves with the attempt, which may be a refusal. The attempt begins after the call, so it sees everything that
-   * was written before the call.
+   * Reads the files and resolves with the attempt, which may be a refusal. The attempt begins after the call of `reload`, so it sees
+   * everything that was written before the call.
    * @throws StaleRevision, and nothing else
    */
   reload(cause: ReloadCause, expected: string | null = null, by: Actor = SERVER): Promise<ReloadAttempt> {
@@ -180,7 +181,7 @@ export class Reloader {
       if (isStale()) throw new SupersededError();
       if (hash === this.#inForce.bundle.hash)
         return renewal ?? (await this.#rehearse(state, isStale)) ?? this.#keep(state);
-      // A signal or request expects an answer immediately. Only an edit may be incomplete.
+      // A signal or request expects an answer immediately. Only an edit of the files may be incomplete.
       const isPatient = state.cause === 'edit' && hash !== paused && hash !== this.#refused && isEarly();
       const result =
         bundle instanceof Error || (isPatient && this.#looksHalfDone(bundle))
@@ -211,7 +212,7 @@ export class Reloader {
     return !!names && [...teamIds].some(([name, id]) => id !== (names.get(name)?.id ?? null));
   }
 
-  /** Builds the active policy again with changed secrets or teams. It does not read the policy files again. */
+  /** Builds the active policy again with changed secrets or teams. `#renew` does not read the policy files again. */
   async #renew(state: AttemptState): Promise<ReloadAttempt | null> {
     const { secrets, tools } = this.#options;
     for (const variable of secrets?.reread() ?? []) this.#renewed.add(variable);
@@ -234,7 +235,7 @@ export class Reloader {
     }
   }
 
-  /** Whether a file is suddenly missing or empty, because it is probably being rewritten. */
+  /** Whether a file of the policy is suddenly missing or empty, because it is probably being rewritten. */
   #looksHalfDone({ files }: PolicyBundle): boolean {
     const now = new Map(files.map((file) => [file.path, file]));
     return this.#inForce.bundle.files.some((before) => {
@@ -252,10 +253,10 @@ export class Reloader {
     if (isStale()) throw new SupersededError();
   }
 
-  /** Runs the test cases of the active policy if they have not passed yet. Returns the refusal if they fail. */
+  /** Runs the test cases of the active policy if they have not passed yet. `#rehearse` returns the refusal if the test cases fail. */
   async #rehearse(state: AttemptState, isStale: () => boolean): Promise<ReloadAttempt | null> {
     const { bundle, isRehearsed } = this.#inForce;
-    // The watcher reports an edit before the server listens, and that start must not wait for the test cases.
+    // The watcher reports an edit before the server listens, and the start of the server must not wait for the test cases.
     if (isRehearsed || (state.cause === 'edit' && !this.#failsCases)) return null;
     const result = await rehearseCandidate(this.#inForce, this.#options.tools, isStale);
     this.#failsCases = isRejected(result);
@@ -270,7 +271,7 @@ export class Reloader {
     const outdated = this.#options.tools.loader.outdated();
     const isNews = this.#last.result === 'refused' || outdated.join() !== this.#outdated.join();
     this.#outdated = outdated;
-    // These causes are frequent: a start, a touched file, or the last write of an edit that is already active.
+    // Attempts with these causes are frequent: a start, a touched file, or the last write of an edit that is already active.
     return (state.cause === 'edit' || state.cause === 'start') && !isNews
       ? this.#last
       : this.#end(state, 'unchanged', { message: unchanged(outdated) });
@@ -291,7 +292,7 @@ export class Reloader {
     if (this.#renewed.size > 0) this.#quoting.clear();
     const message = renewedText([...this.#renewed]);
     this.#renewed.clear();
-    // This is the swap. Running requests keep the runtime that they leased.
+    // The call of `swap` activates the new policy. Running requests keep the runtime that they leased.
     const settled = swap();
     this.#inForce = candidate;
     this.#failsCases = false;
@@ -353,7 +354,7 @@ interface AttemptState {
   readonly by: Actor;
   /** Start of the attempt on a monotonic clock, ms. */
   readonly begun: number;
-  /** The files as last read; null if they could not be read. */
+  /** The policy's files as last read; null if they could not be read. */
   bundle: PolicyBundle | null;
   /** Whether the attempt is reported only if it changes the active policy. */
   readonly isQuiet?: boolean;

@@ -5,8 +5,8 @@ import { codeOf, messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 
 /**
- * Replaces the text of a file atomically: every reader gets the old text or the new text. It keeps the file's mode and owner, follows
- * symbolic links, and creates a missing file.
+ * Replaces the text of a file atomically: every reader gets the old text or the new text. `replaceFile` keeps the file's mode and owner,
+ * follows symbolic links, and creates a missing file.
  * @throws UsageError; the file is then unchanged.
  */
 export async function replaceFile(path: string, text: string): Promise<void> {
@@ -16,13 +16,14 @@ export async function replaceFile(path: string, text: string): Promise<void> {
       (cause) => codeOf(cause) !== 'ENOENT',
     );
     const real = isThere ? await fs.realpath(path) : path;
-    // The file system allows replacing a read-only file, because only the rights of its folder count. Signalbox refuses to.
+    // The file system allows replacing a read-only file, because only the rights of its folder count. Signalbox refuses to replace a
+    // read-only file.
     if (isThere) await fs.access(real, fs.constants.W_OK);
     const rights = isThere ? await fs.stat(real) : null;
-    // Replacing a file with a hard link would leave the old text under its other names, and writing into it would not be atomic.
+    // Replacing a file with a hard link would leave the old text under its other names, and writing into the file would not be atomic.
     if (rights && rights.nlink > 1) throw new Error('it has a hard link, which would keep the old text');
     await removeLeftovers(dirname(real), basename(real));
-    // This is not the name of a policy file, so that no watcher reads it.
+    // The name of the temporary file is not the name of a policy file, so that no watcher reads it.
     const beside = join(dirname(real), `.${basename(real)}.${process.pid}.tmp`);
     try {
       await writeBeside(beside, text, rights);
@@ -36,7 +37,7 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** No write takes longer than this. */
+/** No write of a policy file takes longer than this. */
 const LEFTOVER_MS = 60_000;
 
 /** Removes the temporary files of processes that were killed. */

@@ -17,23 +17,23 @@ const BUILT_MAX = 4;
 
 interface PastPoliciesOptions extends Pick<PolicyTools, 'folder' | 'shipped' | 'parse'> {
   readonly loader: Pick<PluginLoader, 'recall'>;
-  /** Returns the active policy, which need not be built; null for none. */
+  /** Returns the active policy, which need not be built again; null for none. */
   readonly inForce: () => DecisionRuntime | null;
 }
 
 /** Rebuilds the policies of past decisions from their stored revisions. State: past policies. */
 export class PastPolicies {
   readonly #options: PastPoliciesOptions;
-  /** Revision → its policy, least recently used first. Concurrent callers share one promise. */
+  /** Maps each revision to its policy, least recently used first. Concurrent callers of a revision share one promise. */
   readonly #built = new Map<string, Promise<DecisionRuntime | string>>();
-  /** Builds run one at a time, because a parser takes one policy at a time. */
+  /** Past policies are built one at a time, because a parser handles one policy at a time. */
   #building: Promise<unknown> = Promise.resolve();
 
   constructor(options: PastPoliciesOptions) {
     this.#options = options;
   }
 
-  /** Returns the policy of a revision, or a text that explains why it cannot be rebuilt. Never rejects. */
+  /** Returns the policy of a revision, or a text that explains why it cannot be rebuilt. `find` never rejects. */
   async find(revision: Revision): Promise<DecisionRuntime | string> {
     const inForce = this.#options.inForce();
     if (inForce?.snapshot.revision === revision.revision) return inForce;
@@ -45,7 +45,7 @@ export class PastPolicies {
     this.#built.set(key, building);
     if (this.#built.size > BUILT_MAX) this.#built.delete(this.#built.keys().next().value!);
     const found = await building;
-    // A failure is not cached, because its cause may be fixed.
+    // A failure is not cached, because its cause may be fixed later.
     if (typeof found === 'string' && this.#built.get(key) === building) this.#built.delete(key);
     return found;
   }
@@ -56,9 +56,9 @@ async function build(revision: Revision, options: PastPoliciesOptions): Promise<
   const { surroundings } = revision;
   if (surroundings === null) return 'An earlier version stored this policy without the data that a replay needs.';
   try {
-    // This comes first, so that missing code fails fast even for large policies.
+    // Plugins are recalled first, so that missing code fails fast even for large policies.
     const own = await recallPlugins(surroundings.plugins, options);
-    // Only Signalbox writes this text, so it need not be validated.
+    // Only Signalbox writes the text of a stored revision, so the text need not be validated.
     const files: readonly PolicyFile[] = JSON.parse(revision.source);
     const { policy } = await options.parse(files, null);
     const context = {
@@ -81,7 +81,9 @@ async function build(revision: Revision, options: PastPoliciesOptions): Promise<
 /** A rebuilt policy can differ because secrets were masked or because Signalbox is another version. */
 const cannotRebuild = (why: string): string => scrub(`The policy of this decision cannot be rebuilt: ${why}.`);
 
-/** Decisions depend on whether a variable is set, never on its value. The placeholder is also a valid address. */
+/**
+ * Decisions depend on whether a variable is set, never on its value. The placeholder for the value of a variable is also a valid address.
+ */
 const pastEnvironment = (unset: readonly string[]): Environment => ({
   get: (name) => (unset.includes(name) ? undefined : 'http://127.0.0.1:1'),
 });
@@ -93,7 +95,7 @@ async function recallPlugins(
   const own = new Map<string, readonly Plugin[]>();
   for (const [specifier, hash] of plugins) {
     const found = await loader.recall(specifier, resolve(folder), hash);
-    // Callers see this error, so it must not show the path of the operator's code.
+    // Callers see this error, so the error must not show the path of the operator's code.
     const name = specifier.startsWith('/') ? basename(specifier) : specifier;
     if (found === null) throw new Error(`the code of plugin \`${name}\` is missing or has changed`);
     own.set(specifier, found.plugins);

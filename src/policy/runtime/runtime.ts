@@ -29,7 +29,7 @@ interface SelectorScoring {
   readonly weighted: StrategyInForce;
 }
 
-/** A snapshot with its prepared strategies: everything that decisions need. Immutable. */
+/** A snapshot with its prepared strategies: everything that decisions need. A decision runtime is immutable. */
 export interface DecisionRuntime {
   readonly snapshot: PolicySnapshot;
   readonly decider: Decider;
@@ -39,22 +39,22 @@ export interface DecisionRuntime {
   readonly pinned: StrategyInForce;
 }
 
-/** A decision runtime with its providers: everything that requests need. Immutable. State: runtime. */
+/** A decision runtime with its providers: everything that requests need. A runtime is immutable. State: runtime. */
 export interface Runtime extends DecisionRuntime {
   /** Returns the calendar time in the policy's zone. @param timeMs ms since 1970 */
   localTime(timeMs: number): RuleScope['time'];
-  /** Targets by model, then by endpoint, in the snapshot's order. The targets of wildcards follow. */
+  /** Targets by model, then by endpoint, in the snapshot's order. The targets of wildcards follow the targets of the catalog. */
   readonly targets: readonly (readonly UpstreamTarget[])[];
   /** All providers by name, also providers without a model. */
   readonly providers: ReadonlyMap<string, UpstreamTarget>;
-  /** Health by model, then by endpoint. All runtimes share it, because endpoints are identified by their names. */
+  /** Health by model, then by endpoint. All runtimes share the health of endpoints, because endpoints are identified by their names. */
   readonly health: readonly (readonly EndpointHealth[])[];
   readonly originOf: OriginOf;
-  /** Lengths of earlier answers. All runtimes share them. */
+  /** Lengths of earlier answers. All runtimes share the lengths of earlier answers. */
   readonly outputs: OutputLengths;
-  /** Names that services do not know. All runtimes share them. */
+  /** Names that services do not know. All runtimes share these unknown names. */
   readonly unknownNames: UnknownNames;
-  /** Timers for the deadlines of requests and calls. All runtimes share them. */
+  /** Timers for the deadlines of requests and calls. All runtimes share the timers. */
   readonly alarms: Alarms;
   /** Rules and strategies whose fault was already logged, because each request would log the same fault. */
   readonly reported: WeakSet<object>;
@@ -69,7 +69,7 @@ export function strategyOf(facts: Facts, { scorings, pinned }: DecisionRuntime):
   return facts.weights === null ? own : weighted;
 }
 
-/** For a runtime that sends no requests, for example when a policy is only checked. */
+/** The health options of a runtime that sends no requests, for example when a policy is only checked. */
 const NO_READINGS = { clock: () => 0, now: () => 0, random: () => 0, onChange: () => {} };
 
 /**
@@ -113,7 +113,10 @@ export function buildRuntime(
   };
 }
 
-/** A hash of address and key, which is stored with threads. All servers compute the same hash, and the key cannot be derived from it. */
+/**
+ * A hash of the provider's address and key, which is stored with threads. All servers compute the same hash, and the key cannot be derived
+ * from the hash.
+ */
 const originFor = ({ adapter, baseUrl }: Provider, apiKey: string | null): string =>
   hash('sha256', JSON.stringify([adapter, baseUrl, apiKey]), 'base64url').slice(0, 22);
 

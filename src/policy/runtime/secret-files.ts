@@ -12,7 +12,7 @@ export interface SecretStatus {
   readonly variable: string;
   /** When the value was last read, ms since 1970; null if it never was. */
   readonly readAt: number | null;
-  /** Why the file cannot be used now; the last value stays. Null if it can be used. */
+  /** The reason why the file cannot be used now; Signalbox then keeps the last value. `problem` is null if the file can be used. */
   readonly problem: string | null;
 }
 
@@ -22,7 +22,7 @@ interface SecretFile extends SecretStatus {
 }
 
 interface SecretFilesOptions {
-  /** Reads a variable of the process. Only these variables can name files. */
+  /** Reads a variable of the process. Only variables of the process can name files. */
   readonly env: (name: string) => string | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -43,7 +43,10 @@ export class SecretFiles {
     this.#options = options;
   }
 
-  /** Reads a variable. Throws UsageError if both forms of it are set. An empty variable counts as not set. */
+  /**
+   * Reads a variable. `get` throws UsageError if both the variable and its `_FILE` form are set. An empty environment variable counts as
+   * not set.
+   */
   readonly get = (name: string): string | undefined => {
     const { env } = this.#options;
     const value = env(name);
@@ -55,7 +58,10 @@ export class SecretFiles {
     ).value;
   };
 
-  /** Reads a variable whose value is needed only once; null if it is not set. Throws UsageError if its file cannot be used. */
+  /**
+   * Reads a variable whose value is needed only once; null if it is not set. `fixed` throws UsageError if the variable's file cannot be
+   * used.
+   */
   fixed(name: string): string | null {
     const value = this.get(name) || null;
     const problem = this.#files.get(name)?.problem;
@@ -63,7 +69,7 @@ export class SecretFiles {
     return value;
   }
 
-  /** Reads the files again, except the files of `fixed` variables. Returns the variables whose values have changed. */
+  /** Reads the files of secrets again, except the files of `fixed` variables. `reread` returns the variables whose values have changed. */
   reread(fixed: ReadonlySet<string>): readonly string[] {
     const files = [...this.#files.values()].filter(({ variable }) => !fixed.has(variable));
     return files.filter((file) => this.#read(file).value !== file.value).map(({ variable }) => variable);
@@ -91,7 +97,7 @@ export class SecretFiles {
 /** Returns the text of a file without its final line break, or the reason why it cannot be used. */
 function readSecret(path: string): { readonly value: string } | { readonly problem: string } {
   try {
-    // Reading a pipe might never end.
+    // Reading a pipe might never end, so only regular files are read.
     const found = statSync(path);
     if (!found.isFile()) return { problem: 'it is not a file' };
     if (found.size > SECRET_BYTES_MAX) return { problem: 'it is larger than 64 KiB' };

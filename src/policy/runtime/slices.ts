@@ -1,14 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Length of a slice, ms. A single longer step is not interrupted. */
+/** Length of a slice, ms. A single step that takes longer is not interrupted. */
 const SLICE_MS = 4;
 
-/** Work was abandoned because newer work replaced it. */
+/** An error for work that was abandoned because newer work replaced it. */
 export class SupersededError extends Error {
   override readonly name = 'SupersededError';
 }
 
-/** Runs steps to their end in slices, and yields to the event loop between slices. Throws SupersededError once `isStale` returns true. */
+/**
+ * Runs steps to their end in slices, and yields to the event loop between slices. `inSlices` throws SupersededError once `isStale` returns
+ * true.
+ */
 export async function inSlices<Result>(
   steps: Generator<undefined, Result>,
   isStale: () => boolean,

@@ -10,30 +10,33 @@ export const FILE_BYTES_MAX = 1_048_576;
 /** The most characters of all files together. */
 const LENGTH_MAX = 16_777_216;
 
-/** The most times to read a folder that keeps changing. The last read counts. */
+/** The most times to read a folder that keeps changing. The last read of a folder that keeps changing counts. */
 const READS_MAX = 8;
 const READ_AGAIN_MS = 15;
 
 /** All files of a policy, read together. */
 export interface PolicyBundle {
-  /** Files by path, ascending. Paths are relative to the working folder; files outside it have absolute paths. */
+  /**
+   * The files of the policy by path, ascending. Paths of policy files are relative to the working folder; files outside it have absolute
+   * paths.
+   */
   readonly files: readonly PolicyFile[];
   readonly hash: string;
-  /** For a pushed revision: its number, and the plugin code with which it was checked. Absent for files of a folder. */
+  /** For a pushed revision: its number, and the plugin code with which it was checked. `pushed` is absent for files of a folder. */
   readonly pushed?: {
     readonly id: number;
     readonly plugins: readonly (readonly [specifier: string, hash: string])[];
   };
 }
 
-/** A policy folder that cannot be read. The message names the path and says what to do. */
+/** A policy folder that cannot be read. The message of a `PolicySourceError` names the path and says what to do. */
 export class PolicySourceError extends Error {
   override readonly name = 'PolicySourceError';
 }
 
 /**
- * Reads the `.yaml` and `.yml` files of a folder together. An edit that is being written counts as written. If the folder changes while it
- * is read, it is read again, so that old and new files are not mixed. Names that begin with a dot are ignored.
+ * Reads the `.yaml` and `.yml` files of a folder together. An edit that is being written counts as written. If the folder changes while
+ * Signalbox reads it, Signalbox reads it again, so that old and new files are not mixed. `readBundle` ignores names that begin with a dot.
  */
 export async function readBundle(folder: string): Promise<PolicyBundle> {
   for (let reads = 1; ; reads++) {
@@ -46,7 +49,7 @@ export async function readBundle(folder: string): Promise<PolicyBundle> {
   }
 }
 
-/** Returns null if a file was removed between listing and reading. */
+/** `readAll` returns null if a file was removed between listing and reading. */
 async function readAll(folder: string): Promise<readonly PolicyFile[] | null> {
   const names = await namesIn(folder);
   if (names === null) {
@@ -93,12 +96,12 @@ function displayPath(file: string): string {
   return path.startsWith('..') ? resolve(file) : path;
 }
 
-/** Reads a policy file, or returns why it cannot be read; null if there is no file. */
+/** Reads a policy file, or returns the reason why it cannot be read; null if the file does not exist. */
 export async function readFileAt(file: string): Promise<PolicyFile | null> {
   const path = displayPath(file);
   try {
     const found = await stat(file);
-    // Reading a pipe would never end.
+    // Reading a pipe would never end, so only regular files are read.
     if (!found.isFile()) throw new Error(found.isDirectory() ? 'it is a folder' : 'it is not a file');
     const { size } = found;
     if (size > FILE_BYTES_MAX) return { path, problem: 'too-large', detail: `it has ${size} bytes` };
@@ -142,7 +145,7 @@ export async function signatureOf(folder: string, more: readonly string[] = []):
   return (await Promise.all(paths.map(async (path) => `${path} ${await stampOf(path)}`))).join('\n');
 }
 
-/** Follows links, because the file that would be read counts. */
+/** `stampOf` follows links, because Signalbox would read the target of a link. */
 async function stampOf(path: string): Promise<string> {
   try {
     const found = await stat(path, { bigint: true });

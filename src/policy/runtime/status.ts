@@ -2,7 +2,7 @@ import type { Diagnostic } from '../diagnostics.ts';
 import type { PolicyChange } from './diff.ts';
 import type { SecretStatus } from './secret-files.ts';
 
-/** What triggered a reload. */
+/** The event that triggered a reload. */
 export type ReloadCause = 'start' | 'edit' | 'push' | 'signal' | 'request';
 
 const MOST_EXPLICIT_FIRST: readonly ReloadCause[] = ['start', 'request', 'signal', 'push', 'edit'];
@@ -21,7 +21,7 @@ export interface ReloadAttempt {
   readonly result: 'applied' | 'unchanged' | 'refused';
   /** The revision that is active after the attempt. */
   readonly revision: string;
-  /** One sentence; for a refusal, the reason. */
+  /** The result of the attempt in one sentence; for a refusal, the reason. */
   readonly message: string;
   readonly diagnostics: readonly Diagnostic[];
   /** The changes from the previous revision; empty unless the policy was applied. */
@@ -41,7 +41,7 @@ export interface PolicyStatus {
   /** Plugins whose code on disk differs from the running code. */
   readonly outdatedPlugins: readonly string[];
   readonly last: ReloadAttempt;
-  /** The previous revision, and the changes since; null for the first revision. */
+  /** The previous revision, and the changes since that revision; null for the first revision. */
   readonly previous: { readonly revision: string; readonly changes: readonly PolicyChange[] } | null;
   /** Number of attempts since the start, by result. */
   readonly counts: Readonly<Record<ReloadAttempt['result'], number>>;
@@ -51,7 +51,7 @@ export interface PolicyStatus {
   readonly secrets: readonly SecretStatus[];
 }
 
-/** A conditional reload expected another active revision. */
+/** The error of a conditional reload that expected another active revision. */
 export class StaleRevision extends Error {
   override readonly name = 'StaleRevision';
   readonly revision: string;

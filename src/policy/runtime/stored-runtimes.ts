@@ -2,20 +2,20 @@ import type { Revision } from '../../core/revision.ts';
 import { compileCandidate, isRejected, type PolicyTools } from './candidate.ts';
 import type { Runtime } from './runtime.ts';
 
-/** The most runtimes in the cache. More revisions are rarely active at the same time. */
+/** The most runtimes in the cache. More revisions than this are rarely active at the same time. */
 const BUILT_MAX = 4;
 
 interface StoredRuntimesOptions {
-  /** Their parser handles one policy at a time, so nothing else may use it. */
+  /** The parser of these tools handles one policy at a time, so no other code may use it. */
   readonly tools: PolicyTools;
-  /** Reads the text of a revision; null for an unknown revision. Rejects with StoreError. */
+  /** Reads the text of a revision; null for an unknown revision. `find` rejects with StoreError. */
   readonly find: (revision: string) => Promise<Revision | null>;
 }
 
 /** Builds the runtimes of revisions that are or were active on other servers, from their texts in the store. State: quoted policies. */
 export class StoredRuntimes {
   readonly #options: StoredRuntimesOptions;
-  /** Runtimes by revision, the oldest first. Concurrent callers share one promise. */
+  /** Runtimes by revision, the oldest first. Concurrent callers of a revision share one promise. */
   readonly #built = new Map<string, Promise<Runtime | null>>();
   #building: Promise<unknown> = Promise.resolve();
 
@@ -24,7 +24,7 @@ export class StoredRuntimes {
   }
 
   /**
-   * Returns the runtime of a revision; null if the revision is unknown, or cannot be built unchanged on this server. Rejects with
+   * Returns the runtime of a revision; null if the revision is unknown, or cannot be built unchanged on this server. `find` rejects with
    * StoreError.
    */
   async find(revision: string): Promise<Runtime | null> {
@@ -49,7 +49,7 @@ export class StoredRuntimes {
     const { tools, find } = this.#options;
     const stored = await find(revision);
     if (!stored) return null;
-    // Only Signalbox writes this text, so it need not be validated.
+    // Only Signalbox writes the text of a stored revision, so the text need not be validated.
     const bundle = { files: JSON.parse(stored.source), hash: revision };
     const built = await compileCandidate(bundle, tools);
     // The revision differs if a secret in the text was masked, or if a plugin has changed.

@@ -10,14 +10,17 @@ const QUIET_MS = 100;
 const PATIENCE_MS = 500;
 /** Interval of polls, ms. Polls find changes for which the file system sends no events. */
 const POLL_MS = 2_000;
-/** Interval of polls if the folder's parent is not watched, ms. An edit is then active within a second. */
+/** Interval of polls if the folder's parent is not watched, ms. With this interval, an edit is active within a second. */
 const POLL_BLIND_MS = 500;
 
 interface WatchOptions {
   readonly folder: string;
-  /** A folder to which this process writes all the time; null for none. If it is the parent of `folder`, it is only polled. */
+  /**
+   * A folder to which this process writes all the time; null for none. If the busy folder is the parent of `folder`, Signalbox only polls
+   * the parent.
+   */
   readonly busyFolder: string | null;
-  /** Returns other files, such as plugin code. They are only polled. */
+  /** Returns other files, such as plugin code. Signalbox only polls these other files. */
   readonly more: () => readonly string[];
   /** Called at the first event of an edit, to prepare for it. */
   readonly onFirstEvent: () => void;
@@ -116,7 +119,7 @@ function watchDirectories(folder: string, busyFolder: string | null, onEvent: ()
         const matters = name !== null && (isAbove ? names.includes(name) : isPolicyFile(name) || name === '..data');
         if (name === null || matters) onEvent();
       });
-      // The directory was removed. The next poll finds its replacement.
+      // An error of a watcher means that its directory was removed. The next poll finds the directory that replaced it.
       watcher.on('error', onEvent);
       return watcher;
     } catch {
@@ -126,7 +129,7 @@ function watchDirectories(folder: string, busyFolder: string | null, onEvent: ()
 
   watchAll(new Set(near()));
   return {
-    /** Whether a parent is too busy to be watched. Each write there would be an event, which wakes a thread. */
+    /** Whether a parent is too busy to be watched. Each write in a busy parent folder would be an event, which wakes a thread. */
     isBlindAbove: own().some((path) => isBusy(dirname(path))),
     /** Opens missing watches, closes obsolete watches, and reopens the watches of replaced directories. */
     async mend(): Promise<void> {

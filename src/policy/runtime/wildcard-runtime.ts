@@ -5,11 +5,11 @@ import { meaningOf } from '../../routing/model-name.ts';
 import { snapshotWith } from '../../routing/wildcard-snapshot.ts';
 import type { DecisionRuntime, Runtime } from './runtime.ts';
 
-/** Runtimes of wildcards' models. They are cached as long as the policy's runtime and the compiled model exist. */
+/** Runtimes of wildcards' models. The runtimes are cached as long as the policy's runtime and the compiled model exist. */
 const runtimes = new WeakMap<Runtime, WeakMap<WildcardModel, Runtime>>();
 
 /**
- * Returns the runtime for a request: the policy's own, or, if the name means a wildcard's model, a runtime for that model alone.
+ * Returns the runtime for a request: the policy's own runtime, or, if the name means a wildcard's model, a runtime for that model alone.
  * @param name as the caller sent it
  * @throws SignalboxError `model_not_found` for a wildcard's ID that is not served
  */
@@ -48,7 +48,7 @@ function wildcardModel({ snapshot }: DecisionRuntime, name: string): WildcardMod
   return found;
 }
 
-/** The model uses the health and the address of its wildcard. */
+/** A wildcard's model uses the health and the address of its wildcard. */
 function wildcardRuntime(runtime: Runtime, found: WildcardModel): Runtime {
   const { models, wildcards } = runtime.snapshot;
   const at = models.length + wildcards!.patterns.findIndex(({ id }) => id === found.model.pattern);

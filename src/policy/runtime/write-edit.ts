@@ -8,14 +8,17 @@ import { EDIT_FILE, type EditJournal, isAsBefore, readEdit, textHash } from './e
 import { reasonOf, replaceFile } from './replace-file.ts';
 import { readFileAt } from './source.ts';
 
-/** A file of an edit: its text before and after, null for no file. */
+/** A file of an edit: its text before and after the edit, null for no file. */
 export interface FileEdit {
   readonly name: string;
   readonly before: string | null;
   readonly after: string | null;
 }
 
-/** A folder whose files Signalbox must not or cannot write. The message says why, as a part of a sentence. */
+/**
+ * A folder whose files Signalbox must not or cannot write. The message of an `UnwritablePolicy` says why the folder cannot be written, as a
+ * part of a sentence.
+ */
 export class UnwritablePolicy extends Error {
   override readonly name = 'UnwritablePolicy';
 }
@@ -65,7 +68,7 @@ export async function writeEdit(
   edits: readonly FileEdit[],
   onStep: (step: EditStep) => void = () => {},
 ): Promise<void> {
-  // Files are removed last, because a folder without files is not a policy.
+  // `writeEdit` removes files last, because a folder without files is not a policy.
   const inOrder = [...edits].sort((one, other) => Number(one.after === null) - Number(other.after === null));
   const files: EditJournal = inOrder.map(({ name, before, after }) => {
     return { name, before: before === null ? null : textHash(before), after };
@@ -86,7 +89,7 @@ export async function writeEdit(
 }
 
 /**
- * Finishes an edit whose writer crashed. Without such an edit it does nothing.
+ * Finishes an edit whose writer crashed. `finishEdit` does nothing if the folder has no such edit.
  * @throws UsageError if a file cannot be written; the edit is the policy nevertheless
  */
 export async function finishEdit(folder: string): Promise<void> {
