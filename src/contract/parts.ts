@@ -73,8 +73,8 @@ export type StreamPart =
        */
       readonly unread?: UnreadOutput;
       /**
-       * The usage so far, as the event states it; absent if the event states none. If this usage cannot be true, the caller gets the
-       * gateway's own count.
+       * The usage so far, as the event states it; absent if the event states none. If the usage in an event cannot be true, the caller gets
+       * the gateway's own count.
        */
       readonly usage?: Usage;
       /**

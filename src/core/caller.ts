@@ -25,7 +25,7 @@ export interface KeyLimits {
   readonly concurrentStreams: number | null;
 }
 
-/** A limit on what one key may spend in a window. Such a budget belongs to the key, not to the policy. */
+/** A limit on what one key may spend in a window. The budget of a key belongs to the key, not to the policy. */
 export interface KeyBudget {
   readonly limit: Microcredits;
   readonly window: WindowKind;

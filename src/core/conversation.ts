@@ -207,7 +207,7 @@ export interface ModelSettings {
   readonly answerFormat?: AnswerFormat;
   /** How much the model reasons, such as `none`, `low` or `high`. */
   readonly reasoningEffort?: string;
-  /** False: an answer may have at most one tool call. */
+  /** If `parallelToolCalls` is false, an answer may have at most one tool call. */
   readonly parallelToolCalls?: boolean;
   /** The caller's name of its end user. */
   readonly user?: string;

@@ -44,8 +44,8 @@ export interface DecisionRecord {
   /** The number of the readings that the decision used; 0 for the policy's own figures, null if no readings were stored. */
   readonly readingsNumber: number | null;
   /**
-   * Q by index of the model in the revision; NaN if not computed. Null if no estimate corrected the declared qualities, because a replay of
-   * the decision computes them. Records of earlier versions always have it.
+   * Q by index of the model in the revision; NaN if not computed. `quality` is null if no estimate corrected the declared qualities,
+   * because a replay of the decision computes them. Records of earlier versions always have it.
    */
   readonly quality: Float64Array | null;
   /** The correction of the declared qualities; null if the decision used them uncorrected. */
@@ -58,7 +58,7 @@ export interface DecisionRecord {
   readonly fallbacks: readonly string[];
   /** Endpoints that a circuit breaker excluded, to try if all others fail, by index in their model. */
   readonly lastResorts: readonly { readonly model: string; readonly endpoints: readonly number[] }[];
-  /** Null for a route query, which executes nothing, and while the request runs. */
+  /** The outcome of the decision; null for a route query, which executes nothing, and while the request runs. */
   readonly outcome: DecisionOutcome | null;
 }
 

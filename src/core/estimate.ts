@@ -40,7 +40,7 @@ export interface Estimate {
   readonly quality: Float64Array;
   /** How much the length of the question adds to the log odds of each declared quality. */
   readonly length: number;
-  /** Set only in records of earlier versions, which learned from outcomes. */
+  /** What earlier versions learned from outcomes; set only in records of these versions. */
   readonly learned?: LearnedQuality;
 }
 

@@ -25,8 +25,8 @@ export interface Facts {
   /** The possible tasks, the most likely first, with shares that sum to 1; empty if `task` is certain. */
   readonly mix: readonly TaskShare[];
   /**
-   * Whether the request is plainly easy, so that every model of the catalog does it well. If it is in doubt whether a request is easy, its
-   * difficulty is `usual`.
+   * Whether the request is plainly easy, so that every model of the catalog does it well. A request whose difficulty is in doubt counts as
+   * `usual`.
    */
   readonly difficulty: Difficulty;
   /** How many times as much quality counts because the request is hard, 1 or more; absent if the policy states no factor. */

@@ -21,7 +21,7 @@ export const FAILURE_KINDS = [
   'timeout',
 ] as const;
 
-/** Kinds of failure that the request itself causes. Such failures say nothing about the health of the provider. */
+/** Kinds of failure that the request itself causes. Failures of these kinds say nothing about the health of the provider. */
 const REQUEST_FAILURES: ReadonlySet<string> = new Set<(typeof FAILURE_KINDS)[number]>(['rejected', 'context']);
 
 /** Whether the provider, rather than the content of the request, causes failures of this kind. */

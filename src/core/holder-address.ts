@@ -1,8 +1,8 @@
 import { keccak_256 } from '@noble/hashes/sha3';
 
 /**
- * A wallet that holds a balance is named by its address: `0x` and 40 hexadecimal digits, always in lower case here. Balances use the
- * address where they otherwise use the ID of a key, which has at most 32 characters.
+ * A wallet that holds a balance is named by its address: `0x` and 40 hexadecimal digits, always in lower case. Balances use the address
+ * where they otherwise use the ID of a key, which has at most 32 characters.
  */
 const ADDRESS = /^0x[0-9a-f]{40}$/;
 

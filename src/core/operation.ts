@@ -1,6 +1,6 @@
 /**
  * The operations that callers can request from models, as bits: a model is eligible if it has the bit of the request's operation.
- * CONTRIBUTING lists the other places to change for a new operation.
+ * CONTRIBUTING lists the other places in the code to change for a new operation.
  */
 export const OPERATIONS = {
   chat: { bit: 1 << 0, means: 'answers a conversation' },

@@ -28,7 +28,10 @@ export interface PolicySnapshot {
   /** USD per Credit, exact, in plain decimal notation without trailing zeros: `0.001`. Charging uses each price's own integers. */
   readonly usdPerCredit: string;
   readonly gateway: GatewayPolicy;
-  /** Set if the snapshot was made for a single model of a wildcard. Signalbox learns nothing about a single model of a wildcard. */
+  /**
+   * Whether the snapshot was made for a single model of a wildcard; absent for false. Signalbox learns nothing about a single model of a
+   * wildcard.
+   */
   readonly isOfWildcard?: true;
   readonly tasks: readonly Task[];
   /** Task name → index in `tasks`. `general` always exists and has index 0. */

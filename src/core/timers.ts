@@ -28,6 +28,6 @@ export async function within<T>(timers: Timers, ms: number, work: Promise<T>, la
   }
 }
 
-/** Resolves after `ms`. */
+/** Resolves after `ms` milliseconds. */
 export const pause = (timers: Timers, ms: number): Promise<void> =>
   new Promise((resolve) => void timers.after(ms, resolve));

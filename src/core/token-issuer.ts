@@ -27,7 +27,7 @@ export interface TokenIssuer {
   readonly issuer: string;
   /** A token must be for at least one of these audiences. */
   readonly audiences: readonly string[];
-  /** Whether a token is admitted. If the condition `when` throws, the token is refused, because here an error must not grant access. */
+  /** Whether a token is admitted. If the condition `when` throws, the token is refused, because an error must not grant access. */
   readonly when: (claims: Claims) => boolean;
   /**
    * Whether the token's subject is an administrator; null for no subject. If the condition `admin` throws, the subject is no administrator.

@@ -53,7 +53,9 @@ export function draftAliases({ models, ids, selectors }: AliasTargets, report: R
   return { aliases, standIns };
 }
 
-/** Resolves each alias in this environment. `compileAliases` returns aliases that end in `*` separately, the longest first. */
+/**
+ * Resolves each alias of the policy in this environment. `compileAliases` returns aliases that end in `*` separately, the longest first.
+ */
 export function compileAliases(
   { aliases, standIns }: AliasDraft,
   served: PolicySnapshot['modelIndex'],

@@ -191,7 +191,7 @@ function readSettings(
   const metrics = checkSection('metrics', SECTIONS.metrics, context);
   const console = checkSection('console', SECTIONS.console, context);
   if (!gateway || !defaultWeights || !reference || !records || !ledger || !metrics || !console) return null;
-  // Doubles are exact enough here, because the reference price only scales weights.
+  // Doubles are exact enough for the reference price, because it only scales weights.
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
   return {
     ...values,

@@ -17,7 +17,7 @@ export interface UnknownKey {
 /** What to write instead of an unknown key. */
 export interface KeyRemedy {
   readonly hint: string;
-  /** The known key that the unknown key stands for. Such a known key is then not also reported as missing. */
+  /** The known key that the unknown key stands for. The known key is then not also reported as missing. */
   readonly meant?: string | undefined;
 }
 

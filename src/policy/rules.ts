@@ -230,7 +230,10 @@ class RuleCompiler {
     return { name, place, when: conditionOf(when), allows, ...(unserved.length > 0 && { unserved }), ...ceilings };
   }
 
-  /** Warns about a rule that excludes a region. Such a rule also allows endpoints that declare no region, wherever they are. */
+  /**
+   * Warns about a rule that excludes a region. A rule that excludes a region also allows endpoints that declare no region, wherever they
+   * are.
+   */
   *#reviewUndeclared(require: Program): Generator<undefined, void> {
     const excluded = excludedRegion(require.ast);
     if (!excluded) return;
@@ -307,7 +310,10 @@ class RuleCompiler {
     });
   }
 
-  /** Reports a selector that chooses only from embedding models and names no vector space. Such a selector would serve nothing. */
+  /**
+   * Reports a selector that chooses only from embedding models and names no vector space. A selector for embeddings without a vector space
+   * would serve nothing.
+   */
   #checkSpaces(selector: string, matched: ReadonlySet<string>, at: SourceSpan): void {
     const models = this.#parsed.models.filter(({ model }) => matched.has(model.id));
     if (models.length === 0 || models.some(({ model }) => model.operations !== OPERATIONS.embed.bit)) return;

@@ -131,7 +131,7 @@ function inheritedBy(
   const missing = required.filter((key) => !entryOf(tree, key));
   const base = scope.selectors.get(inherits.selector);
   if (missing.length > 0 && (base === undefined || base.data?.strategy !== inherits.strategy)) {
-    // The problems of the other selector are reported at that selector.
+    // The problems of the inherited selector are reported at that selector.
     if (base && !base.data) return null;
     const keys = missing.map((key) => `\`${key}\``).join(', ');
     const runs = base?.data ? `runs \`${base.data.strategy}\`` : 'does not exist';

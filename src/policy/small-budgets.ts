@@ -34,7 +34,7 @@ interface UsableModels {
 }
 
 /**
- * Warns about budgets that are smaller than the cost of one long answer of the cheapest model that they apply to. Such small budgets
+ * Warns about budgets that are smaller than the cost of one long answer of the cheapest model that they apply to. Budgets that are so small
  * probably state USD instead of Credits.
  */
 export function reviewSmallBudgets(

@@ -133,8 +133,8 @@ class LibraryReader {
   }
 
   /**
-   * Reports an alias or anchor. `#refuseFeatures` returns the location of the node; for an anchor the location of the anchor, so that
-   * nothing else is reported there.
+   * Reports an alias or anchor. `#refuseFeatures` returns the location of the node; for an anchor the location of the anchor, so that no
+   * other problem is reported at that location.
    */
   #refuseFeatures(node: Node, place: SourceSpan): SourceSpan {
     if (isAlias(node)) {

@@ -6,7 +6,7 @@ const TIMEOUT_MAX = 2_147_483_647;
 
 /** A call or an exchange with a deadline. */
 export interface AlarmOwner {
-  /** Called when the alarm's time has come. */
+  /** Called when the time of the alarm has come. */
   onDeadline(): void;
 }
 

@@ -26,8 +26,8 @@ export class Arrival<T> {
   }
 
   /**
-   * Returns the value, or a promise that resolves when the value is there; then call `get` again. @throws the error that arrived instead of
-   * the value
+   * Returns the value, or a promise that resolves when the value is there; the caller then calls `get` again. @throws the error that
+   * arrived instead of the value
    */
   get(): T | Promise<void> {
     const outcome = this.#outcome;

@@ -94,7 +94,7 @@ export abstract class FrameParser {
 /** Parses server-sent events as specified by the WHATWG, without `id` and `retry`. */
 class SseParser extends FrameParser {
   #event = '';
-  /** Null before the first `data` line, because an event without data is not dispatched. */
+  /** The data of the current event; null before its first `data` line, because an event without data is not dispatched. */
   #data: string | null = null;
 
   /** Most events are one line of data, some with a line before it that names the event. */

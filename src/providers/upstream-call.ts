@@ -7,9 +7,9 @@ import type { Dial } from './connection/dial.ts';
 /** The destination of a call. */
 export interface UpstreamTarget {
   readonly adapter: PreparedProvider;
-  /** Null for in-process adapters, and if the base URL is not an http address. */
+  /** The connections to the provider; null for in-process adapters, and if the base URL is not an http address. */
   readonly dial: Dial | null;
-  /** Null for providers that need no key. */
+  /** The provider's API key; null for providers that need no key. */
   readonly apiKey: string | null;
 }
 
@@ -18,7 +18,7 @@ export type TraceHeaders = Readonly<Record<string, string>>;
 
 /** The memory for an answer that is kept until its end. */
 export interface AnswerRoom {
-  /** Called before bytes of the answer are kept. Returns false if there is no memory; `makeRoom` has then aborted the call. */
+  /** Called before the call keeps more bytes of the answer. Returns false if there is no memory; `makeRoom` has then aborted the call. */
   makeRoom(bytes: number): boolean;
 }
 

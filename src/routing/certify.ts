@@ -98,8 +98,8 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
       /** How much the words of the question are trusted, 0..1. */
       trust: estimate.learned?.trust ?? 0,
       /**
-       * In shadow mode, the ID of the model that the learned qualities would choose. Null outside shadow mode, for a model that the request
-       * names, and for a refusal.
+       * In shadow mode, the ID of the model that the learned qualities would choose. The choice in shadow mode is null outside shadow mode,
+       * for a model that the request names, and for a refusal.
        */
       choice: shadow && choiceOf(facts, { ...estimate, quality: shadow }),
     },

@@ -19,7 +19,7 @@ export interface DecisionContext extends ChoiceOptions {
   readonly readings?: Readings;
   /** Qualities corrected for this request. Without `estimate`, a decision uses the declared qualities. */
   readonly estimate?: Estimate | null;
-  /** Called between shortlisting and scoring, to measure the time of each step. */
+  /** Called between shortlisting and scoring, so that the caller can measure the time of both steps. */
   readonly onShortlist?: () => void;
 }
 

@@ -129,7 +129,7 @@ function factsOf(
   const needs = dropUnsupported.size > 0 ? read.needs & ~needsDropped(request, dropUnsupported) : read.needs;
   const weights = routing.weights ? weightsOf(routing.weights, snapshot) : null;
   const addOns = addOnsOf(conversation, routing, read, snapshot);
-  // Spreading three objects here would take longer than reading the prompt.
+  // The facts are written as one object, because spreading three objects would take longer than reading the prompt.
   const facts: Facts = {
     operation,
     model: target.model,

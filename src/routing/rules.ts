@@ -163,8 +163,8 @@ export function withRules(facts: Facts, snapshot: PolicySnapshot, inputs: RuleIn
   const scope = new ObservedScope(own, request, time);
   const outcomes = memory.of(caller, snapshot);
   let constraints = activeOf(snapshot.constraints, outcomes.constraints[0]!, scope, onFailure);
-  // The constraints of parent keys also apply to a child key. If they did not apply, a child key could escape the constraints with a name
-  // or label of its own.
+  // The constraints of parent keys also apply to a child key. If a parent key's constraints did not apply, a child key could escape them
+  // with a name or label of its own.
   for (let above = caller.parent, level = 1; above; above = above.parent, level++) {
     const asAbove = new ObservedScope({ ...own, key: callerFacts(above).key }, request, time);
     const more = activeOf(snapshot.constraints, outcomes.constraints[level]!, asAbove, onFailure);

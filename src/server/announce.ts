@@ -13,7 +13,7 @@ interface Start {
   readonly providers: readonly ServingProvider[];
   /** Model servers on this machine that do not listen: `ollama at 127.0.0.1:11434`. */
   readonly silent: readonly string[];
-  /** Names of the providers that are not set up here. */
+  /** Names of the providers that are not set up on this server. */
   readonly leftOut: readonly string[];
   /** The database that several servers share; null for the database in the data folder. */
   readonly database: string | null;

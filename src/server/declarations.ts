@@ -23,7 +23,7 @@ export async function keepDeclarations(
     broken: (one, isFirst) => {
       changes++;
       store.append([table.put(one)]);
-      // The server logs only an endpoint's first excess here; the ledger raises an alarm about money for every answer.
+      // The server logs only an endpoint's first excess over its declaration; the ledger raises an alarm about money for every answer.
       if (isFirst)
         log.error(
           'an endpoint billed more than its after_abort allows: each request there now holds its full worst case at once',

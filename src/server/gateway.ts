@@ -241,8 +241,8 @@ export interface GatewayResources {
 }
 
 /**
- * Opens the gateway with everything that its use cases need. When it is open, the books are open, orphaned holds are resolved, and the
- * policy follows its source.
+ * Opens the gateway with everything that its use cases need. When the gateway is open, the books are open, orphaned holds are resolved, and
+ * the policy follows its source.
  */
 export async function openGateway(
   first: PolicyCandidate,

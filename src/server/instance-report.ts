@@ -24,7 +24,7 @@ interface ReportSources {
   readonly version: string;
   readonly follows: PolicyOrigin;
   status(): PolicyStatus;
-  /** The number of the pushed policy that is active here; null if the policy comes from files. */
+  /** The number of the pushed policy that is active on this server; null if the policy comes from files. */
   pushed(): number | null;
   /** The rank of the budgets that are active on this instance. */
   rank(): number;
@@ -61,7 +61,7 @@ export class InstanceReporter {
     return this.#live;
   }
 
-  /** Null while all known instances run the same policy. */
+  /** How the policies of the instances differ; null while all known instances run the same policy. */
   get split(): PolicySplit | null {
     return this.#splitSince === null ? null : { since: this.#splitSince, instances: this.#live };
   }
@@ -85,7 +85,8 @@ export class InstanceReporter {
   }
 
   /**
-   * Writes that this instance has applied all changes up to an entry of the audit trail. Resolves with whether the store has this report.
+   * Writes that this instance has applied all changes up to an entry of the audit trail. Resolves to true if the store has this report,
+   * otherwise to false.
    */
   async noteSeen(through: number): Promise<boolean> {
     this.#seen = through;

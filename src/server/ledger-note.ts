@@ -105,7 +105,7 @@ export class LedgerNote implements SpoolNotes {
   readonly #data: string;
   readonly #now: () => number;
   readonly #log: Log;
-  /** Null while the server does not yet know the ledger. */
+  /** The ledger of the data folder; null while the server does not yet know the ledger. */
   #ledger: string | null;
   #entry: number;
   #spool: SpoolNote | null;

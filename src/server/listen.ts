@@ -52,7 +52,7 @@ export async function listenError(host: string, port: number, cause: unknown, fl
 }
 
 async function reasonOf(cause: unknown, host: string): Promise<string> {
-  // For a name or address that cannot be resolved, Bun reports the code of an earlier failure, so the lookup is repeated here.
+  // For a name or address that cannot be resolved, Bun reports the code of an earlier failure, so `listenError` repeats the lookup.
   if ((await lookup(host).catch(() => null)) === null) return 'this address does not exist; choose another with --host';
   const code = codeOf(cause);
   return REASONS.get(code) ?? messageOf(cause);

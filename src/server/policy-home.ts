@@ -28,7 +28,7 @@ function homeOf(
 
 type PolicySetting = Pick<ServeOptions, 'policiesFrom'>;
 
-/** Keeps the policy of a server in step with its source, and reports to the other servers which policy is active here. */
+/** Keeps the policy of a server in step with its source, and reports to the other servers which policy is active on this server. */
 export function openPolicies(
   first: PolicyCandidate,
   tools: ServerPolicyTools,

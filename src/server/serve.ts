@@ -189,7 +189,7 @@ function tellOfWait(database: string | null, log: Log, timers: Timers): Disposab
   return { [Symbol.dispose]: () => timer?.close() };
 }
 
-/** Opens the port. If this is the only or the first process of the data folder, it also opens the socket of the data folder. */
+/** Opens the port. The only or first process of a data folder also opens the socket of the data folder. */
 async function openDoors(
   app: ReturnType<typeof createApp>,
   { store, log }: { readonly store: OpenStore; readonly log: Log },

@@ -36,7 +36,7 @@ interface ServerParts extends Pick<ServeOptions, 'data' | 'database' | 'drainMs'
   readonly port: number;
   /** Stops accepting connections. Resolves once the last connection is closed. */
   stopListening(): Promise<unknown> | undefined;
-  /** Resolves once the log is written. */
+  /** Resolves once all log lines are written. */
   written(): Promise<void>;
 }
 

@@ -15,7 +15,7 @@ interface SweepOptions {
   readonly timers: Timers;
   /** Whether this instance sweeps for all instances. Without `lead`, this instance is alone. */
   readonly lead?: Lead;
-  /** Called with the error of a part whose sweep failed. The next sweep tries the failed part again. */
+  /** Called with the error of a part whose sweep of unfinished work failed. The next sweep tries the failed part again. */
   readonly onError: (part: string, error: unknown) => void;
 }
 
@@ -61,7 +61,7 @@ export class Sweep {
     return this.#running;
   }
 
-  /** Resolves once no sweep is in progress. */
+  /** Stops sweeping; resolves once no sweep is in progress. */
   async stop(): Promise<void> {
     this.#timer?.close();
     await this.#running;

@@ -17,7 +17,8 @@ interface TrailFollowers {
   readonly keys: Pick<Keys, 'putInForce'>;
   readonly timers: Timers;
   /**
-   * Reports to commands up to which entry of the audit trail all changes are applied. Resolves with whether commands can see the report.
+   * Reports to commands up to which entry of the audit trail all changes are applied. Resolves to true if commands can see the report,
+   * otherwise to false.
    */
   readonly noteSeen: (through: number) => Promise<boolean>;
 }

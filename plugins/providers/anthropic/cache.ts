@@ -19,7 +19,7 @@ export class CacheMarks {
     this.#notes = notes;
   }
 
-  /** True if the caller set a breakpoint. */
+  /** Whether the caller set a cache breakpoint. */
   get setByCaller(): boolean {
     return this.#count > 0;
   }

@@ -25,7 +25,7 @@ export interface ThinkingConfig {
   readonly effort?: string;
   /** Whether the model may think, which excludes sampling controls. */
   readonly on: boolean;
-  /** False if the requested `reasoning_effort` is not possible. */
+  /** False if the model cannot reason with the requested `reasoning_effort`. */
   readonly honored: boolean;
 }
 

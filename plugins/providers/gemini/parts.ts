@@ -49,8 +49,8 @@ const AUDIO = 'must be base64 data of an audio format that this model accepts, s
 const FILE = 'must be a base64 data: URL of a PDF, a text, an image or audio';
 
 /**
- * Addresses that Google resolves itself. Such addresses are files that anyone uploaded with our key, whose absence is a 403, and videos,
- * which are billed by the second and are not limited like images.
+ * Addresses that Google resolves itself. Google resolves addresses of files that anyone uploaded with our key, whose absence is a 403, and
+ * of videos, which are billed by the second and are not limited like images.
  */
 const GOOGLES = /(?:^|\.)(?:generativelanguage\.googleapis\.com|youtube\.com|youtube-nocookie\.com|youtu\.be)\.?$/;
 

@@ -59,7 +59,7 @@ export class ToolCalls {
     return this.#add({ upstreamIndex: 0, id: '', isOlder: true, name, text });
   }
 
-  /** True if a call never got a name. */
+  /** Whether a tool call never got a name. */
   get nameless(): boolean {
     return this.#calls.some((call) => call.name === '');
   }

@@ -1,6 +1,6 @@
 import type { Microcredits } from '../credits.ts';
 
-/** `pending` is open; the other states are final. */
+/** The state `pending` means an open hold; all other states are final. */
 type HoldState =
   | 'pending'
   /** The held sum was closed with a charge, or with a completion that cost nothing. */
@@ -37,7 +37,7 @@ export function checkHeldSum(amount: Microcredits, limit: Microcredits | null): 
   if (limit !== null && !(amount <= limit)) throw new RangeError(`cannot reserve ${amount} with a limit of ${limit}`);
 }
 
-/** Makes a held sum. Throws RangeError for an invalid amount or an amount above the limit. */
+/** Makes a held sum. `openHeldSum` throws RangeError for an invalid amount or an amount above the limit. */
 export function openHeldSum(amount: Microcredits, limit: Microcredits | null): HeldSum {
   checkHeldSum(amount, limit);
   return { state: 'pending', amount, charged: 0, limit };

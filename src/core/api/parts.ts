@@ -105,7 +105,7 @@ export const cappedByText = (what: string, none: 'Absent' | 'Null'): string =>
 export const textListOrNull = (description: string, ...examples: (string[] | null)[]) =>
   orNull(Type.Array(Type.String()), description, ...examples);
 
-/** True, false or null. */
+/** A value that is true, false or null. */
 export const flagOrNull = (description: string, ...examples: boolean[]) =>
   orNull(Type.Boolean(), description, ...examples);
 

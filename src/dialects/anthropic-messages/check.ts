@@ -44,7 +44,7 @@ function checkUses(tool: object, index: number): void {
   throw new SignalboxError('out_of_range', `\`${param}\` must be a whole number from 1 to ${USES_MAX}.`, { param });
 }
 
-/** The members of a message block or tool result block that are checked here. */
+/** The members of a message block or tool result block that `check.ts` checks. */
 interface CheckedBlock {
   readonly type: string;
   readonly source?: unknown;

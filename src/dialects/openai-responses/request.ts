@@ -17,7 +17,7 @@ const typesOf = (known: readonly { readonly properties: { readonly type: { reado
 const text = { text: Type.String() };
 const InputText = tagged('input_text', text);
 const OutputText = tagged('output_text', text);
-/** The type of text parts in the older chat dialect, which some clients send here. */
+/** The type of text parts in the older chat dialect, which some clients also send in Responses requests. */
 const PlainText = tagged('text', text);
 const Refusal = tagged('refusal', { refusal: Type.String() });
 const InputImage = tagged('input_image', {

@@ -101,7 +101,7 @@ export function createPluginLoader(): PluginLoader {
   };
 }
 
-/** Resolves a specifier to a file. The error names the places that Signalbox searched for the module. */
+/** Resolves the specifier of a module to a file. The error names the places that Signalbox searched for the module. */
 function locate(specifier: string, folder: string): string {
   if (isPath(specifier)) {
     const file = resolve(folder, specifier);

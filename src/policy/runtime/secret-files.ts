@@ -26,7 +26,7 @@ interface SecretFilesOptions {
   readonly env: (name: string) => string | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Called when a file becomes unusable. @param isKept whether an earlier value stays in use */
+  /** Called when the file of a secret becomes unusable. @param isKept whether an earlier value stays in use */
   readonly onUnusable: (variable: string, problem: string, isKept: boolean) => void;
 }
 

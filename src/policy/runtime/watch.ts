@@ -22,9 +22,9 @@ interface WatchOptions {
   readonly busyFolder: string | null;
   /** Returns other files, such as plugin code. Signalbox only polls these other files. */
   readonly more: () => readonly string[];
-  /** Called at the first event of an edit, to prepare for it. */
+  /** Called at the first event of an edit of the policy, to prepare for it. */
   readonly onFirstEvent: () => void;
-  /** Called once per edit, after its last write. */
+  /** Called once for each edit of the policy, after its last write. */
   readonly onEdit: () => void;
   readonly timers: Timers;
 }
@@ -149,7 +149,7 @@ function watchDirectories(folder: string, busyFolder: string | null, onEvent: ()
   };
 }
 
-/** Returns the path with links resolved; the path itself if nothing exists there. */
+/** Returns a path with its links resolved; the path itself if nothing exists at the path. */
 export function realOf(path: string): string {
   try {
     return realpathSync(path);

@@ -9,7 +9,7 @@ const FAILED_MS = 1_000;
 /** The maximum number of names that are cached. */
 const NAMES_MAX = 1_000;
 
-/** Returns the addresses of a name, in the order in which to try them. Rejects if the name has none. */
+/** Returns the addresses of a name, in the order in which to try them. A `Lookup` rejects if the name has no address. */
 type Lookup = (host: string) => Promise<readonly string[]>;
 
 interface Entry {
@@ -39,7 +39,7 @@ export class Resolver {
   }
 
   /**
-   * Returns the addresses of a name, at least one, synchronously if they are cached. Throws or rejects if the lookup fails.
+   * Returns the addresses of a name, at least one, synchronously if they are cached. `resolve` throws or rejects if the lookup fails.
    *
    * @param now ms of performance.now
    */

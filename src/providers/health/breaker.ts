@@ -38,7 +38,10 @@ interface Ejection {
  * faults. The first part of an answer only proves that the endpoint is up, not that it works.
  */
 export class Breaker {
-  /** A locked breaker is open or half-open. The epoch distinguishes attempts that began before an ejection from later ones. */
+  /**
+   * A locked breaker is open or half-open. The epoch distinguishes attempts that began before an ejection from attempts that began after
+   * it.
+   */
   readonly lock = new Lockout();
   readonly #random: () => number;
   readonly #window = new OutcomeWindow();

@@ -13,7 +13,7 @@ export interface HealthOptions {
   readonly now: () => number;
   /** Returns random numbers like `Math.random`. */
   readonly random: () => number;
-  /** Called once for every change, within the call that caused it. `onChange` must not throw. */
+  /** Called once for every change of an endpoint's state, within the call that caused the change. `onChange` must not throw. */
   readonly onChange: (change: HealthChange) => void;
 }
 

@@ -223,7 +223,7 @@ export class ReplyParser {
     if (head.status === 204 || head.status === 304) this.#state = 'done';
     else if (coding !== null) {
       if (coding.trim().toLowerCase() !== 'chunked') throw new BadReply('the transfer coding is unknown');
-      // The answer has two lengths, and an intermediary may have used the other one.
+      // The answer states two lengths, and an intermediary may have used the second length.
       if (length !== null) this.keepAlive = false;
       this.#state = 'size';
     } else if (length !== null) {

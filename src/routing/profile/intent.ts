@@ -157,8 +157,8 @@ const EMOJI = /^(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|[\u200d\ufe0f\s!
 const certainly = (task: string): TaskGuess => ({ task, mix: [], difficulty: 'usual' });
 
 /**
- * A system prompt that names more programming languages than this lists skills. Such a list of skills does not determine the language of
- * the answer.
+ * A system prompt that names more programming languages than this lists skills. A list of skills does not determine the language of the
+ * answer.
  */
 const SYSTEM_PROMPT_LANGUAGES_MAX = 2;
 

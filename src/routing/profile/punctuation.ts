@@ -115,7 +115,7 @@ OF_CODE.fill(1, 0x2102, 0x2125).fill(1, 0x2200, 0x2300);
 /** Returns whether `isDefinition`, `isSymbol`, `isFlag` or `isLatex` may be true for a character. `mayBeOfCode` is a fast first test. */
 export const mayBeOfCode = (code: number): boolean => OF_CODE[code] === 1;
 
-/** Returns whether an operator or name that only code has begins here: `==`, `=>`, `f()`, `a_b`, `&&`, `::`. */
+/** Returns whether an operator or name that only code has begins at a position: `==`, `=>`, `f()`, `a_b`, `&&`, `::`. */
 export function isSymbol(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   const next = text.charCodeAt(at + 1);
@@ -140,7 +140,7 @@ export function isFlag(text: string, at: number): boolean {
   );
 }
 
-/** Returns whether a LaTeX command, a formula in dollar signs, a power or a mathematical symbol begins here. */
+/** Returns whether a LaTeX command, a formula in dollar signs, a power or a mathematical symbol begins at a position. */
 export function isLatex(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   const next = text.charCodeAt(at + 1);
@@ -154,7 +154,7 @@ export function isLatex(text: string, at: number): boolean {
   return code === 0x24 && (next === 0x24 || next === 0x5c || isLetter(text, at + 1));
 }
 
-/** Returns whether a function of one letter with an argument is here: `f(x)`. */
+/** Returns whether a function of one letter with an argument is at a position: `f(x)`. */
 const isApplied = (text: string, at: number): boolean =>
   isLetter(text, at - 1) && FOLDED[text.charCodeAt(at - 2)]! <= MARK && FOLDED[text.charCodeAt(at + 1)]! >= DIGIT;
 

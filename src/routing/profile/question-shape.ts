@@ -132,7 +132,7 @@ function isItem(text: string, at: number, to: number): boolean {
   return next === 0x2e || next === 0x29;
 }
 
-/** Returns whether an option such as `A.`, `b)` or `C:` ends here: a single letter that is next in order. */
+/** Returns whether an option such as `A.`, `b)` or `C:` ends at a position: a single letter that is next in order. */
 function isChoice(text: string, from: number, at: number, turn: number): boolean {
   const close = text.charCodeAt(at);
   if (close !== 0x2e && close !== 0x29 && close !== 0x3a) return false;

@@ -124,7 +124,7 @@ export class QuestionReading {
     this.naturalLanguage = likeliest(ballot.votes);
   }
 
-  /** Resets what was read at the start of a long text that does not ask there, because such a text asks at its end. */
+  /** Resets the signs that were read at the start of a long text whose start asks nothing, because such a text asks at its end. */
   #forget(): void {
     if (this.lead < 0)
       for (let sign = 0; sign < SIGNS.length; sign++) if (hasRole(sign, THING)) this.signs[sign]! *= 0.4;
@@ -236,7 +236,7 @@ export class QuestionReading {
     return end;
   }
 
-  /** Reads punctuation and returns the end of the quotation that begins here, or 0 for none. */
+  /** Reads punctuation and returns the end of the quotation that begins at a position, or 0 for none. */
   #mark(at: number, to: number, code: number): number {
     const text = this.#text;
     if (code >= 0x80) this.#vote(code);

@@ -13,7 +13,7 @@ const TURN_EXPECTED = 4;
 const REPLY_MAX = 16;
 const TOOLS_MAX = 1_024;
 
-/** The bytes of the marks around instructions within a conversation, for models that accept no system messages there. */
+/** The bytes of the marks around instructions within a conversation, for models that accept no system messages within a conversation. */
 const MARKS_MAX = 48;
 
 /** The capabilities that a request needs to continue a conversation whose history the provider keeps. */

@@ -88,8 +88,9 @@ export class Trie {
   }
 
   /**
-   * Begins to match at a folded letter, for callers that read the letters of a word anyway. Such callers then call `step` for each further
-   * letter and `finish` for the rest of the word. `begin` returns the node after the letter; 0 if no pattern begins with the letter.
+   * Begins to match at a folded letter, for callers that read the letters of a word anyway. After `begin`, a caller calls `step` for each
+   * further letter and `finish` for the rest of the word. `begin` returns the node after the letter; 0 if no pattern begins with the
+   * letter.
    *
    * @param end the offset after the letter
    */

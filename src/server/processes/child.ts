@@ -6,7 +6,7 @@ interface ServingProcess {
   /** Makes the metrics page of this process. */
   metrics(): string;
   reload(): void;
-  /** Makes clients move to the other processes, then stops. */
+  /** Makes clients move to the other processes on the port, then stops the server. */
   leave(): void;
   /** Stops the server. `stop` does nothing if the server is already stopping. */
   stop(): void;

@@ -13,7 +13,10 @@ interface StartedProcess {
   kill(): void;
 }
 
-/** Starts the process of a number; `onMessage` receives the messages of the process. Throws if the system refuses to start a process. */
+/**
+ * Starts the process of a number; `onMessage` receives the messages of the process. `StartProcess` throws if the system refuses to start a
+ * process.
+ */
 export type StartProcess = (number: number, onMessage: (message: unknown) => void) => StartedProcess;
 
 /** One of several processes that share a port, from its start to its end. State: process. */

@@ -14,7 +14,7 @@ const ToParent = Type.Union([
 export type MessageToParent = Static<typeof ToParent>;
 
 const ToChild = Type.Union([
-  /** Make clients move to the other processes, then stop. */
+  /** Tells the process to make clients move to the other processes, and then to stop. */
   Type.Object({ kind: Type.Literal('leave') }),
   /** Stop, as after SIGTERM. */
   Type.Object({ kind: Type.Literal('stop') }),
