@@ -96,8 +96,7 @@ export function capabilityBits(names: readonly Capability[]): number {
 }
 
 /**
- * Returns the bits of exactly these capabilities. `lackingBits` does not include implied capabilities, because an endpoint that lacks a
- * capability may have the capabilities that imply it.
+ * Returns the bits of exactly these capabilities. `lackingBits` does not include implied capabilities, because an endpoint that lacks a capability may have the capabilities that it implies.
  */
 export function lackingBits(names: readonly Capability[]): number {
   return names.reduce((bits, name) => bits | CAPABILITIES[name].bit, 0);

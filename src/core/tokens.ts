@@ -80,7 +80,7 @@ const AFTER: readonly (readonly [before: Class, Class, number])[] = [
   ['lower', 'cyrillic', CLASSES.cyrillic.next],
   ['lower', 'hebrew', CLASSES.hebrew.next],
   ['lower', 'arabic', CLASSES.arabic.next],
-  // Tokenizers split `camelCase`, `v2x` and base64 before a capital letter.
+  // Tokenizers split `camelCase`, `v2x` and base64 between such characters.
   ['lower', 'upper', 1000],
   ['digit', 'upper', 1000],
   ['digit', 'lower', 1000],

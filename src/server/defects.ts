@@ -33,7 +33,7 @@ export function watchDefects(log: Log, { clock, err, on, exit }: Pick<Host, 'clo
   const report = (message: string, kind: string, plugin: string, stack: string): void => {
     const limit = limits.get(kind) ?? lineLimit(LINES_MAX);
     limits.set(kind, limit);
-    // The log of one kind of line; null once this kind of line has reached its limit, so that its lines do not hide other lines.
+    // The number of suppressed lines; null once this kind of line has reached its limit, so that its lines do not hide other lines.
     const before = limit(clock());
     if (before !== null) log.error(message, { plugin, suppressed: before || undefined, stack });
   };

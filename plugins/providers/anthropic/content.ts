@@ -31,7 +31,7 @@ export function textBlock(text: string): Block[] {
   return text.trim() === '' ? [] : [{ type: 'text', text }];
 }
 
-/** Rejects parts of a system message other than texts and calls. */
+/** Rejects parts of a turn other than texts and calls. */
 export function refuseOthers(parts: readonly ContentPart[], notes: Notes): void {
   for (const { type, at } of parts) {
     if (type === 'text' || type === 'refusal' || type === 'tool-call') continue;

@@ -21,7 +21,7 @@ const DEPTHS: readonly Effort[] = ['low', 'high', 'max'];
 /** The common efforts of servers that can disable thinking. */
 const USUAL: readonly Effort[] = ['none', 'low', 'medium', 'high'];
 
-/** The chat templates of local servers know no developer role and accept one system message. */
+/** Settings for servers whose chat templates know no developer role and accept one system message. */
 const ONE_SYSTEM_MESSAGE = { developer_role: 'system', system_messages: 'first' } as const;
 
 /** The connection to a server that the operator runs, at the address in an environment variable. */

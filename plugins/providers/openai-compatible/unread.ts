@@ -101,7 +101,7 @@ function addFunction(found: OutputFound, value: unknown): void {
   found.add(value, OF_FUNCTION);
   if (!isObject(value)) return;
   addUnlessText(found, value.name);
-  // Arguments that are text or an object are read by `ToolCalls`.
+  // Another part of the answer contains arguments that are text or an object.
   if (!isObject(value.arguments)) addUnlessText(found, value.arguments);
 }
 

@@ -4,8 +4,7 @@ import { isObject } from '../object.ts';
 import { didYouMean } from '../text.ts';
 
 /**
- * The most unknown fields of a body to check for misspellings. A body with more unknown fields contains no typing mistake but fields of
- * another API.
+ * The most unknown fields of a body to check for misspellings. So many unknown fields in a body are no typing mistake.
  */
 const UNKNOWN_MAX = 32;
 

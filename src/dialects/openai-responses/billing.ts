@@ -18,7 +18,7 @@ export function billingOf(tool: Members, most: number | null): NativeTool['billi
   const { environment, execution } = tool;
   const kind = String(tool.type);
   if (OF_CALLER.has(kind)) return 'tokens';
-  // Both the caller and OpenAI can run the tool `shell`.
+  // Both the caller and OpenAI can run the tools `shell` and `tool_search`.
   if (kind === 'shell' && isObject(environment) && environment.type === 'local') return 'tokens';
   if (kind === 'tool_search' && execution === 'client') return 'tokens';
   return WEB_SEARCH.test(kind) ? { name: 'web_search', most, mostAt: ['max_tool_calls'] } : 'unknown';
