@@ -2,7 +2,7 @@ import type { Usage } from 'signalbox/plugin';
 import { isObject, type Json } from './json.ts';
 
 const FIGURE = /_(?:tokens|requests)$/;
-/** A figure that no request can reach. */
+/** A number of tokens that no request can reach. */
 const FIGURE_MAX = 1_000_000_000;
 
 const isCount = (value: unknown): boolean =>
@@ -23,9 +23,9 @@ function hasOddFigure(usage: Json): boolean {
 
 /** The figures that clients of a dialect rely on. */
 interface PromisedFigures {
-  /** Figures that must be present. */
+  /** Usage figures that must be present. */
   readonly required: readonly string[];
-  /** Figures that may be absent, but not null. */
+  /** Usage figures that may be absent, but not null. */
   readonly optional?: readonly string[];
 }
 

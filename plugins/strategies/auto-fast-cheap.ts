@@ -4,7 +4,7 @@ import { DEFAULTS, PATIENCE_MS_MAX, patience, qualityFloor, rawWeight, weigh } f
 interface Emphasis {
   readonly name: string;
   readonly description: string;
-  /** The default factor for the weight. */
+  /** The factor by which the strategy multiplies the weight if the policy states none. */
   readonly factor: number;
   /** The name of the strategy that still accepts the options of version 0.1. */
   readonly formerly: string;

@@ -4,7 +4,7 @@ import { type Candidates, defineStrategy, Type } from 'signalbox/plugin';
 interface Criterion {
   readonly strategy: string;
   readonly description: string;
-  /** The default margin. */
+  /** The margin if the policy states none. */
   readonly margin: number;
   /** Returns the amount that scores 1.5. The amount affects scores but not their order. */
   half(candidates: Candidates): number;

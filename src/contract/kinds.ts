@@ -3,8 +3,8 @@ import type { ProviderPlugin } from './provider.ts';
 import type { StrategyPlugin } from './strategy.ts';
 
 /**
- * The plugin type of each kind. To add a kind of plugins, write a file with its contract, and add a line to `PluginKinds`, `PLUGIN_KINDS`,
- * `pluginMaps` and `pluginsIn`.
+ * The plugin type of each kind of plugin. To add a kind of plugins, write a file with its contract, and add a line to `PluginKinds`,
+ * `PLUGIN_KINDS`, `pluginMaps` and `pluginsIn`.
  */
 export interface PluginKinds {
   readonly strategy: StrategyPlugin;

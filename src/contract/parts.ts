@@ -29,7 +29,7 @@ export type StreamPart =
       readonly index: number;
       /** ID of the tool call. Only the first delta of a tool call has its ID. */
       readonly id?: string;
-      /** Name of the tool. Only the first delta of a tool call has its name. */
+      /** The name of the called tool. Only the first delta of a tool call has its name. */
       readonly name?: string;
       /** The next piece of the arguments' JSON text. */
       readonly arguments: string;
@@ -128,7 +128,7 @@ export interface EventPlace {
 
 /** Output that only its own dialect can express. The gateway counts the tokens of unread output if the service reports no usage. */
 export interface UnreadOutput {
-  /** Texts and tool arguments. The gateway counts the tokens of these texts as it does for any text. */
+  /** Texts and tool arguments in this output. The gateway counts the tokens of these texts as it does for any text. */
   readonly texts: readonly string[];
   /** Characters of base64 state, such as signatures and encrypted reasoning. Four characters of base64 state count as one token. */
   readonly stateChars: number;
@@ -153,8 +153,8 @@ export interface ProviderFailure {
   /** The pause that the provider requests before the next call, ms; absent for none. */
   readonly retryAfterMs?: number;
   /**
-   * Body of the error as the service sent it. `original` is set for the kinds `rejected` and `context` if the request was passed through in
-   * its caller's dialect. The caller gets the service's error body instead of Signalbox's own, with secrets masked.
+   * The body of the error as the service sent it. `original` is set for the kinds `rejected` and `context` if the request was passed
+   * through in its caller's dialect. The caller gets the service's error body instead of Signalbox's own, with secrets masked.
    */
   readonly original?: Members;
   /**

@@ -67,7 +67,7 @@ export interface TokenCountAdapter {
 /** Input tokens that a service may bill beyond its count: the sum of both figures. */
 export interface CountMargin {
   readonly tokens: number;
-  /** Fraction of the count, from 0. */
+  /** The fraction of the count by which the bill may exceed it, from 0. */
   readonly share: number;
 }
 
@@ -94,11 +94,11 @@ export interface ListedModel {
   readonly price?: { readonly input: string; readonly output: string } & Readonly<
     Partial<Record<'cachedInput' | 'cacheWrite' | 'perRequest', string>>
   >;
-  /** Tokens of input and output together. */
+  /** The most tokens of input and output together. */
   readonly contextWindow?: number;
   /** Maximum tokens of an answer. */
   readonly maxOutput?: number;
-  /** All capabilities of the model. */
+  /** All capabilities that the service's list states for the model. */
   readonly capabilities?: readonly Capability[];
   /** Release date, such as `2026-11-20`. */
   readonly released?: string;
@@ -183,7 +183,7 @@ export interface WireAdapter {
    */
   readonly auth?: { readonly header: string; readonly prefix: string };
   /**
-   * Translates a request. This function is pure.
+   * Translates a request of the gateway to a request of the service. This function is pure.
    *
    * @returns the HTTP call; or a failure of kind `rejected` whose message begins with the path of the field that the dialect cannot express
    * @example

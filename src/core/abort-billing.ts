@@ -11,8 +11,8 @@ export interface StoppedBilling {
   /** Output tokens that the service may have written but not yet sent. */
   readonly marginTokens: number;
   /**
-   * When the service reports usage. A hold may grow in steps only with `each` (a report with nearly each event): without reports, each byte
-   * must count as a token, so an answer would use up its hold several times as fast as its real cost.
+   * When the service reports the usage of an answer. A hold may grow in steps only with `each` (a report with nearly each event): without
+   * reports, each byte must count as a token, so an answer would use up its hold several times as fast as its real cost.
    */
   readonly reports: 'each' | 'end';
   /** Milliseconds until the service notices the abort and stops, including the network round trip. */

@@ -18,7 +18,7 @@ export interface AskedAddOns {
   readonly unpriced: readonly string[];
 }
 
-/** No answer has more tool uses than this. A higher number of tool uses is an error of the upstream. */
+/** No answer uses tools more often than this. A higher number of tool uses is an error of the upstream. */
 export const USES_MAX = 10_000;
 
 /** Whether a figure can limit the uses of a tool. */

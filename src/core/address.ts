@@ -80,7 +80,7 @@ export function isWithin(address: Address, { base, bits }: AddressRange): boolea
   return true;
 }
 
-/** Returns the first address of a range. */
+/** Returns the first IP address of a range. */
 export function startOf({ base, bits }: AddressRange): Address {
   return base.map((group, at) => group & maskOf(at, bits));
 }

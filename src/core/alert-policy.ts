@@ -3,7 +3,7 @@ import type { SourceSpan } from './source-place.ts';
 /** The format of alert messages. `signalbox` is signed JSON; `slack` is the format of Slack's incoming webhooks. */
 export type WebhookFormat = 'signalbox' | 'slack';
 
-/** A destination for alerts. */
+/** A webhook that receives alerts. */
 export interface AlertWebhook {
   readonly name: string;
   readonly place: SourceSpan;
@@ -35,9 +35,9 @@ export type AlertTrigger =
   | { readonly on: 'provider_down'; readonly afterMs: number };
 
 export type AlertRule = AlertTrigger & {
-  /** Identifies the rule in stored alerts. A renamed rule is a new rule. */
+  /** The name of the alert rule, which identifies the rule in stored alerts. A renamed alert rule counts as a new rule. */
   readonly name: string;
-  /** Names of webhooks, at least one. */
+  /** The names of the webhooks that receive the alert, at least one. */
   readonly to: readonly string[];
 };
 

@@ -1,10 +1,13 @@
 /** A figure or name in an alert's subject. */
 type AlertDetail = string | number | boolean | null;
 
-/** One thing that an alert is about, such as a budget in its current window. Member names are in snake case. */
+/** One thing that an alert is about, such as a budget in its current window. The member names of an alert's subject are in snake case. */
 export type AlertSubject = Readonly<Record<string, AlertDetail>>;
 
-/** `alert`: something needs a person's attention. `recovery`: the problem is over. `test`: an operator requested a test message. */
+/**
+ * `alert`: something needs a person's attention. `recovery`: the problem of an earlier alert is over. `test`: an operator requested a test
+ * message.
+ */
 export type AlertType = 'alert' | 'recovery' | 'test';
 
 /** The content of a message, independent of its format. */

@@ -74,7 +74,7 @@ export interface Budget {
   readonly timeZone: string;
   /** `match`, `each`, window and time zone as one text. Budgets with the same name and definition count the same requests. */
   readonly definition: string;
-  /** Limit of each window, microcredits. */
+  /** The limit of each window of the budget, microcredits. */
   readonly limit: Microcredits;
   /** Limits of individual subjects, which replace `limit`; absent if all subjects have the same limit. */
   readonly limits?: ReadonlyMap<string, Microcredits>;

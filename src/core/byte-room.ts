@@ -4,7 +4,7 @@
  */
 export class ByteRoom {
   #bytes = 0;
-  /** Bytes by caller. The map has no callers without bytes. */
+  /** The bytes that each caller holds. The map has no callers without bytes. */
   readonly #shares = new Map<string, number>();
 
   /** Bytes that all callers hold now. */

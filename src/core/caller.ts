@@ -77,7 +77,7 @@ export interface Caller {
   readonly models: ReadonlySet<string> | null;
   /** Limits of the key itself; null for none. */
   readonly limits: KeyLimits | null;
-  /** Budgets of the key itself. Budgets of the policy also apply. */
+  /** The budgets of the key itself. Budgets of the policy also apply to the key. */
   readonly budgets: readonly KeyBudget[];
   /** Addresses of the wallets that requests with this key may name; absent for all. */
   readonly holders?: ReadonlySet<string>;

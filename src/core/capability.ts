@@ -67,7 +67,7 @@ export type Capability = keyof typeof CAPABILITIES;
 
 export const CAPABILITY_NAMES = Object.keys(CAPABILITIES) as Capability[];
 
-/** Capabilities that a model in the catalog can state. */
+/** Capabilities of which the catalog can state that a model has them. */
 export const MODEL_CAPABILITIES = CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === 'model');
 
 /** Capabilities that a model in the catalog can state that it lacks. */

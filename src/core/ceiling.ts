@@ -3,7 +3,7 @@ import { MICROCREDITS } from './credits.ts';
 /**
  * Callers see estimates rounded up, and can send ceilings on them. A ceiling is compared with the exact estimate, with a tolerance for
  * floating-point error. A displayed estimate that a caller sends back as a ceiling therefore admits the model. Only this file rounds
- * estimates.
+ * estimates for callers.
  */
 
 /** The relative error of an estimate, which is a sum of doubles. A difference that is smaller than this relative error does not count. */

@@ -16,6 +16,6 @@ export interface ContentPolicy {
    * read texts.
    */
   readonly isOwnReadable: boolean;
-  /** How many days texts are stored. */
+  /** The number of days for which Signalbox stores texts. */
   readonly days: number;
 }

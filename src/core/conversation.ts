@@ -5,7 +5,10 @@ import type { Members, OriginalPath } from './original.ts';
  * conversation knows its location in the original body, so that an edit can be written back there.
  */
 export interface Conversation {
-  /** Messages in order, at least one. `turns` is empty in a route query that states figures instead of a conversation. */
+  /**
+   * The messages of the conversation in order, at least one. `turns` is empty in a route query that states figures instead of a
+   * conversation.
+   */
   readonly turns: readonly Turn[];
   /** Functions that the model may call; empty for none. */
   readonly tools: readonly ToolDefinition[];
@@ -38,12 +41,12 @@ export interface Thread {
 /** `developer` is OpenAI's newer name for `system`. */
 export type TurnRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
 
-/** One message. The result of a tool call is a turn of its own, with the role `tool`. */
+/** One message of a conversation. The result of a tool call is a turn of its own, with the role `tool`. */
 export interface Turn {
   readonly role: TurnRole;
   /**
-   * Parts in the original's order. If the dialect has no order of parts, the content comes first, then a refusal, then tool calls. `parts`
-   * is empty for a message without content.
+   * The parts of the message in the original's order. If the dialect has no order of parts, the content comes first, then a refusal, then
+   * tool calls. `parts` is empty for a message without content.
    */
   readonly parts: readonly ContentPart[];
   /** The name of the speaker. */
@@ -65,7 +68,7 @@ export const placesOf = ({ at, alsoAt = [] }: Turn): readonly OriginalPath[] => 
 
 /** A part of a turn, with its location in the original body. */
 interface PartBase {
-  /** Location of the part. */
+  /** The location of the part in the original body. */
   readonly at: OriginalPath;
   /** Location of the part's text, URL or data. `valueAt` is the same as `at` if the part is a bare string. */
   readonly valueAt: OriginalPath;
@@ -106,7 +109,7 @@ export interface FilePart extends PartBase {
   readonly data?: string;
   /** The ID of an uploaded file at the provider. */
   readonly id?: string;
-  /** URL of a file. Only the original dialect can express the URL of a file, so the turn also has a `native` part for it. */
+  /** The URL of a file. Only the original dialect can express the URL of a file, so the turn also has a `native` part for it. */
   readonly url?: string;
   readonly name?: string;
 }
@@ -166,7 +169,7 @@ export interface ToolDefinition {
   readonly strict?: boolean;
   /** Members without a neutral name, as in `Turn`. */
   readonly extras: Members;
-  /** Location of the tool. */
+  /** The location of the tool in the original body. */
   readonly at: OriginalPath;
   /** Location of the object that holds the tool's name and parameters. */
   readonly valueAt: OriginalPath;
@@ -196,7 +199,7 @@ export interface ModelSettings {
   readonly topP?: number;
   readonly frequencyPenalty?: number;
   readonly presencePenalty?: number;
-  /** Number of answers. */
+  /** The number of answers that the request wants. */
   readonly choices?: number;
   readonly stop?: string | readonly string[];
   readonly seed?: number;

@@ -1,6 +1,6 @@
 /**
- * Exact decimals. Prices are read from the text of a policy and are never stored as binary fractions: `0.1` is exactly one tenth, not the
- * double nearest to it.
+ * An exact decimal number. Prices are read from the text of a policy and are never stored as binary fractions: `0.1` is exactly one tenth,
+ * not the double nearest to it.
  */
 export interface Decimal {
   /** The number without its point: 0.25 has 25. */

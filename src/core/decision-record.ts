@@ -70,7 +70,7 @@ export interface DecisionOutcome {
   readonly status: 'completed' | 'failed' | 'broken' | 'abandoned';
   /** The error that the caller received. */
   readonly error: ErrorCode | null;
-  /** Attempts in order of time. */
+  /** The attempts of the request in order of time. */
   readonly attempts: readonly AttemptRecord[];
   /** Usage of the answer; null if there was no answer. */
   readonly usage: Usage | null;
@@ -106,7 +106,7 @@ export interface AttemptRecord {
   readonly ms: number;
   /** Milliseconds from sending to the first content. `firstPartMs` is null for an attempt without content. */
   readonly firstPartMs: number | null;
-  /** The kind of failure; null for a success. */
+  /** The kind of failure of the attempt; null for a success. */
   readonly failure: string | null;
   /** Index of the endpoint in its model; null in records of earlier versions. */
   readonly endpoint: number | null;
@@ -116,7 +116,7 @@ export interface AttemptRecord {
   readonly finishReasons: readonly string[];
 }
 
-/** Every status of a record. `recommended` is the status of a route query, which executes nothing. */
+/** Every status of a decision record. `recommended` is the status of a route query, which executes nothing. */
 export const RECORD_STATUSES = ['completed', 'failed', 'broken', 'abandoned', 'recommended'] as const;
 export type RecordStatus = (typeof RECORD_STATUSES)[number];
 
@@ -134,7 +134,7 @@ export const statusOf = ({ outcome }: Pick<DecisionRecord, 'outcome'>): RecordSt
 export const modelOf = ({ outcome, choice }: Pick<DecisionRecord, 'outcome' | 'choice'>): string =>
   outcome?.attempts.at(-1)?.model ?? choice;
 
-/** A record as lists show it. A member is null if the record lacks the fact or no attempt was made. */
+/** A decision record as lists show it. A member is null if the record lacks the fact or no attempt was made. */
 export interface RecordSummary
   extends Pick<DecisionRecord, 'time' | 'stream' | 'labels' | 'metadata' | 'reason' | 'revision'> {
   /** `model` of the request; `pinned` if the request named one model. */
@@ -142,7 +142,7 @@ export interface RecordSummary
   /** The provider that was tried last. */
   readonly provider: string | null;
   readonly error: ErrorCode | null;
-  /** The number of attempts. */
+  /** The number of attempts of the request. */
   readonly attempts: number | null;
   readonly charged: Microcredits | null;
   readonly saved: Microcredits | null;

@@ -4,7 +4,7 @@ import type { ExplorationDraw } from './exploration.ts';
 import type { Facts } from './facts.ts';
 import type { Readings } from './readings.ts';
 
-/** Why a candidate was rejected, as bits. Several rejection bits of a candidate may be set. */
+/** The reasons why a candidate was rejected, as bits. Several rejection bits of a candidate may be set. */
 export const REJECTIONS = {
   operation: { bit: 1 << 13, group: 'constraints' },
   key_models: { bit: 1 << 0, group: 'constraints' },
@@ -42,9 +42,9 @@ export interface RankedModel {
   readonly share: number | null;
   /** Q, 0..1, which decides the rank: the share of good answers plus the worth of languages and preferences. */
   readonly quality: number;
-  /** C: expected cost in Credits. */
+  /** C, the expected cost in Credits. */
   readonly costCredits: number;
-  /** L: expected milliseconds to the end. */
+  /** L, the expected milliseconds to the end of the answer. */
   readonly latencyMs: number;
   /** Utility; 0 for a model that the request names, because a named model is not scored. */
   readonly utility: number;
@@ -85,7 +85,7 @@ export interface Decision {
    * read the reasoning of the current tool calls.
    */
   readonly lastResorts: readonly RankedModel[];
-  /** Number of eligible models. */
+  /** The number of eligible models. */
   readonly eligible: number;
   /** Q of every model of the snapshot for this request, in the snapshot's order, with the worth of languages and preferences. */
   readonly quality: Float64Array;

@@ -4,7 +4,7 @@ import { estimateTokens, utf8Bytes } from './tokens.ts';
 /** A text to embed, or a list of tokens, with its location in the original body. */
 export type EmbeddingInput =
   | { readonly type: 'text'; readonly text: string; readonly at: OriginalPath }
-  /** Tokens of the model's own tokenizer. */
+  /** The tokens of an input, in the model's own tokenizer. */
   | { readonly type: 'tokens'; readonly tokens: readonly number[]; readonly at: OriginalPath };
 
 /** The part of a request that asks for embeddings. */

@@ -185,7 +185,7 @@ interface OriginalError {
 export interface ErrorInfo {
   /** Path of the field that is wrong, such as `messages[0].content`. */
   readonly param?: string;
-  /** Figures for programs. */
+  /** Figures of the error for programs. */
   readonly details?: Readonly<Record<string, unknown>>;
   /** Members of the response body next to `error`, which another protocol requires. */
   readonly beside?: Readonly<Record<string, unknown>>;

@@ -6,7 +6,7 @@ const BY_MAX = 100;
 
 export const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit));
 
-/** Returns the log odds of a share of good answers. The share is clamped to 0.02..0.98. */
+/** Returns the log odds of a share of good answers. `logitOf` clamps the share to 0.02..0.98. */
 export function logitOf(share: number): number {
   const within = Math.min(SHARE_MAX, Math.max(SHARE_MIN, share));
   return Math.log(within / (1 - within));
@@ -25,7 +25,10 @@ export function allMoved(shares: Float64Array, by: number): Float64Array {
   return all;
 }
 
-/** Returns the factor of the odds. The factor of the odds needs one exponential instead of a logarithm and two exponentials. */
+/**
+ * Returns the factor by which a correction multiplies the odds. The factor of the odds needs one exponential instead of a logarithm and two
+ * exponentials.
+ */
 const timesOf = (by: number): number => Math.exp(Math.min(BY_MAX, by));
 
 function withOddsTimes(times: number, share: number): number {

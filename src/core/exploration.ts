@@ -11,7 +11,7 @@ export interface ExplorePolicy {
   readonly qualityMargin: number;
 }
 
-/** How a choice was drawn at random. */
+/** The random draw of a choice. */
 export interface ExplorationDraw {
   /** Probability of the chosen model, above 0, at most 1. */
   readonly probability: number;

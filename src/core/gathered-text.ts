@@ -22,7 +22,7 @@ export class GatheredText {
     return this.#joined === '' && this.#pieces.length === 0;
   }
 
-  /** The whole text so far. */
+  /** The whole text that was collected so far. */
   get value(): string {
     if (this.#pieces.length > 0) this.#join();
     return this.#joined;

@@ -41,7 +41,7 @@ export function groupsOf({ team = '', user = '', role, levels = [] }: Caller): C
 export interface KeyLines {
   /** Returns the IDs of the keys above a key, the parent first. */
   lineOf(keyId: string): readonly string[];
-  /** Returns `lineOf` for these keys. The returned function also covers keys that were revoked long ago. */
+  /** Returns a function like `lineOf` for these keys. The returned function also covers keys that were revoked long ago. */
   linesOf(keyIds: Iterable<string>): Promise<(keyId: string) => readonly string[]>;
   /** Returns the IDs of keys that descend from a key, at most `limit`. */
   descendantsOf(keyId: string, limit: number): Promise<readonly string[]>;

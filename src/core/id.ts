@@ -39,7 +39,7 @@ export function createIds(now: () => number, last: number, slot = 0, admit?: (id
 }
 
 const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz';
-/** All texts of two digits. A request writes several IDs, and `toString(36)` of a large double is slow. */
+/** All texts of two digits in base 36. A request writes several IDs, and `toString(36)` of a large double is slow. */
 const PAIRS = Array.from({ length: 1_296 }, (_, i) => DIGITS[Math.floor(i / 36)]! + DIGITS[i % 36]!);
 /** `LOW` is 36⁵ and splits the 11 digits into 6 and 5, so that each part fits an int32. */
 const LOW = 60_466_176;

@@ -1,8 +1,8 @@
 /** Location of the first mistake in a text that is not JSON. */
 interface JsonFault {
-  /** Line, from 1. */
+  /** The line of the mistake, from 1. */
   readonly line: number;
-  /** Column in characters, from 1. */
+  /** The column of the mistake in characters, from 1. */
   readonly column: number;
   /** The reason as a sentence without a full stop, such as `expected a comma or }`. */
   readonly reason: string;

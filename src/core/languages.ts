@@ -48,7 +48,7 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
   yaml: ['yml'],
 };
 
-/** Maps every name, in lower case, to its canonical name. Canonical names are included. */
+/** Maps every name, in lower case, to its canonical name. The map includes canonical names. */
 const CANONICAL = new Map<string, string>();
 /** Canonical names of languages for data and documents rather than programs: JSON, CSV, XML. */
 const DATA = new Set<string>();
@@ -85,7 +85,10 @@ export const isCodeLanguage = (name: string): boolean => isKnownLanguage(name) &
 /** The longest name for which similar names are searched. Signalbox compares only names with the same first letter. */
 const NEAREST_LENGTH = 32;
 
-/** Returns the canonical name of the language that was most likely intended; null if no name is similar. The search time is bounded. */
+/**
+ * Returns the canonical name of the language that was most likely intended; null if no name is similar. The time of the search for a
+ * similar name is bounded.
+ */
 export function nearestLanguage(name: string): string | null {
   const own = plain(name);
   if (own.length < 2 || own.length > NEAREST_LENGTH) return null;
@@ -94,5 +97,5 @@ export function nearestLanguage(name: string): string | null {
   return meant === null ? null : canonicalLanguage(meant);
 }
 
-/** Returns every canonical name. */
+/** Returns every canonical name of a language. */
 export const knownLanguages = (): ReadonlySet<string> => new Set(CANONICAL.values());

@@ -24,7 +24,7 @@ export interface ModelRequest {
   readonly operation: Operation;
   /** A model ID or a selector. */
   readonly model: string;
-  /** Whether the answer is streamed. */
+  /** Whether the caller wants a streamed answer. */
   readonly stream: boolean;
   readonly conversation: Conversation;
   readonly settings: ModelSettings;

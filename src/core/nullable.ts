@@ -11,7 +11,7 @@ const DROPS_NULL = Symbol('null is the same as absent');
 export const nullable = <T extends TSchema>(schema: T) =>
   Type.Optional(Type.Unsafe<Static<T>>(Object.assign(Type.Union([schema, Type.Null()]), { [DROPS_NULL]: true })));
 
-/** A map whose members may be null. A member that is null counts as absent. */
+/** A map whose members may be null. A member of the map that is null counts as absent. */
 export const nullableMembers = <T extends TSchema>(member: T, options: SchemaOptions = {}) =>
   Type.Unsafe<Record<string, Static<T>>>(
     Type.Record(Type.String(), Object.assign(Type.Union([member, Type.Null()]), { [DROPS_NULL]: true }), options),

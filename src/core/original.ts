@@ -52,7 +52,7 @@ export function withEdits<Body extends object>(body: Body, edits: readonly Edit[
   const copies = new Set<object>();
   let whole: unknown = body;
   for (const { at, value } of edits) whole = replaced(whole, at, 0, value, copies);
-  // Only members inside the body were replaced.
+  // Only members inside the body were replaced, so the result has the type of the body.
   return typeof whole === 'object' && whole !== null ? (whole as Body) : body;
 }
 

@@ -2,7 +2,7 @@
 export const STOPS_MAX = 16;
 export const STOP_CHARS_MAX = 256;
 
-/** The result of reading one piece of text. */
+/** The result of reading one piece of a text. */
 interface StopReading {
   /** The state to continue with for the next piece; meaningless once a stop was found. */
   readonly place: number;
@@ -53,7 +53,7 @@ export class StopSearch {
     this.#link();
   }
 
-  /** Reads the next piece of a text. */
+  /** Reads the next piece of a text in search of stop sequences. */
   read(place: number, piece: string): StopReading {
     let here = place;
     for (let at = 0; at < piece.length; at++) {

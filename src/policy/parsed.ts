@@ -146,7 +146,9 @@ function checkSections(context: CheckContext) {
     explore: draftLearning(context),
     publicUrl,
     cases: draftCases(context, names),
-    /** The names that test cases send as `model`. Signalbox checks these names later, because the check needs public figures. */
+    /**
+     * The names that test cases of the policy send as `model`. Signalbox checks these names later, because the check needs public figures.
+     */
     sentNames: names.sent,
     /** The bare data of every section, for comparing two revisions. */
     outline: Object.fromEntries([...sections].map(([name, { value }]) => [name, toData(value)])),

@@ -22,7 +22,9 @@ interface NetworkContext {
   readonly report: Report;
 }
 
-/** Checks the parts of a network that the schema cannot express. `draftNetwork` returns null if anything in the network is wrong. */
+/**
+ * Checks the parts of a payment network that the schema cannot express. `draftNetwork` returns null if anything in the network is wrong.
+ */
 export function draftNetwork(given: NetworkSubject, scope: NetworkContext): PaymentNetwork | null {
   const { data, tree } = given;
   const { report } = scope;

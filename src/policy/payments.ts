@@ -25,7 +25,8 @@ export const PAYMENTS = defineSection({
 });
 
 /**
- * Checks the whole section, even if payments are off. `draftPayments` returns null if payments are off or anything in the section is wrong.
+ * Checks the whole section `payments`, even if payments are off. `draftPayments` returns null if payments are off or anything in the
+ * section is wrong.
  */
 function draftPayments(context: DraftContext): PaymentPolicy | null {
   const { report, usdPerCredit, publicUrl } = context;

@@ -29,7 +29,7 @@ interface TermsContext {
   readonly models: ModelNames;
 }
 
-/** The models that terms can name. */
+/** The models that the terms of teams and users can name. */
 export interface ModelNames {
   readonly ids: ReadonlyMap<string, SourceSpan>;
   /** Prefixes of IDs that wildcards serve. */

@@ -22,7 +22,7 @@ const FOREIGN = /[^\P{Cc}\n]|\ufeff/u;
 /** Thrown as soon as the text leaves the subset. */
 const notPlain = new Error('not plain YAML');
 
-/** The most characters of a key. The YAML library accepts longer keys. */
+/** The most characters of a key in plain YAML. The YAML library accepts longer keys. */
 const KEY_LENGTH_MAX = 1_000;
 
 /** Characters that cannot begin an unquoted text. */

@@ -10,7 +10,7 @@ import { EMPTY_REQUEST, tryRun } from './trials.ts';
 
 /** The most pairs of rules that one load lists. */
 const CONFLICTS_MAX = 20;
-/** The most pairs whose conditions one load compares. Each comparison of a pair takes up to 400 evaluations. */
+/** The most pairs of rules whose conditions one load of a policy compares. Each comparison of a pair takes up to 400 evaluations. */
 const COMPARED_MAX = 100;
 /** Pairs compared in one step. */
 const PAIRS_PER_STEP = 16;

@@ -4,7 +4,7 @@ import type { Deadlines } from '../core/snapshot.ts';
 import type { Alarms } from './alarm.ts';
 import type { Dial } from './connection/dial.ts';
 
-/** The destination of a call. */
+/** The destination of a call to a provider. */
 export interface UpstreamTarget {
   readonly adapter: PreparedProvider;
   /** The connections to the provider; null for in-process adapters, and if the base URL is not an http address. */

@@ -69,7 +69,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   readonly #alarm: DeadlineAlarm;
   readonly #completion: AnswerCompletion;
   readonly #stream: boolean;
-  /** The number of bytes that the stream may still send. */
+  /** The number of bytes that the provider may still send in the stream. */
   #bytesLeft: number;
   /** Whether the request was sent to the provider unchanged. */
   #passthrough = false;

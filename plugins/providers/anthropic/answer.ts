@@ -65,7 +65,10 @@ export class EventReader implements StreamReader {
     return this.partsOf(type, event, frame.data, parts);
   }
 
-  /** Returns the parts of an event. `read` contains the parts that were read from the event. @param _text the event as it arrived */
+  /**
+   * Returns the parts of the answer that an event contains. `read` contains the parts that were read from the event. @param _text the event
+   * as it arrived
+   */
   protected partsOf(type: string, event: Json, _text: string, read: readonly StreamPart[]): readonly StreamPart[] {
     const unread = unreadOf(type, event, read);
     return unread ? [...unreadParts(unread), ...read] : read;

@@ -24,7 +24,9 @@ export class CacheMarks {
     return this.#count > 0;
   }
 
-  /** Copies the mark of the block's owner, which is a part, message, tool or the request. The path of the request itself is empty. */
+  /**
+   * Copies the mark of the block's owner, which is a part, message, tool or the request. The path of the request itself is the empty text.
+   */
   keep<T extends Block>(block: T, owner: Json, path: string): T {
     const requested = owner.cache_control;
     if (!isObject(requested) || block.cache_control !== undefined) return block;

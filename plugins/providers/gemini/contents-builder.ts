@@ -16,7 +16,7 @@ interface Content {
 }
 
 export interface SignedCall extends ToolCallPart {
-  /** The signature; empty for none. */
+  /** The signature of the part; empty for none. */
   readonly signature: string;
 }
 
@@ -73,7 +73,7 @@ export class ContentsBuilder {
     return this.#waiting.has(id);
   }
 
-  /** Adds a result. Calls with the same ID get their results in order. */
+  /** Adds the result of a call. Calls with the same ID get their results in order. */
   result(id: string | undefined, output: string): void {
     const waiting = this.#waiting.get(id);
     const pending = waiting?.shift();

@@ -49,9 +49,9 @@ export function unreadOfItems(items: readonly unknown[]): UnreadOutput | undefin
 
 /** The number of characters of an item so far. */
 interface OutputCount {
-  /** Characters that other parts contain. */
+  /** The number of characters that other parts of the answer contain. */
   read: number;
-  /** Characters that no part contains. */
+  /** The number of characters that no part of the answer contains. */
   unread: number;
   state: number;
 }
@@ -63,9 +63,9 @@ const noOutput = (): OutputCount => ({ read: 0, unread: 0, state: 0 });
  * Responses dialect repeats all output up to four times, in pieces and as a whole. `UnreadOfStream` returns each output once.
  */
 export class UnreadOfStream {
-  /** The counts by the index of the item. */
+  /** The counts of characters by the index of the item. */
   readonly #items = new Map<unknown, OutputCount>();
-  /** The counts of all items together. */
+  /** The counts of characters of all items together. */
   readonly #all = noOutput();
 
   /** @param read the parts that were read from the event */

@@ -16,7 +16,7 @@ export function fitTokens(text: string, tokensMax: number): string {
   return fitting;
 }
 
-/** Estimates the usage. */
+/** Estimates the token usage of a simulated answer. */
 export function estimateUsage(call: ProviderCall, answers: readonly string[]): Usage {
   let input = 0;
   const { request } = call;

@@ -7,7 +7,7 @@ export const BILL_ITEMS = ['input', 'cached_input', 'cache_write', 'hour_cache',
 /** One line of a bill: a number of units at a rate. */
 export interface BillLine {
   readonly item: (typeof BILL_ITEMS)[number];
-  /** Name of the tool; '' for other items. */
+  /** The name of the used tool; '' for other items. */
   readonly name: string;
   readonly units: number;
   /** The rate of one unit. Divide the rate by the price's divisor to get microcredits. */

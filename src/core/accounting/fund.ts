@@ -5,7 +5,7 @@ import type { Reading } from '../reading.ts';
 /** The name of a fund, and its window. */
 export interface FundTitle {
   readonly kind: 'budget' | 'balance';
-  /** Name of the budget. For a balance, `name` is the ID of its key or the address of its wallet. */
+  /** The name of the budget. For a balance, `name` is the ID of its key or the address of its wallet. */
   readonly name: string;
   /** The value of the budget's `each`. `subject` is empty for a budget without `each` and for a balance. */
   readonly subject: string;
@@ -94,7 +94,7 @@ export class Fund implements FundStanding {
   }
 }
 
-/** Why a hold is refused. */
+/** The reason why a hold is refused. */
 export interface FundBlock<Of extends FundStanding = FundStanding> {
   readonly fund: Of;
   /** `exhausted`: the fund can never pay this amount. `contended`: open holds have the money now. */
@@ -169,17 +169,17 @@ function blockedBy<Of extends FundStanding>(
   return { fund: funds.find((fund) => needOf(fund, amount, expected) > fund.free)!, why: 'contended' };
 }
 
-/** Reserves money in every fund. A balance reserves the amount less the expected payment. */
+/** Reserves an amount of money in every fund of a hold. A balance reserves the amount less the expected payment. */
 export function hold(funds: readonly Fund[], amount: Microcredits, expected: Microcredits = 0): void {
   for (let i = 0; i < funds.length; i++) funds[i]!.held += Math.max(0, needOf(funds[i]!, amount, expected));
 }
 
-/** Releases reserved money. */
+/** Releases reserved money in every fund of a hold. */
 export function release(funds: readonly Fund[], amount: Microcredits, expected: Microcredits = 0): void {
   for (let i = 0; i < funds.length; i++) funds[i]!.held -= Math.max(0, needOf(funds[i]!, amount, expected));
 }
 
-/** Turns reserved money into spent money. */
+/** Turns reserved money of a hold into spent money. */
 export function spend(funds: readonly Fund[], amount: Microcredits): void {
   for (let i = 0; i < funds.length; i++) {
     const fund = funds[i]!;

@@ -13,9 +13,9 @@ type HoldState =
 /** Money reserved for one request. At every moment `0 ≤ charged ≤ amount`, and `amount ≤ limit` if there is a limit. */
 export interface HeldSum {
   readonly state: HoldState;
-  /** Microcredits reserved so far. */
+  /** The microcredits that the hold has reserved so far. */
   readonly amount: Microcredits;
-  /** Microcredits charged so far. */
+  /** The microcredits that were charged to the hold so far. */
   readonly charged: Microcredits;
   /** The most that the request may consume; null if the request sets no limit. */
   readonly limit: Microcredits | null;
@@ -28,7 +28,7 @@ export interface Step {
   readonly excess: Microcredits;
 }
 
-/** Whether an amount can be reserved or charged. */
+/** Whether an amount of microcredits can be reserved or charged. */
 export const isCost = (amount: Microcredits): boolean => Number.isSafeInteger(amount) && amount >= 0;
 
 /** Throws RangeError for an invalid amount or an amount above the limit, which is a bug in Signalbox. */
@@ -79,7 +79,8 @@ export function expire(held: HeldSum, rule: 'charge' | 'release'): Step {
 }
 
 /**
- * Charges a cost. An impossible cost (negative or fractional) charges the whole amount left, so that a defect never makes a request free.
+ * Charges a cost to a held sum. An impossible cost (negative or fractional) charges the whole amount left, so that a defect never makes a
+ * request free.
  */
 function charge(held: HeldSum, cost: Microcredits, state: HoldState): Step {
   const left = leftOf(held);

@@ -27,7 +27,7 @@ export const Dimensions = Type.Integer({
   description: 'The length of each vector. Default: the model’s own length.',
 });
 
-/** Reads the inputs of a checked body. Returns no inputs if the body leaves `input` out. */
+/** Reads the inputs to embed from a checked body. Returns no inputs if the body leaves `input` out. */
 export function embeddingQuery(
   input: Static<typeof Input> | undefined,
   dimensions: number | undefined,

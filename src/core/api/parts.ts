@@ -16,7 +16,7 @@ export const open = { additionalProperties: true } as const;
 export const openShape = <Properties extends TProperties>(properties: Properties, options: SchemaOptions = {}) =>
   Type.Object(properties, { ...open, ...options });
 
-/** An open object with a fixed `type`. */
+/** The schema of an open object with a fixed `type`. */
 export const tagged = <Tag extends string, Properties extends TProperties>(
   type: Tag,
   properties: Properties,
@@ -35,7 +35,7 @@ export const otherThan = (types: readonly string[], ofType: StringOptions = {}, 
 /** A member that may be left out or null; null is kept. */
 export const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
 
-/** An object inside another object. */
+/** The schema of an object inside another object. */
 export const shape = <Properties extends TProperties>(description: string, properties: Properties) =>
   Type.Object(properties, { description });
 
@@ -63,7 +63,7 @@ export const figure = (description: string, ...examples: number[]) => Type.Numbe
 export const count = (description: string, ...examples: number[]) =>
   Type.Integer({ minimum: 0, ...shown(description, examples) });
 
-/** A number from 0 to 1. */
+/** The schema of a number from 0 to 1. */
 export const share = (description: string, ...examples: number[]) =>
   Type.Number({ minimum: 0, maximum: 1, ...shown(description, examples) });
 
@@ -81,19 +81,19 @@ export const textList = (description: string, ...examples: string[][]) =>
 export const orNull = <Schema extends TSchema>(schema: Schema, description: string, ...examples: unknown[]) =>
   Type.Union([schema, Type.Null()], shown(description, examples));
 
-/** A list of objects. */
+/** The schema of a list of objects. */
 export const rows = <Fields extends TProperties>(description: string, fields: Fields, ...examples: unknown[][]) =>
   arrayOf(Type.Object(fields), description, ...examples);
 
-/** A map whose names are free. */
+/** The schema of a map whose names are free. */
 export const mapOf = <Value extends TSchema>(value: Value, description: string, ...examples: object[]) =>
   Type.Record(Type.String(), value, shown(description, examples));
 
-/** An object, or null. */
+/** The schema of an object, or null. */
 export const shapeOrNull = <Fields extends TProperties>(description: string, fields: Fields, ...examples: unknown[]) =>
   orNull(Type.Object(fields), description, ...examples);
 
-/** A text, or null. */
+/** The schema of a text, or null. */
 export const textOrNull = (description: string, ...examples: (string | null)[]) =>
   orNull(Type.String(), description, ...examples);
 
@@ -101,23 +101,23 @@ export const textOrNull = (description: string, ...examples: (string | null)[]) 
 export const cappedByText = (what: string, none: 'Absent' | 'Null'): string =>
   `What lowered ${what}: the name of a budget, \`balance\`, or \`model\` for the model’s own maximum. ${none} if none of them did. \`budget_limit\` and the context window are not reported.`;
 
-/** A list of texts, or null. */
+/** The schema of a list of texts, or null. */
 export const textListOrNull = (description: string, ...examples: (string[] | null)[]) =>
   orNull(Type.Array(Type.String()), description, ...examples);
 
-/** A value that is true, false or null. */
+/** The schema of a value that is true, false or null. */
 export const flagOrNull = (description: string, ...examples: boolean[]) =>
   orNull(Type.Boolean(), description, ...examples);
 
-/** A number, or null. */
+/** The schema of a number, or null. */
 export const figureOrNull = (description: string, ...examples: (number | null)[]) =>
   orNull(Type.Number(), description, ...examples);
 
-/** A whole number, or null. */
+/** The schema of a whole number, or null. */
 export const wholeOrNull = (description: string, ...examples: (number | null)[]) =>
   orNull(Type.Integer(), description, ...examples);
 
-/** One of a fixed list of words. */
+/** The schema of one of a fixed list of words. */
 export const word = <const Word extends string>(words: readonly Word[], description: string, ...examples: Word[]) =>
   Type.Unsafe<Word>(
     Type.Union(
@@ -144,7 +144,7 @@ export const moment = (description: string, example = '2026-11-20T09:30:00.000Z'
 export const momentOrNull = (description: string, ...examples: string[]) =>
   textOrNull(`${description} ISO 8601, UTC.`, ...examples);
 
-/** The fields of a list response. */
+/** The fields of an answer that is a list. */
 export const listOf = <Items extends TSchema>(items: Items, description?: string) => ({
   object: always('list'),
   data: Type.Array(items, description === undefined ? {} : { description }),

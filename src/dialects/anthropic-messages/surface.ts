@@ -16,7 +16,7 @@ import { MessagesRequest } from './request.ts';
 const checked = compileRead(MessagesRequest);
 
 /**
- * Reads the body of a request. `readMessages` keeps nulls, except in `route_strategy` and `constraints`.
+ * Reads the body of a message request. `readMessages` keeps nulls, except in `route_strategy` and `constraints`.
  * @throws SignalboxError for the field at fault.
  */
 function readMessages(body: unknown): MessagesRequest {
