@@ -167,7 +167,7 @@ export interface GatewayPolicy extends AdmissionPolicy {
   readonly timeZone: string;
   /** How many alternatives a decision keeps: the `alternatives` of a route, the fallbacks of a chat. */
   readonly alternatives: number;
-  /** The most retries of a chat at each endpoint, after the first attempt. */
+  /** The most retries of one request over all endpoints. The first attempt at an endpoint does not count. */
   readonly retriesMax: number;
   /** The most uses of a service's own tool in one answer, if the request states no figure. */
   readonly toolUsesMax: number;

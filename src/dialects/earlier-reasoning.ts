@@ -15,7 +15,7 @@ export class EarlierReasoning {
     return this.details.length > 0 || this.#extra !== null;
   }
 
-  /** Adds the state of another dialect that a text contains. Returns false if the text contains no state of another dialect. */
+  /** Reads reasoning state that Signalbox wrote into a text for a caller of another dialect, and adds it to the conversation. Returns false if the text contains no such state. */
   unwrap(text: string): boolean {
     const state = unwrapState(text);
     if (!state) return false;

@@ -285,7 +285,7 @@ const MODEL = {
   }),
   page_tokens_max: Type.Optional(
     count(
-      'The most tokens of a PDF page. If neither this nor `pages_max` is stated, a request with PDFs cannot have a hard limit, so it cannot draw on a budget or balance.',
+      'The most tokens of a PDF page. If this or `pages_max` is not stated, a request with PDFs has no upper bound, so it cannot draw on a budget or balance.',
       7800,
     ),
   ),

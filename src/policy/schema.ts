@@ -75,7 +75,7 @@ export const GatewayText = closed('Limits and behaviour of the whole gateway.', 
   ),
   retries_max: integer(
     { minimum: 0, maximum: 10, default: 2 },
-    'The most retries of a chat at each endpoint, after the first attempt. Retry budgets also apply.',
+    'The most retries of one request over all endpoints. The first attempt at an endpoint does not count. Retry budgets also apply.',
   ),
   tool_uses_max: integer(
     { minimum: 0, maximum: 100, default: 5 },

@@ -119,7 +119,7 @@ describe('the next turn of a conversation', () => {
 });
 
 describe('a repeated prompt', () => {
-  test('a repeated prompt finds its own tokens, and the tokens of its beginnings by other models', () => {
+  test('for a repeated prompt, the memory returns its cached tokens, and the tokens of its first turns that other models cached', () => {
     const { cached, answer, time } = memory();
     answer(QUESTION, 'b', 1_500);
     expect(cached(QUESTION)).toEqual([{ model: 'b', tokens: 1_500 }]);

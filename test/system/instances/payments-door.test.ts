@@ -85,7 +85,7 @@ test('at both at once, before one has claimed it: one answers, and the other rep
   await expectOnce([told!]);
 });
 
-test('at the second one while the first settles it on the chain, and while the first answers', async () => {
+test('a payment sent to a second server is refused while the first server settles it or answers', async () => {
   const { pay, expectOnce } = await signed();
   await chain.automine(false);
   upstream.behave({ headersAfterMs: 500 });

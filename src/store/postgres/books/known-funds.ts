@@ -92,7 +92,7 @@ export class KnownFunds {
     return [...this.#byId].flatMap(([id, { title }]) => (titles.has(title) ? [id] : []));
   }
 
-  /** Adds a fund that has an ID now. If the fund is already known, the fund gets the title of `ref`. */
+  /** Remembers a fund to which the database has given an ID. If the fund is already known, the fund gets the title of `ref`. */
   name(ref: FundRef, id: number): void {
     const known = this.#byId.get(id);
     if (known) {
