@@ -47,7 +47,9 @@ test('a server whose database is an older copy says so and grants nothing; ledge
   expect(await server.run('ledger', 'audit')).toMatchObject({ code: 2, err: expect.stringMatching(words) });
   await waitFor(async () => {
     await run('UPDATE instances SET ids_through = ids_through - 50000000');
-    return server.lines.some((line) => /"this server may no longer write to the database.*the database is an older copy/.test(line));
+    return server.lines.some((line) =>
+      /"this server may no longer write to the database.*the database is an older copy/.test(line),
+    );
   });
   expect(await status()).toBe(503);
   await fleet.stop(server);
