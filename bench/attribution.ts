@@ -10,8 +10,8 @@ import { bytesOf, httpBytes, WORKLOADS } from './workload.ts';
 
 /**
  * `npm run bench:attribution -- [pinned | auto | full | route] [--only TEXT]`: shows where a running server spends CPU time, by function.
- * It needs Linux and `perf`. Each sample counts for the nearest compiled JavaScript function on its stack, so a function's figure includes
- * the time in the engine, in SQLite and in the kernel. Code that was never compiled counts for its caller.
+ * The command needs Linux and `perf`. Each sample counts for the nearest compiled JavaScript function on its stack, so a function's figure
+ * includes the time in the engine, in SQLite and in the kernel. Code that was never compiled counts for its caller.
  */
 const WARM_UP = 15_000;
 const ROUNDS = 30;

@@ -40,7 +40,7 @@ async function serve(root: string, address: string, key: string): Promise<Checko
 
 export interface BesidePlan {
   readonly rounds: number;
-  /** The number of requests per round with 64 in flight. With one in flight, a round has 0.4 times as many. */
+  /** The number of requests per round with 64 in flight. With one request in flight, a round has 0.4 times as many requests. */
   readonly requests: number;
 }
 

@@ -5,7 +5,7 @@ interface CompiledFunction {
   readonly name: string;
 }
 
-/** Code of the engine that compiled code calls. It counts for the function before it. */
+/** Code of the engine that compiled code calls. The engine's code counts for the function before it. */
 const GLUE = /^JSC-(?:\w*Thunk|InlineCache|\w*Stub)\b/;
 const TIER = /^JSC-\w+: /;
 

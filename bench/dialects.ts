@@ -166,7 +166,7 @@ const asking = (request: ChatRequest) =>
     }),
   );
 const [plain, agents] = [asking(chat), asking(turn)];
-// Both are measured together, because one is part of the other.
+// Both readings are measured together, because one is part of the other.
 const reading = timed([
   ...subjects.map(
     ({ adapter, reply }) =>

@@ -64,7 +64,7 @@ function licence(): string {
     .replace(/\s+/g, ' ');
 }
 
-/** Writes one line for each model, so that a diff shows which models changed. */
+/** Writes a line for each model, so that a diff shows which models changed. */
 function textOf(head: Readonly<Record<string, string>>): string {
   const tableOf = (byPreset: typeof models): string => {
     const presets = Object.entries(byPreset).map(([preset, rows]) => {

@@ -4,16 +4,17 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { ChatRequest } from '../src/core/api/chat-request.ts';
 
 /**
- * The flat gateway shows the minimum cost of Signalbox's promises about money in Bun. One function admits a chat, holds its worst-case
- * cost, calls the upstream and settles. It calls with `fetch` as the bare proxy does, so that the promises are the only difference between
- * the two.
+ * The flat gateway shows the minimum cost of Signalbox's promises about money in Bun. In the flat gateway, a single function admits a chat,
+ * holds its worst-case cost, calls the upstream and settles. The flat gateway calls with `fetch` as the bare proxy does, so that the
+ * promises are the only difference between the two.
  *
  * - The key is checked before the body is read. The body is checked with Signalbox's own schema.
  * - The hold is on the disk before the upstream is called. A request is refused if its hold does not fit in the budget.
  * - The charge and the record are committed before the answer ends. A killed process loses neither; a power cut at most the last 5 ms.
  * - A refused call costs nothing. An answer that began and reported no usage costs the hold.
  *
- * Its arguments are the upstream's base URL, the file of its database and the budget of `API_KEY`, in microcredits. It prints its port.
+ * The arguments of the flat gateway are the upstream's base URL, the file of the database and the budget of `API_KEY`, in microcredits. The
+ * flat gateway prints its port.
  */
 const [upstream, file, budget] = process.argv.slice(2);
 const key = process.env.API_KEY;
@@ -219,7 +220,10 @@ async function hold({ id, account, held }: Call): Promise<void> {
   }
 }
 
-/** Ends the hold with a charge and a record, once. Without usage it charges the hold. @throws if they cannot be written; the hold stays */
+/**
+ * Ends the hold with a charge and a record, once. Without usage, `settle` charges the hold. @throws if the charge and the record cannot be
+ * written; the hold stays
+ */
 async function settle(call: Call, status: number, usage: Usage | null): Promise<void> {
   if (call.isSettled) return;
   call.isSettled = true;
@@ -336,7 +340,7 @@ function metrics(): Response {
 
 let lines = '';
 
-/** The lines of one turn of the event loop are written together. */
+/** All lines that one turn of the event loop logs are written together. */
 function log(line: object): void {
   if (!lines) setImmediate(writeLines);
   lines += `${JSON.stringify(line)}\n`;

@@ -1,6 +1,6 @@
 /**
- * The floor of every comparison: the minimum that a proxy in Bun can do. It reads the request, sends the same bytes on and passes the
- * answer through. Its arguments are the upstream's base URL and the path there. It prints its port.
+ * The floor of every comparison: the minimum that a proxy in Bun can do. The floor reads the request, sends the same bytes on and passes
+ * the answer through. The arguments of the floor are the upstream's base URL and the path at the upstream. The floor prints its port.
  */
 const [upstream, path = '/chat/completions'] = process.argv.slice(2);
 if (!upstream) throw new Error('give the upstream’s base URL');

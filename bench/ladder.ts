@@ -7,8 +7,8 @@ import { bytesOf, httpBytes, JSON_200, type Prompts, WORKLOADS, type Workload } 
 
 /**
  * The ladder: requests to real servers that include more and more of a request's cost, from `GET /healthz` to a chat with every feature on.
- * They are compared with two floors: the bare proxy, and the flat gateway, which keeps the promises about money. All rungs of a workload
- * take turns within one run.
+ * The rungs of the ladder are compared with two floors: the bare proxy, and the flat gateway, which keeps the promises about money. All
+ * rungs of a workload take turns within one run.
  */
 export const RUNGS = ['floor', 'flat', 'healthz', 'key', 'route', 'pinned', 'auto', 'full'] as const;
 export type Rung = (typeof RUNGS)[number];
@@ -21,7 +21,7 @@ export interface LadderRound {
   readonly p99: number;
 }
 
-/** One workload with a number of requests in flight, and the results of its rungs, round by round. */
+/** A workload with a number of requests in flight, and the results of its rungs, round by round. */
 export interface LadderCell {
   readonly workload: Workload;
   readonly prompts: Prompts;
@@ -32,7 +32,7 @@ export interface LadderCell {
 /** The cost of the first requests of a new server, in µs per request. */
 export interface ColdStart {
   readonly rung: Rung;
-  /** The cost of its first `FIRST` requests. */
+  /** The cost of the rung's first `FIRST` requests. */
   readonly first: number;
   /** The cost of the last `FIRST` requests of its warm-up. */
   readonly warm: number;
@@ -55,12 +55,15 @@ export interface LadderPlan {
 
 /** The number of requests to each of these rungs before the first measured request, so that frequently used code is compiled. */
 export const WARM_UP = 24_000;
-/** The number of requests to a new server that are measured separately. Little of its code is compiled by then. */
+/**
+ * The number of requests to a new server that are measured separately. While a new server answers these requests, little of its code is
+ * compiled.
+ */
 export const FIRST = 2_000;
 /** `auto` comes before `route`, which runs in the same server, because the first one pays for the code that both compile. */
 const WARMED = ['floor', 'flat', 'auto', 'full', 'route'] as const;
 const PINNED = 'bench-model-3';
-/** With one request at a time, most of the time is waiting, so a round has fewer requests. */
+/** With only one request at a time, most of the time is waiting, so a round has fewer requests. */
 const ALONE = 0.4;
 /** The number of rounds of each cell before the measured rounds. */
 const UNCOUNTED = 2;

@@ -14,9 +14,9 @@ import { openSqlite } from '../src/store/sqlite/database.ts';
 import { fixed, median, table } from './stats.ts';
 
 /**
- * `npm run bench:levels`: measures how the cost of a request's money depends on the number of levels with a budget. There are 20,000 users
- * with a key each, in 500 teams, and 64 parallel requests of different users. A request reserves money and settles, on the disk. The rows
- * take turns, so that changes in the machine's speed affect all of them. `--rounds N`.
+ * `npm run bench:levels`: measures how the cost of a request's money depends on the number of levels with a budget. The benchmark has
+ * 20,000 users with a key each, in 500 teams, and 64 parallel requests of different users. A request reserves money and settles, on the
+ * disk. The rows take turns, so that changes in the machine's speed affect all of them. `--rounds N`.
  */
 const TEAMS = 500;
 const USERS = 20_000;
@@ -79,7 +79,8 @@ async function round(kinds: readonly HolderKind[], isWarm: boolean): Promise<Fig
   } as const;
   const ledger = await openLedger({ books: await openSqliteBooks({ store, now }), terms, now, onAlarm: () => {} });
   let next = 0;
-  // The first request of a caller must find its funds. Here all callers have sent requests before, as in a server that has run for a while.
+  // The first request of a caller must find its funds. In this benchmark, all callers have sent requests before, as in a server that has
+  // run for a while.
   const work = async (count: number) => {
     const until = next + count;
     const one = async () => {

@@ -1,7 +1,7 @@
 import type { Socket } from 'bun';
 import { httpBytes } from './workload.ts';
 
-/** One kind of request, which is sent repeatedly. */
+/** A kind of request, which the benchmark sends repeatedly. */
 export interface Shape {
   readonly name: string;
   readonly stream: boolean;
@@ -14,7 +14,7 @@ export interface Sample {
   readonly seconds: number;
   /** The milliseconds per request, in ascending order. */
   readonly latencies: Float64Array;
-  /** The number of incomplete answers. It is always 0 without a judge, because an error then ends the run. */
+  /** The number of incomplete answers. Without a judge, the number is always 0, because an incomplete answer then ends the run. */
   readonly errors: number;
 }
 

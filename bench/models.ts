@@ -6,7 +6,10 @@ import { cpuMicros } from './process.ts';
 import { fixed, lowerQuartile, quantile, table } from './stats.ts';
 import { httpBytes } from './workload.ts';
 
-/** `GET /v1/models` with a usual catalog, and with a large one that has an alias for each model. Clients call it at every start. */
+/**
+ * `GET /v1/models` with a usual catalog, and with a large one that has an alias for each model. Clients call `GET /v1/models` at every
+ * start.
+ */
 export interface ModelsPlan {
   readonly rounds: number;
   readonly requests: number;

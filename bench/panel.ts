@@ -10,7 +10,7 @@ import { table } from './stats.ts';
  * `npm run bench:panel`: prints the share of the panel's requests for which the shipped policy chooses a model that a sensible engineer
  * would accept, by selector and set of keys. Nothing is sent upstream. `test/panel/README.md` defines which choices are accepted.
  *
- * `--aside`: the held-out third instead. `--keys NAME`: one set of keys. `--misses`: every rejected choice, with the accepted models.
+ * `--aside`: the held-out third instead. `--keys NAME`: only this set of keys. `--misses`: every rejected choice, with the accepted models.
  * `--json FILE`.
  */
 const { values } = parseArgs({

@@ -90,7 +90,7 @@ async function timed(count: number, send: (at: number) => Promise<unknown>): Pro
   return latencies.sort();
 }
 
-/** Runs one round of one way of payment. Signing is the client's work, so it is done before the clocks start. */
+/** Runs a round of one way of payment. Signing is the client's work, so it is done before the clocks start. */
 async function round(stand: Stand, way: Way, count: number): Promise<Round> {
   const texts = Array.from({ length: count }, body);
   const path = '/v1/chat/completions';

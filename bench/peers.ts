@@ -98,7 +98,7 @@ async function growth(peers: Peers): Promise<void> {
     Number(flags['upstream-port']),
   );
   const [floor, ...others] = contenders.gateways;
-  /** One gateway for each address, because its records count for all of its models. */
+  /** At each address, only one gateway is measured, because its records count for all of its models. */
   const recording = others.filter(
     ({ promises, url }, at) => promises === 'governed' && others.findIndex((one) => one.url === url) === at,
   );

@@ -15,9 +15,9 @@ import { fixed, median, quantile, table } from './stats.ts';
 
 /**
  * `npm run bench:postgres`: measures how many holds per second several processes book in one PostgreSQL database, all on the same three
- * funds. It starts its own server, which syncs each commit. Ways: `holds`; `short`, in which the funds have little left, so that holds get
- * a part or nothing; `settled`, each hold with its settlement (two decisions); `claimed`, like `settled`, but the hold's commit also
- * contains the claim of an idempotency key. `--processes N`, `--seconds N`, `--in-flight 32,128`, `--only settled`.
+ * funds. The benchmark starts its own PostgreSQL server, which syncs each commit. Ways: `holds`; `short`, in which the funds have little
+ * left, so that holds get a part or nothing; `settled`, each hold with its settlement (two decisions); `claimed`, like `settled`, but the
+ * hold's commit also contains the claim of an idempotency key. `--processes N`, `--seconds N`, `--in-flight 32,128`, `--only settled`.
  */
 const flag = (name: string, usual: string): string => {
   const at = process.argv.indexOf(`--${name}`);

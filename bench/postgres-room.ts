@@ -8,7 +8,8 @@ import { fixed, table } from './stats.ts';
 
 /**
  * `bun bench/postgres-room.ts [REQUESTS]`: measures the space that a request takes in PostgreSQL, by table with its indexes, and in the
- * write-ahead log. It takes a minute with the default of 20,000 requests: two servers, 64 in flight, and a policy that uses every feature.
+ * write-ahead log. The benchmark takes a minute with the default of 20,000 requests: two servers, 64 in flight, and a policy that uses
+ * every feature.
  */
 const REQUESTS = Number(process.argv[2] ?? 20_000);
 const AT_ONCE = 64;

@@ -12,9 +12,9 @@ import { bytesOf, httpBytes, JSON_200, WORKLOADS } from './workload.ts';
 
 /**
  * `npm run bench:servers`: compares the cost of a request on PostgreSQL and on SQLite, with whole servers that take turns within one run.
- * `processes`: one, two and four processes that use a database that syncs each commit. `distance`: one process whose database is 0, 5, 30
- * and 80 ms away (round trip). `--quick`: one process compared with SQLite, 64 in flight. The name of a part runs only this part. `--rounds
- * N`; `--requests N` per round; `--upstream-ms N`: the time that the upstream takes.
+ * `processes`: one, two or four processes share a database that syncs each commit. `distance`: a process whose database is 0, 5, 30 and 80
+ * ms away (round trip). `--quick`: a process on PostgreSQL is compared with SQLite, with 64 requests in flight. The name of a part runs
+ * only this part. `--rounds N`; `--requests N` per round; `--upstream-ms N`: the time that the upstream takes.
  *
  * If the upstream answers at once, more requests share a turn of the event loop with SQLite than with PostgreSQL, whose servers wait for
  * the database. Each entrant with PostgreSQL has its own database server.

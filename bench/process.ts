@@ -201,7 +201,7 @@ export function treeMeter(pids: readonly number[]): () => number {
       live += then ? then.spent().all : cpuMicros(pid);
       ended += endedMicros(pid) - (then?.ended ?? 0);
     }
-    // Their parents count the whole lifetime of the processes that have ended.
+    // The parents of ended processes count the whole lifetime of those processes.
     for (const { micros } of gone.values()) ended -= micros;
     return live + Math.max(0, ended);
   };

@@ -14,7 +14,7 @@ import { lastView, systemPromptView } from '../test/support/chat-body.ts';
 
 /**
  * Fits the weights that determine a question's task: a softmax regression on the labelled prompts for tuning, with AdaGrad and a small L2
- * penalty. The same prompts give the same weights.
+ * penalty. Fitting the same prompts again gives the same weights.
  */
 const PROMPTS = join(import.meta.dir, '../test/routing/prompts');
 export const SETS =
@@ -258,7 +258,7 @@ export const digest = (): string => {
   return new Bun.CryptoHasher('sha256').update(JSON.stringify(examples)).update(how).digest('hex').slice(0, 16);
 };
 
-/** Returns the examples of each set of prompts. Their earlier questions have the tasks that a first fit gives them. */
+/** Returns the examples of each set of prompts. The earlier questions of the examples have the tasks that a first fit gives them. */
 export const examplesBySet = (): Map<string, Example[]> => setsBy(fit([...setsBy(UNTAUGHT).values()].flat()));
 
 /** A row whose weights all stay below this, in hundredths, is attributed to chance. */

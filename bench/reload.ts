@@ -15,8 +15,9 @@ import { largePolicy } from './large-policy.ts';
 import { fixed, median, table } from './stats.ts';
 
 /**
- * `npm run bench:reload`: edits a policy of 500 models and 200 rules by renaming, and polls the event loop every millisecond. It measures
- * how long it takes until the policy is active, how long the worker parses, and the longest time for which nothing else had its turn.
+ * `npm run bench:reload`: edits a policy of 500 models and 200 rules by renaming, and polls the event loop every millisecond. The benchmark
+ * measures how long it takes until the policy is active, how long the worker parses, and the longest time for which nothing else had its
+ * turn.
  */
 const MODELS = 500;
 const RULES = 200;

@@ -15,7 +15,7 @@ import type { WorkerMessage } from './routing/worker.ts';
  * 0..1}, category?}`, and `models.json` with prices. Files with `train` in their names are used for teaching, files with `test` are of the
  * same sources, and all others are held out.
  *
- * The same seed gives the same figures.
+ * Runs with the same seed give the same figures.
  *
  * `--splits N` (16), `--seed N` (1), `--resamples N` (1000), `--only TEXT`: pools whose names contain it, `--quick`: 2 splits and 100
  * resamples, `--json FILE`, `--plots FOLDER`: SVG figures.
@@ -74,7 +74,7 @@ const runInWorker = (task: PoolTask): Promise<PoolReport> =>
     worker.postMessage(task);
   });
 
-/** Runs one worker per core, at most 4. */
+/** Runs a worker for each core, at most 4. */
 async function runAll(all: readonly PoolTask[]): Promise<PoolReport[]> {
   const reports: PoolReport[] = [];
   let next = 0;

@@ -52,7 +52,7 @@ async function show(page: string, part: string, text: string): Promise<void> {
   if (flags.write) await writePart(page, part, text);
 }
 
-/** The summary has one cell of each workload; the page of all figures has the others. */
+/** The summary has only one cell of each workload; the page of all figures has the other cells. */
 const isSummarized = ({ prompts, inFlight }: LadderCell): boolean => prompts === 'own' && inFlight === 64;
 
 async function ladder(): Promise<void> {

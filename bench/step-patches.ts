@@ -1,4 +1,4 @@
-/** An edit of one file of `src/`. The text to replace must occur there once. */
+/** An edit of one file of `src/`. The text to replace must occur once in the file. */
 export interface Patch {
   /** The path from the root of the repository. */
   readonly file: string;

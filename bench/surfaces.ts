@@ -8,7 +8,7 @@ import { bytesOf, type ChatFields, httpBytes, WORKLOADS, type Workload } from '.
 
 /**
  * The cost of a request in each dialect, with models of a provider of the same dialect. Messages and Responses are passed on unchanged;
- * chat completions are written again. Each dialect has its own floor, because their answers differ in length.
+ * chat completions are written again. Each dialect has its own floor, because the answers of the dialects differ in length.
  */
 export interface SurfacePlan {
   readonly rounds: number;

@@ -2,8 +2,8 @@ import { ANSWERS, type DialectAnswers } from './answers.ts';
 import { AT_ONCE } from './workload.ts';
 
 /**
- * The provider of the benchmark. It answers every request in the dialect of its path with prepared bytes, so that it is never the
- * bottleneck. It prints its port.
+ * The provider of the benchmark. The provider answers every request in the dialect of its path with prepared bytes, so that the provider is
+ * never the bottleneck. The provider prints its port.
  */
 interface Prepared {
   readonly path: string;

@@ -3,8 +3,8 @@ import { test } from 'bun:test';
 import { serveHere } from '../test/support/serve-here.ts';
 
 /**
- * Serves until its parent process sends `end`, and runs under `bun test`, which counts how often each line runs. On request it reports how
- * many objects of each type are on the heap. `bench/way.ts` starts it.
+ * This server runs until its parent process sends `end`, and runs under `bun test`, which counts how often each line runs. On request, the
+ * server reports how many objects of each type are on the heap. `bench/way.ts` starts it.
  */
 const { SIGNALBOX_API_KEY, WAY_FOLDER } = process.env;
 

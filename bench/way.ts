@@ -8,8 +8,8 @@ import { bytesOf, httpBytes, type Workload } from './workload.ts';
 
 /**
  * Measures the length of the request path: the lines of `src/` and `plugins/` that a request runs, and the objects that it leaves for the
- * garbage collector. Unlike time, both are the same on a busy machine. A line in a loop counts as one line, and as one step each time it
- * runs.
+ * garbage collector. Unlike time, the numbers of lines and objects are the same on a busy machine. A line in a loop counts as one line, and
+ * as one step each time it runs.
  */
 
 const IN_FLIGHT = 16;
@@ -82,7 +82,7 @@ function linesOf(lcov: string): Counts {
   return counts;
 }
 
-/** Returns what one additional request adds. */
+/** Returns the lines that an additional request runs and the objects that it leaves. */
 async function lengthOf(stage: Stage, key: string): Promise<Run> {
   const few = await served(stage, key, BEFORE);
   const many = await served(stage, key, BEFORE + COUNTED);

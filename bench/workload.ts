@@ -29,7 +29,7 @@ interface ChatFunction {
 export interface Workload {
   readonly name: string;
   readonly stream: boolean;
-  /** The fields of its body except `model`. */
+  /** The fields of the request's body except `model`. */
   readonly fields: ChatFields;
   /**
    * The number of requests per round: large enough for the scheduler's count, and small enough that all rungs run under the same

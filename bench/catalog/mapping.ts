@@ -1,9 +1,9 @@
 /**
  * Maps an ability to a share of good answers, for requests as people send them. The mapping is defined only here.
  *
- * It follows item-response theory. Ability is in logits, on the scale of an index of hard, mostly agentic work, with 0 in the middle of the
- * catalog. A request has a difficulty on the same scale, and a model answers it well with the probability `ceiling · σ(slope · ability +
- * ease)`. The requests of a task are a mixture of easy, usual and hard ones, so the task's figure is the mean.
+ * The mapping follows item-response theory. Ability is in logits, on the scale of an index of hard, mostly agentic work, with 0 in the
+ * middle of the catalog. A request has a difficulty on the same scale, and a model answers it well with the probability `ceiling · σ(slope
+ * · ability + ease)`. The requests of a task are a mixture of easy, usual and hard ones, so the task's figure is the mean.
  *
  * `ease`: an average model answers 6 of 10 hard requests well (a proof, an agent's turn in a large repository), 95 of 100 usual ones and 99
  * of 100 easy ones. These figures, the slopes and the mixtures were chosen so that they reproduce the pooled tests on ordinary requests in

@@ -108,8 +108,9 @@ function omit(from: unknown, path: string): void {
 /** Names whose bill or model differs from the row: variants and routers of OpenRouter, and names that their owners move to other models. */
 const MOVING = /[:~]|^openrouter\/|(?:^|[-/])(?:latest|router)(?:[-/]|$)|^[^A-Za-z0-9]/i;
 /**
- * For each preset, vendors' names that move without such a word in them. models.dev has listed three models for each, at different prices.
- * Their rows are kept separately: the importer lists them for an operator to check, and wildcards ignore them.
+ * For each preset, vendors' names that move without such a word in them. models.dev has listed three models under each of these names, at
+ * different prices. The importer lists the rows of such a name separately, so that an operator can check them, and wildcards ignore these
+ * rows.
  */
 const ALIASES: Readonly<Record<string, readonly string[]>> = { deepseek: ['deepseek-chat', 'deepseek-reasoner'] };
 /** Models that do more than converse and bill searches or calls of other models in addition to tokens, and classifiers. */
@@ -117,8 +118,8 @@ const MORE_THAN_TOKENS = /sonar|search-preview|deep-research|multi-agent|fusion|
 const FULL_DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /**
- * The list does not mention `n` and `logprobs`. OpenAI's own models before GPT-5 accept both. Its reasoning models and `gpt-5-chat-latest`
- * accept no `logprobs` (UKGovernmentBEIS/inspect_ai#2739, CopilotKit/CopilotKit#7191).
+ * The list does not mention `n` and `logprobs`. OpenAI's own models before GPT-5 accept both. OpenAI's reasoning models and
+ * `gpt-5-chat-latest` accept no `logprobs` (UKGovernmentBEIS/inspect_ai#2739, CopilotKit/CopilotKit#7191).
  */
 const BEFORE_GPT_5 = /^gpt-(?:3\.5|4)/;
 const CHOICES = ['choices', 'logprobs'] as const;

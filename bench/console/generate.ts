@@ -31,7 +31,7 @@ export interface GenerateOptions {
   readonly decisions: number;
   readonly keys: number;
   readonly teams: number;
-  /** The time at which the folder is opened, in ms since 1970. Its traffic ends a minute before. */
+  /** The time at which the folder is opened, in ms since 1970. The traffic of the folder ends a minute before this time. */
   readonly now: number;
   readonly seed?: number;
   readonly onProgress?: (written: number) => void;
@@ -42,7 +42,7 @@ export interface ConsoleAnswers {
   /** The time at which the folder is opened, in ms since 1970. */
   readonly now: number;
   readonly decisions: number;
-  /** A team, and what it spent and saved in the last seven days, counted in whole hours. */
+  /** A team with its spend and its savings in the last seven days, counted in whole hours. */
   readonly team: { readonly name: string; readonly charged: number; readonly saved: number };
   /** A request to `auto`, with the chosen model and the reason for the choice. */
   readonly decision: { readonly id: string; readonly model: string; readonly reason: string; readonly keyName: string };

@@ -10,7 +10,7 @@ import { fillPostgres, isFilled, openBeside } from './postgres.ts';
 /**
  * `npm run bench:console -- generate FOLDER`: writes a data folder with 30 days of traffic, its policy and the answers to questions that
  * people ask. `npm run bench:console -- FOLDER`: serves the folder, opens every page of the console, and measures each request of the page.
- * Without a folder it uses one below the system's temporary folder, and generates it if it is missing.
+ * Without FOLDER, the command uses a folder below the system's temporary folder, and generates it if it is missing.
  *
  * `--postgres URL`: reads decisions, entries and traffic from this database, which is filled from the folder if it is empty. The database
  * server must run on this machine and be able to read our files, such as the server of `npm run postgres`. Everything else stays in the

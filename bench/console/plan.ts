@@ -19,7 +19,7 @@ import {
   SLOW_PROVIDER,
 } from './world.ts';
 
-/** A request as it is written: its record, and the money that it cost. */
+/** A planned request: the record of the request, and the money that the request cost. */
 export interface PlannedRequest {
   readonly record: DecisionRecord;
   readonly outcome: DecisionOutcome;
@@ -57,7 +57,7 @@ const ADMISSION_MS = 3;
 /** The number of hours per transaction. With ten million requests, more would take too much memory. */
 const HOURS_AT_ONCE = 6;
 
-/** The requests of 30 days in the order of time. They are the same for the same seed, except for IDs of keys. */
+/** The requests of 30 days in the order of time. The requests are the same for the same seed, except for IDs of keys. */
 export class Plan {
   readonly #base: Base;
   readonly #random: Random;

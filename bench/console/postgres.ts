@@ -110,7 +110,7 @@ interface Filling {
   readonly file: string;
 }
 
-/** Fills a table. Its indexes are created at the end, because sorting once is faster. */
+/** Fills a table. The indexes of the table are created at the end, because sorting once is faster. */
 async function fillTable({ name, own = {}, numbers }: FilledTable, { source, connection, file }: Filling) {
   const { rows: indexes } = await connection.run<{ name: string; definition: string }>(
     `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index

@@ -29,19 +29,19 @@ export const BASELINE = 'harbor-reason';
 /** `auto` can choose among several models. */
 export const SELECTORS = ['auto', 'auto-cheap', 'auto-fast'] as const;
 
-/** For one day, everything takes five times as long at this provider. */
+/** A provider at which every request takes five times as long for one day. */
 export const SLOW_PROVIDER = 'cirrus';
 export const SLOW_FOR_MS = DAY_MS;
 export const SLOW_FACTOR = 5;
 
-/** For a week, one key has spent most of its money on this model, and has sent more requests than before. */
+/** A model on which one key has spent most of its money for a week, with more requests than before. */
 export const DEAR_MODEL = 'opus-grand';
 export const JUMP_FOR_MS = 7 * DAY_MS;
 export const JUMP_FACTOR = 3;
 /** The index of this key in the list of keys; it sent few requests before. */
 export const JUMPING_KEY = 11;
 
-/** The uses of keys, by their label `use`. Each use has its own budget. */
+/** The uses of keys, by their label `use`. Each use of keys has its own budget. */
 export const USES = ['interactive', 'agents', 'batch'] as const;
 export type KeyUse = (typeof USES)[number];
 /** The budget that runs out first. */
@@ -98,7 +98,10 @@ export function rhythmAt(time: number): number {
   return (0.35 + Math.max(0, Math.sin(((hour - 6) / 14) * Math.PI)) ** 0.8) * (isWeekend ? 0.5 : 1);
 }
 
-/** Returns the window of the budgets at a moment. Enough of it has passed for a forecast, and enough is left for the money to run out. */
+/**
+ * Returns the window of the budgets at a moment. Enough of the window has passed for a forecast, and enough is left for the money to run
+ * out.
+ */
 export function budgetWindow(now: number): { readonly kind: WindowKind; readonly window: Window } {
   const all = (['month', 'week', 'day'] as const).map((kind) => ({ kind, window: windowAt(kind, 'UTC', now) }));
   const share = ({ window: { starts, ends } }: (typeof all)[number]) => (now - starts) / (ends - starts);

@@ -44,7 +44,7 @@ const QUICK: Plan = {
 /** Returns the minimum number of requests per round, so that even a slow gateway has enough for quantiles of all rounds. */
 const leastOf = (inFlight: number): number => Math.max(60, 2 * inFlight);
 
-/** The results of one gateway in one setting. */
+/** The results of a gateway in one setting. */
 interface Showing {
   /** CPU time in µs per request, for each round. */
   readonly cpu: readonly number[];
@@ -54,7 +54,7 @@ interface Showing {
   readonly wrong: number;
 }
 
-/** One setting with the results of each gateway, in the order of the gateways. */
+/** A setting with the results of each gateway, in the order of the gateways. */
 interface Cell {
   readonly setting: Setting;
   readonly showings: readonly Showing[];

@@ -52,7 +52,7 @@ const TRIALS: readonly Trial[] = [...FAULTS, ENDLESS].flatMap((fault, at) =>
   ),
 );
 
-/** Whether a trial keeps a gateway so busy that others would miss their deadlines. Such a trial runs alone. */
+/** Whether a trial keeps a gateway so busy that others would miss their deadlines. A trial that keeps a gateway busy runs alone. */
 const isHeavy = ({ fault }: Trial): boolean => fault.name.startsWith('giant chunk');
 
 interface Result {

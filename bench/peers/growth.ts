@@ -27,7 +27,7 @@ interface Grower {
   readonly name: string;
   readonly pids: readonly number[];
   readonly send: Send;
-  /** One stage for each number of records that the gateway reached in time. */
+  /** The stages, one for each number of records that the gateway reached in time. */
   readonly stages: Stage[];
   sent: number;
 }

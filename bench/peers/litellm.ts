@@ -5,7 +5,7 @@ import { type Program, startSilent } from '../process.ts';
 import { installOnce, runInstaller } from './installed.ts';
 
 const VERSION = '1.108.7';
-/** The hashes of its wheels for Linux, on x86-64 and on ARM. */
+/** The hashes of LiteLLM's wheels for Linux, on x86-64 and on ARM. */
 const SHA256 = [
   '0c8a062e285b793b110a44bae485a2beb83c21381a9e4c62001547f296b0e5af',
   'a277aff1f051370b5990c4f1d2fa5710b996e8d8a3f53fa056f69bcd61270808',
@@ -17,8 +17,8 @@ export interface LiteLlm {
   /** The version, such as "LiteLLM 1.108.7", and its Python. */
   readonly version: string;
   /**
-   * Starts its proxy with one worker. It knows one model and one key, because its own keys and budgets need a database engine that it
-   * downloads.
+   * Starts the proxy of LiteLLM with one worker. The proxy knows only one model and one key, because its own keys and budgets need a
+   * database engine that it downloads.
    * @param upstream base URL of the model's provider. @param key the master key; it begins with `sk-`
    */
   start(upstream: string, model: string, key: string): Promise<Program>;

@@ -8,14 +8,17 @@ const LOOPBACK = '^http://(127\\.0\\.0\\.1|localhost):\\d+/';
 const RunningGateway = Type.Object(
   {
     name: Type.String({ minLength: 1 }),
-    /** The URL at which it serves chat completions. */
+    /** The URL at which the gateway serves chat completions. */
     url: Type.String({ pattern: LOOPBACK }),
     key: Type.String(),
     model: Type.String({ minLength: 1 }),
     headers: Type.Optional(Type.Record(Type.String(), Type.String())),
-    /** Its processes, for example including its database. Their children are found automatically. */
+    /**
+     * The IDs of the gateway's processes, for example including its database. The benchmark finds the children of these processes
+     * automatically.
+     */
     pids: Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1 }),
-    /** Whether it checks a key and a budget before each call and records the usage. */
+    /** Whether the gateway checks a key and a budget before each call and records the usage. */
     promises: Type.Union([Type.Literal('bare'), Type.Literal('governed')]),
   },
   { additionalProperties: false },

@@ -5,7 +5,7 @@ import { LAST_PIECE } from '../../test/fault/wire.ts';
 import { openai } from '../../test/fault/wire-openai.ts';
 import { testPolicy } from '../../test/support/policies.ts';
 
-/** One request through one gateway to an upstream that fails in one way. Each trial has its own upstream and model. */
+/** A request through a gateway to an upstream that fails in one way. Each trial has its own upstream and model. */
 export interface Trial {
   /** The ID, which is also the name of its model. */
   readonly id: string;
@@ -36,7 +36,7 @@ export interface Stage {
 }
 
 /**
- * Before it breaks the connection, the upstream waits until the caller has read the earlier data, but no longer than this time in ms,
+ * The upstream waits until the caller has read the earlier data before it breaks the connection, but no longer than this time in ms,
  * because a gateway may hold the data back.
  */
 const SEEN_MS = 1_000;

@@ -4,7 +4,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { median } from '../stats.ts';
 
-/** One line of a file of labelled prompts. */
+/** A line of a file of labelled prompts. */
 const LineText = Type.Object({
   id: Type.String({ minLength: 1 }),
   source: Type.String({ minLength: 1 }),

@@ -2,8 +2,8 @@
 export type Point = readonly [cost: number, quality: number];
 
 /**
- * Returns the upper, non-decreasing convex hull, by ascending cost. Every point of it can be reached by choosing at random between two
- * points, or by paying for more than is used.
+ * Returns the upper, non-decreasing convex hull, by ascending cost. Every point of the hull can be reached by choosing at random between
+ * two points, or by paying for more than is used.
  */
 export function hullOf(points: readonly Point[]): Point[] {
   const hull: Point[] = [];

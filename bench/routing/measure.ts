@@ -10,7 +10,7 @@ export interface Prediction {
   readonly router: string;
   /** The number of outcomes that the router learned from; null if it does not learn. */
   readonly outcomes: number | null;
-  /** Whether there is one C_ref for all requests, instead of one according to the size of each. */
+  /** Whether all requests have the same C_ref, instead of a C_ref according to the size of each request. */
   readonly isFixedReference: boolean;
   /** Whether predictions are shares of good answers, so that their error can be measured. */
   readonly isCalibrated: boolean;
@@ -59,7 +59,7 @@ interface Instrument {
   readonly errors: readonly Float64Array[];
 }
 
-/** The figures of one instrument under one weighting of rows. */
+/** The figures of an instrument under one weighting of rows. */
 interface Measurement {
   readonly apgr: number;
   readonly gain: number;

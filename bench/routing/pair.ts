@@ -23,7 +23,7 @@ export class PairCurve {
     this.#gains = gaps.map((_, row) => labels[2 * row + 1]! - labels[2 * row]!);
   }
 
-  /** `weights`: counts of rows. Returns NaN if both models are equally good. */
+  /** `weights`: counts of rows. `apgr` returns NaN if both models are equally good. */
   apgr(weights: ArrayLike<number>): number {
     let [area, gain, total, from] = [0, 0, 0, 0];
     for (const end of this.#ends) {

@@ -11,9 +11,9 @@ interface PoolNames {
 
 /**
  * The pools of sources that are known by name. The pools on `mmlu-pro` have the hulls .6906 and .5996, and the pool on `llmrouter-mix` has
- * .614. They were chosen by these hulls, which only their vertices determine (of mmlu-pro: phi-3-mini, gemini-flash and -pro;
- * mistral-7b-v0.2, llama-3.1-8b and -70b and gemini-pro), and completed with models of other families. The choice used no figure of a
- * router.
+ * .614. The models of these pools were chosen by the hulls, which only the vertices of the hulls determine (of mmlu-pro: phi-3-mini,
+ * gemini-flash and -pro; mistral-7b-v0.2, llama-3.1-8b and -70b and gemini-pro), and completed with models of other families. The choice
+ * used no figure of a router.
  */
 const KNOWN: readonly PoolNames[] = [
   {

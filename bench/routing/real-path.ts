@@ -21,13 +21,13 @@ const CALLER: Caller = {
   budgets: [],
 };
 
-/** A prompt, and its task if the caller states one. */
+/** A prompt, and the prompt's task if the caller states one. */
 export interface ChatInput {
   readonly prompt: string;
   readonly task: string | null;
 }
 
-/** Signalbox without HTTP, upstreams and store. It decides chats, and remembers the lengths of questions. */
+/** Signalbox without HTTP, upstreams and store. The real path decides chats, and remembers the lengths of questions. */
 export class RealPath {
   readonly #runtime: Runtime;
   readonly #lengths = new QuestionLengths();

@@ -8,7 +8,7 @@ const LAMBDAS = [0, ...Array.from({ length: 181 }, (_, i) => 10 ** -3 * STEP ** 
 /** The results of the single models under one weighting of rows. */
 export interface Singles {
   readonly points: readonly Point[];
-  /** The AIQ of their hull. */
+  /** The AIQ of the points' hull. */
   readonly aiq: number;
   /** The costs of the cheapest and the most expensive model. */
   readonly from: number;

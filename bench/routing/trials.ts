@@ -7,7 +7,7 @@ export const OUTCOMES = [100, 300, 1_500, 3_500] as const;
 /** The maximum share of teaching rows for a source without separate ones; the other rows are measured. */
 const TAUGHT_SHARE = 0.63;
 
-/** One split of a pool's rows into teaching rows and measured rows. */
+/** A split of a pool's rows into teaching rows and measured rows. */
 export interface Trial {
   readonly seed: number;
   readonly pool: Pool;
@@ -18,7 +18,7 @@ export interface Trial {
   readonly testRows: Uint32Array;
   /** The share of good answers of each model outside of the test. */
   readonly declared: Float64Array;
-  /** The same share by category, if the category has enough rows; otherwise `declared` counts. */
+  /** The share of good answers of each model by category, if the category has enough rows; otherwise `declared` counts. */
   readonly byCategory: ReadonlyMap<string, Float64Array>;
   /** The rows of the other sources. */
   readonly foreign: readonly Row[];

@@ -5,7 +5,7 @@ import { KEY_TERMS, type KeyInfo } from '../store/keys.ts';
 import type { StoredBalance } from '../store/ledger-table.ts';
 import { budgetBody } from './terms.ts';
 
-/** Each term with its name in JSON bodies. */
+/** Maps each term of a key to its name in JSON bodies. */
 export const BODY_NAMES = KEY_TERMS.map((term) => [term, term === 'holders' ? 'wallets' : snakeCase(term)] as const);
 
 /** The terms of a new key, for the audit trail. */

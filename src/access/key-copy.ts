@@ -41,7 +41,7 @@ export interface KeysOptions {
 
 /** Last uses are collected in memory, so that using a key causes no write. */
 const USES_EVERY_MS = 60_000;
-/** The time after which an ended key counts as long over. It is longer than any correction of a clock. */
+/** The time after which an ended key counts as long over. The time is longer than any correction of a clock. */
 const LONG_OVER_MS = DAY_MS;
 /** The most ended keys that stay in memory. Requests in progress, and callers that still send such keys, need them. */
 const ENDED_MAX = 1_000;
@@ -73,7 +73,7 @@ export class KeyCopy {
   #through = -1;
   #isOpen = false;
   #usesWrittenAt: number;
-  /** The last admission of waiting keys. It may still be running. */
+  /** The last admission of waiting keys. The last admission may still be running. */
   #admission: Promise<void> | null = null;
 
   constructor({ store, now, refreshMs, timers = processTimers, onChange, isOut = () => false }: KeysOptions) {
@@ -242,8 +242,8 @@ export class KeyCopy {
   }
 
   /**
-   * Returns a key as it is stored, with the last use that this process knows. A child key that is not in memory was revoked together with a
-   * key above it.
+   * Returns a key as the store has it, with the last use that this process knows. A child key that is not in memory was revoked together
+   * with a key above it.
    */
   protected infoOf({ key: { info }, lastUsedAt }: KeyRow): KeyInfo {
     const entry = this.entryOf(info.id) ?? this.#ended.get(info.id);
@@ -343,7 +343,10 @@ export class KeyCopy {
     await this.#admission;
   }
 
-  /** Admits keys once their budgets count. Uses the current state of the keys, because a later read may have changed or revoked them. */
+  /**
+   * Admits waiting keys once the budgets of the keys count. Uses the current state of the keys, because a later read may have changed or
+   * revoked them.
+   */
   async #admitWaiting(ids: readonly string[]): Promise<void> {
     try {
       await this.#onChange?.();

@@ -5,8 +5,8 @@ import type { KeyInfo, KeyRow, StoredKey } from '../store/keys.ts';
 import { callerBelow, inForceAlone, inForceBelow } from './line.ts';
 
 /**
- * Why a key is denied. This is only for logs. Callers learn only that the key is not valid, or that it is suspended, if they have its
- * secret.
+ * Why a key is denied. The reason for a denial is only for logs. Callers learn only that the key is not valid. Callers who have its secret
+ * also learn that it is suspended.
  */
 export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'suspended';
 
@@ -30,7 +30,7 @@ export interface KeyEntry extends Pick<StoredKey, 'parentHash'> {
   writtenAt: number;
 }
 
-/** One authentication for each holder, because all keys of a holder are one caller. */
+/** Each holder has one authentication, because all keys of a holder are one caller. */
 export type HolderGrants = Map<string, KeyEntry['authentication']>;
 
 const denied = (reason: DenialReason): Denial => Object.freeze({ caller: null, reason, ageMs: 0 });

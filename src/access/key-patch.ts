@@ -18,9 +18,12 @@ export type KeyPatch = {
   readonly [Term in Exclude<keyof KeyTerms, 'scopes' | 'labels' | 'limits'>]?: KeyTerms[Term] | null;
 } & {
   readonly scopes?: readonly Scope[];
-  /** Labels that are not named stay unchanged. Null removes one label, or all labels. */
+  /** Labels that are not named stay unchanged. Null as the value removes one label; null for `labels` removes all labels. */
   readonly labels?: Readonly<Record<string, string | null>> | null;
-  /** Limits that are not named stay unchanged. Null leaves one limit, or all limits, to the policy. */
+  /**
+   * Limits that are not named stay unchanged. Null as the value leaves one limit to the policy; null for `limits` leaves all limits to the
+   * policy.
+   */
   readonly limits?: Partial<KeyLimits> | null;
 };
 

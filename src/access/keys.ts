@@ -40,7 +40,7 @@ export interface IssuedKey {
   readonly info: KeyInfo;
 }
 
-/** Returns a key as it will be from `now` on, ms since 1970. */
+/** Returns a key with the terms that the key has from `now` (ms since 1970) on. */
 type Alteration = (before: KeyInfo, now: number) => KeyInfo;
 /** Tags from `keyTag`. The key must have one of them; null accepts any. */
 export type Tags = readonly string[] | null;
@@ -78,7 +78,7 @@ class StoredKeys extends KeyCopy {
   }
 
   /**
-   * Creates a key that spends a holder's balance. It has the scopes chat and route, and neither expiry nor limits.
+   * Creates a key that spends a holder's balance. The new key has the scopes `chat` and `route`, and neither expiry nor limits.
    * @param isAlone whether the same commit revokes all other keys of the holder
    * @param from the caller's address, for the audit trail
    * @throws KeyTermsError and changes nothing, for an invalid name, or if the holder has 20 valid keys or has created 50 keys within 24
@@ -98,8 +98,8 @@ class StoredKeys extends KeyCopy {
   }
 
   /**
-   * Creates a child key. It always has at most the current terms of its parent, and it stops working together with the secret that created
-   * it.
+   * Creates a child key. A child key always has at most the current terms of its parent, and the child stops working together with the
+   * secret that created it.
    * @param credentials of the parent
    * @param grant if it states no scopes, the child gets all scopes that can be given except `delegate`
    * @returns the effective terms; null if the credentials are not a valid key
@@ -219,9 +219,9 @@ class StoredKeys extends KeyCopy {
   }
 
   /**
-   * Changes the terms of a key that is not revoked. The change applies on this server at once. It is committed together with its entry in
-   * the audit trail, which has the old and new terms. A change without effect has no entry. If two changes arrive at the same time, the
-   * second one is applied to the result of the first.
+   * Changes the terms of a key that is not revoked. The change applies on this server at once. A change is committed together with its
+   * entry in the audit trail, which has the old and new terms. A change without effect has no entry. If two changes arrive at the same
+   * time, the second one is applied to the result of the first.
    * @param alter returns the key with its new terms; may be called several times
    * @param tags from `keyTag`; the key must have one of them; null accepts any
    * @returns the key; null if there is no such key
@@ -241,7 +241,7 @@ class StoredKeys extends KeyCopy {
     return this.#alter(id, 'change', checked, by, tags);
   }
 
-  /** Suspends a key until it is resumed. Suspending it again changes nothing. Otherwise like `change`. */
+  /** Suspends a key until it is resumed. Suspending a suspended key changes nothing. Apart from that, this function works like `change`. */
   suspend(id: string, by: Actor = SERVER, tags: Tags = null): Promise<KeyInfo | null> {
     const alter: Alteration = (before, time) => ({ ...before, suspendedAt: before.suspendedAt ?? time });
     return this.#alter(id, 'suspend', alter, by, tags);
@@ -252,7 +252,10 @@ class StoredKeys extends KeyCopy {
     return this.#alter(id, 'resume', (before) => ({ ...before, suspendedAt: null }), by, tags);
   }
 
-  /** Changes a key that is not revoked, if it has not changed since it was read. Otherwise reads it again and repeats. */
+  /**
+   * Changes a key that is not revoked, if it has not changed since it was read. If the key has changed, reads the key again and repeats the
+   * change.
+   */
   async #alter(
     id: string,
     action: 'change' | 'suspend' | 'resume' | 'revoke',
@@ -375,7 +378,7 @@ class StoredKeys extends KeyCopy {
     return isFull ? tooManyOfUser(counts, owner.owner === owner.maker) : noMember();
   }
 
-  /** Commits a change. Returns false if its condition does not hold. */
+  /** Commits a change. Returns false if the condition of a write does not hold. */
   async #commit(writes: readonly Write[]): Promise<boolean> {
     const isWritten = await isMet(this.store.commit(writes));
     // If the store cannot be read now, the committed change must still be reported as successful. The news of the store repeats the read.

@@ -30,7 +30,10 @@ interface KnownKeys {
 /** The most lines of revoked keys that are remembered. */
 const LINES_MAX = 1_000;
 
-/** The lines of keys. They come from the copy of the keys. For revoked keys, they come from the store and are remembered. State: lines. */
+/**
+ * The lines of keys. The lines come from the copy of the keys. For revoked keys, the lines come from the store and are remembered. State:
+ * lines.
+ */
 export class Lines implements KeyLines {
   readonly #keys: KnownKeys;
   /** The lines of keys that the copy does not have, oldest first. */
@@ -57,7 +60,7 @@ export class Lines implements KeyLines {
   };
 }
 
-/** A caller with its levels, for a version of the people. */
+/** A caller with its levels, which are valid for one version of the people. */
 interface LeveledCaller {
   readonly caller: Caller;
   readonly version: number;
@@ -92,7 +95,7 @@ export class Levels {
 /** Converts levels to the form that callers have. */
 export const callerLevels = (all: readonly LevelTerms[]): readonly CallerLevel[] =>
   all.flatMap(({ kind, id, name, models, limits, role }): readonly CallerLevel[] => {
-    // Most callers have an organization without terms. Leaving it out changes nothing for them.
+    // Most callers have an organization without terms. Leaving out an organization without terms changes nothing for its callers.
     if (kind === 'organization' && models === null && limits === null) return [];
     return [{ kind, id, name, models: models && new Set(models), limits, ...(role && { role }) }];
   });

@@ -81,7 +81,7 @@ function secretEndsAt({ hash, previousHash, inForce }: Above, made: Uint8Array |
   return (isLast ? inForce.overlapEndsAt : inForce.rotatedAt) ?? 0;
 }
 
-/** Both hashes are stored here, so a comparison in constant time is not needed. */
+/** Both compared hashes are stored here, so a comparison in constant time is not needed. */
 const isEqual = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0;
 
 /** The default scopes for a child key: all that the key can give except `delegate`. */

@@ -16,7 +16,7 @@ export const LOGIN_MS = 7 * 24 * HOUR_MS;
 const CONFIRM_EVERY_MS = HOUR_MS;
 /** The last use of a login is written at most this often, ms, so that most uses cause no write. */
 const USE_EVERY_MS = 10 * MINUTE_MS;
-/** How long one server may take to renew a login before another server tries, ms. */
+/** The time that a server has to renew a login before another server tries, ms. */
 const RENEWAL_MS = 30_000;
 
 /** 256 random bits: 43 base64url characters. */
@@ -192,5 +192,5 @@ const sealOf = (id: string, value: string): AnswerSeal => new AnswerSeal(value, 
 const sealed = (refreshToken: string, id: string, value: string): Uint8Array =>
   sealOf(id, value).seal(refreshToken, id);
 
-/** Keeps one line, without characters that could fake further text. */
+/** Returns the text on one line, without characters that could fake further text. */
 const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '').slice(0, BROWSER_MAX);

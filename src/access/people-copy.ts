@@ -62,7 +62,7 @@ export class PeopleCopy {
     this.#deafen = store.news.on('people', () => this.refresh());
   }
 
-  /** Sets the one function that is called when a team is renamed, created or removed. */
+  /** Sets the only function that is called when a team is renamed, created or removed. */
   followTeamNames(listener: () => void): void {
     this.#onTeamNames = listener;
   }

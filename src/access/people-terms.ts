@@ -3,7 +3,7 @@ import type { Team, TeamOrigin, User } from '../store/people.ts';
 import type { TeamDraft, UserDraft } from './people-body.ts';
 import { checkHolderTerms, checkModelBytes, checkText, KeyTermsError } from './terms.ts';
 
-/** Why a change of teams or users is refused. The message has one or two sentences. */
+/** Why a change of teams or users is refused. The message of a PeopleError has one or two sentences. */
 export class PeopleError extends Error {
   override readonly name = 'PeopleError';
   /**

@@ -22,7 +22,7 @@ export interface SignedPerson {
   readonly email: string | null;
   /** ID of the person's team, null for none; absent to leave it unchanged. */
   readonly team?: string | null;
-  /** Absent to leave it unchanged; a new user then becomes `member`. */
+  /** If the role is absent, it stays unchanged, and a new user becomes `member`. */
   readonly role?: UserRole;
 }
 

@@ -7,7 +7,7 @@ import { snakeCase } from '../core/text.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
 import { KEY_TERMS, type KeyTerms, NO_KEY_TERMS, type UserKeyCounts } from '../store/keys.ts';
 
-/** The terms that the creator of a key states. All others come from `NO_KEY_TERMS`. */
+/** The terms that the creator of a key states. All terms that the creator does not state come from `NO_KEY_TERMS`. */
 export type KeyGrant = Pick<KeyTerms, 'name' | 'scopes'> & Partial<KeyTerms>;
 
 /** Converts stated terms to the terms of a key: null removes a term. */
@@ -22,7 +22,7 @@ export function statedTerms(stated: { readonly [Term in keyof KeyTerms]?: KeyTer
   };
 }
 
-/** Terms that a key cannot have. The message is one sentence. `param` is the path of the field in `/admin/keys`. */
+/** Terms that a key cannot have. The message of a KeyTermsError is one sentence. `param` is the path of the field in `/admin/keys`. */
 export class KeyTermsError extends Error {
   override readonly name = 'KeyTermsError';
   readonly param: string;
@@ -40,7 +40,7 @@ export const OVERLAP_MS = DAY_MS;
 export const LIMIT_MAX = 1_000_000_000;
 /** The most characters of a text that is stored and shown. */
 export const TEXT_MAX = 200;
-/** A text on one line, without control characters, direction marks, line breaks and lone surrogates. */
+/** Matches a text on one line, without control characters, direction marks, line breaks and lone surrogates. */
 export const ONE_LINE = /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u;
 export const LABELS_MAX = 64;
 const MODELS_MAX = 1_000;
@@ -48,7 +48,7 @@ const MODELS_MAX = 1_000;
 const MODELS_BYTES_MAX = 16_384;
 const BUDGETS_MAX = 16;
 const HOLDERS_MAX = 100;
-/** The same limit as for budgets of a policy. */
+/** The highest budget of a key, in Credits. Budgets of a policy have the same maximum. */
 export const BUDGET_CREDITS_MAX = 1_000_000_000;
 
 /** Checks a key's terms beyond their types, for both commands and HTTP. Throws KeyTermsError. */

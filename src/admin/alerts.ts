@@ -37,7 +37,7 @@ const WATCHED = [...Object.keys(TRIGGERS), 'test'];
 const on = f.word(WATCHED, 'What the rule watches.', 'budget_share');
 const problem = f.orNull(f.text('Why the last try failed; null if it did not fail.'));
 
-/** One delivery as text, such as `budgets ops sent`. */
+/** Writes a delivery as text, such as `budgets ops sent`. */
 interface Delivery {
   readonly webhook: string;
   readonly state: string;

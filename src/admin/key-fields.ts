@@ -106,7 +106,8 @@ export const ApiKeyStatus = f.named('ApiKeyStatus', 'A key with its money.', {
 });
 
 /**
- * A key as it is at a moment.
+ * Returns a key with its state at a moment.
+ *
  * @param now ms since 1970
  */
 export const shownKey = (info: KeyInfo, now: number) => ({

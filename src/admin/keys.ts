@@ -49,7 +49,7 @@ export interface KeyServices {
   fundsOf(info: KeyInfo, now: number): Promise<KeyFunds>;
   /** Limits how many searches run at the same time. */
   readonly searches: Places;
-  /** @throws Error of one sentence if no grant can be stored yet */
+  /** @throws Error whose message is one sentence, if no grant can be stored yet */
   checkLedger(): Promise<void>;
   /** Makes this server apply new grants at once. */
   refresh(): Promise<void>;

@@ -68,7 +68,7 @@ export const LearningStatus = f.named('LearningStatus', 'The stored scores, with
   faults: parts.textList('Always empty.', []),
 });
 
-/** Members that earlier versions had because they learned from scores. They always have these values now. */
+/** Members that earlier versions had because they learned from scores. These members always have the same values now. */
 const NOTHING_LEARNED = {
   mode: 'off' as const,
   estimator: 'learned',

@@ -146,7 +146,7 @@ export const BudgetStatus = f.inCommand(
   },
 );
 
-/** A budget with its use, as the ledger reports it. */
+/** Returns a budget with its use, as the ledger reports the use. */
 export const budgetStatus = ({ budget: terms, spent: used, forecast, renewsAt }: BudgetUse) => ({
   ...terms,
   spent: used,
@@ -227,7 +227,7 @@ export const addedCredits = f.inCommand(
   f.credits('The amount to add. It must not be 0. A negative amount removes Credits.', 25, {
     minimum: -BUDGET_CREDITS_MAX,
     maximum: BUDGET_CREDITS_MAX,
-    // This is only for the OpenAPI document. `grantOf` refuses 0.
+    // `not` is only for the OpenAPI document. `grantOf` refuses 0.
     not: { const: 0 },
   }),
   { isPositional: true, form: 'CREDITS' },

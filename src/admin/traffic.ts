@@ -45,7 +45,7 @@ const Whole = f.named('TrafficWhole', 'The figures of the whole period.', {
   ),
 });
 
-/** A list with one number for each bucket. */
+/** A list that has a number for each bucket. */
 const counts = (description: string, ...example: number[]) =>
   parts.arrayOf(Type.Number(), `For each bucket: ${description}`, example);
 const credits = (description: string, ...examples: number[]) =>

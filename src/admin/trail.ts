@@ -18,7 +18,7 @@ export interface TrailReader {
 /** The most characters of a detail in a table. The patch of a policy can have thousands. */
 const DETAIL_MAX = 500;
 
-/** Writes a text in one line, cut if it is long. */
+/** Writes a text on a single line, and cuts a long text. */
 function shortText(text: string): string {
   const [line = '', ...more] = text.slice(0, DETAIL_MAX).split('\n');
   return more.length > 0 || text.length > DETAIL_MAX ? `${line} …` : line;
@@ -138,7 +138,7 @@ export const listEntries = operationsOn<TrailReader>()({
   },
 });
 
-/** The same operation, named as one of the commands on keys. */
+/** The operation that lists the audit trail, under the name of a command on keys. */
 export const KEYS_LOG: Operation<TrailReader> = { ...listEntries, name: 'keys log' };
 
 /** Returns an ID unchanged, or the address of a wallet in lower case; null for all. */

@@ -16,9 +16,9 @@ export interface Peers {
 const HOPS_MAX = 32;
 
 /**
- * Returns the address of a caller in the form that rate limits count. It is the peer of the connection or, behind trusted proxies, the
- * rightmost address of `X-Forwarded-For` that is not a trusted proxy. A sender may have forged an invalid hop and all hops to its left, so
- * the last known proxy counts in that case. '' if the connection is gone.
+ * Returns the address of a caller in the form that rate limits count. The address is the peer of the connection or, behind trusted proxies,
+ * the rightmost address of `X-Forwarded-For` that is not a trusted proxy. A sender may have forged an invalid hop and all hops to its left,
+ * so the last known proxy counts in that case. The address is '' if the connection is gone.
  */
 export function callerAddress(request: Request, peers: Peers | null, trusted: readonly AddressRange[]): string {
   const address = addressOf(request, peers, trusted);

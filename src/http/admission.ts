@@ -63,8 +63,9 @@ export interface AdmissionRules {
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/health', '/readyz']);
 
 /**
- * Admits a request before a byte of its body is read. It checks the path, key, method, scope, content type and size in this order, and then
- * the rate limits. The context gets the caller as soon as the key is read, and the admission on a route that needs a key.
+ * Admits a request before a byte of its body is read. `admit` checks the path, key, method, scope, content type and size of the request in
+ * this order, and then the rate limits. `admit` sets the caller in the context as soon as the key is read, and sets the admission on a
+ * route that needs a key.
  * @param peers used only if the address counts
  * @returns null, or a promise if a token must be checked or the store must be asked for limits; the promise rejects with the same errors
  * @throws SignalboxError
@@ -148,8 +149,8 @@ function wrongMethod(path: string, method: string, { path: pattern, allow }: Rou
 }
 
 /**
- * Admits a request whose caller is known. The caller is null on an open route, and for a caller without a key who may pay. It returns and
- * throws like `admit`.
+ * Admits a request whose caller is known. The caller is null on an open route, and for a caller without a key who may pay. `enter` returns
+ * and throws like `admit`.
  */
 function enter(
   request: Request,
@@ -247,7 +248,10 @@ function checkAccess(caller: Caller, access: RouteRule['access']): void {
 
 const UNCOUNTED = { quota: null, acceptPayer: () => null };
 
-/** Admits a read with a report key or with the login of a person who is no operator. It has a rate limit of its own. */
+/**
+ * Admits a read with a report key or with the login of a person who is no operator. Reads with report keys or logins have a separate rate
+ * limit.
+ */
 function uncounted(
   request: Request,
   caller: Caller | null,
@@ -411,7 +415,7 @@ async function checkedToken(
 const placeOf = (request: Request, rules: AdmissionRules, peers: Peers | null): string =>
   callerAddress(request, peers, rules.policy().gateway.trustedProxies);
 
-/** Says how to send a key. It never tells a stranger why a key of valid form is refused. */
+/** Says how to send a key. The advice never tells a stranger why a key of valid form is refused. */
 function keyAdvice(reason: Authentication['reason'], credentials: string | null): string {
   if (reason === 'missing') return KEY_HELP;
   return reason === 'malformed'

@@ -41,7 +41,7 @@ export interface AppOptions {
   readonly desk: PolicyServices['desk'];
   readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
-  /** The store. It keeps Credits that operators grant to wallets, and its health decides about readiness. */
+  /** The store. The store keeps Credits that operators grant to wallets, and its health decides about readiness. */
   readonly store: GrantStore & StoreHealth & SubjectSource['store'] & TrafficSources['store'] & MoneySources['store'];
   /** Rate limits that the servers share; absent if only this process counts. */
   readonly shared?: { readonly rates: RateStore; readonly newest: NewestLimits } | undefined;

@@ -64,7 +64,7 @@ function valuesMaxOf({ lease }: Gateway): number {
   return VALUES_MIN + 16 * messagesMax + 64 * toolsMax;
 }
 
-/** The routes that applications use. They read their bodies themselves. */
+/** The routes that applications use. These routes read the bodies of their requests themselves. */
 const requestRoutes = (services: RouteServices, { surfaces }: AppOptions, upgrader: () => Upgrader | null) =>
   new Elysia({ name: 'requests' })
     .use(surfaces.map((surface) => surfaceRoutes(services, surface)))

@@ -73,10 +73,10 @@ interface HeldBodies {
 }
 
 /**
- * Limits the memory of large bodies that arrive together. A waiting body is in memory once. While it is parsed, decided and sent, it has
- * three to five copies, and the JavaScript engine collects them late because they are few objects. Bodies therefore proceed at a limited
- * pace, followed by garbage collections. 1,500 chats
- * of 150 kB at once then take 506 MiB instead of 1,372 (Bun 1.4.4, 2 cores). State: gate.
+ * Limits the memory of large bodies that arrive together. A waiting body is in memory once. While a body is parsed, decided and sent, it
+ * has three to five copies, and the JavaScript engine collects the copies late because they are few objects. Bodies therefore proceed at a
+ * limited pace, followed by garbage collections. 1,500 chats of 150 kB at once then take 506 MiB instead of 1,372 (Bun 1.4.4, 2 cores).
+ * State: gate.
  */
 export class BodyPace {
   /** The pace of bodies that may have arrived completely. */

@@ -27,7 +27,7 @@ export class BodyReader {
   }
 
   /**
-   * Reads the text of a body, within `bytesMax` bytes and in time. Its bytes count against the request's place in the gate.
+   * Reads the text of a body, within `bytesMax` bytes and in time. The bytes of the body count against the request's place in the gate.
    * @param atOnce the size of a body that has its room and is read in one piece; 0 if it takes room as it arrives
    * @throws SignalboxError 413, 408, 503, or 400 for an incomplete body
    */
@@ -52,7 +52,10 @@ async function textInPieces({ body }: Request, reading: BodyReading): Promise<st
 
 const BLOCK_BYTES = 16_384;
 
-/** Collects pieces of UTF-8 text and decodes them in blocks. One string for each small piece would take many times its size in memory. */
+/**
+ * Collects pieces of UTF-8 text and decodes them in blocks. A separate string for each small piece would take many times the size of the
+ * piece in memory.
+ */
 class PiecedText {
   readonly #decoder = new TextDecoder();
   #block: Uint8Array | null = null;
@@ -82,7 +85,7 @@ class PiecedText {
   }
 }
 
-/** The reading of one body. The server's idle timeout restarts with every byte, so a slow sender needs this additional time limit. */
+/** The reading of a single body. The server's idle timeout restarts with every byte, so a slow sender needs this additional time limit. */
 class BodyReading implements WatchedItem<BodyReading> {
   before: BodyReading | null = null;
   after: BodyReading | null = null;
@@ -164,11 +167,11 @@ export function tooLarge(bytesMax: number): SignalboxError {
   return new SignalboxError('request_too_large', `The body is too large. It may have at most ${bytesMax} bytes.`);
 }
 
-/** This happens only if the connection broke, so no caller reads the error. */
+/** A body breaks off only if the connection broke, so no caller reads the error. */
 const brokenOff = (cause: unknown): SignalboxError =>
   new SignalboxError('invalid_json', 'The body is incomplete: it ended too early.', { cause });
 
-/** The rest of the body may still arrive, so the connection cannot be used again. */
+/** The rest of a slow body may still arrive, so the connection cannot be used again. */
 function tooSlow(): SignalboxError {
   return new SignalboxError('request_timeout', 'The body arrived too slowly.', {
     headers: { connection: 'close' },

@@ -27,11 +27,11 @@ interface ChangeServices extends Pick<RouteServices, 'bodyOf'> {
 type OpenRun = Extract<Claim, { kind: 'run' }>['run'];
 
 /**
- * Runs each change with an `Idempotency-Key` only once, on every route of `isOnceForName`. This happens before the routes, so no route
- * needs code for it.
+ * Runs each change with an `Idempotency-Key` only once, on every route of `isOnceForName`. This check happens before the routes, so no
+ * route needs code for it.
  */
 export function changesOnce({ idempotency, bodyOf, routes, pass, changes }: ChangeServices) {
-  /** Bodies of requests that have begun. They are read for their hash before their routes request them. */
+  /** Bodies of requests that have begun. These bodies are read for their hash before the routes request them. */
   const bodies = new WeakMap<Request, { readonly body: unknown }>();
 
   const claim = async (request: Request, context: RequestContext): Promise<Response | OpenRun> => {

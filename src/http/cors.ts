@@ -9,10 +9,16 @@ import { printable } from './unknown-path.ts';
 /** How long a browser may remember the result of a preflight, in seconds. */
 const REMEMBERED_S = '600';
 
-/** Response headers that say which web page may read the response. Errors have them, too, so that a page can read the reason. */
+/**
+ * Response headers that say which web page may read the response. Error responses have these headers, too, so that a page can read the
+ * reason.
+ */
 export const CORS_HEADERS = ['access-control-allow-origin', 'access-control-expose-headers', 'vary'] as const;
 
-/** Whether web pages of other origins may use a route. They may not use operator routes, metrics and the documentation. */
+/**
+ * Whether web pages of other origins may use a route. Web pages of other origins may not use operator routes, metrics and the
+ * documentation.
+ */
 const isForPages = ({ path, methods }: RouteEntry): boolean =>
   path.startsWith('/v1/') || path.startsWith('/.well-known/') || methods.get('POST')?.operation !== undefined;
 

@@ -7,7 +7,7 @@ import { looksLikeToken, tokenIn } from '../access/tokens/form.ts';
  */
 export const KEY_HEADERS = ['authorization', 'x-api-key', 'api-key'] as const;
 
-/** Represents two different keys in one request. It does not have the form of a key, so it is never valid. */
+/** Represents two different keys in one request. The text `two keys` does not have the form of a key, so it is never valid. */
 const TWO_KEYS = 'two keys';
 
 /**

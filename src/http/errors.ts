@@ -34,8 +34,8 @@ export function errorResponse(
 }
 
 /**
- * Returns the error with secrets removed from its texts. The other members contain a payment quote that Signalbox made: its seal looks like
- * a token but must stay complete.
+ * Returns the error with secrets removed from its texts. The other members of the error contain a payment quote that Signalbox made: the
+ * seal of the quote looks like a token but must stay complete.
  */
 export function withoutSecrets(error: SignalboxError): SignalboxError {
   const { code, message, info } = error;

@@ -3,10 +3,10 @@ import type { FeedEvent } from '../admin/use-cases/events.ts';
 
 /** How many events are kept for followers that reconnect. */
 const KEPT_MAX = 500;
-/** How long events are kept after the last follower has left, in ms. It may reconnect in this time. */
+/** How long events are kept after the last follower has left, in ms. The follower may reconnect in this time. */
 const LINGER_MS = 60_000;
 
-/** An event and its position in the feed. */
+/** An event with its position in the feed. */
 export interface PlacedEvent {
   readonly id: string;
   readonly event: FeedEvent;

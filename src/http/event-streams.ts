@@ -14,11 +14,11 @@ const PLACES = {
   allTaken: `The server has ${ALL_MAX} open event streams, which is its limit. Try again later.`,
 } as const;
 /**
- * How many events may wait for a slow reader before it is disconnected. It is more than the feed keeps for readers that reconnect. All
- * streams share the data of an event.
+ * How many events may wait for a slow reader before it is disconnected. The limit is higher than the number of events that the feed keeps
+ * for readers that reconnect. All streams share the data of an event.
  */
 const WAITING_MAX = 600;
-/** The approximate maximum length of one text, in characters. It ends after the event that reaches this length. */
+/** The approximate maximum length of one text, in characters. A text ends after the event that reaches this length. */
 const TEXT_MAX = 16_384;
 const HEARTBEAT_MS = 15_000;
 /** The lifetime of a stream. A follower that reconnects is fully admitted again. */
@@ -31,9 +31,9 @@ const eventText = (id: string, kind: string, data: object): string =>
 
 /** The follower of a stream, as admission identified it. */
 export interface Follower {
-  /** The ID of its user or key. All logins of a user share it. */
+  /** The ID of the user or key that reads the stream. All logins of a user share this ID. */
   readonly holder: string;
-  /** The caller with its current terms; null if its login or key has ended. */
+  /** Returns the caller with its current terms; null if the caller's login or key has ended. */
   callerNow(): Caller | null;
 }
 
@@ -81,7 +81,7 @@ interface VisibleEvent {
   readonly data: object;
 }
 
-/** One stream with the events that wait for its reader. An event becomes text only when the reader is ready for it. */
+/** A stream with the events that wait for its reader. An event becomes text only when the reader is ready for it. */
 export class EventStream implements WatchedItem<EventStream> {
   before: EventStream | null = null;
   after: EventStream | null = null;

@@ -6,7 +6,7 @@ const PIECE_CHARS = 65_536;
 interface ExportTerms extends Pick<RouteServices, 'server' | 'stalledS'> {
   readonly request: Request;
   readonly headers: Readonly<Record<string, string>>;
-  /** Called when the export is no longer in memory. It may be called twice. */
+  /** Called when the export is no longer in memory. The export may call `onEnd` twice. */
   onEnd(): void;
 }
 

@@ -2,12 +2,12 @@
 type AdmissionEnd = { readonly error: unknown } | null;
 
 /**
- * Holds requests whose admission takes longer than one turn of the event loop, because a token is checked. They go through the routes again
- * when the check has finished, so that requests with a key never wait.
+ * Holds requests whose admission takes longer than one turn of the event loop, because a token is checked. The held requests go through the
+ * routes again when the check has finished, so that requests with a key never wait.
  */
 export class HeldRequests {
   readonly #handle: (request: Request) => Promise<Response>;
-  /** Requests that go through the routes again in this turn. There is rarely more than one. */
+  /** Requests that go through the routes again in this turn. There is rarely more than one such request. */
   readonly #ended = new Map<Request, AdmissionEnd>();
 
   /** @param handle the server's handler; it calls `isBack` first, in the same turn */

@@ -6,7 +6,8 @@ const LOOK_MS = 250;
 /** An item that is watched while it is open. */
 export interface WatchedItem<Item> extends Links<Item> {
   /**
-   * Whether its time is over.
+   * Returns whether the time of the item is over.
+   *
    * @param now ms on the watch's clock
    */
   isLate(now: number): boolean;
@@ -15,8 +16,8 @@ export interface WatchedItem<Item> extends Links<Item> {
 }
 
 /**
- * Ends items whose time is over. One timer checks all open items, because a timer for each costs more than reading a small body. State:
- * gate.
+ * Ends items whose time is over. A single timer checks all open items, because a timer for each item costs more than reading a small body.
+ * State: gate.
  */
 export class Watch<Item extends WatchedItem<Item>> {
   /** Returns milliseconds that never decrease. */

@@ -15,7 +15,7 @@ type Model = Static<typeof ModelSchema>;
 class ModelDirectory<Listed extends Model> {
   readonly #models: readonly Listed[];
   readonly byId: ReadonlyMap<string, Listed>;
-  /** The complete list as JSON. It is stored, because clients request it often. */
+  /** The complete list as JSON. The list is stored as JSON, because clients request it often. */
   readonly whole: string;
 
   constructor(models: readonly Listed[]) {
@@ -25,7 +25,8 @@ class ModelDirectory<Listed extends Model> {
   }
 
   /**
-   * Returns one page of the list as JSON.
+   * Returns a page of the list as JSON.
+   *
    * @throws SignalboxError for a model that is not in the list
    */
   page({ limit, after, before }: PageQuery): string {

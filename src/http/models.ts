@@ -35,7 +35,7 @@ function pageIn(url: string): PageQuery | null {
   return { limit: most, after: after ?? null, before: before ?? null };
 }
 
-/** `/v1/models`: one response for the clients of OpenAI, Anthropic and Codex. A login works only below `/admin`. */
+/** `/v1/models` gives the same response to the clients of OpenAI, Anthropic and Codex. A login works only below `/admin`. */
 export function modelRoutes({ gateway, callerOf }: RouteServices) {
   const directory = (request: Request) => directoryOf(gateway.lease().snapshot, callerOf(request));
   const list = (request: Request, headers: HTTPHeaders, of: typeof directoryOf | typeof detailedDirectoryOf) => {
@@ -105,7 +105,7 @@ const listDocs = (
       after_id: queryId('Only models after this one.'),
       before_id: queryId('Only models before this one.'),
     },
-    // Codex adds its version as a parameter.
+    // Codex adds its own version as a query parameter.
     { additionalProperties: true },
   ),
   ...routeDocs({

@@ -55,7 +55,7 @@ function openAt(path: string, desk: OperatorDesk): () => void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false) {
     throw new Error('a file or folder of this name is in the way: remove it, and start the server again');
   }
-  // Only one server at a time uses the folder, so an existing socket belongs to a server that was killed.
+  // Only one server at a time uses the data folder, so an existing socket belongs to a server that was killed.
   rmSync(path, { force: true });
   const before = process.umask(0o177);
   try {

@@ -40,9 +40,9 @@ interface PlaygroundServices extends RouteServices {
 }
 
 /**
- * `POST /admin/playground`: sends a model request with one of the person's own keys. It goes through all checks like a request that
- * contains the key, so it has the same limits, answers and errors. Only the address of the outer request is passed on, no cookie and no
- * `Idempotency-Key`.
+ * `POST /admin/playground`: sends a model request with one of the person's own keys. The model request goes through all checks like a
+ * request that contains the key, so it has the same limits, answers and errors. Only the address of the outer request is passed on, no
+ * cookie and no `Idempotency-Key`.
  */
 export const playgroundRoutes = ({ principalOf, addressOf, handle, server, keys }: PlaygroundServices) =>
   new Elysia({ name: 'playground' }).post(

@@ -2,7 +2,7 @@ import type { Observer } from '../gateway/request/observe/observer.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { needsKey, pathOf, type RouteEntry } from './route-table.ts';
 
-/** The context of each HTTP request. It is found by the `Request` object, which is all that Elysia's hooks share. */
+/** The context of each HTTP request. The context is found by the `Request` object, which is all that Elysia's hooks share. */
 export function requestContexts(observer: Observer) {
   const contexts = new WeakMap<Request, RequestContext>();
   return {

@@ -14,7 +14,7 @@ export function takeHeaders(common: HTTPHeaders): Headers {
   return headers;
 }
 
-/** Sets the headers one by one, because passing an object takes the engine twice as long. */
+/** Sets the headers individually, because passing an object takes the engine twice as long. */
 function headersOf(common: HTTPHeaders): Headers {
   const headers = new Headers();
   for (const name in common) headers.set(name, String(common[name]));

@@ -8,7 +8,10 @@ import type { RequestContext } from '../gateway/request/request-context.ts';
 import type { Peers } from './address.ts';
 import type { Sockets } from './sockets.ts';
 
-/** Seconds for which a complete or overdue answer may stay unread. Then its connection is closed, because it holds memory. */
+/**
+ * Seconds for which a complete or overdue answer may stay unread. After this time, the connection of an unread answer is closed, because
+ * the answer holds memory.
+ */
 export const UNREAD_S = 30;
 
 /** Seconds after which a client that does not read its stream is disconnected. */
@@ -40,7 +43,7 @@ export interface KeySender {
   readonly sentBy: string;
 }
 
-/** A connection of one request that carries further requests. */
+/** A connection that began as a single request and carries further requests. */
 export interface RequestCarrier {
   /** Replaces the credentials of the carried requests; absent if they have their own. */
   readonly sender?: KeySender;

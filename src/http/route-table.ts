@@ -26,7 +26,7 @@ export const RouteAccess = Type.Object({
 });
 export type RouteAccess = Static<typeof RouteAccess>;
 
-/** A route with its access. */
+/** A route with its access rule. */
 export interface RouteRule extends RouteAccess {
   readonly method: string;
   /** The pattern of the path, such as `/v1/decisions/:id`. */
@@ -75,16 +75,16 @@ export function routeRules(routes: readonly RegisteredRoute[]): RouteRule[] {
   });
 }
 
-/** One path of the table. */
+/** A path of the route table, with its methods. */
 export interface RouteEntry {
   readonly path: string;
   /** The rules by method, in the order of registration. */
   readonly methods: ReadonlyMap<string, RouteRule>;
-  /** Whether any of its methods needs no key. */
+  /** Whether no method of the path needs a key. */
   readonly isOpen: boolean;
   /** Whether a login cookie is accepted instead of a key. */
   readonly takesLogins: boolean;
-  /** Whether any of its methods has `anyDialect`. */
+  /** Whether any method of the path has `anyDialect`. */
   readonly anyDialect: boolean;
   /** The methods, separated by commas as in the header `Allow`. */
   readonly allow: string;

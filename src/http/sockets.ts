@@ -54,13 +54,13 @@ export class Sockets {
     return place;
   }
 
-  /** Takes room for this many bytes in addition to the largest message. Only places call it. */
+  /** Takes room for this many bytes in addition to the largest message. Only `SocketPlace` calls `resize`. */
   resize({ keyId, room }: SocketPlace, bytes: number): boolean {
     const { gate, socketBytesMax } = this.#limits;
     return gate.resize(room, callerOf(keyId), socketBytesMax + bytes, this.#policy());
   }
 
-  /** Only places call it. */
+  /** Only `SocketPlace` calls `left`. */
   left({ keyId }: SocketPlace): void {
     const rest = this.#held.get(keyId)! - 1;
     if (rest > 0) this.#held.set(keyId, rest);
@@ -71,7 +71,7 @@ export class Sockets {
 /** The connections of a key count as a caller of their own, so that they cannot take room that the key's requests need. */
 const callerOf = (keyId: string): string => `sockets of ${keyId}`;
 
-/** The place of one connection. */
+/** The place of a connection among the open connections of its key. */
 export class SocketPlace implements WatchedItem<SocketPlace> {
   before: SocketPlace | null = null;
   after: SocketPlace | null = null;

@@ -9,7 +9,7 @@ import { takeHeaders } from './response.ts';
 
 /** The maximum number of bytes that are handed to the server at once. The server copies and keeps bytes that its socket does not accept. */
 const SLICE_BYTES = 65_536;
-/** The same limit in characters, which have at most 3 bytes. */
+/** The same limit as `SLICE_BYTES`, but in characters, which have at most 3 bytes. */
 const SLICE = Math.floor(SLICE_BYTES / 3);
 
 /** Returns the end of the slice of a text that begins at `at`. A slice has at most 64 KiB in UTF-8 and splits no character. */
@@ -23,7 +23,7 @@ export function sliceEnd(text: string, at: number): number {
 const HEARTBEAT_MS = 10_000;
 /** The header that names the fields of the request that the model did not receive. */
 export const DROPPED_HEADER = 'x-signalbox-dropped';
-/** Events that have arrived are joined until the text has this many characters. It then waits while more events arrive. */
+/** Events that have arrived are joined until the text has this many characters. A text of this length waits while more events arrive. */
 const GATHERED_MAX = 4_096;
 /**
  * How many characters are sent in one turn of the event loop. The server collects the bytes of a turn, and only then sees how many its
@@ -40,9 +40,9 @@ const BREAK_AFTER_MS = 250;
 export type StreamPolicy = Pick<GatewayPolicy, 'commitAfterMs' | 'failedStreams'>;
 
 /**
- * Answers with a stream. It waits for the first content part, so that an earlier failure is an ordinary error response. After
- * `commitAfterMs` it sends status 200, and a failure becomes the last event; then the body ends or the connection breaks.
- * @param common headers for the response; they move there
+ * Answers with a stream. `streamResponse` waits for the first content part, so that an earlier failure is an ordinary error response. After
+ * `commitAfterMs`, `streamResponse` sends status 200, and a failure becomes the last event; then the body ends or the connection breaks.
+ * @param common headers that `streamResponse` moves to the response
  * @throws SignalboxError for a failure before the headers
  */
 export async function streamResponse(
@@ -134,7 +134,7 @@ export async function sendTexts(
   gone?: AbortSignal,
 ): Promise<void> {
   let left = TURN_MAX;
-  // There is no wait before the first text, so that it leaves together with the headers.
+  // The first text is sent without a wait, so that it leaves together with the headers.
   for (let text = source.next(); text !== null; text = source.next()) {
     if (text instanceof Promise) {
       await text;
@@ -214,7 +214,9 @@ class EventSource implements TextSource {
   }
 }
 
-/** True when the promise is fulfilled, false if it is not fulfilled within `ms`. It rejects with the promise. */
+/**
+ * True when the promise is fulfilled, false if it is not fulfilled within `ms`. If `promise` rejects, the returned promise rejects, too.
+ */
 function settledWithin(promise: Promise<void>, ms: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => resolve(false), ms);

@@ -54,8 +54,8 @@ export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
   );
 
 /**
- * The response to a request that needs no model. It counts as a request and costs nothing. A caller without a key gets none, because it
- * pays for each request.
+ * The response to a request that needs no model. A warm-up request counts as a request and costs nothing. A caller without a key gets no
+ * such response, because a caller without a key pays for each request.
  */
 function warmUpOf(
   { gateway }: RouteServices,

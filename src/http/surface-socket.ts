@@ -69,9 +69,9 @@ interface ConnectionEnds extends Pick<Surface, 'errorBody'> {
   readonly place: SocketPlace;
 }
 
-/** How many frames may arrive while a request runs. One more frame ends the connection. */
+/** How many frames may arrive while a request runs. An additional frame ends the connection. */
 const EARLY_FRAMES_MAX = 16;
-/** How many pings and pongs may arrive between two messages. Clients send one every few seconds, and an answer takes minutes. */
+/** How many pings and pongs may arrive between two messages. Clients send a ping or pong every few seconds, and an answer takes minutes. */
 const SIGNS_MAX = 1_000;
 
 /** Close codes of RFC 6455 and its registry. */

@@ -22,7 +22,7 @@ const COMPARED_MAX = 60;
 /** A path with at most this many wrong letters counts as a typing mistake, and not as a path of another API. */
 const SLIP_MAX = 2;
 
-/** The error for an unknown path. It names the path that the caller probably meant. */
+/** The error for an unknown path. The error names the path that the caller probably meant. */
 export function nothingAt(path: string, routes: RouteTable): SignalboxError {
   return new SignalboxError('not_found', `There is nothing at ${printable(path)}. ${helpFor(path, routes)}`);
 }

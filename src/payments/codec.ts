@@ -10,7 +10,7 @@ const BASE64 = /^[\w+/-]+={0,2}$/;
 
 const MessageForm = Type.Object({
   x402Version: Type.Literal(2),
-  /** The accepted payment requirements. Their seal shows whether this gateway made them. */
+  /** The accepted payment requirements. The seal of the payment requirements shows whether this gateway made them. */
   accepted: Type.Record(Type.String(), Type.Unknown()),
   payload: Type.Record(Type.String(), Type.Unknown()),
 });

@@ -37,7 +37,7 @@ export interface PaymentUse {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Counts and states of payments. All of them are in memory. */
+/** Counts and states of payments. All counts and states of payments are in memory. */
 export interface PaymentActivity {
   readonly counts: PaymentCounts;
   /** Payments of unknown outcome, oldest first. */

@@ -7,7 +7,7 @@ import type { PendingSettlements } from './facilitator/facilitator.ts';
 /** After this time, the authorization has long expired. */
 const RETENTION_MS = 7 * DAY_MS;
 
-/** Stores pending settlements. Their keys contain signatures, so only hashes of the keys are stored. */
+/** Stores pending settlements. The keys of pending settlements contain signatures, so only hashes of the keys are stored. */
 export function storedSettlements(
   store: Pick<Store, 'commit'> & Pick<Repositories, 'pendingSettlements'>,
   now: () => number,

@@ -32,7 +32,7 @@ const CLOCK_AHEAD_S = 86_400;
 export interface SignedPayment extends Authorization {
   readonly terms: QuoteTerms;
   readonly network: string;
-  /** Encrypts stored answers. It includes the quote's seal, because the chain shows every signature. */
+  /** Encrypts stored answers. The encryption key includes the quote's seal, because the chain shows every signature. */
   readonly secret: string;
 }
 
@@ -117,11 +117,11 @@ function checkLowS(signature: string): void {
   throw new PaymentRefused('unsupported_signature', message);
 }
 
-/** Normalizes a payload and removes other fields. Some services refuse mixed-case addresses without a valid checksum. */
+/** Normalizes a payload and removes other fields. Some x402 services refuse mixed-case addresses without a valid checksum. */
 function normalize({ signature, authorization }: Eip3009Payload): Eip3009Payload {
   const { from, to, value, validAfter, validBefore, nonce } = authorization;
   return {
-    // Some wallets count the last byte from 0, but contracts count from 27.
+    // Some wallets count the last byte of a signature from 0, but contracts count from 27.
     signature: hex(signature.replace(/0([01])$/, (_, bit) => (bit === '0' ? '1b' : '1c'))),
     authorization: {
       from: hex(from),

@@ -22,8 +22,8 @@ interface NextCheck {
 }
 
 /**
- * Asks the chain periodically about payments with an unknown outcome. It checks this server's payments that no request is working on; the
- * leader also checks payments without an owner. State: payment checks.
+ * Asks the chain periodically about payments with an unknown outcome. The reconciler checks this server's payments that no request is
+ * working on; the leader also checks payments without an owner. State: payment checks.
  */
 export class Reconciler {
   readonly #parts: PaymentParts;

@@ -48,7 +48,7 @@ export async function loadRegister(store: PaymentStore, instance: InstanceName) 
     },
 
     /**
-     * Inserts a new payment. It is durable when the promise resolves.
+     * Inserts a new payment. The payment is durable when the promise resolves.
      * @throws StoreError, by rejecting, with the reason `refused` if the authorization already has a payment
      */
     async begin(payment: Payment): Promise<void> {
@@ -67,7 +67,10 @@ export async function loadRegister(store: PaymentStore, instance: InstanceName) 
       return taken;
     },
 
-    /** Marks a payment as unknown, because it may still have arrived. It resolves when the mark is written, or when the disk refuses it. */
+    /**
+     * Marks a payment as unknown, because it may still have arrived. The promise resolves when the mark is written, or when the disk
+     * refuses the mark.
+     */
     doubt(payment: Payment): Promise<void> {
       note(payment);
       return written(table.doubt(payment));

@@ -5,7 +5,7 @@ import type { PaymentParts } from './parts.ts';
 
 /**
  * Asks the chain about a payment with an unknown outcome, and books the result. A failed payment can still turn out to have arrived if a
- * facilitator was wrong. Only one call at a time may run for each payment.
+ * facilitator was wrong. For each payment, only one call of `resolveOutcome` may run at a time.
  * @returns the payment with its new state: settled, failed or unchanged
  * @throws FacilitatorUnavailable, and StoreError if the payment arrived but could not be booked
  */

@@ -99,7 +99,8 @@ type SecretStore = Pick<Store, 'commit'> & Pick<Repositories, 'quoteSecret'>;
 export const loadSeal = async (store: SecretStore): Promise<QuoteSeal> => new QuoteSeal(await loadSecret(store));
 
 /**
- * The secret of this database, which the first start creates. Each use adds its own context to keep the uses apart.
+ * The secret of this database, which the first start creates. Each use of the secret adds its own context, so that one use cannot stand in
+ * for another.
  * @throws StoreError, by rejecting
  */
 export async function loadSecret(store: SecretStore): Promise<Uint8Array> {

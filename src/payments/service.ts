@@ -43,18 +43,18 @@ interface PaymentsOptions {
   readonly env: (name: string) => string | undefined;
   readonly deposit: Ledger['deposit'];
   readonly log: Log;
-  /** Whether this server checks payments without an owner. Absent if it is the only server. */
+  /** Whether this server checks payments without an owner. `lead` is absent if this server is the only server. */
   readonly lead?: Lead;
   /** Default: `facilitator/network.ts`. */
   readonly openNetwork?: OpenNetwork;
   /** The time between two rounds of reconciliation, ms; 5,000 by default. */
   readonly reconcileEveryMs?: number;
-  /** The timers of its regular work; by default the process's timers. */
+  /** The timers of the server's regular work; by default the timers of the process. */
   readonly timers?: Timers;
 }
 
 /**
- * Opens the payments of this server. They are off until a policy is active.
+ * Opens the payments of this server. Payments are off until a policy is active.
  * @throws StoreError, by rejecting
  */
 export async function openPayments(options: PaymentsOptions): Promise<Payments> {
@@ -67,7 +67,7 @@ export async function openPayments(options: PaymentsOptions): Promise<Payments> 
   return paymentsOf(options, { register, blocklist, seal });
 }
 
-/** Accepts x402 payments and stores their outcomes. Each server has one, even while payments are off. */
+/** Accepts x402 payments and stores their outcomes. Each server has a `Payments` object, even while payments are off. */
 export type Payments = ReturnType<typeof paymentsOf>;
 
 function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'register' | 'blocklist' | 'seal'>) {
@@ -149,7 +149,7 @@ function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'regist
 
     /**
      * Decodes a payment and checks everything that needs no chain or facilitator: form, version, quote seal, purpose and hash of the
-     * request, named wallet, signature, and whether it already paid another quote. It does not check whether the quote has expired.
+     * request, named wallet, signature, and whether it already paid another quote. `read` does not check whether the quote has expired.
      * @throws SignalboxError 400 for a malformed payment, 403 `agent_wallet_mismatch`, and PaymentRefused for an error that a new quote can
      * fix
      */
@@ -161,7 +161,8 @@ function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'regist
     },
 
     /**
-     * An unsettled payment of this wallet for the same request, or null. If there is one, the caller must not be asked for another payment.
+     * An unsettled payment of this wallet for the same request, or null. If there is an unsettled payment, the caller must not be asked for
+     * another payment.
      */
     unsettled: (wallet: string, requestHash: string) => settlements.unsettled(wallet, requestHash),
 
@@ -170,7 +171,8 @@ function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'regist
 
     /**
      * Resolves the payments of servers that have ended, each of them once. Captured payments, whose requests were abandoned, become
-     * balance, and their fees are refunded; other payments wait for the chain. Call it after the holds of those servers are closed.
+     * balance, and their fees are refunded; other payments wait for the chain. The holds of the ended servers must be closed before the
+     * sweep.
      * @throws StoreError, by rejecting
      */
     sweep: () => sweep(options),

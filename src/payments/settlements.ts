@@ -37,7 +37,7 @@ interface SettleJob<T> {
   readonly book: Book<T>;
   /** Whether nothing was sent for the payment before. */
   readonly isFirst: boolean;
-  /** Aborts when its sender disconnects. */
+  /** Aborts when the sender of the payment disconnects. */
   readonly signal: AbortSignal | undefined;
 }
 
@@ -137,7 +137,7 @@ export class Settlements {
     });
   }
 
-  /** Claims the authorization. A constraint on its row refuses a second server that tries at the same time. */
+  /** Claims the authorization. A constraint on the payment's row refuses a second server that tries at the same time. */
   async #insert(payment: Payment): Promise<void> {
     const { register } = this.#parts;
     await orNotSent(() =>
@@ -174,7 +174,7 @@ export class Settlements {
       const current = await this.#resolved(known, connection);
       const now = resolutionOf(current);
       if (now) return now;
-      // Otherwise another authorization with the same nonce would be booked as this payment.
+      // Without this check, another authorization with the same nonce would be booked as this payment.
       if (!this.#isOf(current, signed)) throw unsettledError(known.id);
       if (!connection.isReady || !this.#hasTime(signed)) throw unsettledError(known.id);
       const { decision, keyId, signal } = context;

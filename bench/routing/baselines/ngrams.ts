@@ -68,7 +68,7 @@ class Head {
 }
 
 /**
- * Trains one head per model on the first rows of `teach` with all labels. Each head begins at the model's declared quality. Returns the
+ * Trains a head for each model on the first rows of `teach` with all labels. Each head begins at the model's declared quality. Returns the
  * predictions for `test`.
  */
 export function ngramPredictions(

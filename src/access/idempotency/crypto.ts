@@ -16,7 +16,7 @@ const VERIFIER_BYTES = 16;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The name under which a request is stored. It reveals no key, and no other API key can produce the same name. */
+/** The name under which a request is stored. The name reveals no key, and no other API key can produce the same name. */
 export function requestNameOf(keyId: string, idempotencyKey: string): Uint8Array {
   // IDs of keys contain no zero byte, so two different pairs never give the same text.
   return createHash('sha256').update(`${PURPOSE}\0${keyId}\0${idempotencyKey}`).digest();
@@ -30,7 +30,7 @@ export const newSalt = (): Uint8Array => randomBytes(SALT_BYTES);
  */
 export class AnswerSeal {
   readonly salt: Uint8Array;
-  /** The same for two seals with the same secret and salt. */
+  /** Two seals have the same verifier if they have the same secret and salt. */
   readonly verifier: Uint8Array;
   readonly #cipherKey: Uint8Array;
   readonly #bodyKey: Uint8Array;

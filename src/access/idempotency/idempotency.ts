@@ -13,7 +13,10 @@ import { keyOf, RunWaits, type WaitLimits } from './waits.ts';
 
 /** How long answers and lost answers are remembered, ms. */
 const RETENTION_MS = DAY_MS;
-/** After this many lost answers without a crash, the last charge is final. Otherwise answers that are too large to store would be free. */
+/**
+ * After this many lost answers without a crash, the last charge is final. Without this limit, answers that are too large to store would be
+ * free.
+ */
 export const LOSSES_MAX = 3;
 /** The note of the refund in the journal. */
 const NOTE = 'its answer was lost, and the request repeated';
@@ -34,15 +37,15 @@ export interface IdempotencyOptions {
 export interface KeyedRequest {
   readonly keyId: string;
   /**
-   * The secret from which the answer's encryption key is derived. For an API key it is the key itself. For a subject of tokens it is a
-   * secret of the store, and for a change it is the credential that the caller used.
+   * The secret from which the answer's encryption key is derived. For an API key, this secret is the key itself. For a subject of tokens it
+   * is a secret of the store, and for a change it is the credential that the caller used.
    */
   readonly secret: string;
   readonly idempotencyKey: string;
   /** SHA-256 of the body. */
   readonly body: Uint8Array;
   /**
-   * Whether the request changes something and is free. Such a request is never carried out a second time, because the first run may have
+   * Whether the request changes something and is free. A free change is never carried out a second time, because the first run may have
    * made the change.
    */
   readonly isChange?: boolean;
@@ -69,9 +72,9 @@ const OTHER_IN_FLIGHT: Claim = { kind: 'in-flight', isEqual: false };
 const REUSED: Claim = { kind: 'reused' };
 
 /**
- * Answers repeated requests. A request claims its name by writing a row, whose owner is a server. While that server lives, the request
- * counts as running. A running row of a server that has ended was left by a crash. Each server also has its own runs in memory, so that a
- * repeat on the same server needs no read. State: names.
+ * Answers repeated requests. A request claims its name by writing a row that names the server as owner. While the owner of a row lives, the
+ * request of the row counts as running. A running row of a server that has ended was left by a crash. Each server also has its own runs in
+ * memory, so that a repeat on the same server needs no read. State: names.
  */
 export class Idempotency {
   readonly #options: IdempotencyOptions;
@@ -152,8 +155,8 @@ export class Idempotency {
   }
 
   /**
-   * Removes the owner from running rows of servers that have ended, so that the rows can be pruned. A repeat refunds their charges. Each
-   * row is handled once. Rejects with StoreError.
+   * Removes the owner from running rows of servers that have ended, so that the rows can be pruned. A repeat of the request refunds the
+   * charges of such a row. Each row is handled once. Rejects with StoreError.
    */
   async sweep(): Promise<void> {
     const { store, instance } = this.#options;

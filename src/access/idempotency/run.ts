@@ -77,7 +77,8 @@ export class StoredRun {
   }
 
   /**
-   * Claims the name in a commit of its own, for a request that is not paid by a hold of the ledger. Durable when it resolves.
+   * Claims the name in a commit of its own, for a request that is not paid by a hold of the ledger. The claim is durable when the promise
+   * resolves.
    * @throws NameTaken, StoreError
    */
   async begin(decision: number): Promise<void> {
@@ -88,7 +89,9 @@ export class StoredRun {
     }
   }
 
-  /** Stores the answer. Durable when it resolves. An answer that is too large or cannot be written counts as lost. */
+  /**
+   * Stores the answer. The answer is durable when the promise resolves. An answer that is too large or cannot be written counts as lost.
+   */
   keep(answer: StoredAnswer): Promise<void> {
     if (Buffer.byteLength(bodyOf(answer)) > ANSWER_BYTES_MAX) return this.tooLarge();
     const { losses } = this.#context;
@@ -166,8 +169,8 @@ export class StoredRun {
   }
 
   /**
-   * The row in the store still says `running`. Removing its owner makes a repeat treat the answer as lost. This is written when the store
-   * accepts writes again.
+   * The row in the store still says `running`. Removing the owner of the row makes a repeat treat the answer as lost. The row without its
+   * owner is written when the store accepts writes again.
    */
   #leave(start: RunStart): void {
     const { store, owed, losses } = this.#context;

@@ -36,7 +36,7 @@ export class RunWaits {
     this.#options = options;
   }
 
-  /** Adds a repeat to those waiting for a name. The caller must dispose of the waiter in any case. */
+  /** Adds a repeated request to the requests that wait for a name. The caller must dispose of the waiter in any case. */
   enter(name: Uint8Array, { signal, ms }: WaitLimits): Waiter {
     const text = keyOf(name);
     const waiters = this.#waits.get(text)?.waiters ?? this.#open(name).waiters;
@@ -64,7 +64,7 @@ export class RunWaits {
     const poll = async () => {
       if (isReading) return;
       isReading = true;
-      // If the read fails, wake a repeat, too. It then claims the name itself and reports the error.
+      // If the read fails, wake a repeat, too. The repeated request then claims the name itself and reports the error.
       const isRunning = await this.#options.isRunning(name).catch(() => false);
       isReading = false;
       if (!isRunning) this.wake(text);

@@ -1,6 +1,6 @@
 import { type Bucket, fullAfterMs, fullBucket, refill } from './bucket.ts';
 
-/** The state of one limit for one subject. */
+/** The state that one limit has for one subject. */
 export interface LimitAccount {
   readonly table: AccountTable;
   readonly subject: string;
@@ -12,7 +12,7 @@ export interface LimitAccount {
   open: number;
 }
 
-/** The accounts of one limit, by their subjects. */
+/** The accounts of one limit. The keys of the table are the subjects. */
 export class AccountTable extends Map<string, LimitAccount> {
   readonly limit: string;
 
@@ -46,7 +46,7 @@ export class LimitAccounts {
     return this.#count;
   }
 
-  /** Returns the accounts of a limit by its name. They survive a change of policy. */
+  /** Returns the accounts of a limit by its name. The accounts survive a change of policy. */
   table(limit: string): AccountTable {
     return this.#tables.getOrInsertComputed(limit, newTable);
   }

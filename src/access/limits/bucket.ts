@@ -1,9 +1,9 @@
 import { MINUTE_MS } from '../../core/clock.ts';
 /**
- * A token bucket in integers. Its level is counted in grains of 1/60,000 of a unit. Each millisecond adds exactly `perMinute` grains, so
- * nothing is rounded. With limits up to 10^9, all numbers stay below 2^53 and are exact as floating-point numbers. The law: in any `w`
- * milliseconds at most `perMinute` + `perMinute` × w / 60,000 units pass, apart from what a single request takes beyond a full bucket. The
- * bucket has no clock. Times are whole milliseconds. A time before the last one counts as the last one.
+ * A token bucket in integers. The level of a bucket is counted in grains of 1/60,000 of a unit. Each millisecond adds exactly `perMinute`
+ * grains, so nothing is rounded. With limits up to 10^9, all numbers stay below 2^53 and are exact as floating-point numbers. The law: in
+ * any `w` milliseconds at most `perMinute` + `perMinute` × w / 60,000 units pass, apart from what a single request takes beyond a full
+ * bucket. The bucket has no clock. Times are whole milliseconds. A time before the last one counts as the last one.
  */
 export interface Bucket {
   /** The level in grains; negative if more units were used than expected. */

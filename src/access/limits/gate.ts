@@ -141,14 +141,17 @@ export class Gate {
     if (!this.#takeRoom(room, caller, bytes, this.#bounds!)) throw overloaded(true);
   }
 
-  /** Returns a memory reservation of a caller that can outlive its requests. It is empty at first. The caller must leave it in any case. */
+  /**
+   * Returns a memory reservation of a caller that can outlive its requests. A new reservation is empty. The code that creates the
+   * reservation must release it with `leave`, even after an error.
+   */
   roomOf(caller: string): ByteHold {
     return this.#rooms.callers.hold(caller);
   }
 
   /**
-   * Changes the bytes of such a reservation. It gets at most half of all memory, even if no other caller needs any, because it may last
-   * while others arrive.
+   * Changes the bytes of such a reservation. The reservation gets at most half of all memory, even if no other caller needs any, because
+   * the reservation may last while other callers arrive.
    * @returns false if there is not enough memory; nothing changes then
    */
   resize(room: ByteHold, caller: string, bytes: number, bounds: Bounds): boolean {
@@ -220,7 +223,7 @@ export class Gate {
 
   /**
    * Returns the slowest of the slow bodies; null if none is slow. If a caller needs memory, considers only bodies that use the same memory
-   * limit and whose callers use at least as much as this caller. Otherwise considers only bodies whose end frees a slot.
+   * limit and whose callers use at least as much as this caller. If no caller needs memory, considers only bodies whose end frees a slot.
    */
   #slowest(room: ByteRoom | null = null, caller = ''): GatePlace | null {
     const now = this.now();
@@ -290,7 +293,10 @@ export class GatePlace {
     this.bytesAtOnce = bytesAtOnce;
   }
 
-  /** Null if the request may continue. Otherwise resolves when it may, or rejects with SignalboxError `overloaded`. */
+  /**
+   * Null if the request may continue. If the request must wait, the promise resolves when the request may continue, or rejects with
+   * SignalboxError `overloaded`.
+   */
   get turn(): Promise<void> | null {
     return this.#turn?.promise ?? null;
   }

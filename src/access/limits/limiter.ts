@@ -77,7 +77,7 @@ export class Limiter {
   /**
    * Counts a request that only reads, with a key for reports or with a login. A key counts only in its own limits and in the limits of its
    * user, team and organization, because limits of the policy are for requests that spend. All logins of one person, or with one key, share
-   * an account of their own, so that a person at the console does not use up the limits of programs with the same key.
+   * a separate account, so that a person at the console does not use up the limits of programs with the same key.
    * @param perMinute requests, from the policy's `gateway.reports_per_minute` Returns and throws like `admit`.
    */
   admitReport(caller: Caller, perMinute: number, isLogin: boolean): Quota | Promise<Quota> {
@@ -160,7 +160,7 @@ export class Limiter {
     return [...applied, ...this.#ofLevels(caller)];
   }
 
-  /** The limits of one key without its parents. @param own the name of the key's own limit */
+  /** Returns the limits of one key without the limits of its parents. @param own the name of the key's own limit */
   #limitsOf(
     limits: readonly RateLimit[],
     { keyId, labels, limits: figures }: Caller,

@@ -21,8 +21,8 @@ export const statedLimits = ({
 ];
 
 /**
- * The limits of the newest policy that any server of the store has activated. They also apply on servers whose policy is older. State:
- * newest limits.
+ * The limits of the newest policy that any server of the store has activated. The limits of the newest policy also apply on servers whose
+ * policy is older. State: newest limits.
  */
 export class NewestLimits {
   readonly #rates: Pick<RateStore, 'newest'>;

@@ -2,7 +2,7 @@ import { overloadedBy } from '../../store/unwritten.ts';
 import type { LimitCounts } from './counts.ts';
 import { type LimitShortage, limitError, limitHeaders, type RequestLimit } from './refusal.ts';
 
-/** The limits of one request, from its admission to its end. Their accounts stay open until then. */
+/** The limits that apply to one request, from its admission to its end. The accounts of these limits stay open until the request ends. */
 export class Quota {
   readonly #limits: readonly RequestLimit[];
   readonly #counts: LimitCounts;

@@ -5,7 +5,7 @@ import type { Reading } from '../../core/reading.ts';
 import type { LimitAccount } from './accounts.ts';
 import { type Bucket, fullAfterMs, unitsLeft } from './bucket.ts';
 
-/** One limit that applies to a request, with its account on this instance. Other instances have accounts of their own. */
+/** A limit that applies to a request, with the limit's account on this instance. Each instance has its own account for the limit. */
 export interface RequestLimit extends Reading {
   /** The name of the limit; null for the limits of the key itself, and of its user, team or organization. */
   readonly name: string | null;

@@ -8,8 +8,8 @@ import type { LimitShortage, RequestLimit } from './refusal.ts';
 import { type Slice, type Slices, slicesFor } from './slice.ts';
 
 /**
- * How long a request waits for the store, ms. This is enough for the running query and the next one if the store needs about a second for
- * each.
+ * How long a request waits for the store, ms. A wait of 3 seconds is enough for the running query and the next query if the store needs
+ * about a second for each query.
  */
 const WAIT_MAX_MS = 3_000;
 /** After a failure, debts and streams are reported to the store again after this time, ms. */
@@ -17,7 +17,7 @@ const RETRY_MS = 1_000;
 /** Returned units, debts and old units wait this long, so that one query reports several of them, ms. */
 const TELL_MS = 50;
 
-/** The units of one limit that a request needs. */
+/** The units of a limit that a request needs. */
 interface LimitNeed {
   readonly limit: RequestLimit;
   readonly slice: Slice;
@@ -36,8 +36,8 @@ interface WaitingNeeds {
 }
 
 /**
- * Counts limits that several servers share. One query at a time asks the store for the units of all waiting requests, returns unused units,
- * and refills slices that are running out. State: slices.
+ * Counts limits that several servers share. A query asks the store for the units of all waiting requests, returns unused units, and refills
+ * slices that are running out. Only one query runs at a time. State: slices.
  */
 export class SharedCounts implements LimitCounts {
   readonly #rates: Pick<RateStore, 'take'>;
@@ -45,7 +45,7 @@ export class SharedCounts implements LimitCounts {
   readonly #timers: Timers;
   readonly #slices = new WeakMap<LimitAccount, Slices>();
   #line: WaitingNeeds[] = [];
-  /** Slices that have units, or changes for the store. Their accounts are open. */
+  /** Slices that have units, or changes for the store. The accounts of these slices are open. */
   readonly #kept = new Set<Slice>();
   #isAsking = false;
   /** Whether the next query also reports units that could wait for others. */
@@ -276,6 +276,6 @@ function worstOf(short: readonly LimitNeed[]): LimitShortage {
   return found.reduce((worst, one) => (one.waitMs > worst.waitMs ? one : worst));
 }
 
-/** Milliseconds until a retry makes sense. It is more than 0, because the store has refused. */
+/** Milliseconds until a retry makes sense. The wait is more than 0, because the store has refused the units. */
 const waitOf = ({ slice, units }: LimitNeed): number =>
   slice.bucket ? Math.max(1, waitMs(slice.bucket, units)) : STREAM_RETRY_MS;

@@ -6,7 +6,7 @@ import { type Bucket, refill, take } from './bucket.ts';
 /** How long a refusal by the store is repeated without asking again, ms, so that a caller who keeps trying causes no further queries. */
 const REFUSED_MS = 250;
 
-/** The slices of one account. */
+/** The slices that belong to one account. */
 export type Slices = Readonly<Record<RateUnit, Slice>>;
 
 export const slicesFor = (account: LimitAccount): Slices => ({
@@ -21,7 +21,7 @@ interface SliceBatch {
   readonly until: number;
 }
 
-/** The units of one limit and subject that this instance has. The bucket of the account shows the level in the store plus these units. */
+/** The units that this instance has for one limit and subject. The bucket of the account shows the level in the store plus these units. */
 export class Slice {
   readonly account: LimitAccount;
   readonly unit: RateUnit;

@@ -108,7 +108,7 @@ export class Issuer {
 
 function discovered(issuer: string, clientId: string, secret: string | null): Promise<oidc.Configuration> {
   const isHere = isLoopbackHost(new URL(issuer).hostname);
-  // Check signatures although the tokens come over TLS. It costs one more request, but TLS may end at a proxy.
+  // Check signatures although the tokens come over TLS. Checking a signature costs one more request, but TLS may end at a proxy.
   const execute = [oidc.enableNonRepudiationChecks, ...(isHere ? [oidc.allowInsecureRequests] : [])];
   const metadata = { [oidc.clockTolerance]: SKEW_S };
   const proof = secret === null ? oidc.None() : proofBy(secret);

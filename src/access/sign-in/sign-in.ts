@@ -73,14 +73,14 @@ export interface PresentLogin {
 }
 
 /**
- * Signs people in at the issuer of the policy. Their logins last as long as the policy gives them a role. Keys can sign in by themselves if
- * the console is on. Their logins last as long as the key works and has a suitable scope. State: renewals.
+ * Signs people in at the issuer of the policy. The logins of people last as long as the policy gives them a role. Keys can sign in by
+ * themselves if the console is on. The logins of keys last as long as the key works and has a suitable scope. State: renewals.
  */
 export class SignIn {
   readonly #options: SignInOptions;
   /** Loads the OpenID Connect library, which most servers never need. */
   readonly #protocol: () => Promise<Protocol>;
-  /** One caller object for each row of a user, because limits identify a caller by its object. */
+  /** Each row of a user has one caller object, because limits identify a caller by its object. */
   readonly #callers = new WeakMap<User, Caller>();
   /** Running renewals, by ID of the login. */
   readonly #renewals = new Map<string, Promise<void>>();
@@ -161,8 +161,8 @@ export class SignIn {
   }
 
   /**
-   * Ends the login of a cookie, even while its user or key is suspended. Otherwise a copy of the cookie would work again after a resume.
-   * Rejects with StoreError.
+   * Ends the login of a cookie, even while its user or key is suspended. If the login of a suspended user or key did not end, a copy of the
+   * cookie would work again after a resume. Rejects with StoreError.
    */
   async signOut(value: string, { address, requestId }: Pick<SignInBrowser, 'address' | 'requestId'>): Promise<void> {
     const { logins } = this.#options;
@@ -171,7 +171,8 @@ export class SignIn {
   }
 
   /**
-   * Returns the login of a cookie. Its claims may be outdated. Null if the login has ended, or if its user or key may no longer be served.
+   * Returns the login of a cookie. The claims of the login may be outdated. Returns null if the login has ended, or if its user or key may
+   * no longer be served.
    */
   of(value: string): PresentLogin | null {
     const { logins, people } = this.#options;
@@ -351,13 +352,13 @@ const NO_SCOPES: Caller['scopes'] = new Set();
 /** How many characters of a name or address are stored. */
 const SHOWN_MAX = 128;
 
-/** The name and address to show for a person. They do not identify the person. */
+/** The name and address to show for a person. The name and address do not identify the person. */
 function shownOf({ name, preferred_username: username, email }: Claims, sub: string) {
   const [shown = ''] = [name, username, email, sub].map(shownText).filter(Boolean);
   return { name: shown, email: shownText(email) || null };
 }
 
-/** A text on one line; empty for values that are not texts. */
+/** Returns a text on one line, or an empty text for values that are not texts. */
 const shownText = (value: unknown): string =>
   typeof value === 'string'
     ? value

@@ -18,7 +18,7 @@ const LIFE_MAX_S = 86_400;
 const SKEW_S = 60;
 const SUBJECT_LENGTH_MAX = 1_024;
 
-/** A token that may be valid. Its signature and the condition of its issuer must still be checked. */
+/** A token that may be valid. The signature of the token and the condition of its issuer must still be checked. */
 export interface TokenClaim {
   readonly issuer: TokenIssuer;
   readonly claims: Claims & { readonly sub: string };

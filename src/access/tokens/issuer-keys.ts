@@ -31,7 +31,7 @@ interface KeyReading {
   readonly onFault: (error: unknown) => void;
 }
 
-/** The keys of one issuer from the last read. State: tokens. */
+/** The keys of one issuer, as the last read returned them. State: tokens. */
 export class IssuerKeyStore {
   readonly #reading: KeyReading;
   #keys: SigningKeys | null;

@@ -17,8 +17,8 @@ class KeysUnreadable extends Error {
 export type RemoteKeys = Exclude<IssuerKeys, { readonly from: 'policy' }>;
 
 /**
- * Reads the keys of an issuer: from the URL in the policy, or from the URL in the discovery document. The latter must be on the issuer's
- * own host, so that a document that others can edit cannot send us elsewhere.
+ * Reads the keys of an issuer: from the URL in the policy, or from the URL in the discovery document. A URL from the discovery document
+ * must be on the issuer's own host, so that a document that others can edit cannot send Signalbox to another host.
  * @throws KeysUnreadable, OutboundError
  */
 export async function readKeys(source: RemoteKeys, issuer: string): Promise<KeySet> {

@@ -1,6 +1,6 @@
 /**
- * Why a token is refused. `unreadable`: it is not a JWT. `key`: no key of the issuer has its `kid`. `condition`: the condition in the
- * policy is false. `team`: the team in the policy does not exist.
+ * Why a token is refused. `unreadable`: the token is not a JWT. `key`: no key of the issuer has its `kid`. `condition`: the condition in
+ * the policy is false. `team`: the team in the policy does not exist.
  */
 export type TokenRefusal =
   | 'unreadable'

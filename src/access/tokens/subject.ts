@@ -5,12 +5,14 @@ import type { Claims, TokenIssuer } from '../../core/token-issuer.ts';
 
 /** The most characters of a label's value, as for labels of keys. */
 const LABEL_LENGTH_MAX = 200;
-/** Control characters, direction marks, line breaks and lone surrogates. They are not allowed, because labels are shown. */
+/**
+ * Control characters, direction marks, line breaks and lone surrogates. Labels must not contain these characters, because labels are shown.
+ */
 const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
-/** Returns the ID of a subject. It depends only on the claims `iss` and `sub`. */
+/** Returns the ID of a subject. The ID of a subject depends only on the claims `iss` and `sub`. */
 function subjectId(issuer: string, sub: string): string {
-  // In JSON, it is clear where the issuer ends and the subject begins.
+  // JSON shows where the issuer ends and the subject begins.
   return `subject_${hash('sha256', JSON.stringify([issuer, sub]), 'hex').slice(0, 32)}`;
 }
 

@@ -41,7 +41,7 @@ export interface TokenChecksOptions {
   readonly onSubject: (subject: TokenSubject) => void;
 }
 
-/** A checked token. It stays valid as long as its issuer and the keys with which it was checked are the same. */
+/** A checked token. A checked token stays valid as long as its issuer and the keys with which it was checked are the same. */
 interface CheckedToken {
   readonly caller: Caller;
   readonly issuer: string;
@@ -85,7 +85,7 @@ export class TokenChecks {
   }
 
   /**
-   * Checks a token. The same token is checked only once at a time, and tokens from the same address are checked one after the other.
+   * Checks a token. Two checks of the same token never run in parallel, and tokens from the same address are checked one after the other.
    * @param count called before the signature is checked; its errors are thrown
    * @returns never a caller whose token was refused; rejects with the errors of `count`
    */
@@ -117,7 +117,7 @@ export class TokenChecks {
     return { caller: this.#admit(name, read, keys, team) };
   }
 
-  /** Checks one signature at a time for each address. Parallel checks could exceed the number of failures that an address may have. */
+  /** For each address, checks one signature at a time. Parallel checks could exceed the number of failures that an address may have. */
   async #inTurn<T>(address: string, work: () => Promise<T>): Promise<T> {
     const turn = (this.#turns.get(address) ?? Promise.resolve()).then(work, work);
     this.#turns.set(address, turn);

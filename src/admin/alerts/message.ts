@@ -8,7 +8,7 @@ import type { AlertMessage } from '../../store/alerts.ts';
 /** The header with the time of a try, and a signature of that time and the body. */
 const SIGNATURE_HEADER = 'signalbox-signature';
 
-/** The public ID of a message. It is the same in each try, so that a receiver can ignore a repeated message. */
+/** The public ID of a message. The ID of a message is the same in each try, so that a receiver can ignore a repeated message. */
 export const alertId = (id: number): string => idText('alert_', id);
 
 /** The whole text of a message, for people. */

@@ -8,7 +8,7 @@ import type { AlertCounts } from './counts.ts';
 import { alertId } from './message.ts';
 import { type SenderHost, sendOnce } from './send.ts';
 
-/** The pauses after failed tries, ms. There are five tries in a little over six minutes. */
+/** The pauses after failed tries, ms. These pauses allow five tries in a little over six minutes. */
 const PAUSES_MS = [1_000, 10_000, 60_000, 300_000];
 const TRIES_MAX = PAUSES_MS.length + 1;
 /** The most tries that run at the same time. */

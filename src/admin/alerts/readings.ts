@@ -29,7 +29,7 @@ export interface ExpiringKey {
 
 /** The last refusal of a policy edit; null if the last edit was accepted. */
 export interface PolicyRefusal {
-  /** The reason, in one sentence. */
+  /** The reason for the alert, in one sentence. */
   readonly message: string;
   /** `file:line:column code: message` of the first error; null for none. */
   readonly first: string | null;

@@ -21,7 +21,7 @@ const CACHED_AGAIN = 1.1;
 /** Stored as the end of a window that never ends: the last moment with a year of four digits. */
 const FOREVER = Date.UTC(9999, 11, 31);
 
-/** One subject of an alert, and the mark that records that it was reported. */
+/** A subject of an alert, and the mark that records that the subject was reported. */
 export interface AlertFinding {
   readonly change: AlertMarkChange;
   readonly line: string;
@@ -32,13 +32,13 @@ export interface AlertFinding {
 export interface DueAlert {
   readonly rule: AlertRule;
   readonly type: 'alert' | 'recovery';
-  /** At least one finding, the most urgent first. */
+  /** The findings of the alert, at least one, with the most urgent finding first. */
   readonly findings: readonly AlertFinding[];
 }
 
 export interface AlertJudgement {
   readonly alerts: readonly DueAlert[];
-  /** Open marks whose rule or subject no longer exists. They are closed without a message. */
+  /** Open marks whose rule or subject no longer exists. The marks of deleted rules or subjects are closed without a message. */
   readonly stale: readonly AlertMarkChange[];
 }
 
@@ -55,8 +55,8 @@ export interface AlertMemory {
 
 /**
  * Returns the alerts that are due. This function is pure. A rule reports a budget once for each threshold and window, and a key once for
- * each of its configured days before expiry. It reports a lasting problem when it begins and when it ends, at most once in a quarter of an
- * hour.
+ * each of its configured days before expiry. A rule reports a lasting problem when the problem begins and when it ends, at most once in a
+ * quarter of an hour.
  */
 export function dueAlerts(rules: readonly AlertRule[], readings: AlertReadings, memory: AlertMemory): AlertJudgement {
   const judges = rules.map((rule) => new RuleJudge(rule, memory));

@@ -54,7 +54,10 @@ function variableOf(env: SenderHost['env'], variable: string): string {
   return value;
 }
 
-/** The secret parts of a webhook URL: the segments of its path and its query. Anyone who has them can post to the webhook. */
+/**
+ * The secret parts of a webhook URL: the segments of its path and its query. Anyone who has the secret parts of the URL can post to the
+ * webhook.
+ */
 function secretsOf(address: string): string[] {
   const url = URL.parse(address);
   return url ? [...url.pathname.split('/'), ...url.searchParams.values()] : [];

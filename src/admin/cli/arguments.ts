@@ -41,7 +41,7 @@ function parsed<T extends ParseArgsConfig & { readonly options: FlagSpecs }>(con
   }
 }
 
-/** Writes `--flag -1` as `--flag=-1`. Otherwise node's parser would read the number as a flag. */
+/** Writes `--flag -1` as `--flag=-1`. Without this form, node's parser would read the number as a flag. */
 function joinNumbers(args: readonly string[], options: FlagSpecs): string[] {
   const joined: string[] = [];
   for (const word of args) {
@@ -70,7 +70,10 @@ function rewordedFault(message: string, known: readonly string[]): string {
 
 type Run<Command, Output> = (args: readonly string[], command: Command) => Promise<Output>;
 
-/** Returns a function that runs the command of a group that the first argument names. It throws UsageError for an unknown command. */
+/**
+ * Returns a function that runs the command of a group that the first argument names. The returned function throws UsageError for an unknown
+ * command.
+ */
 export const groupOf =
   <Command, Output>(group: string, commands: Readonly<Record<string, Run<Command, Output>>>): Run<Command, Output> =>
   async ([name = '', ...args], command) => {

@@ -1,11 +1,11 @@
 /** The details of a command that has no details of its own. */
 export const DATA = `--data DIR is the data folder. Default: SIGNALBOX_DATA, or else ./.signalbox.`;
 
-/** The help of one command. */
+/** The help of a command. */
 export interface CommandHelp {
   /** Arguments and flags, in lines of at most 90 columns. */
   readonly usage: string;
-  /** One line for the overview. */
+  /** The summary of the command for the overview, on one line. */
   readonly summary: string;
   /** Flags, files and exit codes, in lines of at most 90 columns; by default `DATA`. */
   readonly details?: string;

@@ -23,7 +23,7 @@ export function helpOf(words: readonly string[]): string {
 
 const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '      ');
 
-/** The command with its arguments, and its summary below. */
+/** Writes a command with its arguments, and the summary of the command below. */
 function usageOf([command, { usage, summary }]: Entry): string {
   const head = `  ${commandName()} ${command}`;
   const lines = usage.split('\n').join(`\n${' '.repeat(head.length + 1)}`);

@@ -6,7 +6,7 @@ import { isMap, withoutNull, wordsOf } from '../kit/values.ts';
 import type { CommandHelp } from './command-help.ts';
 import { WIDTH } from './terminal.ts';
 
-/** One member of the input, which the command takes as a flag or an argument. */
+/** A member of the operation's input, which the command takes as a flag or an argument. */
 export interface Flag {
   readonly name: string;
   /** The path of the member in the input. */

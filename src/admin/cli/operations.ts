@@ -12,7 +12,7 @@ import type { CommandOutput } from './result.ts';
 import { jsonText } from './text.ts';
 import { operator } from './user.ts';
 
-/** This file makes the commands of operations. Their flags, help and output come from the definitions of the operations. */
+/** This file makes the commands of operations. The flags, help and output of these commands come from the definitions of the operations. */
 
 /**
  * Carries out an operation on the database or at a running server.

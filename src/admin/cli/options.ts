@@ -53,7 +53,7 @@ export type Command =
 
 /** The default port of `serve`. */
 const PORT = '8787';
-/** One hour in ms. */
+/** The longest drain time that `serve` accepts, ms (one hour). */
 const DRAIN_MAX_MS = 3_600_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;

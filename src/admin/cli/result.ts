@@ -7,5 +7,5 @@ export interface CommandResult {
   readonly code: 0 | 2;
 }
 
-/** A string means exit code 0. It is empty if the command has already written its output page by page. */
+/** A string means exit code 0. The string is empty if the command has already written its output page by page. */
 export type CommandOutput = string | CommandResult;

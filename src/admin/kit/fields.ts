@@ -42,8 +42,8 @@ interface Codec {
 /** How a command takes and shows a field. Without a form, this follows from the schema of the field. */
 export interface CommandForm {
   /**
-   * The name of the flag, or the prefix of the flags of an object's members. By default it is the name of the field in kebab case, without
-   * the plural `s` of a list.
+   * The name of the flag, or the prefix of the flags of an object's members. The default flag is the name of the field in kebab case,
+   * without the plural `s` of a list.
    */
   readonly flag?: string;
   /** Whether the field is an argument after the ID instead of a flag. */
@@ -236,7 +236,7 @@ export type ObjectValue<P extends TProperties> = {
   readonly [Name in OptionalName<P> as MemberOf<Name, P[Name]>]?: ValueOf<P[Name]> | undefined;
 };
 
-/** An object. Its members are in snake case in JSON and in camel case in the program. */
+/** An object. The members of the object are in snake case in JSON and in camel case in the program. */
 export function shape<P extends TProperties>(description: string, members: P, options: SchemaOptions = {}) {
   const schema: TObject<P> = Type.Object(members, { description, ...options });
   const named = Object.entries(members).map(([name, field]) => {

@@ -7,7 +7,7 @@ import { type Action, checkAction, type Reach } from '../use-cases/roles.ts';
 import { decode, encode, statesUsd, type ValueOf } from './fields.ts';
 import { refused, translated } from './refusals.ts';
 
-/** One call of an operation: who calls, when, and which state the caller expects. */
+/** A call of an operation: who calls, when, and which state the caller expects. */
 export interface Call {
   readonly by: Principal;
   /** ms since 1970 */
@@ -44,8 +44,8 @@ interface Example {
 }
 
 /**
- * The definition of an operation, one thing that operators can do. The HTTP route, its documentation and permissions, and the command with
- * its flags, help and output are made from this definition.
+ * The definition of an operation, one thing that operators can do. An operation's HTTP route, its documentation and permissions, and the
+ * command with its flags, help and output are made from this definition.
  */
 export interface Definition<Services, Input extends TSchema, Output extends TSchema> {
   /** The words of the command, such as `keys create`. */

@@ -32,7 +32,7 @@ export const lengthBody = ({ expectedLength }: { readonly expectedLength: Expect
   expected_output_source: expectedLength?.source ?? null,
 });
 
-/** The same members with null, for a decision that cannot be repeated. */
+/** The members of a certificate, all null, for a decision that cannot be repeated. */
 export const NO_CERTIFICATE: Readonly<Record<keyof ReturnType<typeof certificateBody>, null>> = {
   explanation: null,
   expected_output_tokens: null,

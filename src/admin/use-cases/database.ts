@@ -57,7 +57,7 @@ export function migrateDatabase(by: Principal, url: string, program: string): Re
 interface CopyOrder {
   readonly from: string;
   readonly to: string;
-  /** The data folder of a server that used one of the databases. Its spool must be empty. */
+  /** The data folder of a server that used one of the databases. The spool in the data folder must be empty. */
   readonly data: string;
   /** The version of Signalbox. */
   readonly program: string;

@@ -34,5 +34,5 @@ export async function listDecisions(
   }
 }
 
-/** How many records are read together. Some records have long texts. */
+/** How many records are read together. Some decision records have long texts. */
 const BATCH = 64;

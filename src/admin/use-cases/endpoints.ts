@@ -5,7 +5,7 @@ import { checkAction } from './roles.ts';
 import { compareNames } from './usage-sums.ts';
 
 /**
- * Returns the health and speed of every endpoint of the active policy, sorted by provider, model and upstream model. Figures have one
+ * Returns the health and speed of every endpoint of the active policy, sorted by provider, model and upstream model. The figures have one
  * decimal.
  */
 export function endpointStatus(by: Principal, health: Pick<Health, 'samples'>) {
@@ -49,7 +49,7 @@ function endpointOf(sample: EndpointSample, recentShare: number | null) {
   };
 }
 
-/** After its pause, a breaker allows one attempt, and a complete answer closes the breaker. */
+/** After its pause, a circuit breaker allows one attempt, and a complete answer closes the breaker. */
 function breakerState(isOpen: boolean, isWaiting: boolean): 'closed' | 'open' | 'half_open' {
   if (!isOpen) return 'closed';
   return isWaiting ? 'open' : 'half_open';

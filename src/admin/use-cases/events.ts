@@ -13,7 +13,7 @@ import type { Principal } from './principal.ts';
 import { isWithin, type OwnedKey } from './reach.ts';
 import { type Action, checkAction, reachOf } from './roles.ts';
 
-/** An event that the feed sends. It has names and figures, never content. */
+/** An event that the feed sends. An event has names and figures, never content. */
 export interface FeedEvent {
   readonly kind: 'decision' | 'alert' | 'policy' | 'endpoint';
   readonly data: object;

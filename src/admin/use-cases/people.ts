@@ -129,6 +129,7 @@ function teamOf(people: Pick<People, 'team' | 'teamNamed'>, name: string): Team 
 
 /**
  * Finds a team by its ID or name.
+ *
  * @param only the ID of the team that the caller may see; null for all
  * @throws SignalboxError `not_found`
  */

@@ -18,7 +18,7 @@ export interface PlaceLimits {
   readonly allTaken: string;
 }
 
-/** Limits how often one kind of work runs at the same time. State: gate. */
+/** Limits how many runs of one kind of work are in progress at the same time. State: gate. */
 export class Places {
   readonly #limits: PlaceLimits;
   /** The number of taken slots, only for callers that have any. */

@@ -23,12 +23,15 @@ const PEOPLE_OWN = {
 } as const satisfies Reaches;
 const OWN = { ...PEOPLE_OWN, caller: 'own' } as const satisfies Reaches;
 
-/** All actions except requests to models, with the roles that may take each action and how far they reach. Each route names its action. */
+/**
+ * All actions except requests to models, with the roles that may take each action and how far they reach. Each route names the action that
+ * the route carries out.
+ */
 const ACTIONS = {
   'alerts.read': AUDITED,
   'alerts.test': OPERATORS,
   'models.read': { ...MONEY, lead: 'all', member: 'all', caller: 'all' },
-  // The same list as `GET /v1/models`, on a path that also accepts a login.
+  // `models.list` returns the same list as `GET /v1/models`, on a path that also accepts a login.
   'models.list': { ...MONEY, lead: 'all', member: 'all' },
   'usage.own': OWN,
   'usage.read': { ...MONEY, ...MEMBERS },

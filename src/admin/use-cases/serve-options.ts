@@ -6,14 +6,14 @@ import type { PolicyOrigin } from '../../store/instance-reports.ts';
 export interface ServeOptions {
   readonly port: number;
   readonly host: string;
-  /** The data folder. It has the first key, and a copy of the shipped policy. */
+  /** The data folder. The data folder has the first key, and a copy of the shipped policy. */
   readonly home: string;
   /**
-   * The folder for the notes and the spool file of this server, and for the database if no other is named. This is the data folder, or a
-   * folder inside it for one of several processes.
+   * The folder for the notes and the spool file of this server, and for the database if no other is named. The notes folder is the data
+   * folder, or, for one of several processes, a folder inside the data folder.
    */
   readonly data: string;
-  /** The URL of the store: a path, or the URL of a database that several servers share. It may contain a password. */
+  /** The URL of the store: a path, or the URL of a database that several servers share. The URL may contain a password. */
   readonly database: string;
   /** The folder of the policy's YAML files and plugins. */
   readonly policies: string;
@@ -35,7 +35,7 @@ export interface ServeOptions {
   readonly log: LogForm;
 }
 
-/** The folder of one of several processes, inside their data folder. */
+/** Returns the folder of one of several server processes, which is inside the shared data folder. */
 export const processFolder = (home: string, number: number | string): string => join(home, 'processes', `${number}`);
 
 /** The arguments with which a parent starts a process with its own options. `parseCommand` reads them. */

@@ -26,7 +26,7 @@ export function spendingOf(entry: MoneyEntry): Spending | null {
   return { ...entry, moment: momentOf(entry), charges, charged, overrun };
 }
 
-/** The figures of one group. */
+/** The figures of a group. */
 export interface UsageGroup extends UsageFigures {
   /** The value of each grouping for this group. */
   readonly names: readonly string[];

@@ -71,7 +71,7 @@ export async function findWallet(by: Principal, source: WalletSource, wallet: st
   return await walletOf(source, wallet);
 }
 
-/** A wallet with its balance, its valid keys, oldest first, and its last payments, newest first. */
+/** A wallet with its balance, its valid keys (oldest first) and its last payments (newest first). */
 export type WalletMoney = Awaited<ReturnType<typeof walletOf>>;
 
 /**
@@ -111,7 +111,7 @@ export async function creditWallet(
 }
 
 /**
- * Refuses all requests and payments of a wallet. Blocking it again with the same note changes nothing.
+ * Refuses all requests and payments of a wallet. Blocking a blocked wallet with the same note changes nothing.
  * @throws KeyTermsError for a note that cannot be stored; rejects with StoreError
  */
 export async function blockWallet(by: Principal, source: BlockingSource, wallet: string, note: string): Promise<void> {

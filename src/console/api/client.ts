@@ -17,7 +17,7 @@ export interface SendOptions {
 export const sessionEnds = signal(0);
 
 /**
- * Sends a request. It never throws, except for the reason of an aborted signal.
+ * Sends a request. `exchange` never throws, except for the reason of an aborted signal.
  * @param take reads the body of a successful response
  */
 async function exchange<Result>(
@@ -48,7 +48,7 @@ async function exchange<Result>(
 
 const refused = (failure: ApiFailure) => ({ ok: false, failure }) as const;
 
-/** Reads from the admin API. It never throws, except for the reason of an aborted signal. */
+/** Reads from the admin API. `read` never throws, except for the reason of an aborted signal. */
 export const read = <Path extends ReadPath>(path: Path, query: Query = {}, given?: AbortSignal) =>
   send<ReadOf<Path>>('GET', path, { query, signal: given });
 

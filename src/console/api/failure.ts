@@ -1,6 +1,6 @@
 import { membersOf, textOf } from './json.ts';
 
-/** The reason why a request returned no result. It is returned as data, never thrown. */
+/** The reason why a request returned no result. An ApiFailure is returned as data, never thrown. */
 export interface ApiFailure {
   /** An error code of docs/operate/errors.md; `unreachable` if no response arrived, `unreadable` if the response is not JSON. */
   readonly code: string;

@@ -16,9 +16,9 @@ export const membersOf = (value: unknown): Members | null =>
 /** The items of a list; none of any other value. */
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** The value if it is a string, otherwise null. */
+/** Returns the value if it is a string, otherwise null. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-/** The value if it is a finite number, otherwise null. */
+/** Returns the value if it is a finite number, otherwise null. */
 export const numberOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null;

@@ -5,7 +5,7 @@ import type { ApiFailure } from './failure.ts';
 import type { ReadOf, ReadPath } from './reads.ts';
 import { RENEWAL_MS, whileSeen } from './resource.ts';
 
-/** A list that is read in pages as the viewer scrolls. It never moves by itself: rows that were added later are only counted. */
+/** A list that is read in pages as the viewer scrolls. The list never moves by itself: rows that were added later are only counted. */
 export interface PagedList<Row> {
   readonly rows: readonly Row[];
   readonly hasMore: boolean;
@@ -14,7 +14,7 @@ export interface PagedList<Row> {
   readonly failure: ApiFailure | null;
   /** Whether the list waits for its first page. */
   readonly isLoading: boolean;
-  /** Reads the next page. It does nothing while a page is loading. */
+  /** Reads the next page. `more` does nothing while a page is loading. */
   more(): void;
   /** Starts again with the newest rows. */
   renew(): void;
@@ -43,13 +43,15 @@ export interface PagesOptions {
   readonly limit?: number;
   /** How often the list checks for newer rows, in ms; null for never. */
   readonly every?: number | null;
-  /** The parameter that requests only rows newer than a given row. Without it, the list reads its first page again and compares. */
+  /**
+   * The parameter that requests only rows newer than a given row. Without this parameter, the list reads its first page again and compares.
+   */
   readonly newerBy?: string;
   /** The parameter in which the last ID of a page is sent; `after` by default. */
   readonly cursor?: 'after' | 'before';
 }
 
-/** A page in the form that every list returns. It has `next_after` if a page can end before it is full. */
+/** A page in the form that every list returns. A page has `next_after` if the page can end before it is full. */
 interface ListPage<Row> {
   readonly data: readonly Row[];
   readonly has_more: boolean;

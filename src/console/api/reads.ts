@@ -54,7 +54,7 @@ interface ReadSchemas {
   [decision: `/admin/decisions/${string}`]: typeof Decision;
 }
 
-/** Paths below a detail. They are listed apart, because the pattern of the detail would match them, too. */
+/** Paths below a detail. Paths below a detail are listed separately, because the pattern of the detail would match these paths, too. */
 interface PartSchemas {
   [content: `/admin/decisions/${string}/content`]: typeof decisions.KeptContent;
   [money: `/admin/decisions/${string}/money`]: typeof DecisionMoney;

@@ -95,8 +95,8 @@ interface ResourceOptions {
 }
 
 /**
- * Gives a component a response of the admin API. It shows cached data at once, and reads them again if they are older than five seconds. It
- * aborts a request that no component waits for any more.
+ * Gives a component a response of the admin API. `useResource` shows cached data at once, and reads the data again if they are older than
+ * five seconds. `useResource` aborts a request that no component waits for any more.
  */
 export function useResource<Path extends ReadPath>(
   path: Path,
@@ -162,7 +162,7 @@ export function forgetAll(): void {
 }
 
 /**
- * Loads code when it is needed.
+ * Loads code when a component needs the code.
  * @param load the same function at each render; null while the code is not needed
  */
 export function useCode<Code>(load: (() => Promise<Code>) | null) {

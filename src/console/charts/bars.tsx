@@ -62,7 +62,7 @@ interface ShareBarProps {
   readonly limit?: number | undefined;
 }
 
-/** One bar from zero, as wide as its container. */
+/** Draws a bar from zero, as wide as its container. */
 export const ShareBar = ({ mark, share, limit }: ShareBarProps) => (
   <svg style={inkOf(mark)} width="100%" height="8" aria-hidden="true">
     <rect class="bar-track" width="100%" height="8" rx="2" />

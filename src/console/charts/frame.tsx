@@ -59,7 +59,7 @@ interface PlotProps extends Omit<ChartFrameProps, 'children'> {
 
 /**
  * A chart whose points can be walked with the arrow keys and the pointer. For a screen reader the plot is a slider that reads each point
- * aloud. It is as wide as its container.
+ * aloud. The chart is as wide as its container.
  */
 export function Plot({ heading, twin, label, count, height, say, near, legend, children }: PlotProps) {
   const plot = useRef<HTMLDivElement>(null);

@@ -9,9 +9,9 @@ export interface ChartLine {
   readonly name: string;
   /** The glossary term that explains the name. */
   readonly term?: TermName;
-  /** Its colour token, from `marksOf`. */
+  /** The colour token of the line, from `marksOf`. */
   readonly mark: string;
-  /** One value for each bucket; null is a gap. */
+  /** The value of the line for each bucket; null is a gap. */
   readonly values: readonly (number | null)[];
 }
 
@@ -34,7 +34,8 @@ interface LinesProps {
 const [TOP, BOTTOM, RIGHT] = [12, 24, 8];
 
 /**
- * Draws lines over time. They are straight between buckets, have gaps where data are missing, and are lighter where a bucket is incomplete.
+ * Draws lines over time. The lines are straight between buckets, have gaps where data are missing, and are lighter where a bucket is
+ * incomplete.
  */
 export function Lines(props: LinesProps) {
   const { heading, label, times, write, pendingFrom = times.length, knownFrom = 0, height = 216 } = props;

@@ -18,7 +18,7 @@ export interface WaterfallSpan {
 const ROW = 40;
 const [TOP, RIGHT] = [24, 8];
 
-/** Shows one request over time. Each step or attempt is a row that begins at its start time. */
+/** Shows a request over time. Each step or attempt is a row that begins at its start time. */
 export function Waterfall({ heading, spans }: { readonly heading: string; readonly spans: readonly WaterfallSpan[] }) {
   const end = Math.max(1, ...spans.map(({ endMs }) => endMs));
   const height = TOP + spans.length * ROW;

@@ -178,7 +178,7 @@ export function Checks<Value extends string>({
   );
 }
 
-/** The row of filters above a list. With `onClear`, it shows a button that clears all filters. */
+/** The row of filters above a list. With `onClear`, the row of filters shows a button that clears all filters. */
 export const Filters = ({
   children,
   onClear,

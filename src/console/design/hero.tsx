@@ -16,7 +16,7 @@ interface HeroProps {
   readonly failure?: ApiFailure | null | undefined;
 }
 
-/** One of at most four main figures of a view. */
+/** Shows a main figure of a view, which has at most four main figures. */
 export function Hero({ label, term, value, notes, failure }: HeroProps) {
   const failed = value === null ? (failure ?? null) : null;
   const shown = failed ? { short: NONE.short, exact: failed.message } : value;

@@ -9,8 +9,8 @@ function hash(text: string): number {
 }
 
 /**
- * The colour of a model, provider or team, as the name of a token for `inkOf`. It depends only on the name, so it is the same on every
- * screen.
+ * The colour of a model, provider or team, as the name of a token for `inkOf`. The colour depends only on the name, so a name has the same
+ * colour on every screen.
  * @param name empty for "other"
  */
 export const markOf = (name: string): string => (name === '' ? 'mark-other' : `mark-${hash(name) % COLOURS}`);
@@ -19,7 +19,7 @@ export const markOf = (name: string): string => (name === '' ? 'mark-other' : `m
 export const inkOf = (mark: string) => ({ color: `var(--${mark})` });
 
 /**
- * The colours of names in one chart. Each name keeps its own colour, but if two names share a colour, one of them gets the next free
+ * The colours of names in one chart. Each name keeps its own colour, but if two names share a colour, the second name gets the next free
  * colour, independent of the order of the names. With more than eight names, colours repeat.
  */
 export function marksOf(names: readonly string[]): (name: string) => string {

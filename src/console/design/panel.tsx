@@ -15,7 +15,8 @@ interface PanelProps {
 export function Panel({ title, closeHref, isWide = false, children }: PanelProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const id = useId();
-  // The cleanup of a normal effect runs after the next render. It would move the focus away from where the viewer has gone since.
+  // The cleanup of a normal effect runs after the next render. A cleanup after the next render would move the focus away from the element
+  // that the viewer has selected since.
   useLayoutEffect(() => {
     const before = document.activeElement;
     const href = before?.getAttribute('href') ?? null;

@@ -14,7 +14,7 @@ export const Empty = ({ title, children }: { readonly title: string; readonly ch
   </div>
 );
 
-/** A placeholder for content that is loading. It becomes visible after 200 ms. */
+/** A placeholder for content that is loading. The placeholder becomes visible after 200 ms. */
 export const Skeleton = ({ rows = 4 }: { readonly rows?: number }) => (
   <div class="skeletons" aria-hidden="true">
     {Array.from({ length: rows }, (_, at) => (
@@ -100,7 +100,7 @@ export function Loaded<T>({ what, of, skeleton, children }: LoadedProps<T>) {
 /** Usually a response arrives sooner. A response that hangs must not keep the content hidden. */
 const HELD_BACK_MS = 1_000;
 
-/** Hides its children until the content above has loaded, so that the layout does not jump. */
+/** Hides its children until the content above the children has loaded, so that the layout does not jump. */
 export function Below({
   of,
   children,

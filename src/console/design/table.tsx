@@ -23,7 +23,8 @@ export interface TableColumn<Row> {
   /** Renders the cell of a row from its formatted figure; by default it shows the figure. */
   readonly cell?: (row: Row, figure: WrittenFigure) => ComponentChildren;
   /**
-   * Returns the value to sort by; true sorts by the figure or text of the cell. Without it, the column cannot be sorted. Null comes last.
+   * Returns the value to sort by; true sorts by the figure or text of the cell. Without `sort`, the column cannot be sorted. Null comes
+   * last.
    */
   readonly sort?: true | ((row: Row) => number | string | null);
   /**

@@ -71,7 +71,7 @@ export interface Change {
   readonly undo?: readonly [path: string, done: string];
   /** The confirmation: its title, the consequence, and the verb with its object. */
   readonly question?: readonly [title: string, text: ComponentChildren, confirm: string];
-  /** A field of the confirmation that becomes a member of the body. Without options it is a text field. */
+  /** A field of the confirmation that becomes a member of the body. Without options, the field is a text field. */
   readonly input?: {
     readonly of: string;
     readonly label: string;

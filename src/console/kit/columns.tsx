@@ -4,9 +4,9 @@ import type { TableColumn } from '../design/table.tsx';
 import { type MoneyProps, moneyFigure } from '../design/written.tsx';
 import { nameOfMember, show } from './show.tsx';
 
-/** A column of a table. One of `of`, `name`, `count`, `money`, `figure` or `cell` determines the content. */
+/** A column of a table. The content of a column is determined by `of`, `name`, `count`, `money`, `figure` or `cell`. */
 export interface Column<Row> extends Omit<TableColumn<Row>, 'id' | 'head' | 'cell' | 'sort'> {
-  /** The heading, a noun. By default it is the name of the member. */
+  /** The heading, a noun. The default heading is the name of the member. */
   readonly head?: string;
   /** The member of the row that the column shows and sorts by. */
   readonly of?: keyof Row & string;

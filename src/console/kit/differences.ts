@@ -9,7 +9,9 @@ export interface Difference {
   readonly after: string | null;
 }
 
-/** Returns the differences between two JSON values by path. A list counts as one value, because a change replaces it as a whole. */
+/**
+ * Returns the differences between two JSON values by path. A list counts as a single value, because a change replaces the list as a whole.
+ */
 export function differences(before: unknown, after: unknown, path = ''): readonly Difference[] {
   if (JSON.stringify(before) === JSON.stringify(after)) return [];
   const [one, other] = [membersOf(before), membersOf(after)];

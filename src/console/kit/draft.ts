@@ -61,7 +61,7 @@ export const newDraft = (parts: readonly DraftPart[]): Draft => ({
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** Makes the body of a change. It contains only the members that differ. */
+/** Makes the body of a change. The body contains only the members that differ. */
 export function bodyOf(parts: readonly DraftPart[], draft: Draft, before: Draft): Draft {
   const body = {};
   for (const { of, kind = TEXT } of fieldsOf(parts)) {

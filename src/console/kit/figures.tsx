@@ -4,7 +4,7 @@ import type { WrittenFigure } from '../design/format.ts';
 import { Hero, Heroes } from '../design/hero.tsx';
 import type { TermName } from '../design/terms.ts';
 
-/** One of at most four main figures of a view. */
+/** A main figure of a view, which has at most four main figures. */
 export interface ViewFigure<Data> {
   readonly label: string;
   /** The glossary term that explains the label. */

@@ -137,7 +137,7 @@ interface MakeProps extends Pick<FormProps, 'parts' | 'path' | 'action' | 'onDon
 }
 
 /**
- * Creates an item. It sends what the viewer typed, what the address sets and the initial values.
+ * Creates an item. The form sends what the viewer typed, what the address sets and the initial values.
  * @example <MakeForm
  *   path="/admin/teams"
  *   action="Create team"

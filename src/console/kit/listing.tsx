@@ -9,7 +9,7 @@ import { go, hrefWith, param, setParams } from '../shell/router.ts';
 import { type Column, columnsOf } from './columns.tsx';
 import type { Option } from './draft.ts';
 
-/** A filter of a list. Its value is in the page's address. */
+/** A filter of a list. The value of a filter is in the page's address. */
 export interface Filter {
   /** The query parameter of the list's API. */
   readonly of: string;
@@ -18,7 +18,7 @@ export interface Filter {
   readonly label: string;
   /** The options of a choice. Without options, the filter is a text field. A choice with an empty list of options is hidden. */
   readonly options?: readonly Option[];
-  /** The text of the empty filter: "Any state". By default it is the label. */
+  /** The text of the empty filter: "Any state". The default text of the empty filter is the label. */
   readonly any?: string;
   /** Parameters of the address that are cleared when this filter changes. */
   readonly clears?: readonly string[];

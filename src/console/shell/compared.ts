@@ -15,8 +15,8 @@ export const timesText = (times: number): string =>
 const TIMES_MAX = 100;
 
 /**
- * Compares a figure with the period before: `12 % above the 24 hours before`, `5.3 times the 24 hours before`. It is empty if there is
- * nothing to compare with.
+ * Compares a figure with the period before: `12 % above the 24 hours before`, `5.3 times the 24 hours before`. The result is empty if there
+ * is nothing to compare with.
  */
 export function compared(now: number, then: number | null): string {
   if (then === null || then === 0) return '';

@@ -17,7 +17,7 @@ interface AttemptSums {
 export const attemptsIn = ({ requests, errors, failed_attempts: failed }: AttemptSums): number =>
   requests - errors + failed;
 
-/** A provider with many failed attempts in the selected range. It may still answer other requests. */
+/** A provider with many failed attempts in the selected range. A degraded provider may still answer other requests. */
 export interface DegradedProvider {
   readonly name: string;
   readonly failed: number;

@@ -32,7 +32,7 @@ export interface TimeRange {
 function dayIn(name: 'from' | 'to'): Date {
   const text = param(name);
   const day = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : Number.NaN);
-  // Some JavaScript engines parse 30 February as a day of March.
+  // Some JavaScript engines parse 30 February as a day in March.
   if (!Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)) return day;
   const found = text === '' ? `has no \`${name}\`` : `has \`${name}=${text}\`, which is not a day`;
   throw new AddressError(`The address ${found}. A valid period looks like \`from=2026-11-01&to=2026-11-30\`.`);
@@ -41,7 +41,8 @@ function dayIn(name: 'from' | 'to'): Date {
 const dayLabel = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 /**
- * The selected range: from the address, or else the last range of this browser, or else the last 24 hours. Reading it throws AddressError.
+ * The selected range: from the address, or else the last range of this browser, or else the last 24 hours. Reading `range` throws
+ * AddressError if the range in the address is invalid.
  */
 export const range = computed((): TimeRange => {
   const [from, to] = [param('from'), param('to')];
@@ -74,7 +75,7 @@ export function stateRange(name: RangeName | 'days' = range.value.name): void {
 }
 
 /**
- * Returns both ends of a range. The end is null if the range ends now, because the server uses its own clock.
+ * Returns the beginning and the end of a range. The end is null if the range ends now, because the server uses its own clock.
  * @param now ms since 1970
  */
 export function endsOf({ days, ms }: TimeRange, now: number): { readonly from: number; readonly to: number | null } {

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { CONSOLE } from '../api/base.ts';
 
-/** The address of the page. It contains everything that a link should restore: the view, the detail, filters and the range. */
+/** The address of the page. The address contains everything that a link should restore: the view, the detail, filters and the range. */
 const address = signal(new URL(location.href));
 addEventListener('popstate', () => {
   address.value = new URL(location.href);

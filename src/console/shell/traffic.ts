@@ -50,7 +50,7 @@ export function dayZone(): string {
   return isWhole ? Intl.DateTimeFormat().resolvedOptions().timeZone : 'UTC';
 }
 
-/** Whether the gateway groups traffic by a dimension for a viewer of this reach. It refuses other dimensions. */
+/** Whether the gateway groups traffic by a dimension for a viewer of this reach. The gateway refuses to group by other dimensions. */
 export const isToldApart = (by: TrafficGrouping, reach: Reach | null): boolean =>
   reach === 'all' || by === 'key' || by === 'model' || (by === 'team' && reach === 'team');
 
@@ -91,7 +91,7 @@ interface TrafficOptions {
   readonly limit?: number;
   /** Whether to read the period of the same length before the selected one, to compare with. */
   readonly isBefore?: boolean;
-  /** Whether to read days of UTC, which load faster. Use it for lists of names, which need no buckets. */
+  /** Whether to read days of UTC, which load faster. Lists of names need no buckets, so they use days of UTC. */
   readonly isCoarse?: boolean;
   /** Whether to read figures for each bucket; a table of sums needs none. */
   readonly hasPoints?: boolean;

@@ -4,7 +4,7 @@ import type { DOCS_OF_VIEWS } from '../docs-of-views.ts';
 
 /** A view of the navigation. */
 export interface ConsoleView {
-  /** The name of its folder in `src/console/views/`. */
+  /** The name of the view's folder in `src/console/views/`. */
   readonly name: keyof typeof DOCS_OF_VIEWS;
   readonly title: string;
   /** The path below `/console`. */

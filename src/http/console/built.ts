@@ -25,7 +25,7 @@ const Manifest = Type.Object({
   assets: Type.Array(Asset),
 });
 
-/** One file of the built console. */
+/** A file of the built console. */
 export type ConsoleAsset = Static<typeof Asset>;
 /** The manifest that `deploy/console.ts` writes. */
 export type ConsoleManifest = Static<typeof Manifest>;

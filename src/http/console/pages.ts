@@ -27,7 +27,7 @@ export interface PageFacts {
 }
 
 /**
- * The page of the web application. It is the same for all views.
+ * The page of the web application. The page is the same for all views.
  * @param path of the request, without a prefix that a proxy has removed
  */
 export function clientPage(path: string, { script, style, icon }: BuiltConsole, { issuer, isSignedIn }: PageFacts) {

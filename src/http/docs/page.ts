@@ -32,9 +32,8 @@ const PAGE = `<!doctype html>
 `;
 
 /**
- * A plugin for Swagger UI. One field above the operations receives the key, instead of a dialog with a field for each header. Each
- * operation shows whether the key is set, and links to the field. Error responses are collapsed to one line, because an operation has up to
- * sixteen.
+ * A plugin for Swagger UI. A field above the operations receives the key, instead of a dialog with a field for each header. Each operation
+ * shows whether the key is set, and links to the field. Error responses are collapsed to one line, because an operation has up to sixteen.
  */
 const SCRIPT = `const el = (system, ...args) => system.React.createElement(...args);
 
@@ -167,7 +166,7 @@ export function docsRoutes(document: () => Promise<object>) {
     new Elysia({ name: 'docs' })
       .use(guideRoutes())
       .get('/', () => new Response(null, { status: 302, headers: { location: '/docs' } }), hide)
-      // Some clients check with HEAD whether a server is there, and follow no redirect.
+      // Some clients check with HEAD whether a server is there, and do not follow redirects.
       .head('/', () => new Response(null), hide)
       .get('/docs', () => text(PAGE, 'text/html'), hide)
       .get('/openapi.json', json, hide)

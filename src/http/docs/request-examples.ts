@@ -1,4 +1,4 @@
-/** Example request bodies for the documentation. Tests check them against the schemas. */
+/** Example request bodies for the documentation. Tests check the example bodies against the schemas. */
 
 export const ROUTE_REQUESTS = {
   task: {

@@ -113,8 +113,8 @@ const ONCE_FOR_NAME: RouteExtras = {
 };
 
 /**
- * The member of a route's `detail` that makes its `responses`. They are made late, because the start of a server needs none of their
- * hundreds of examples.
+ * The member of a route's `detail` that makes its `responses`. The responses are made late, because the start of a server needs none of
+ * their hundreds of examples.
  */
 const RESPONSES_DETAIL = 'x-responses';
 
@@ -166,7 +166,7 @@ function paramOf(code: ErrorCode, param: string | undefined) {
   return { param };
 }
 
-/** Makes one response for each status, with an example of each of its error codes. */
+/** Makes a response for each status, with an example of each error code of the status. */
 function errorResponses(codes: readonly ErrorCode[], field: string | undefined, { schema, body }: ErrorForm) {
   const byStatus = Map.groupBy(new Set(codes), (code) => ERRORS[code].status);
   return Object.fromEntries(

@@ -61,7 +61,8 @@ function settledTopUp(services: X402Services, from: WalletCall, { name = '', new
   // The payment is stored with the key of another holder only, not with a key of the wallet itself.
   const { keyId } = requestContext;
   return onceSigned(services, from, async (signed) => {
-    // A payment that was sent is settled even if the caller disconnects. The signal marks it as a payment that the caller may repeat.
+    // A payment that was sent is settled even if the caller disconnects. The signal marks the payment as a payment that the caller may
+    // repeat.
     const by = { keyId: keyId === null || isAddress(keyId) ? null : keyId, signal: from.request.signal };
     const settle = () =>
       withinTerms(() => topUp(gateway, signed, { name, isNew, from: services.addressOf(from.request) }, by));

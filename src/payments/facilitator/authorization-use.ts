@@ -5,7 +5,7 @@ import { CANCELED, hex, TOKEN_ABI, USED } from './token-abi.ts';
 
 /** Clocks differ, so the search starts this many seconds before the payment was first seen. */
 const MARGIN_S = 900n;
-/** How many blocks one search covers. Nodes limit the range differently. */
+/** Nodes have different limits for the range of a search. Nodes limit the range differently. */
 const PAGE_MAX = 1_000n;
 const PAGE_MIN = 10n;
 

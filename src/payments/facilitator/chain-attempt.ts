@@ -19,7 +19,7 @@ interface ChainAttemptOptions {
   readonly nodes: Nodes;
   readonly gasKey: GasKey;
   readonly pending: PendingSettlements;
-  /** The key of its entry in `pending`. */
+  /** The key of the attempt's entry in `pending`. */
   readonly key: string;
   readonly confirmationTimeoutMs: number;
   /** Ends the wait for a receipt. */
@@ -27,8 +27,8 @@ interface ChainAttemptOptions {
 }
 
 /**
- * One verification or settlement. It gives the x402 library access to the chain and keeps facts that the library loses: it reports the same
- * code for a bad signature and for a node that is down.
+ * An attempt to verify or settle a payment. The attempt gives the x402 library access to the chain and keeps facts that the library loses:
+ * the library reports the same code for a bad signature and for a node that is down.
  */
 export class ChainAttempt {
   readonly #options: ChainAttemptOptions;

@@ -59,7 +59,7 @@ export interface Facilitator {
 export type AuthorizationOutcome =
   /** The payee received the money in this transaction. */
   | { readonly state: 'used'; readonly transaction: string }
-  /** The payer cancelled it, or used its nonce for something else. It will never pay. */
+  /** The payer cancelled it, or used its nonce for something else. A cancelled authorization will never pay. */
   | { readonly state: 'cancelled' }
   /** The authorization was not used. `expired` follows the chain's time, so an expired authorization will never be used. */
   | { readonly state: 'unused'; readonly expired: boolean };
@@ -68,7 +68,7 @@ export type AuthorizationOutcome =
 export interface AuthorizationQuery extends Pick<Authorization, 'payer' | 'nonce' | 'amount' | 'validBefore'> {
   readonly asset: string;
   readonly payTo: string;
-  /** When it was first seen, ms since 1970. Older blocks are not searched. */
+  /** The time at which this gateway first saw the payment, ms since 1970. The search ignores older blocks. */
   readonly since: number;
 }
 
@@ -87,11 +87,11 @@ export interface NetworkClients {
   readonly chain: Chain;
 }
 
-/** The transactions of settlements that have not ended. They survive a restart; old ones are deleted. */
+/** The transactions of settlements that have not ended. The transactions survive a restart; old transactions are deleted. */
 export interface PendingSettlements {
   get(key: string): Promise<string | undefined>;
   /**
-   * Stores a transaction in one commit with `also`. It is durable when the promise resolves.
+   * Stores a transaction in one commit with `also`. The transaction is durable when the promise resolves.
    * @throws StoreError, by rejecting
    */
   set(key: string, value: string, also?: readonly Write[]): Promise<void>;

@@ -70,7 +70,7 @@ export class GasKey {
   }
 
   /**
-   * Sends a transaction. It resolves when a node has accepted the transaction or may have accepted it.
+   * Sends a transaction. The promise resolves when a node has accepted the transaction or may have accepted it.
    * @throws FacilitatorUnavailable if the transaction was certainly not sent, and the library's error if the contract refuses the call
    */
   async send(call: Call): Promise<void> {
@@ -137,7 +137,7 @@ export class GasKey {
     return turn;
   }
 
-  /** Chooses a nonce, signs and sends. It repeats if another sender took the nonce. */
+  /** Chooses a nonce, signs and sends. If another sender took the nonce, `#number` repeats with a new nonce. */
   async #number(call: Call, fees: Fees): Promise<void> {
     const { nodes, nonces } = this.#options;
     for (let times = 1; ; times++) {
@@ -162,7 +162,10 @@ export class GasKey {
     return account.signTransaction({ type: 'eip1559', chainId: nodes.client.chain.id, nonce, to, data, ...fees });
   }
 
-  /** Asks the nodes for the next nonce. It waits for nodes that do not count the last transaction yet, sent by this server or another. */
+  /**
+   * Asks the nodes for the next nonce. `#nextNonce` waits for nodes that do not yet count the last transaction that this server or another
+   * server sent.
+   */
   async #nextNonce(): Promise<FreeNonce> {
     const { nodes, nonces } = this.#options;
     const { last } = this.#queue;
@@ -181,7 +184,7 @@ export class GasKey {
     }
   }
 
-  /** Tries each node until one accepts the transaction. It returns a refusal only if no node can have the transaction. */
+  /** Tries each node until one accepts the transaction. `#send` returns a refusal only if no node can have the transaction. */
   async #send(serialized: Hex): Promise<'taken' | 'perhaps' | NodeRefusal> {
     const refusals = new Set<NodeRefusal | null>();
     for (const request of this.#options.nodes.each) {

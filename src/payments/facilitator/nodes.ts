@@ -20,13 +20,13 @@ const TIMEOUT_MS = 4_000;
 /** Responses are not decompressed, because a few compressed bytes could expand to any size. */
 const FETCH = { redirect: 'error', decompress: false, headers: { 'accept-encoding': 'identity' } } as const;
 
-/** The nodes of one chain. A node that has not confirmed its chain gets no other call. */
+/** The nodes of a chain. A node that has not confirmed its chain gets no other call. */
 export interface Nodes {
   /** The CAIP-2 ID of the chain. */
   readonly id: string;
   /** Calls the nodes in turn until one answers. */
   readonly client: PublicClient<Transport, Chain>;
-  /** Calls one node each, without retries. */
+  /** Each function calls a single node, without retries. */
   readonly each: readonly EIP1193RequestFn[];
 }
 
@@ -41,7 +41,7 @@ export function openNodes(chainId: number, urls: readonly string[]): Nodes {
     name: `eip155:${chainId}`,
     nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
     rpcUrls: { default: { http: [] } },
-    // This is only an upper limit: the chain does not charge an unused gas price.
+    // The base fee multiplier is only an upper limit: the chain does not charge an unused gas price.
     fees: { baseFeeMultiplier: 2 },
   });
   // viem's own retries are off, because they wait for as long as a node demands.

@@ -60,8 +60,8 @@ interface FacilitatorAnswer<T> {
 }
 
 /**
- * Settles through a remote service with x402's HTTP interface. It does not use the client of @x402/core, which follows redirects with the
- * token and the signed payment, prints the service's messages, and reads responses of any size.
+ * Settles through a remote service with x402's HTTP interface. The remote facilitator does not use the client of @x402/core, which follows
+ * redirects with the token and the signed payment, prints the service's messages, and reads responses of any size.
  */
 export class RemoteFacilitator implements Facilitator {
   readonly #options: RemoteOptions;
@@ -175,7 +175,7 @@ export class RemoteFacilitator implements Facilitator {
   }
 }
 
-/** Removes the quote's own fields. With them, the service could submit the payment to this gateway as the payer. */
+/** Removes the quote's own fields. With the quote's fields, the service could submit the payment to this gateway as the payer. */
 function withoutQuote({ extra: { name, version, paymentFlow }, ...rest }: PaymentRequirements): PaymentRequirements {
   return { ...rest, extra: { name, version, paymentFlow } };
 }

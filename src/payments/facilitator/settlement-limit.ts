@@ -59,7 +59,7 @@ export class SettlementLimit {
       // The last settlement may have ended while the node was asked.
       if (wallet.underWay > 0n) await waitForEnd(wallet, left);
     }
-    // There is no await before this line, so no other settlement can see the old value.
+    // There is no `await` between the check and this line, so no other settlement can see the old value.
     wallet.underWay += amount;
   }
 

@@ -23,7 +23,7 @@ import { PaymentFunding } from './payment-funding.ts';
 import { PAYMENT_HEADERS, SIGNATURE_HEADER } from './payment-headers.ts';
 import { paymentErrorOf, quotedError } from './quoted-error.ts';
 
-/** The funding of a gateway that may accept payments. While its policy accepts none, only keys pay. */
+/** The funding of a gateway that may accept payments. While the policy of the gateway accepts no payments, only keys pay. */
 export const x402Funding = (parts: X402Parts): FundingSource => ({
   headerNames: PAYMENT_HEADERS,
   of: (request) => fundingOf(parts, request),
@@ -101,7 +101,7 @@ async function signedPayment(
   return payment;
 }
 
-/** A key on a gateway that accepts payments. An error about its balance says how to pay. */
+/** A key on a gateway that accepts payments. An error about the balance of the key says how to pay. */
 class PayableKeyFunding extends KeyFunding {
   readonly #gateway: X402Parts;
   readonly #request: FundingRequest;
@@ -129,7 +129,7 @@ class PayableKeyFunding extends KeyFunding {
 const lacksBalance = ({ code, info }: SignalboxError): boolean =>
   code === 'insufficient_quota' && info.details?.balance !== undefined;
 
-/** A request without a payment. It does not run, and the error contains its price. */
+/** A request without a payment. A request without a payment does not run, and the error contains its price. */
 class UnpaidFunding implements Funding {
   readonly caller = null;
   readonly provedCaller = null;

@@ -8,7 +8,7 @@ import type { SignedPayment } from '../read-payment.ts';
 export interface PayerContext {
   /** The address of the wallet that will pay, in lower case; null while unknown. */
   readonly wallet: string | null;
-  /** Whether a signature or a key has proved who holds the wallet. Otherwise the request only names it. */
+  /** Whether a signature or a key has proved who holds the wallet. Without a proof, the request only names the wallet. */
   readonly isProved: boolean;
   /** The key whose rules apply; null for none. */
   readonly key: Caller | null;

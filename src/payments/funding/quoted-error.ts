@@ -11,7 +11,7 @@ import { callerOf, type PayerContext } from './payer.ts';
 import { base64Json } from './payment-headers.ts';
 import { type PaymentReason, paymentRequiredError } from './payment-required.ts';
 
-/** Errors of a request that come from the quote's terms. With other terms they would not happen. */
+/** Errors of a request that come from the quote's terms. With other terms of the quote, these errors would not happen. */
 const BY_THE_QUOTE: ReadonlySet<ErrorCode> = new Set([
   'budget_limit_too_low',
   'context_length_exceeded',
@@ -23,7 +23,7 @@ const BY_THE_QUOTE: ReadonlySet<ErrorCode> = new Set([
 /** The purpose of a payment, for people. */
 const PAID_FOR = { chat: 'A chat completion.', embed: 'Embeddings.' } as const;
 
-/** The error of a request whose payment was refused or whose quote does not fit. It has a new quote if that helps. */
+/** The error of a request whose payment was refused or whose quote does not fit. The error has a new quote if a new quote helps. */
 export async function paymentErrorOf(
   gateway: X402Parts,
   request: FundingRequest,

@@ -32,7 +32,7 @@ export const oddTexts: fc.Arbitrary<string> = fc.oneof(
 /** Values of the wrong type for a member of an answer. */
 const WRONG_VALUES: readonly unknown[] = [null, -1, 0.5, 1e21, '', 'odd', true, [], {}, [null], [{}], { type: 'odd' }];
 
-/** A body in which one JSON value is replaced or removed. A body that is not JSON is cut instead. */
+/** Makes a body in which a single JSON value is replaced or removed. A body that is not JSON is cut instead. */
 const corrupt = (text: string): fc.Arbitrary<string> => {
   const spots = countValues(text);
   if (spots === 0) return fc.nat({ max: text.length }).map((at) => text.slice(0, at));

@@ -60,7 +60,7 @@ export const rankingCases: fc.Arbitrary<RankingCase> = fc.record({
   weights: fc.option(weights),
 });
 
-/** Cases like the others, but always with weights from the caller. */
+/** Ranking cases that always have weights from the caller. */
 export const weightedCases: fc.Arbitrary<RankingCase> = fc
   .tuple(rankingCases, weights)
   .map(([trial, own]) => ({ ...trial, weights: own }));

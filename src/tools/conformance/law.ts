@@ -5,7 +5,7 @@ import { messageOf } from '../../core/thrown.ts';
 export interface LawRunOptions {
   /** Equal seeds try equal cases. */
   readonly seed: number;
-  /** The same seed tries the same cases. */
+  /** With the same seed, a law tries the same cases. */
   readonly runs: number;
 }
 
@@ -32,7 +32,7 @@ export interface LawText<Subject, Case> {
   readonly says: string;
   /** An observation rather than a promise. */
   readonly isNote?: true;
-  /** Whether one case is enough. */
+  /** Whether a single case is enough to test the law. */
   readonly isOnce?: true;
   /** Null if the subject has no cases for this law. */
   cases(subject: Subject): fc.Arbitrary<Case> | null;

@@ -146,7 +146,7 @@ function madeFault(adapter: WireAdapter, made: HttpCall | ProviderFailure, host:
     : 'the adapter rejects the call without a reason';
 }
 
-/** Makes a law about the calls of an adapter. It tries any call that the gateway accepts, unless the law names other calls. */
+/** Makes a law about the calls of an adapter. The law tries any call that the gateway accepts, unless the law names other calls. */
 const callLaw = ({ calls: tried = calls, ...text }: CallLawText): Law<ProviderSubject> =>
   wireLaw<ProviderCall>({ ...text, cases: () => tried, describe: describeCall });
 

@@ -35,7 +35,7 @@ export function framesIn(host: ConformanceHost, kind: WireAdapter['frames'], tex
   return [...parser.push(text), ...parser.end()];
 }
 
-/** The adapter with its default settings, or else with those of its first preset. */
+/** Returns the adapter with its default settings, or else with the settings of its first preset. */
 export function typicalAdapter(plugin: ProviderPlugin): PreparedProvider | null {
   const [preset = {}] = Object.values(plugin.presets ?? {});
   return orElse(() => plugin.prepare(defaultsOf(plugin.settings) ?? presetSettings(plugin, preset)), null);

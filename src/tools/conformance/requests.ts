@@ -143,7 +143,7 @@ const trouble = mostly(
   25,
 );
 
-/** Tool calls and their results, in any order. */
+/** Generates tool calls and their results, in any order. */
 const toolStep = (state: StateGenerators): fc.Arbitrary<Episode> =>
   fc
     .record({

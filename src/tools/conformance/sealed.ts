@@ -12,7 +12,7 @@ const FORBIDDEN: readonly (readonly [string, () => object, string])[] = [
   ['the network (fetch)', () => globalThis, 'fetch'],
 ];
 
-/** The value of every environment variable while a plugin is tested. It must not appear in any output. */
+/** The value of every environment variable while a plugin is tested. The value must not appear in any output of the plugin. */
 export const CANARY = 'canary-of-the-environment';
 
 /**

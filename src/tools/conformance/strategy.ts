@@ -34,7 +34,7 @@ type StrategyLawText = Omit<Parameters<typeof lawOf<RankingCase>>[0], 'cases' | 
   readonly trials?: fc.Arbitrary<RankingCase>;
 };
 
-/** Makes a law about strategies. It tries any candidates, unless the law names others. */
+/** Makes a law about strategies. The law tries any candidates, unless it names its own candidates. */
 export const strategyLaw = ({ trials = rankingCases, ...text }: StrategyLawText): Law<Subject> =>
   lawOf({ ...text, cases: () => trials, describe: describeRankingCase });
 

@@ -12,7 +12,7 @@ export interface ImportOutcome {
   readonly file: string;
   readonly folder: string;
   readonly imported: ImportResult;
-  /** Other policy files in the folder. They are part of the policy, too. */
+  /** Other policy files in the folder. The other policy files are part of the policy, too. */
   readonly others: readonly string[];
 }
 
@@ -97,7 +97,7 @@ function groupsOf({ keys }: ImportReport, outcome: KeyReport['outcome']): string
 export const placeText = ({ included, line, column }: Pick<KeyReport, 'included' | 'line' | 'column'>): string =>
   `${included === null ? '' : `${included}:`}${line}:${column}`;
 
-/** Writes one name for several keys: their common part, then each key's own part, so that no key is overlooked. */
+/** Writes a single name for several keys: the common part of the keys, then each key's own part, so that no key is overlooked. */
 function commonName(patterns: readonly string[]): string {
   const [first = '', ...others] = patterns;
   if (others.length === 0) return first;

@@ -3,7 +3,7 @@ import { callHeaders } from '../../providers/http-request.ts';
 import { selectTop } from '../../routing/rank.ts';
 import type { ConformanceHost } from '../conformance/host.ts';
 
-/** The parts of the gateway with which plugins are tested. They are the same as in a running server. */
+/** The parts of the gateway with which plugins are tested. The parts are the same as in a running server. */
 export const host: ConformanceHost = {
   rank: selectTop,
   frames: (kind) => frameParser(kind),

@@ -12,7 +12,7 @@ import type { PluginCommand } from './command.ts';
 
 const KINDS = Object.keys(PLUGIN_KINDS) as PluginKind[];
 
-/** The form of a plugin's name. With a prefix, it is also a valid name of an npm package. */
+/** The form of a plugin's name. With a prefix, the plugin's name is also a valid name of an npm package. */
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 
 const TEMPLATES = join(import.meta.dir, 'templates');

@@ -20,7 +20,7 @@ const SEED_MAX = 2_147_483_647;
 /** The folder of the plugins that come with Signalbox. The standalone program has none. */
 const SHIPPED_PLUGINS = Bun.isStandaloneExecutable ? null : resolve(import.meta.dir, '../../../plugins');
 
-/** The time limit of one law, ms, depending on how many cases it tries. It is far more than a correct plugin needs. */
+/** The time limit of one law, ms, depending on how many cases it tries. The time limit is far more than a correct plugin needs. */
 const lawMs = (runs: number): number => 10_000 + 50 * runs;
 
 /** Runs `signalbox plugin test`. Throws UsageError if there is nothing to test. */

@@ -26,7 +26,7 @@ export type TrialMessage =
   | { readonly tells: 'done' };
 
 /**
- * Loads and tests the plugin of a trial in a new worker. If one law takes longer than `lawMs`, for example because of an endless loop, the
+ * Loads and tests the plugin of a trial in a new worker. If a law takes longer than `lawMs`, for example because of an endless loop, the
  * worker is ended and the report says so for that law.
  *
  * @throws Error of one sentence if nothing can be loaded

@@ -11,7 +11,7 @@ const SHOWN_MAX = 50;
 /** Names the key or wallet that holds a balance. */
 export const holderText = (holder: string): string => `${isAddress(holder) ? 'wallet' : 'key'} ${holder}`;
 
-/** Writes one line: the number of rows that were read, and whether they are right. */
+/** Writes a line with the number of rows that were read, and whether the rows are right. */
 export function verdict(audit: Audit): string {
   const found = findingsOf(audit);
   const parts = [

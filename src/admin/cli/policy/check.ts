@@ -40,8 +40,8 @@ const inALine = ({ file, line, column, code, message }: Diagnostic): string =>
   `  ${file}:${line}:${column}  ${code}  ${message}`;
 
 /**
- * Counts what `--all` lists one by one. Otherwise the many figures and providers of the shipped catalog would hide the operator's own
- * mistakes.
+ * Counts what `--all` lists one by one. Without this count, the many figures and providers of the shipped catalog would hide the operator's
+ * own mistakes.
  */
 function folded(figures: readonly Diagnostic[], missing: number): string {
   const stale = figures.filter(({ code }) => code === 'stale-figure').length;

@@ -20,7 +20,7 @@ export interface PolicyCommand extends PolicyWorkspace {
   readonly ended: () => { readonly signal: AbortSignal; forget(): void };
 }
 
-/** Returns the one folder that a command names, or the default. Throws UsageError for several folders. */
+/** Returns the only folder that a command names, or the default folder. Throws UsageError for several folders. */
 export function folderIn(named: readonly string[], command: string, { folder }: PolicyCommand): string {
   if (named.length > 1) throw new UsageError(`policy ${command} takes one folder. Name only one.`);
   return named[0] ?? folder;

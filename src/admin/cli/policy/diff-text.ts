@@ -57,7 +57,7 @@ function unscrubbedText({ a, b, changes, renamed, decisions }: PolicyDifference,
   return parts.join('\n');
 }
 
-/** The text if both policies decide all cases and requests in the same way. */
+/** The text that is shown if both policies decide all cases and requests in the same way. */
 function unaffectedText(isChanged: boolean, cases: number, hasRequests: boolean): string {
   if (!isChanged) return '  nothing\n';
   if (cases === 0 && !hasRequests) {

@@ -47,7 +47,7 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   const body = withFlags(bodyOf(file === undefined ? {} : await jsonOf(file, command)), flags);
   if (flags.url !== undefined) {
     const { url, key, time, json, label, 'key-models': keyModels } = flags;
-    // The server uses its own policy, and the labels and models of its own keys.
+    // The server explains a request with its own policy, and with the labels and models of its own keys.
     const others = [named && 'the folder', ...command.folderFlags, label && '--label', keyModels && '--key-models'];
     const other = others.find(Boolean);
     if (other) throw new UsageError(`--url uses the policy and the keys of the server. Remove ${other}.`);
@@ -86,7 +86,7 @@ function knownModels(text: string, { snapshot }: Runtime): string[] {
   });
 }
 
-/** Reads at most one policy folder and one file with a request, in any order. */
+/** Reads at most one policy folder and at most one file with a request, in any order. */
 function placesIn(positionals: readonly string[]) {
   const isFile = (path: string) => path === '-' || path.endsWith('.json') || (existsSync(path) && !isFolder(path));
   const [folder, ...folders] = positionals.filter((path) => !isFile(path));
@@ -107,7 +107,7 @@ async function jsonOf(file: string, { input }: PolicyCommand): Promise<unknown> 
   } catch {
     throw new UsageError(`${file} cannot be read.`);
   }
-  // Some editors begin a file with a byte order mark.
+  // Some editors write a byte order mark at the beginning of a file.
   const body = parseJson(text.replace(/^\uFEFF/, ''));
   if (body === undefined) throw new UsageError(`${name} is not JSON.`);
   return body;

@@ -18,7 +18,7 @@ export interface CertificateRow
   }[];
 }
 
-/** Writes the candidates as a table, best first. Below it are the rejected models with the reasons. */
+/** Writes the candidates as a table, best first. Below the table are the rejected models with the reasons. */
 export function certificateText(
   { candidates }: { readonly candidates: readonly CertificateRow[] },
   terminal: boolean,

@@ -14,9 +14,9 @@ type Run = (judge: PolicyCommand['judge']) => Promise<CommandResult>;
 type Outcome = CommandResult | Error;
 
 /**
- * Runs the cases at once, and again whenever a file of the policy or of its plugins changes, until the operator ends the command. Then
- * returns the result of the last run. If an edit breaks the policy, the command reports the errors and continues to watch. Throws if the
- * first run is not possible.
+ * Runs the cases at once, and again whenever a file of the policy or of its plugins changes, until the operator ends the command. The
+ * function then returns the result of the last run. If an edit breaks the policy, the command reports the errors and continues to watch.
+ * Throws if the first run is not possible.
  */
 export async function testOnEdits(
   { folder, json }: { readonly folder: string; readonly json: boolean },
@@ -75,7 +75,7 @@ function pluginCode(folder: string) {
     hasChanged: async () => (await signatureOf(folder, files)) !== signature,
     async run<Result>(run: (loader: PluginLoader) => Promise<Result>): Promise<Result> {
       const [policy, all] = await signatures();
-      // Bun caches imported modules. Remove them so that edited plugins are loaded again.
+      // Bun caches imported modules. Remove changed modules from the cache so that edited plugins are loaded again.
       for (const file of files) delete require.cache[file];
       const loader = createPluginLoader();
       try {

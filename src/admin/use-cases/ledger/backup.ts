@@ -49,7 +49,10 @@ export async function backUp(by: Principal, files: BooksFiles, { target, onSpool
   }
 }
 
-/** Creating a link, unlike renaming, never replaces a file of another process. Some file systems do not support links. */
+/**
+ * Creating a link, unlike renaming, never replaces a file of another process. On file systems without links, `publish` renames the file
+ * instead.
+ */
 function publish(part: string, target: string): void {
   try {
     linkSync(part, target);

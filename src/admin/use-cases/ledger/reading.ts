@@ -9,7 +9,7 @@ import { checkAction } from '../roles.ts';
 export interface BooksFiles {
   /** The URL of the store. The store must exist. */
   readonly file: string;
-  /** The spool files that belong to the store, of one server or of its processes. They need not exist. */
+  /** The spool files that belong to the store, of one server or of its processes. The spool files need not exist. */
   readonly spools: readonly string[];
 }
 

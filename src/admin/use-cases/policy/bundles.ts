@@ -14,7 +14,9 @@ export interface FileChange {
   readonly text: string | null;
 }
 
-/** A policy in a request: all its files, or only the files that differ from those on disk. Without either, it is the files on disk. */
+/**
+ * A policy in a request: all its files, or only the files that differ from those on disk. A request without files means the files on disk.
+ */
 export interface SentPolicy {
   readonly files?: readonly FileChange[] | undefined;
   readonly changes?: readonly FileChange[] | undefined;
@@ -26,13 +28,13 @@ const SENT_LENGTH_MAX = 4_194_304;
 /** A name with only these characters is the same in every file system, patch and message. */
 const NEW_NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}\.ya?ml$/;
 
-/** A bundle of files. Its hash depends on their names and texts. */
+/** A bundle of files. The hash of a bundle depends on the names and texts of its files. */
 export const bundleOf = (files: readonly PolicyFile[]): PolicyBundle => ({
   files,
   hash: hashOf(JSON.stringify(files)),
 });
 
-/** The same bundle with names instead of paths, as all answers show it. */
+/** Returns a bundle with names instead of paths, as all answers show the bundle. */
 export const namedBundle = ({ files }: PolicyBundle): PolicyBundle =>
   bundleOf(files.map((file) => ({ ...file, path: basename(file.path) })));
 

@@ -39,8 +39,8 @@ export async function checkPolicy(
   // Null if errors prevent the policy from being built.
   const snapshot = isRejected(judged) ? null : judged.runtime.snapshot;
   const declared = snapshot && declaredIn(snapshot);
-  // First the findings with every variable set, then findings that appear only with the variables set here. A finding of both kinds names
-  // the models that can be served here.
+  // First the findings with every variable set, then findings that appear only with the variables set here. If a finding appears in both
+  // settings, it names the models that can be served here.
   const diagnostics = [
     ...anywhere.map((one) => here.diagnostics.find((other) => isSame(one, other)) ?? one),
     ...here.diagnostics.filter((one) => !anywhere.some((other) => isSame(one, other))),
@@ -91,15 +91,15 @@ const isSame = (a: Diagnostic, b: Diagnostic): boolean =>
   (OF_SERVED_MODELS.has(a.code) || a.message === b.message);
 
 /**
- * The declared models and wildcards, including models that serve only when no other model can. Such models are not served if every variable
- * is set.
+ * The declared models and wildcards, including models that serve only when no other model can. Models that serve only when no other model
+ * can are not served if every variable is set.
  */
 const declaredIn = (snapshot: PolicySnapshot): string[] => [
   ...measuredModels(snapshot).map(({ id }) => id),
   ...snapshot.leftOut.flatMap(({ kind, name }) => (kind === 'model' ? [name] : [])),
 ];
 
-/** Lists files that look like a part of the policy but are not read, so that their rules have no effect. Each has its reason. */
+/** Lists files that look like a part of the policy but are not read, so that their rules have no effect. Each listed file has a reason. */
 export async function unreadFiles(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const visible = entries.filter(({ name }) => !name.startsWith('.'));

@@ -9,7 +9,7 @@ import { refusalError } from '../../../routing/refuse.ts';
 import { type CaseRun, runCase } from './cases.ts';
 import { type CaseOutcome, outcomeOf } from './reasons.ts';
 
-/** One of two compared policies. */
+/** A side of the comparison: one of the two policies. */
 export interface Side {
   readonly cases: readonly PolicyCase[];
   /** The policy with every variable set. */
@@ -52,7 +52,10 @@ export interface ComparedCase {
   readonly case: PolicyCase;
   /** Which of the policies have the case. */
   readonly of: 'both' | 'a' | 'b';
-  /** Whether both policies have the case with different requests. Both then decide the request of the later policy. */
+  /**
+   * Whether both policies have a case with this name but with different requests. Both policies then decide the request of the later
+   * policy.
+   */
   readonly isReworded: boolean;
   readonly a: RequestOutcome;
   readonly b: RequestOutcome;
@@ -105,15 +108,17 @@ const runsOf = (policyCase: PolicyCase, { anywhere, here }: Side): Runs => ({
 
 const hasRun = (runs: Runs): boolean => SETTINGS.some((setting) => runs[setting]?.outcome);
 
-/** Returns the failures in one setting. Both settings mostly have the same failures. */
+/**
+ * Returns the failures in one setting. With all variables set and with the variables of this environment, the failures are mostly the same.
+ */
 function failuresIn(runs: Runs): CaseRun['failures'] {
   const found = SETTINGS.map((setting) => runs[setting]?.failures ?? []);
   return found.find((failures) => failures.length > 0) ?? [];
 }
 
 /**
- * Returns the runtimes that decide a request for a model or selector. They have all variables set, unless only the variables of this
- * environment let the policy serve it.
+ * Returns the runtimes that decide a request for a model or selector. The runtimes have all variables set, unless only the variables of
+ * this environment let the policy serve the model.
  */
 export function settingFor(model: string, a: Side, b: Side, preferred?: SettingKey): readonly [Runtime, Runtime] {
   const known = (runtime: Runtime | null) => runtime !== null && isKnown(model, runtime.snapshot);
@@ -155,7 +160,7 @@ export function requestOutcomeOf(outcome: CaseOutcome, snapshot: PolicySnapshot)
   };
 }
 
-/** Figures of one policy, or their sums. To get means, divide the sums by `answered`. */
+/** The figures of a policy, or the sums of the figures. To get means, divide the sums by `answered`. */
 export type Figures = Pick<ComparedChoice, 'costCredits' | 'costUsd' | 'latencyMs' | 'quality'>;
 
 const NO_FIGURES: Figures = { costCredits: 0, costUsd: 0, latencyMs: 0, quality: 0 };

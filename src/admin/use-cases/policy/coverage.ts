@@ -43,7 +43,7 @@ export class Coverage {
     }
   }
 
-  /** Marks the rules and models that a case covers. Call it only for cases that hold. */
+  /** Marks the rules and models that a case covers. The caller must pass only cases that hold. */
   add(run: CaseRun, { snapshot }: Runtime): void {
     for (const id of Object.keys(run.case.expect.rejected)) this.#touch('model', id);
     const { outcome } = run;

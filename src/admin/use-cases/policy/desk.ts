@@ -33,8 +33,8 @@ export interface PolicyDesk {
 }
 
 /**
- * Returns tools that check a policy from a request without running its code or reading secrets. They load only plugins of the active
- * policy. They can see whether a variable is set if the active policy or a preset names the variable, but never its value.
+ * Returns tools that check a policy from a request without running its code or reading secrets. The tools load only plugins of the active
+ * policy. The tools can see whether a variable is set if the active policy or a preset names the variable, but never its value.
  */
 export function judgeOfSent({ judge, inForce }: PolicyDesk, isStale: () => boolean): JudgeTools {
   const candidate = inForce();

@@ -61,7 +61,7 @@ export interface DifferentRequest {
 
 /** Requests that the first policy sends to one model and the second policy to another model, or refuses. */
 export interface Move {
-  /** The outcomes of one of these requests. */
+  /** The outcomes of a request that the two policies decide differently. */
   readonly a: RequestOutcome;
   readonly b: RequestOutcome;
   readonly totals: Totals;
@@ -143,7 +143,7 @@ async function answer(query: HypotheticalRequest, runtime: Runtime, counter: Tok
   }
 }
 
-/** Reads lines as they arrive, with line numbers from 1, and skips empty lines. Throws UsageError. */
+/** Reads the lines of a file as they arrive, with line numbers from 1, and skips empty lines. Throws UsageError. */
 async function* linesOf(file: string): AsyncGenerator<{ readonly text: string; readonly line: number }> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let line = 1;

@@ -72,7 +72,7 @@ export async function differenceOf(
   const changes = await inSlices(changesOf(a, b), isStale);
   const renamed = await inSlices(renamesOf(a, b), isStale);
   const sides = a.side && b.side && { a: a.side, b: b.side };
-  // Null if one of the policies cannot be loaded.
+  // The decisions are null if one of the policies cannot be loaded.
   const decisions = sides && (await decideBoth(sides.a, sides.b, requests, isStale));
   return { a, b, changes, renamed, decisions };
 }
@@ -98,7 +98,7 @@ async function decideBoth(a: Side, b: Side, file: string | undefined, isStale: (
   };
 }
 
-/** One of two compared policies, as far as it can be built. */
+/** A compared policy, as far as it can be built. */
 export interface BuiltPolicy {
   readonly place: PolicySource;
   /** What the policy declares, as far as its files can be read. */
@@ -135,8 +135,8 @@ export async function buildSide(place: PolicySource, judge: JudgeTools): Promise
 }
 
 /**
- * Returns the differences of two policies, with secrets masked. Build both policies first, because building registers their secrets for
- * masking.
+ * Returns the differences of two policies, with secrets masked. The caller must build both policies first, because building a policy
+ * registers its secrets for masking.
  */
 const changesOf = (a: BuiltPolicy, b: BuiltPolicy): Generator<undefined, PolicyChange[]> =>
   inSteps([...diffPolicies(a.outline, b.outline), ...codeChanges(a, b)], withoutValues);
@@ -188,7 +188,7 @@ export async function differenceBody(
       requests: requests && totalsJson(requests.totals),
     },
   });
-  // There may be thousands of changes, so mask them in slices.
+  // Two policies may differ in thousands of places, so the changes are masked in slices.
   const masked = await inSlices(inSteps(changes, scrubAll<PolicyChange>), isStale);
   return { ...body, changes: masked, patch: await patchOf(a.place.bundle, b.place.bundle, isStale) };
 }

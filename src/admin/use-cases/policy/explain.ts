@@ -54,9 +54,11 @@ export async function explainStored(hypothetical: HypotheticalRequest, whole: Ru
 export interface ExplanationSources {
   /** The usual lengths of questions. */
   readonly lengths: Pick<QuestionLengths, 'estimate'>;
-  /** The measurements of endpoints. Without it, the figures of the policy are used. */
+  /** The measurements of endpoints. Without this function, an explanation uses the figures of the policy. */
   readonly readings?: (runtime: Runtime) => Readings | undefined;
-  /** Adds what is remembered of earlier answers to the same prompt. Without it, nothing is added. */
+  /**
+   * Adds what is remembered of earlier answers to the same prompt. Without this function, an explanation uses nothing from earlier answers.
+   */
   readonly recall?: (facts: Facts, runtime: Runtime) => Facts;
   readonly counter?: TokenCounter;
 }
@@ -140,7 +142,7 @@ function heldOf(hold: FirstHold | null, { decision, runtime }: DecidedRequest): 
 async function taskReasons(request: ProfileInput, { task, mix }: Facts) {
   const likeliest = mix[0]?.task ?? task;
   const words = await inSlices(influentialWords(request, likeliest), () => false);
-  // `share` is the probability of the task, 0..1. There are no words for an image, for example.
+  // `share` is the probability of the task, 0..1. For some prompts, such as an image, there are no words.
   return { task: likeliest, share: mix[0]?.share ?? 1, words };
 }
 

@@ -16,7 +16,7 @@ import { routeFacts } from '../../../routing/facts.ts';
 import { hasRules, type OnRuleFailure, withRules } from '../../../routing/rules.ts';
 import { countableTexts } from '../../../routing/texts.ts';
 
-/** The ID and seed of a decision without a record. They are constant, so that the same inputs always give the same decision. */
+/** The ID and seed of a decision without a record. The ID and seed are constant, so that the same inputs always give the same decision. */
 export const UNNAMED = { id: 0, seed: '0000000000000000' } as const;
 
 /** Decides with the policy alone: without measurements, learned estimates and random draws. */

@@ -125,8 +125,8 @@ async function checkedOut(
 }
 
 /**
- * Returns a function that checks out a path of the commit in `base`. It uses a new repository that only borrows the objects of the
- * operator's repository. Hooks, filters and other configuration of the operator's repository therefore do not run, and that repository
+ * Returns a function that checks out a path of the commit in `base`. The checkout uses a new repository that only borrows the objects of
+ * the operator's repository. Hooks, filters and other configuration of the operator's repository therefore do not run, and that repository
  * stays unchanged.
  */
 async function checkoutOf({ objects, objectFormat, tree }: CommitFolder, base: string, own: string, env: Environment) {

@@ -109,7 +109,7 @@ async function nothingToPush(head: PushedPolicy | null, { store, isServed }: Pus
 }
 
 /**
- * Checks a policy with every variable set. Servers check it again, each with its own variables.
+ * Checks a policy with every variable set. Each server checks the pushed policy again with its own variables.
  * @param env the variables from which the name of the revision is computed, if a server could start with them
  */
 async function judged(

@@ -54,8 +54,8 @@ class RefusedPush extends Error {
 }
 
 /**
- * Stores a revision that was checked here. Every server that follows pushes checks it, too. If one server refuses, the revision is
- * activated on none.
+ * Stores a revision that was checked here. Every server that follows pushes checks it, too. If one server refuses the revision, no server
+ * activates it.
  * @throws SignalboxError `conflict` if another revision was activated or offered, `policy_invalid` if a server refuses
  */
 export async function push(edit: JudgedEdit, notes: EditNotes, target: PushTarget): Promise<PushedPolicy> {

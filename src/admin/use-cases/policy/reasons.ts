@@ -17,7 +17,7 @@ import { violatedConstraints } from '../../../routing/rejections.ts';
 import { vectorSpaceOf } from '../../../routing/rules.ts';
 import { decideFor, hypotheticalFacts } from './hypothetical.ts';
 
-/** The time of cases and requests without a time: a Wednesday noon. It is constant so that results do not depend on the clock. */
+/** The time of cases and requests without a time: a Wednesday noon. The time is constant so that results do not depend on the clock. */
 export const USUAL_TIME = '2026-01-07T12:00:00Z';
 
 const dropped = dropNulls(RouteRequest);

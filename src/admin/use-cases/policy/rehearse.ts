@@ -4,8 +4,9 @@ import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { runCase } from './cases.ts';
 
 /**
- * Runs the policy's own cases on a runtime that does not serve yet, with only the figures of the catalog. This is step 6 of a policy edit.
- * Skips cases that name a model which cannot be served here. Yields between cases, and returns a diagnostic for each mismatch.
+ * Runs the policy's own cases on a runtime that does not serve yet, with only the figures of the catalog. Rehearsing the cases is step 6 of
+ * a policy edit. Skips cases that name a model which cannot be served here. Yields between cases, and returns a diagnostic for each
+ * mismatch.
  */
 export function* rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]> {
   const failures: CaseFailure[] = [];

@@ -10,9 +10,12 @@ import { idleIn, idleText, type JudgeTools, nothingServes, toolsFor } from './to
 const SETTINGS = ['all_set', 'here'] as const;
 export type SettingName = (typeof SETTINGS)[number];
 
-/** A policy in one setting. The variables decide which models can be served. */
+/**
+ * A policy in a setting: with the variables of this environment, or with all variables set. The variables decide which models can be
+ * served.
+ */
 export interface PolicySetting {
-  /** Both names, if both settings give the same snapshot. */
+  /** The names of the setting; both names, if both settings give the same snapshot. */
   readonly names: readonly SettingName[];
   readonly runtime: Runtime;
 }
@@ -51,7 +54,7 @@ export async function settingsOf(
   return { parsed, settings: joined(anywhere?.runtime ?? null, here.runtime), problems, missing };
 }
 
-/** Returns one setting if both give the same snapshot. */
+/** Returns only one setting if both settings give the same snapshot. */
 function joined(anywhere: Runtime | null, here: Runtime | null): PolicySetting[] {
   if (anywhere && here && anywhere.snapshot.revision === here.snapshot.revision) {
     return [{ names: SETTINGS, runtime: here }];

@@ -51,7 +51,7 @@ export async function testPolicy(
   };
 }
 
-/** A case with its result in every setting. */
+/** A case of the policy with its result in every setting. */
 interface CaseResult {
   readonly case: PolicyCase;
   /** In the order of the settings. */
@@ -66,7 +66,7 @@ function* runCases({ settings }: Settings, text: string | null): Generator<undef
   const all = settings[0]?.runtime.snapshot.cases ?? [];
   const chosen = new Set(text === null ? all : casesNamed(text, all));
   const results: CaseResult[] = [];
-  // All snapshots of one policy have the same cases.
+  // Every snapshot of a policy has the same cases.
   for (const [at, policyCase] of all.entries()) {
     if (!chosen.has(policyCase)) continue;
     const runs = settings.map(({ runtime }) => runCase(runtime.snapshot.cases[at]!, runtime));
@@ -81,7 +81,7 @@ type CaseStatus = 'holds' | 'failed' | 'not_run';
 const statusOf = ({ outcome, failures }: CaseRun): CaseStatus =>
   outcome === null ? 'not_run' : failures.length > 0 ? 'failed' : 'holds';
 
-/** A case holds if it holds in every setting in which it can run. */
+/** A case holds if the case holds in every setting in which it can run. */
 const wholeStatus = ({ runs }: CaseResult): CaseStatus =>
   (['failed', 'holds'] as const).find((status) => runs.some((run) => statusOf(run) === status)) ?? 'not_run';
 

@@ -17,11 +17,11 @@ export interface PolicyWorkspace {
   readonly judge: JudgeTools;
   /** The policy folder, unless another folder is named. */
   readonly folder: string;
-  /** The database with the stored revisions and scores. It need not exist. */
+  /** The database with the stored revisions and scores. The database need not exist. */
   readonly database: string;
 }
 
-/** A policy with its files, from a folder, the database, git or a request. */
+/** A policy with its files, which come from a folder, the database, git or a request. */
 export interface PolicySource {
   /** The operator's name for the policy. */
   readonly label: string;
@@ -70,7 +70,10 @@ export async function toolsFor(folder: string, { files }: PolicyBundle, judge: J
   return { here, anywhere: { ...here, env: generous(here.env) }, parsed };
 }
 
-/** Finds the diagnostic that `serve` would not start with the policy in this environment. That is not a mistake in the policy. */
+/**
+ * Finds the diagnostic that `serve` would not start with the policy in this environment. A policy that cannot start in this environment is
+ * not a mistake in the policy.
+ */
 export const idleIn = (problems: readonly Diagnostic[]): Diagnostic | undefined =>
   problems.find(({ code }) => code === 'nothing-to-serve');
 

@@ -12,7 +12,7 @@ const WORK_MS = 15_000;
 /** The most built policies that are kept. */
 const BUILT_MAX = 4;
 
-/** The most explanations of one principal in a second. They run one after the other. */
+/** The most explanations of one principal in a second. The explanations of a principal run one after the other. */
 const EXPLAINED_MAX = 10;
 const SECOND_MS = 1_000;
 /** The most principals whose explanations are counted. */

@@ -15,7 +15,8 @@ const GROUPS_MAX = 8;
 const NAMES_MAX = 5;
 
 /**
- * Writes in one line what rejected each model of a refusal, with the rules and their locations.
+ * For each model of a refusal, writes what rejected the model, with the rules and their locations, on one line.
+ *
  * @param first IDs of the models to name first
  */
 export function whyRejected(
@@ -57,7 +58,7 @@ function unservedBy({ name, unserved = [] }: Constraint, { leftOut }: PolicySnap
 }
 
 /**
- * Writes in one line why none of these models was chosen: the rank of the best of them, and the reasons against those that have no rank.
+ * Writes on one line why none of these models was chosen: the rank of the best model, and the reasons against the models without a rank.
  */
 export function whyNotChosen(models: readonly string[], { facts, reason }: Decision, runtime: Runtime): string {
   const { candidates } = certify(runtime.snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime) });

@@ -40,7 +40,7 @@ export type TrafficFilters = Readonly<Partial<Record<TrafficDimension, string>>>
 
 export const dimensionOf = (by: TrafficGrouping): TrafficDimension => (isLabel(by) ? 'label' : by);
 
-/** The common beginning of the names of a grouping's series. Answers leave it out. */
+/** The common beginning of the names of a grouping's series. Answers leave out the common prefix of the names. */
 export const prefixOf = (by: TrafficGrouping): string => (isLabel(by) ? labelPrefix(labelOf(by)) : '');
 
 /** Returns the name of the series that a filter selects. @throws SignalboxError */

@@ -16,11 +16,11 @@ export interface TrafficQuery
   extends Omit<StatedPeriod, 'month'>,
     Readonly<Partial<Record<'by' | TrafficDimension, string | undefined>>> {
   readonly step?: AnswerStep | undefined;
-  /** The most series. All others are summed up in one. */
+  /** The most series. All other series are summed up in one series. */
   readonly limit?: number | undefined;
   /** Adds to each line the sums of the preceding period of the same length. */
   readonly compare?: 'before' | undefined;
-  /** Whether the answer has figures by bucket and times. Without them, the answer is faster. */
+  /** Whether the answer has figures by bucket and times. Without figures by bucket and times, the answer is faster. */
   readonly points?: 'true' | 'false' | undefined;
 }
 

@@ -15,7 +15,7 @@ export const ENDPOINT_STATES: StateWords = {
 export const isSick = ({ state }: EndpointLine): boolean => state !== 'healthy';
 
 interface EndpointStateProps extends Pick<EndpointLine, 'state'> {
-  /** Whether its provider is degraded. If the endpoint itself is not healthy, that state is shown instead. */
+  /** Whether the provider of the endpoint is degraded. If the endpoint itself is not healthy, that state is shown instead. */
   readonly isDegraded?: boolean;
 }
 

@@ -12,7 +12,7 @@ import { reachOfViewer } from '../../shell/session.ts';
 import { axisOf, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
 import { attemptsOf, type EndpointLine, EndpointState, slownessOf } from './endpoint-words.tsx';
 
-/** One endpoint: its measured and declared speed, its breaker, and its provider over time. */
+/** Shows an endpoint: its measured and declared speed, its breaker, and its provider over time. */
 export function EndpointPanel({ endpoint }: { readonly endpoint: EndpointLine }) {
   const { provider, model, broken_declaration: broken } = endpoint;
   const traffic = useTraffic({ only: { provider } });
@@ -102,7 +102,7 @@ function Readings({ endpoint }: { readonly endpoint: EndpointLine }) {
     write: (value: number | null) => WrittenFigure,
   ) => {
     const figures = [reading?.p50, reading?.p90, stated].map((value) => write(value ?? null));
-    // Each row has its own unit.
+    // Each row of the table has its own unit.
     return { name, cells: figures.map(({ short, exact }) => ({ short, exact })) };
   };
   return (

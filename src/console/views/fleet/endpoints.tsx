@@ -42,7 +42,7 @@ type Grouping = 'provider' | 'model';
 /** How many rows of a group to show until the viewer asks for all. */
 const ROWS_SHOWN = 8;
 
-/** All endpoints, one row each, grouped by provider or by model. */
+/** Lists all endpoints, one in each row, grouped by provider or by model. */
 export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) {
   const by: Grouping = param('group') === 'model' ? 'model' : 'provider';
   const degraded = new Map(degradedProviders(traffic.data).map((provider) => [provider.name, provider]));

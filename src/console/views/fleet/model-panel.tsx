@@ -17,7 +17,7 @@ interface ModelPanelProps {
   readonly holders: ModelHolders | null;
 }
 
-/** One model: its price, abilities, quality by task, and who may use it. */
+/** Shows a model: its price, abilities, quality by task, and who may use the model. */
 export function ModelPanel({ model, aliases, holders }: ModelPanelProps) {
   const { id } = model;
   const isOfAll = isWildcard(model);
@@ -64,7 +64,7 @@ const ratesOf = ({ input_usd, cached_input_usd, output_usd }: Price | Price['tie
   Output: price(output_usd),
 });
 
-/** The price of ordinary prompts, then the prices of long prompts. All figures have one format. */
+/** The price of ordinary prompts, then the prices of long prompts. All prices in the list have the same format. */
 function priceFacts(model: ModelLine): readonly Fact<ModelLine>[] {
   const { price: of } = model;
   if (of === null) return isWildcard(model) ? [['Price', () => 'depends on the model']] : [];

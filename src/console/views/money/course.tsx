@@ -8,7 +8,7 @@ import { range } from '../../shell/range.ts';
 import { axisOf, type TrafficReport } from '../../shell/traffic.ts';
 import { usdPerCredit } from '../overview/measures.ts';
 
-/** How many lines to show. One more line sums all others. */
+/** How many lines to show. An additional line shows the sum of all other lines. */
 export const LINES = 6;
 
 /** Spend over time: compared with the baseline, or divided among the keys, teams, models … that spend most. */

@@ -13,7 +13,7 @@ import { type Amount, dayOf, holderOf, isCounted, NO_AMOUNT, noneOf, nounOf, typ
 
 /** How many months to show. The current month is the last. */
 const MONTHS = 6;
-/** How many rows to show. One more row sums all others. */
+/** How many rows to show. An additional row shows the sum of all other rows. */
 const SERIES = 50;
 
 const monthName = new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric' });
@@ -35,7 +35,7 @@ interface MonthRow {
   /** Null for the sum of all others. */
   readonly id: string | null;
   readonly name: string;
-  /** One amount for each month. */
+  /** The amounts of the row, one for each month. */
   readonly amounts: readonly Amount[];
 }
 
@@ -64,7 +64,7 @@ export function monthRows(
   return latestFirst([...rows.values()]);
 }
 
-/** Sorts by spend in the latest month in which two rows differ. The sum of all others is last. */
+/** Sorts by spend in the latest month in which two rows differ. The row with the sum of all other rows is last. */
 const latestFirst = (rows: readonly MonthRow[]): readonly MonthRow[] =>
   rows.toSorted((one, other) => {
     if (one.id === null || other.id === null) return Number(one.id === null) - Number(other.id === null);

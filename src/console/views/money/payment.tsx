@@ -24,7 +24,7 @@ interface PaymentPanelProps {
   onChanged(): void;
 }
 
-/** A payment with its state, its amounts and its transaction. */
+/** Shows a payment with its state, its amounts and its transaction. */
 export function PaymentPanel({ payment, closeHref, usdOf, onChanged }: PaymentPanelProps) {
   const { id, state, decision_id: decision, error, charged_credits: charged } = payment;
   const hasFailed = state === 'failed';

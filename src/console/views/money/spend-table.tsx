@@ -48,7 +48,7 @@ function columnsBy(
       ...{ head: CHANGE, phone: 'second' },
       figure: (row) => (row.before ? usd(Number(row.whole.usd) - Number(row.before.usd)) : NONE),
       cell: (row, rise) => <Change row={row} rise={rise} />,
-      // The sum of all others has no rise, so it stays at the end.
+      // The row with the sum of all other rows has no rise, so this row stays at the end.
       sort: (row) => (row.id === null ? null : riseOf(row)),
     },
     ...(isNarrow ? [] : more),

@@ -6,7 +6,7 @@ import { DAY_MS } from '../../design/format.ts';
 import { endsOf, range, type TimeRange } from '../../shell/range.ts';
 import { isToldApart, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
 
-/** The dimension by which spend is divided. A label has its name after the colon. */
+/** The dimension by which spend is divided. A label dimension has the label's name after the colon. */
 export type SpendDimension = 'key' | 'team' | 'user' | 'model' | 'provider' | 'task' | `label:${string}`;
 
 export interface Amount {
@@ -20,7 +20,7 @@ export type Sums = Pick<
   'usd' | 'credits' | 'requests' | 'input_tokens' | 'output_tokens'
 > & { readonly saved_usd: string | null; readonly saved_credits: number | null };
 
-/** The spend of one key, team, model …. */
+/** The spend of a key, team, model …. */
 export interface SpenderRow {
   /** '' for none, such as keys without a team; null for the sum of all others. */
   readonly id: string | null;
@@ -132,7 +132,7 @@ export function daysOf(of: TimeRange, now: number, turns = 0): { readonly from: 
 
 export const viewerZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** One key, team, model … by its dimension and ID. */
+/** A key, team, model … that spends, given by its dimension and ID. */
 export interface Holder {
   readonly by: SpendDimension;
   readonly id: string;

@@ -50,7 +50,7 @@ const partsOf = (by: SpendDimension): readonly SpendDimension[] =>
 interface SpenderProps {
   readonly holder: Holder;
   readonly reach: Reach;
-  /** Its row in the table; null if the table does not contain it. */
+  /** The row of the spender in the table; null if the table does not contain the spender. */
   readonly row: SpenderRow | null;
 }
 

@@ -23,7 +23,7 @@ interface WalletPanelProps {
   readonly usdOf: UsdOf;
 }
 
-/** A wallet with its balance, its keys and its latest payments. */
+/** Shows a wallet with its balance, its keys and its latest payments. */
 export const WalletPanel = ({ address, usdOf }: WalletPanelProps) => {
   const wallet = useResource(`/admin/wallets/${encodeURIComponent(address)}`);
   return (

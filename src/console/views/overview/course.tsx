@@ -28,7 +28,7 @@ const DIMENSIONS = [
 
 const PANEL = 'course';
 
-/** One figure over time, for all requests or by model or provider. */
+/** Shows a figure over time, for all requests or by model or provider. */
 export function Course({ traffic, by }: { readonly traffic: Resource<TrafficReport>; readonly by: ChartDimension }) {
   const measure = measureOf(param('measure'));
   const of: Measure = MEASURES[measure];

@@ -10,7 +10,7 @@ export interface Measure {
   readonly label: string;
   readonly write: (value: number | null) => WrittenFigure;
   /**
-   * One value for each bucket. Without data, a share or a speed is a gap and a sum is zero.
+   * Returns a value for each bucket. For a bucket without data, a share or a speed is a gap, and a sum is zero.
    * @param perCredit USD
    */
   readonly values: (of: TrafficLine['buckets'], perCredit: number) => readonly (number | null)[];

@@ -46,7 +46,7 @@ export const BUDGETS: Coder<readonly Texts[]> = {
         })),
 };
 
-/** Labels, one on each line. A removed label is sent as null. */
+/** Edits labels as text, with one label on each line. A removed label is sent as null. */
 export const LABELS: Coder<unknown> = {
   read: (value) =>
     Object.entries(value ?? {})

@@ -13,7 +13,7 @@ type Fund = ReadOf<'/admin/ledger'>['funds'][number];
 type Budget = KeyMoney['budgets'][number];
 type BudgetTerms = Pick<Budget, 'window' | 'time_zone' | 'on_exhausted' | 'limit_credits'>;
 
-/** The use of one budget in its current window. A figure that the viewer may not see is null. */
+/** The use of a budget in its current window. A figure that the viewer may not see is null. */
 type BudgetUse = Pick<Fund, 'limit_usd' | 'limit_credits' | 'spent_usd' | 'spent_credits'> & {
   readonly label: string;
 } & {
@@ -102,7 +102,7 @@ const HeadroomCell = ({ use }: { readonly use: BudgetUse }) => (
   </div>
 );
 
-/** A budget with its spent, held, remaining and expected Credits. */
+/** Shows a budget with its spent, held, remaining and expected Credits. */
 function Headroom({ use }: { readonly use: BudgetUse }) {
   const [tone, text] = stateOf(use);
   const left = use.limit_credits - use.spent_credits - (use.held_credits ?? 0);

@@ -7,7 +7,7 @@ import { type KeyAnswer, keyName } from './words.ts';
 /** A key can have at most 100 child keys that work at the same time. */
 const CHILDREN = 100;
 
-/** The child keys of a key. Each of them opens its own child keys. */
+/** The child keys of a key. Each child key in the list opens its own child keys. */
 export function KeyTree({ of: key }: { readonly of: KeyAnswer }) {
   const children = useResource('/admin/keys', { parent: key.id, limit: CHILDREN });
   if (!children.data || children.data.data.length === 0) return null;

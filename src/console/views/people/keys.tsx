@@ -73,10 +73,10 @@ export function KeysTab({ id }: { readonly id: string | null }) {
   );
 }
 
-/** A key with its secret, which only the response to its creation or rotation contains. */
+/** A key with its secret, which only the response to the creation or rotation of the key contains. */
 type NewKey = KeyAnswer & { readonly key: string };
 
-/** A key: its properties, its usage, and its actions. */
+/** Shows a key: its properties, its usage, and its actions. */
 function KeyPanel({ place }: { readonly place: Place<KeyAnswer> }) {
   const { id } = place;
   // Only this state contains the secret, until the panel closes.

@@ -76,7 +76,7 @@ const BudgetsInput = ({ value, set, errorAt }: InputProps<readonly Texts[]>) => 
       </div>
     ))}
     {errorAt() ? (
-      // The error of one budget is also shown at its field.
+      // The error of a single budget is also shown at the field of the budget.
       <p class="field-error">{errorAt()}</p>
     ) : (
       value.length === 0 && <p class="small dim">There is no budget here. Budgets of the levels above apply.</p>

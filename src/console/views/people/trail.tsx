@@ -76,7 +76,10 @@ function subjectText({ subject, details }: TrailRow, nameOf: (id: string) => str
   return `${kind} ${typeof name === 'string' && name !== '' ? name : nameOf(subject.id)}`;
 }
 
-/** A change with the name of its object. A key also shows its ID, because names of keys are not unique. */
+/**
+ * A change with the name of its object. If the object is a key, the line also shows the ID of the key, because names of keys are not
+ * unique.
+ */
 const Change = ({ of: row, nameOf }: { readonly of: TrailRow; nameOf(id: string): string }) => {
   const text = subjectText(row, nameOf);
   const isNamed = row.key_id !== null && !text.endsWith(row.key_id);

@@ -29,7 +29,7 @@ interface RunProps {
   readonly usdPerCredit: string | null;
 }
 
-/** The answer as it streams, its times measured in this page, and the receipt. */
+/** Shows the answer while it streams, the times that this page measured, and the receipt. */
 export function AnswerCard({ run, usdPerCredit, onStop }: RunProps & { onStop(): void }) {
   const { parts, failure } = run;
   return (

@@ -102,7 +102,10 @@ export function termsIn(body: RequestBody): Partial<Terms> {
   };
 }
 
-/** The weights that a policy uses by default. They are sent if the body has no weights, so that the page shows what it sends. */
+/**
+ * The weights that a policy uses by default. The page sends the default weights if the body has no weights, so that the page shows what it
+ * sends.
+ */
 const [DEFAULT_QUALITY, DEFAULT_COST] = [0.7, 0.3];
 
 const textTerm = (name: 'maxCredits' | 'maxSeconds' | 'budgetCredits', value: number | null) =>

@@ -13,7 +13,7 @@ interface ComposerProps {
   readonly draft: Draft;
   readonly controls: Controls;
   onControls(part: Partial<Controls>): void;
-  /** The failure of the decision or the answer. Its field is marked. */
+  /** The failure of the decision or the answer. The field that caused the failure is marked. */
   readonly failure: ApiFailure | null;
 }
 

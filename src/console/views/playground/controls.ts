@@ -45,8 +45,8 @@ const textOf = (controls: Controls): string => JSON.stringify(paramsOf(controls)
 const SETTLED_MS = 300;
 
 /**
- * The controls. They are written to the address when they have not changed for a moment, and read from the address when a link or the Back
- * button changes it.
+ * The controls. The controls are written to the address when they have not changed for a moment, and read from the address when a link or
+ * the Back button changes the address.
  */
 export function useControls() {
   const [controls, setControls] = useState(controlsIn);

@@ -16,7 +16,7 @@ export default function Playground() {
   const [text, setText] = useState('');
   const own = useOwnKeys(controls.key);
   const { run, start, stop } = useRun();
-  /** The body of the last sent request. The form shows its error until the body changes. */
+  /** The body of the last sent request. The form shows the error of this body until the body changes. */
   const sent = useRef('');
   const draft = draftOf(text, controls.dialect);
   const { dialect } = controls;

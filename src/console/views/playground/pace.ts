@@ -13,7 +13,7 @@ const REAL: PaceTimers = {
   },
 };
 
-/** The minimum time between two starts, ms. It allows at most ten starts a second. */
+/** The minimum time between two starts, ms. A gap of 110 ms allows at most ten starts a second. */
 export const GAP_MS = 110;
 
 /**

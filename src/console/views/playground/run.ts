@@ -87,7 +87,7 @@ async function carryOut(request: RunRequest, signal: AbortSignal, show: (run: Ru
     const endMs = performance.now() - sentAt;
     if (signal.aborted) put({ state: 'stopped', endMs });
     else {
-      // After its error event, the connection of a failed chat breaks.
+      // After the error event of a failed chat, the connection breaks.
       const failure =
         failureIn(run.parts) ?? failureOf('unreachable', 'The answer is incomplete: the connection ended.');
       put({ state: 'failed', endMs, failure });

@@ -11,7 +11,7 @@ type OwnKey = Pick<ReadOf<'/admin/keys'>['data'][number], 'id' | 'name' | 'scope
 
 /** The valid keys with which the viewer can send requests: the person's own keys, or the key that signed in. */
 export interface OwnKeys {
-  /** Null while they load. */
+  /** Null while the keys load. */
   readonly keys: readonly OwnKey[] | null;
   readonly chosen: OwnKey | null;
   readonly maySend: boolean;

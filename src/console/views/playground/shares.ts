@@ -11,7 +11,7 @@ export const SHARE_NAMES: readonly ShareName[] = ['quality', 'cost', 'speed'];
 /** The shares with which the first drag starts. */
 export const EVEN: Shares = { quality: 34, cost: 33, speed: 33 };
 
-/** Sets one share. The other two keep their ratio, or become equal if both are 0. */
+/** Sets one share. The other two shares keep their ratio, or become equal if both are 0. */
 export function moved(shares: Shares, name: ShareName, to: number): Shares {
   const value = Math.max(0, Math.min(100, Math.round(to)));
   const [one, other] = SHARE_NAMES.filter((each) => each !== name);
@@ -51,7 +51,8 @@ function rounded(quality: number, cost: number): Shares {
 }
 
 /**
- * A point in the triangle, 0 to 1 from left to right and from top to bottom. Its corners are quality (top), cost (left) and speed (right).
+ * A point in the triangle, 0 to 1 from left to right and from top to bottom. The corners of the triangle are quality (top), cost (left) and
+ * speed (right).
  */
 export interface TrianglePlace {
   readonly x: number;

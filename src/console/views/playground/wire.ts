@@ -16,7 +16,7 @@ export class EventCutter {
   }
 }
 
-/** The output of one choice. It is always shown as text and never as markup. */
+/** The output of a choice. The output is always shown as text and never as markup. */
 export interface Speech {
   readonly text: string;
   readonly thought: string;
@@ -26,7 +26,7 @@ export interface Speech {
 
 /** What an event or a complete answer adds to the page. */
 export interface AnswerParts {
-  /** Choices by their index. A choice without output is left out. */
+  /** The choices of the answer, by index. A choice without output is left out. */
   readonly choices: ReadonlyMap<number, Speech>;
   readonly usage: { readonly input: number | null; readonly output: number | null } | null;
   readonly platform: RequestBody | null;

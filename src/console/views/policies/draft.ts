@@ -12,7 +12,10 @@ import { inTurn } from './tools.ts';
 
 export type PolicyFiles = ReadOf<'/admin/policy/files'>;
 
-/** The edit of one file. Null means that the file does not exist: before the edit for a new file, after it for a removed file. */
+/**
+ * The edit of a single file. A text that is null means that the file does not exist: before the edit if the file is new, or after the edit
+ * if the edit removes the file.
+ */
 interface DraftEdit {
   /** The text with which the edit started. */
   readonly base: string | null;

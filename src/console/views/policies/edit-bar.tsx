@@ -27,7 +27,7 @@ const drop = () => {
   draft.value = null;
 };
 
-/** Saves, discards or downloads the edit. It is shown on every page of the view while there is an edit. */
+/** Saves, discards or downloads the edit. The bar is shown on every page of the view while there is an edit. */
 export function EditBar({ files, judgement: { data: result, isLoading } }: EditBarProps) {
   const [isBusy, setBusy] = useState(false);
   const [isDiscarding, setDiscarding] = useState(false);

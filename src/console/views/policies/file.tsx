@@ -20,7 +20,7 @@ interface FilePageProps {
   readonly mayEdit: boolean;
 }
 
-/** One file in the editor, with the server's diagnostics. */
+/** Shows a file in the editor, with the server's diagnostics. */
 export function FilePage({ files, name, judgement, mayEdit }: FilePageProps) {
   const schema = useResource('/admin/policy/schema');
   const edits = draft.value?.edits;

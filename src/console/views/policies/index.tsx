@@ -19,7 +19,7 @@ const PARTS = { files: 'Files', cases: 'Cases', diff: 'Differences', revisions: 
 /** How long the viewer must stop typing before the edit is checked, ms. */
 const PAUSE_MS = 300;
 
-/** The policy with its files, test cases, differences and revisions, and the viewer's edit. */
+/** Shows the policy with its files, test cases, differences and revisions, and the viewer's edit. */
 export default function Policies() {
   const mayEdit = reachOfViewer('policy.check') !== null;
   const files = useResource('/admin/policy/files', {}, { every: RENEWAL_MS });

@@ -6,7 +6,7 @@ import { CodePlace, useEditorCode } from './code.tsx';
 import { draft, namesOf, type PolicyFiles, textOf } from './draft.ts';
 import { DISK, EDIT, RUNNING } from './places.ts';
 
-/** One of two compared policies. */
+/** A side of the comparison: one of the two policies. */
 interface TextSide {
   readonly side: string;
   readonly label: string;
@@ -47,7 +47,7 @@ export function Texts({ files, a, b, patch }: TextsProps) {
   );
 }
 
-/** The texts of one of the two policies; null if the page does not have them. */
+/** Returns the texts of one of the two policies; null if the page does not have the texts. */
 function useTexts(files: PolicyFiles, side: string): ReadonlyMap<string, string> | null {
   const isStored = ![RUNNING, DISK, EDIT].includes(side);
   const stored = useResource(`/admin/policy/revisions/${encodeURIComponent(side)}`, {}, { isWanted: isStored });

@@ -13,7 +13,7 @@ interface ToolAnswers {
 type ToolName = keyof ToolAnswers;
 export type ToolAnswer<Name extends ToolName> = ToolAnswers[Name];
 
-/** The server's diagnostics for the files with the edit. It is loading if the edit has changed since the last check. */
+/** The server's diagnostics for the files with the edit. The diagnostics are loading if the edit has changed since the last check. */
 export type PolicyJudgement = Resource<ToolAnswer<'check'>>;
 export type FileDiagnostic = ToolAnswer<'check'>['diagnostics'][number];
 
@@ -21,15 +21,18 @@ export type FileDiagnostic = ToolAnswer<'check'>['diagnostics'][number];
 export const diagnosticsOf = ({ data }: PolicyJudgement, name: string): readonly FileDiagnostic[] =>
   (data?.diagnostics ?? []).filter(({ file }) => file === name);
 
-/** How often to try. The server runs one tool for each person at a time, and finishes a run even if the page no longer waits for it. */
+/**
+ * How often to try. The server runs only one tool at a time for each person, and finishes a run even if the page no longer waits for the
+ * run.
+ */
 const TRIES_MAX = 20;
 const PAUSE_MS = 500;
 /** The last request of this page to a tool. */
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Sends a request to a policy tool, or an edit, after this page's earlier requests. It never throws, except for the reason of an aborted
- * signal.
+ * Sends a request to a policy tool, or an edit, after this page's earlier requests. `inTurn` never throws, except for the reason of an
+ * aborted signal.
  */
 export async function inTurn<Result>(
   work: () => Promise<ApiResult<Result>>,
@@ -48,7 +51,8 @@ export async function inTurn<Result>(
 }
 
 /**
- * The response of a policy tool in a component. It is requested again when the body changes, and an earlier run is abandoned.
+ * The response of a policy tool in a component. When the body changes, the component requests the response again and abandons the earlier
+ * run.
  * @param body null requests nothing
  * @param pauseMs how long the body must stay unchanged first
  */

@@ -18,7 +18,7 @@ import { MoneyOfRequest } from './money.tsx';
 import { type DecisionRead, storyOf } from './story.ts';
 import { Again, Told } from './told.tsx';
 
-/** One request: why it got its model, how long it took, and what it cost. */
+/** Shows a request: why the request got its model, how long it took, and what it cost. */
 export function RequestDetail({ id }: { readonly id: string }) {
   const decision = useResource(`/admin/decisions/${id}`);
   return (
@@ -107,7 +107,7 @@ interface SummaryProps {
   readonly perCredit: string | null;
 }
 
-/** One line about the request: its status, its time, its key and its charge. */
+/** Shows a line about the request: its status, its time, its key and its charge. */
 function Summary({ decision: { outcome, status, time, key_id, key_name }, perCredit }: SummaryProps) {
   const charged = outcome?.credits_consumed ?? null;
   const key = key_name ?? key_id;
@@ -165,7 +165,7 @@ const RequestFacts = ({ decision }: { readonly decision: DecisionRead }) => (
   />
 );
 
-/** The list with one more filter. */
+/** Returns the address of the list with an additional filter. */
 const listHref = (filter: Params) => hrefWith({ ...filter, again: null }, '/requests');
 
 const Labels = ({ of }: { readonly of: Readonly<Record<string, string>> }) => (

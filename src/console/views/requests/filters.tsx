@@ -61,7 +61,10 @@ function Used({ name, ...words }: Omit<ChoiceProps<'key' | 'team' | 'model' | 't
   return <Choice name={name} {...words} options={options} />;
 }
 
-/** A choice of one value or all. It always contains the value of the address, even if that had no traffic. */
+/**
+ * Lets the viewer choose a single value or all values. The list of values always contains the value of the address, even if that value had
+ * no traffic.
+ */
 function Choice({ name, label, all, options }: ChoiceProps) {
   const value = param(name);
   const isOffered = value === '' || options.some((option) => option.value === value);

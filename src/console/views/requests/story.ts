@@ -27,7 +27,7 @@ type Told = StoryFacts & { readonly outcome?: Outcome | null; readonly status?: 
 /** How a cost in Credits is written. */
 type WriteCost = (credits: number | null) => string;
 
-/** How many model names a sentence lists. The others are counted. */
+/** How many model names a sentence lists. The sentence counts the other models. */
 const NAMED_MAX = 5;
 
 /**

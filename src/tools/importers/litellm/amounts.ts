@@ -43,7 +43,7 @@ const SECONDS: Readonly<Record<string, number>> = {
 interface WindowMapping {
   readonly window: WindowKind;
   readonly note: string;
-  /** The share of the limit that each window gets. It is below 1 if the duration is longer than any window. */
+  /** The share of the limit that each window gets. The share is below 1 if the duration is longer than any window. */
   readonly share: number;
 }
 

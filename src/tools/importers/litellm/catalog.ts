@@ -8,7 +8,7 @@ export interface CatalogModel {
   readonly id: string;
   /** The model's entry under `models`. */
   readonly entry: ConfigNode;
-  /** The source of its price and facts, in words. */
+  /** The source of the model's price and facts, in words. */
   readonly origin: string;
   /** Whether the vendor reuses the name for newer models, so that the price may have changed since. */
   readonly isMoving: boolean;

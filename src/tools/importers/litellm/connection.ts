@@ -13,7 +13,7 @@ export interface ProviderConnection {
   /** Null for the variable of the preset, or for no key. */
   readonly keyEnv: string | null;
   readonly isPrivate: boolean;
-  /** Whether it is the operator's own server, where tokens cost nothing. */
+  /** Whether the connection leads to the operator's own server, where tokens cost nothing. */
   readonly isOwn: boolean;
   /** Candidate names for the provider, the shortest first. */
   readonly names: readonly string[];

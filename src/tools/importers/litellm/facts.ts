@@ -21,7 +21,7 @@ export interface DeploymentFacts {
   readonly catalogModel: CatalogModel | null;
 }
 
-/** A price with its source. */
+/** A price of a model, with the source of the price. */
 export interface SourcedPrice {
   readonly value: PolicyValue;
   readonly source: 'configuration' | 'price map' | 'catalog' | 'own server';

@@ -71,7 +71,7 @@ function namesIn(node: ConfigNode): FallbackTarget[] {
   });
 }
 
-/** An alias with its group and position. */
+/** An alias of a model, with its group and position. */
 export interface ModelAlias extends FallbackTarget {
   readonly group: string;
 }

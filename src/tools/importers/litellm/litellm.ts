@@ -30,7 +30,7 @@ export interface ImportSources extends Pick<ImportContext, 'facts' | 'priceMap' 
   readonly include: IncludeReader;
 }
 
-/** The outcome of one key, with its position in the policy. */
+/** The outcome of a configuration key, with its position in the policy. */
 export interface KeyReport extends KeyOutcome {
   /** The policy file, such as `models.yaml`, and the line, counted from 1; null for a key that is left out or built in. */
   readonly file: string | null;
@@ -181,7 +181,7 @@ function locate(
   return { file: null, fileLine: null };
 }
 
-/** Follows one step of a policy path: a key, or the name or index of an item in a list. */
+/** Follows a single step of a policy path: a key, or the name or index of an item in a list. */
 const below = (node: ConfigNode | undefined, step: string): ConfigNode | undefined =>
   node?.kind === 'list'
     ? node.items.find((item, at) => (scalarText(valueAt(item, 'name')) ?? String(at)) === step)

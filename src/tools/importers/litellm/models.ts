@@ -18,7 +18,7 @@ export interface ImportedModel {
   readonly deployments: readonly Deployment[];
 }
 
-/** All models of one `model_name`. */
+/** All models that have the same `model_name`. */
 export interface ModelGroup {
   readonly name: string;
   readonly models: readonly ImportedModel[];
@@ -91,8 +91,8 @@ function reportShares(deployments: readonly Deployment[], areDifferent: boolean,
 }
 
 /**
- * Returns an ID for a model that cannot have the name of its group. It is the provider's name for the model, without the date if that name
- * is free, and with the provider if several models have that name.
+ * Returns an ID for a model that cannot have the name of its group. The ID is the provider's name for the model, without the date if that
+ * name is free, and with the provider if several models have that name.
  */
 export function freeId(group: string, { upstream, assigned: { provider } }: Deployment, taken: TakenNames): string {
   const last = upstream

@@ -10,7 +10,7 @@ type PolicyPath = readonly string[];
 /** A path that may contain names that are assigned later. */
 export type LazyPath = PolicyPath | (() => PolicyPath);
 
-/** The outcome of one key of the configuration. */
+/** The outcome of a key of the configuration. */
 export interface KeyOutcome extends SourcePosition {
   readonly path: string;
   /** The path of the node for which the outcome was recorded: the key itself, or a list or map that contains it. */

@@ -31,7 +31,7 @@ export function readPeople(
   };
 }
 
-/** One line that does not begin or end with a space and does not have the form of a team's ID. */
+/** Matches a single line that does not begin or end with a space and does not have the form of a team's ID. */
 const TEAM_NAME = /^(?!team_[0-9a-z]{17}$)[^\s\p{C}](?:[^\p{C}]{0,126}[^\s\p{C}])?$/u;
 
 function teamOf(item: ConfigNode, taken: TakenNames, modelsOf: ModelsOf, context: ImportContext): FieldBlock | null {

@@ -27,7 +27,7 @@ interface ImportedPolicy {
   readonly providers: readonly ImportedProvider[];
   readonly chosen: SelectorPlan;
   readonly wildcards: readonly Deployment[];
-  /** Models that need an answer from the operator. They are written as comments. */
+  /** Models that need an answer from the operator. Models that need an answer are written as comments. */
   readonly open: readonly Deployment[];
   readonly common: CommonSettings;
   readonly limits: ImportedLimits;
@@ -140,7 +140,7 @@ const ids = (models: readonly ImportedModel[]): string[] => models.map(({ id }) 
 function selectorField(name: string, { names, steps }: ImportedSelector, common: CommonSettings): Field | null {
   const models = steps.flat();
   const isOrdered = steps.length > 1;
-  // The other built-in selectors use the weights of `auto`.
+  // The built-in selectors other than `auto` use the weights of `auto`.
   const strategy = isOrdered || name === 'auto' ? 'auto' : common.strategy;
   const value = block(
     field('strategy', strategy),
@@ -162,7 +162,7 @@ function preferencesOf({ names, steps }: ImportedSelector): FieldBlock[] {
   const step = Math.min(STEP, BEST / steps.length);
   const when = isOneOf('request.model', names);
   return steps.flatMap((models, at) => {
-    // Models of one step with different qualities get different amounts, so that all reach the quality of the step.
+    // Models of the same step with different qualities get different amounts, so that all reach the quality of the step.
     const worthOf = (model: ImportedModel) => Math.round((BEST - step * at - qualityOf(model)) * 1000) / 1000;
     const byWorth = Map.groupBy(models, worthOf);
     return [...byWorth].flatMap(([worth, ones], part) => {

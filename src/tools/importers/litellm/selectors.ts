@@ -10,7 +10,7 @@ import { valueAt } from './tree.ts';
 export interface ImportedSelector {
   /** The name of the group, then its aliases. */
   readonly names: readonly string[];
-  /** Each step has equivalent models. If there is only one step, the strategy chooses. */
+  /** Each step has equivalent models. If the selector has only one step, the strategy chooses. */
   readonly steps: readonly (readonly ImportedModel[])[];
   /** How many steps at the end serve only long inputs. */
   readonly forLength: number;
@@ -65,7 +65,7 @@ interface FallbackChain {
   readonly any: readonly FallbackMatch[];
   readonly long: readonly FallbackMatch[];
 }
-/** A group, or one deployment of it. */
+/** A group of deployments, or a single deployment of the group. */
 type FallbackMatch = string | Deployment;
 
 function fallbackChainOf(

@@ -46,7 +46,7 @@ export const providerOfName = (name: string): string | null => meaningOf(name, K
 /** The mode that a model's name implies if no `mode` is stated; null if the model may be for chat. */
 export const modeOfName = (bare: string): string | null => meaningOf(bare, OTHER_MODES);
 
-/** A model name without provider and date. It is the same for all deployments of a model. */
+/** A model name without provider and date. The bare name is the same for all deployments of a model. */
 export function bareName(name: string): string {
   const last = name.slice(name.lastIndexOf('/') + 1);
   return last.toLowerCase().replace(/[-@](?:\d{4}-\d{2}-\d{2}|\d{8})$/, '');

@@ -10,8 +10,8 @@ export interface SourcePosition {
 }
 
 /**
- * A node of the configuration. A map's value has the position of its key. An anchor and its aliases share one node. Members that do not
- * apply to the kind of a node are empty.
+ * A node of the configuration. A map's value has the position of its key. An anchor and the aliases of the anchor share one node. Members
+ * that do not apply to the kind of a node are empty.
  */
 export interface ConfigNode extends SourcePosition {
   readonly kind: 'map' | 'list' | 'scalar';

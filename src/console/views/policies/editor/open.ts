@@ -24,7 +24,7 @@ import { helpFor, wordsAt } from './policy-words.ts';
 import { policyLook, rootIn } from './theme.ts';
 import { placeAt } from './yaml-place.ts';
 
-/** The editor of one file. */
+/** The editor of a single file. */
 export interface PolicyEditor {
   setText(text: string): void;
   setDiagnostics(found: readonly FileDiagnostic[]): void;

@@ -5,9 +5,9 @@ import type { YamlPlace } from './yaml-place.ts';
 export interface PolicyWord {
   readonly label: string;
   readonly isKey: boolean;
-  /** One or two words: "required". */
+  /** A detail of one or two words, such as "required". */
   readonly detail: string;
-  /** A description in one or more sentences. */
+  /** A description with at least one sentence. */
   readonly info: string;
 }
 

@@ -4,12 +4,12 @@ import { EditorView } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 
 /**
- * The editor's appearance. It uses the console's colours, which are inherited by the shadow root. The editor library marks diagnostics with
+ * The editor's appearance. The editor uses the console's colours, which the shadow root inherits. The editor library marks diagnostics with
  * pictures in `data:` URLs, which the page's content security policy refuses, so lines and signs replace them.
  */
 const look = EditorView.theme({
   '&': { color: 'var(--ink)', backgroundColor: 'var(--paper)', fontSize: '13px', maxHeight: 'inherit' },
-  // The frame around it shows the focus.
+  // The frame around the editor shows the focus.
   '&.cm-focused': { outline: 'none' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '20px', overflow: 'auto' },
   '.cm-content': { padding: '8px 0', caretColor: 'var(--ink)' },
@@ -86,5 +86,5 @@ const words = HighlightStyle.define([
 
 export const policyLook: Extension = [look, syntaxHighlighting(words)];
 
-/** The shadow root of an editor. It uses constructed style sheets, which the page's content security policy allows. */
+/** The shadow root of an editor. The shadow root uses constructed style sheets, which the page's content security policy allows. */
 export const rootIn = (host: HTMLElement): ShadowRoot => host.shadowRoot ?? host.attachShadow({ mode: 'open' });

@@ -15,8 +15,8 @@ import {
 
 /**
  * An adapter for a small example dialect: `POST /generate` with a model and messages returns text, the reason why it ends, and counts of
- * tokens, as one JSON value or as lines of JSON. Change it to your provider's dialect. The adapter only translates; the gateway makes the
- * connection.
+ * tokens, as one JSON value or as lines of JSON. Change the example to your provider's dialect. The adapter only translates; the gateway
+ * makes the connection.
  */
 export const exampleProvider = defineProvider({
   contract: 2,
@@ -44,7 +44,7 @@ export const exampleProvider = defineProvider({
   }),
 });
 
-/** Builds the HTTP request. It must contain `outputCap`, because the money reserved for the request depends on this cap. */
+/** Builds the HTTP request. The request must contain `outputCap`, because the money reserved for the request depends on this cap. */
 function request({ upstream, request: asked, stream, outputCap }: ProviderCall): HttpCall | ProviderFailure {
   const messages: { role: string; text: string }[] = [];
   for (const turn of asked.conversation.turns) {
@@ -61,7 +61,7 @@ function request({ upstream, request: asked, stream, outputCap }: ProviderCall):
     max_tokens: outputCap,
     temperature: asked.settings.temperature,
   };
-  // The names of settings that were left out, in the caller's words. Callers see them in `platform.dropped`.
+  // The names of settings that were left out, in the caller's words. Callers see the dropped settings in `platform.dropped`.
   const dropped = (['topP', 'user'] as const).flatMap((name) =>
     asked.settings[name] === undefined ? [] : [asked.names[name]],
   );
@@ -84,7 +84,8 @@ function answerParts(answer: unknown): StreamPart[] {
     const reason = answer.stop === 'limit' ? 'length' : 'stop';
     parts.push({ type: 'finish', choice: 0, reason, raw: answer.stop });
   }
-  // If the provider also counts cached or reasoning tokens, use `canonicalUsage`. Otherwise tokens could be counted and billed twice.
+  // If the provider also counts cached or reasoning tokens, use `canonicalUsage`. Without `canonicalUsage`, tokens could be counted and
+  // billed twice.
   if (isObject(answer.tokens)) {
     parts.push({ type: 'usage', usage: plainUsage(Number(answer.tokens.in), Number(answer.tokens.out)) });
   }

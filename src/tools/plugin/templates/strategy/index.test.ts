@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { exampleStrategy } from './index.ts';
 
-/** Two models: one has a better quality, the other is cheaper. A good answer is worth 10 Credits. */
+/** The test has two models: the first has a better quality, the second is cheaper. A good answer is worth 10 Credits. */
 const candidates = {
   n: 2,
   quality: Float64Array.of(0.9, 0.6),

@@ -22,7 +22,7 @@ export const exampleStrategy = defineStrategy({
     // The second part of `route_reason`.
     reason: 'value',
     // Called for each request. Writes a utility for each candidate; larger is better, and -Infinity excludes the candidate. The utility
-    // should grow with quality and fall with cost and latency. Otherwise a model could win that is worse in everything.
+    // should grow with quality and fall with cost and latency. If the utility does not, a model could win that is worse in everything.
     score({ n, quality, cost, costReference }, out) {
       for (let i = 0; i < n; i++) out[i] = quality[i]! - (thrift * cost[i]!) / costReference;
     },
