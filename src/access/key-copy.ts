@@ -26,16 +26,22 @@ export interface KeysOptions {
     Pick<Repositories, 'keys' | 'people' | 'trail'> & { readonly news: News };
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** How often `refresh` runs, ms. If absent, the caller runs it. Changes by other servers also arrive through the news of the store. */
+  /**
+   * How often `refresh` runs, ms. If the interval is absent, the owner of the copy calls `refresh`. Changes by other servers also arrive
+   * through the news of the store.
+   */
   readonly refreshMs?: number;
   /** The timers for regular work; by default the timers of the process. */
   readonly timers?: Timers;
   /**
    * Called when the budgets of keys change; `budgets()` returns them. A new key with budgets works only when the promise has resolved, so
-   * that it cannot overspend. After a rejection, the next `refresh` calls this again.
+   * that it cannot overspend. After a rejection, the next `refresh` calls `onChange` again.
    */
   readonly onChange?: () => void | Promise<void>;
-  /** Whether a user, given by ID, is suspended or removed, so that its keys are refused. Must be cheap. If absent, no user is. */
+  /**
+   * Whether a user, given by ID, is suspended or removed, so that its keys are refused. The function must be cheap. If the function is
+   * absent, no user counts as suspended or removed.
+   */
   readonly isOut?: (user: string) => boolean;
 }
 
@@ -43,7 +49,7 @@ export interface KeysOptions {
 const USES_EVERY_MS = 60_000;
 /** The time after which an ended key counts as long over. The time is longer than any correction of a clock. */
 const LONG_OVER_MS = DAY_MS;
-/** The most ended keys that stay in memory. Requests in progress, and callers that still send such keys, need them. */
+/** The most ended keys that stay in memory. Requests in progress need ended keys, and so do callers that still send an ended key. */
 const ENDED_MAX = 1_000;
 /** How many IDs are looked up in the store at once. */
 const NAMES_MAX = 500;
@@ -92,7 +98,7 @@ export class KeyCopy {
     });
   }
 
-  /** Reads the keys. The caller must then apply their budgets. Rejects with StoreError. */
+  /** Reads the keys. After that, the budgets of the keys must be applied. Rejects with StoreError. */
   async open(): Promise<void> {
     await this.#read();
     this.#isOpen = true;
@@ -107,7 +113,7 @@ export class KeyCopy {
     return this.authenticateBy(parts.id, hashOf(key));
   };
 
-  /** Checks the hash of a key that was presented earlier. Otherwise like `authenticate`. */
+  /** Checks the hash of a key that was presented earlier. Apart from that, this function works like `authenticate`. */
   readonly authenticateBy = (id: string, hash: Uint8Array): Authentication => {
     const valid = authenticationBy(this.#entries.get(id) ?? this.#ended.get(id), hash, this.now());
     const { user, team } = valid.caller ?? {};
@@ -117,13 +123,16 @@ export class KeyCopy {
     return ageMs === 0 ? found : { ...found, ageMs };
   };
 
-  /** Whether a secret, given by its hash, works or may work again, such as the secret of a suspended key. Does not count as a use. */
+  /**
+   * Whether a secret, given by its hash, works or may work again, such as the secret of a suspended key. The check does not count as a use
+   * of the key.
+   */
   readonly lives = (id: string, hash: Uint8Array): boolean => {
     const state = secretStateOf(this.#entries.get(id), hash, this.now());
     return state === 'valid' || state === 'suspended';
   };
 
-  /** Authenticates a caller who may send requests as a key without having its secret. Counts as a use of the key. */
+  /** Authenticates a caller who may send requests as a key without having its secret. The authentication counts as a use of the key. */
   readonly actAs = (id: string): Authentication => {
     const entry = this.#entries.get(id);
     return entry ? this.authenticateBy(id, entry.hash) : DENIED.unknown;
@@ -226,11 +235,11 @@ export class KeyCopy {
   /** Resolves when every change that was committed before the call is active, including new budgets. */
   async putInForce(): Promise<void> {
     await this.refresh();
-    // Another read may have found the changes and still wait for their budgets.
+    // Another read of the keys may have found the changes and may still wait for the budgets of the keys.
     await this.#admission;
   }
 
-  /** Stops the regular refresh and writes last uses. Call this before the store is closed. */
+  /** Stops the regular refresh and writes last uses. The server calls `close` before it closes the store. */
   close(): void {
     this.#timer?.close();
     this.#deafen();
@@ -266,7 +275,7 @@ export class KeyCopy {
   /** Updates the copy from the store. Rejects with StoreError and then has changed nothing. */
   async #read(): Promise<void> {
     const { rows, through } = await this.store.keys.changedAfter(this.#through, this.now() - LONG_OVER_MS);
-    // A read that began earlier may end later and then has nothing new.
+    // A read of the keys that began before another read may end after it, and then has nothing new.
     if (through <= this.#through) return;
     this.#through = through;
     for (const row of rows) this.#put(row);
@@ -279,8 +288,8 @@ export class KeyCopy {
   }
 
   /**
-   * Whether a child key expired long ago, together with all keys below it. Agents leave thousands of such keys. A later expiry time brings
-   * a key back.
+   * Whether a child key expired long ago, together with all keys below it. Agents leave thousands of expired child keys. A later expiry
+   * time brings a key back.
    */
   #isForgotten({ info }: KeyEntry): boolean {
     return info.parent !== null && this.#isLongOver(info) && !this.#below.get(info.id)?.size;
@@ -327,7 +336,7 @@ export class KeyCopy {
     return revokedAt !== null || (expiresAt !== null && expiresAt < this.now() - LONG_OVER_MS);
   }
 
-  /** Computes the effective terms of a key from the key above it, and then those of the keys below it. */
+  /** Computes the effective terms of a key from the key above it, and then the effective terms of the keys below the key. */
   #bringInLine(entry: KeyEntry, depth = 0): void {
     const { id, parent } = entry.info;
     if (parent !== null) bringInLine(entry, this.entryOf(parent));

@@ -202,7 +202,7 @@ class StoredKeys extends KeyCopy {
     const event = { time: now, actor: by, action: 'rotate', keyId: id, details } as const;
     const { keys, trail } = this.store;
     const isWritten = await this.#commit([trail.addIfValid(event, now), keys.rotate(id, hashOf(key), now, ends)]);
-    // Do not read the key again: if that failed, the new secret would be lost.
+    // The rotated key is not read again, because the new secret would be lost if the read failed.
     return isWritten ? { key, info: { ...before, rotatedAt: now, overlapEndsAt: ends } } : null;
   }
 
@@ -247,7 +247,7 @@ class StoredKeys extends KeyCopy {
     return this.#alter(id, 'suspend', alter, by, tags);
   }
 
-  /** Ends the suspension of a key. Otherwise like `change`. */
+  /** Ends the suspension of a key. Apart from that, this function works like `change`. */
   resume(id: string, by: Actor = SERVER, tags: Tags = null): Promise<KeyInfo | null> {
     return this.#alter(id, 'resume', (before) => ({ ...before, suspendedAt: null }), by, tags);
   }
@@ -264,7 +264,7 @@ class StoredKeys extends KeyCopy {
     tags: Tags,
   ): Promise<KeyInfo | null> {
     const { keys, people, trail } = this.store;
-    // When this change is confirmed, changes of other servers up to then must also be active here.
+    // When this change is confirmed, changes that other servers made before the confirmation must also be active on this server.
     await this.refresh();
     let refused = -1;
     let isMoved = false;

@@ -20,8 +20,8 @@ export interface Above extends Pick<StoredKey, 'hash' | 'previousHash'> {
 }
 
 /**
- * Returns the effective terms of a child key: its own terms, each limited by the terms of the key above it. Compute the terms of a line
- * from its first key downwards.
+ * Returns the effective terms of a child key: its own terms, each limited by the terms of the key above it. The terms of a line must be
+ * computed from its first key downwards.
  */
 export function inForceBelow({ info, parentHash }: Pick<StoredKey, 'info' | 'parentHash'>, above: Above): Info {
   const upper = above.inForce;
@@ -39,7 +39,7 @@ export function inForceBelow({ info, parentHash }: Pick<StoredKey, 'info' | 'par
   };
 }
 
-/** The effective terms of a key whose parent does not exist: it was never valid. */
+/** The effective terms of a key whose parent does not exist. Such a key was never valid. */
 export const inForceAlone = (info: Info): Info => ({ ...info, revokedAt: info.revokedAt ?? info.createdAt });
 
 function sharedScopes(own: readonly Scope[], upper: readonly Scope[]): Scope[] {
@@ -123,7 +123,8 @@ export const callerBelow = (caller: Caller, above: Caller): Caller => ({
 });
 
 /**
- * Checks that a key gives only what it has itself. Limits and budgets need no check, because those of the whole line apply.
+ * Checks that a key gives only what it has itself. Limits and budgets need no check, because the limits and budgets of the whole line
+ * apply.
  * @param upper the effective terms of the key that gives
  * @throws KeyTermsError
  */

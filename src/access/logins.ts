@@ -151,7 +151,7 @@ class StoredLogins {
   /** Updates the copy from the store. Rejects with StoreError and then has changed nothing. */
   async refresh(): Promise<void> {
     const { rows, through } = await this.#store.logins.changedAfter(this.#through);
-    // A read that began earlier may end later and then has nothing new.
+    // A read of the logins that began before another read may end after it, and then has nothing new.
     if (through <= this.#through) return;
     this.#through = through;
     for (const row of rows) this.#put(row);
@@ -169,7 +169,7 @@ class StoredLogins {
     else this.#live.delete(key);
   }
 
-  /** @returns false if a condition does not hold */
+  /** @returns false if a condition of a write does not hold */
   async #commit(writes: readonly Write[]): Promise<boolean> {
     if (!(await isMet(this.#store.commit(writes)))) return false;
     // If the store cannot be read now, the committed change must still be reported as successful. The news of the store repeats the read.

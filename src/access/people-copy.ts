@@ -107,7 +107,7 @@ export class PeopleCopy {
     return teamNamesOf([...this.#teams.values()].map(({ row }) => row));
   }
 
-  /** Names the version of a row, for use as `ETag`. Each change makes a new one. */
+  /** Names the version of a row, for use as `ETag`. Each change of a row makes a new version. */
   tagOf(id: string): string {
     return String((this.#teams.get(id) ?? this.#users.get(id))?.version ?? '');
   }
@@ -156,7 +156,7 @@ export class PeopleCopy {
   /** Updates the copy from the store. Rejects with StoreError and then has changed nothing. */
   async refresh(): Promise<void> {
     const changes = await this.store.people.changedAfter(this.#through);
-    // A read that began earlier may end later and then has nothing new.
+    // A read of the people that began before another read may end after it, and then has nothing new.
     if (changes.through <= this.#through) return;
     const isFirst = this.#through === -1;
     this.#through = changes.through;

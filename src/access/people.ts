@@ -199,7 +199,10 @@ export class People extends PeopleCopy {
     });
   }
 
-  /** Commits the writes that a plan makes from the current rows. If another change came first, plans again. */
+  /**
+   * Commits the writes that a plan makes from the current rows. If another change of the rows was committed first, the change is planned
+   * again from the new rows.
+   */
   async #commit<Result>(
     plan: () => { readonly writes: readonly Write[]; readonly result: () => Result },
   ): Promise<Result> {

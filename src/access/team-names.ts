@@ -25,7 +25,7 @@ export function formerNamesOf(
 
 /**
  * Adds the changes of former names. When a team gives up a name by a rename or a deletion, only this team keeps it as a former name. Every
- * server then agrees which team had the name last, so no two teams keep it.
+ * server then agrees which team had the name last, so only one team keeps a former name.
  */
 export function withNamesGivenUp(
   changes: readonly TeamChange[],

@@ -27,7 +27,7 @@ import { nothingAt, printable } from './unknown-path.ts';
 /** The maximum size of all header names and values together, in bytes. */
 const HEADER_BYTES_MAX = 16_384;
 
-/** Matches the URL of a request with a `Host` header. Only then do admission and the router read the same path from it. */
+/** Matches the URL of a request with a `Host` header. Admission and the router read the same path only from a URL that has the `Host`. */
 const WITH_HOST = /^http:\/\/[^/?#@\\\s]+\//;
 
 /** The parts of the policy that admission reads. */
@@ -57,8 +57,8 @@ export interface AdmissionRules {
 }
 
 /**
- * Paths that are never throttled. A load balancer would remove a working gateway if a probe were refused, and an answer is as cheap as a
- * refusal.
+ * Paths that are never throttled. A load balancer would remove a working gateway if the gateway refused a probe, and answering a probe is
+ * as cheap as refusing it.
  */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/health', '/readyz']);
 
@@ -105,7 +105,7 @@ export function admit(
   try {
     place = rule ? unprovenPlace(request, rules, peers, context, rule) : null;
   } catch (cause) {
-    // The request is refused before its caller is known. When the caller is known later, nothing may be reserved for it.
+    // The request is refused before its caller is known. If the caller is known later, no room may be reserved for the refused request.
     caller.catch(() => {});
     throw cause;
   }
@@ -117,7 +117,7 @@ const UNREAD_BYTES_MAX = 1_048_576;
 
 /**
  * Reserves room for the body of a request whose caller is not known yet, because a token is being checked or a login is being renewed. The
- * server holds the body unread until then.
+ * server holds the body unread until it knows the caller.
  * @throws SignalboxError for a body that no caller may send, and `overloaded`
  */
 function unprovenPlace(
@@ -224,7 +224,7 @@ function checkForm({ url, headers }: Request): void {
 
 /**
  * Counts a request as a failed authentication.
- * @throws SignalboxError `rate_limit_exceeded` if the address had too many
+ * @throws SignalboxError `rate_limit_exceeded` if the address had too many failed authentications
  */
 export const countFailedAuth = (request: Request, rules: AdmissionRules, peers: Peers | null): void =>
   throttle('failed-auth', placeOf(request, rules, peers), rules);
@@ -332,7 +332,7 @@ const hasLimits = ({ limits, parent, levels }: Caller): boolean =>
 
 /**
  * Authenticates a request with its key or token. A valid key passes even from a locked-out address, and so does a token that was checked
- * before. If a payment would work without a key, the error says so, because clients often send placeholder keys.
+ * before. If the request could be paid without a key, the error says that, because clients often send placeholder keys.
  */
 function authenticated(
   request: Request,

@@ -40,7 +40,8 @@ export function answer(
 }
 
 /**
- * Returns the answer as text, so that the server makes one response from it and the headers. A large answer is returned in pieces.
+ * Returns the answer as text, so that the server makes a single response from the text and the headers. A large answer is returned in
+ * pieces.
  * @throws SignalboxError if the answer failed; the headers then contain the price, too
  */
 export async function jsonBody(
@@ -68,7 +69,7 @@ export async function jsonBody(
     headers['x-signalbox-model'] = source.model;
     if (source.dropped?.length) headers[DROPPED_HEADER] = droppedText(source.dropped);
   } catch (cause) {
-    // After a bug here, no client reads the answer. Without this call it would keep its hold until the deadline.
+    // After a bug in this function, no client reads the answer. Without this call, the answer would keep its hold until the deadline.
     source.abandon('caller-gone');
     throw cause;
   } finally {
@@ -78,9 +79,9 @@ export async function jsonBody(
   return chars <= WHOLE_MAX ? texts.join('') : textsResponse(texts, headers);
 }
 
-/** Adds the price to the headers. An error response gets it, too, because failed attempts may have a cost. */
+/** Adds the price to the headers. An error response gets the price, too, because failed attempts may have a cost. */
 function tellPrice({ receipt }: AnswerSource, headers: HTTPHeaders): void {
   const credits = receipt ? receipt.platform.credits_consumed : 0;
-  // The price is null if the charge could not be stored. A crash would then change it.
+  // The price is null if the charge could not be stored. If the charge is not stored, a crash would change the price.
   if (credits !== null) headers['x-signalbox-credits'] = String(credits);
 }

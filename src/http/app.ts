@@ -231,7 +231,7 @@ export function createApp(options: AppOptions) {
           gateway.log.error('a request failed: internal error', { request: requestId, method, stack });
         });
         context.handled(known.status, known.code);
-        // After an internal error, the request may have changed something, so it stays counted.
+        // After an internal error, the request may have changed something, so the request stays counted.
         if (known.status < 500) changes.giveBack(request);
         const dialect = dialectFor(request, routes.at(context.route), surfaces);
         return errorResponse(known, dialect, errorHeaders(set.headers, gateway.funding));

@@ -1,6 +1,6 @@
 import type { Timer, Timers } from '../core/timers.ts';
 
-/** Bodies from this size on, in bytes, may have to wait. A body of unknown length counts as large. */
+/** Bodies from this size on, in bytes, may have to wait. A body of unknown length counts as a large body. */
 export const LARGE_BYTES_MIN = 65_537;
 /** How many bytes of large bodies may proceed in one turn of the event loop. */
 const TURN_BYTES = 4_194_304;

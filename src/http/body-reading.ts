@@ -4,8 +4,8 @@ import { SignalboxError } from '../core/errors.ts';
 import { Watch, type WatchedItem } from './late-watch.ts';
 
 /**
- * The time in which a body must arrive, in ms, and how many bytes extend it by one second. All bytes count for a body that is read at once,
- * otherwise those that arrived.
+ * The time in which a body must arrive, in ms, and how many bytes extend it by one second. For a body that is read at once, all bytes of
+ * the body count; for any other body, only the bytes that have arrived count.
  */
 const READ_MS = 10_000;
 const BYTES_PER_SECOND = 65_536;
@@ -38,13 +38,14 @@ export class BodyReader {
   }
 }
 
-/** Reads a body piece by piece, and counts each. */
+/** Reads a body piece by piece, and counts each piece. */
 async function textInPieces({ body }: Request, reading: BodyReading): Promise<string> {
   const text = new PiecedText();
   for await (const piece of body ?? []) {
     reading.count(piece.byteLength);
     text.add(piece);
-    // Pieces that arrived together are read without waiting for a turn of the event loop. Wait sometimes, so that other requests can run.
+    // Pieces that arrived together are read without waiting for a turn of the event loop. The reader sometimes waits for a turn, so that
+    // other requests can run.
     if (reading.pieces % PIECES_PER_TURN === 0) await setImmediate();
   }
   return text.end();

@@ -60,8 +60,8 @@ export function changesOnce({ idempotency, bodyOf, routes, pass, changes }: Chan
 
   return {
     /**
-     * Answers an admitted request with an `Idempotency-Key` on a route that supports it. Null for other requests, and for a request that
-     * has already begun.
+     * Answers an admitted request with an `Idempotency-Key` on a route that supports it. Returns null for other requests, and for a request
+     * that has already begun.
      * @param headers the headers that every response to this request has
      */
     answerTo(request: Request, context: RequestContext, headers: HTTPHeaders): Promise<Response> | null {
@@ -105,8 +105,8 @@ async function begin(run: OpenRun, { requestId }: RequestContext): Promise<void>
 }
 
 /**
- * Stores an answer before it is sent. A refusal has changed nothing, so its name becomes free again. An internal error may have happened
- * after the change, so its name stays taken.
+ * Stores an answer before it is sent. A refusal has changed nothing, so its name becomes free again. After an internal error the name stays
+ * taken, because the change may have been made before the error.
  */
 async function keptAnswer(response: Response, run: OpenRun, ofRequest: HTTPHeaders): Promise<Response> {
   const { status } = response;
@@ -121,8 +121,8 @@ async function keptAnswer(response: Response, run: OpenRun, ofRequest: HTTPHeade
 }
 
 /**
- * Returns the secret with which the caller authenticated. The stored answer is encrypted with it, because it may contain a new key, and a
- * copy of the database must not reveal that key. A repeat with another login or token of the same caller is refused.
+ * Returns the secret with which the caller authenticated. The stored answer is encrypted with this secret, because it may contain a new
+ * key, and a copy of the database must not reveal that key. A repeat with another login or token of the same caller is refused.
  */
 function proofIn(headers: Headers): string {
   const bearer = bearerOf(credentialsIn(headers) ?? '');
@@ -131,7 +131,7 @@ function proofIn(headers: Headers): string {
   return proof;
 }
 
-/** Hashes the path, too, because the same body at another path is a different request. */
+/** The hash of a change includes the path, because the same body at another path is a different request. */
 function changeHash({ method, url }: Request, body: Uint8Array | null): Uint8Array {
   const { pathname, search } = new URL(url);
   return createHash('sha256')

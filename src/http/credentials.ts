@@ -2,8 +2,8 @@ import { bearerOf, looksLikeKey } from '../access/key.ts';
 import { looksLikeToken, tokenIn } from '../access/tokens/form.ts';
 
 /**
- * The headers that may contain an API key on every route, because each client library uses another one. `authorization` has a scheme before
- * the key, the others have only the key.
+ * The headers that may contain an API key on every route, because client libraries use different headers. `authorization` has a scheme
+ * before the key, the other headers have only the key.
  */
 export const KEY_HEADERS = ['authorization', 'x-api-key', 'api-key'] as const;
 

@@ -20,8 +20,8 @@ const UNCOUNTED: ReadonlySet<RouteRule['access']> = new Set([
 const REVOKE = '/admin/keys/:id/revoke';
 
 /**
- * Returns the user to whom a request counts, through a login, a token or a key. Null for operators, applications, and requests that change
- * nothing.
+ * Returns the user to whom a request counts, through a login, a token or a key. Returns null for operators, applications, and requests that
+ * change nothing.
  */
 export function changerOf(caller: Caller, { method, path, access }: RouteRule): string | null {
   if (caller.user === undefined || !isOnceForName(method, path)) return null;

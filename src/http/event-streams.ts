@@ -52,7 +52,7 @@ export class EventStreams {
   }
 
   /**
-   * Opens a stream. The caller must always end it.
+   * Opens a stream. The code that opens a stream must always end the stream.
    * @param after the `Last-Event-ID`; null for none
    * @param time ISO 8601, for the event `reset`
    * @throws SignalboxError `rate_limit_exceeded` if the holder has too many streams, or `overloaded`

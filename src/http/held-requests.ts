@@ -25,7 +25,7 @@ export class HeldRequests {
     return this.#handle(request);
   }
 
-  /** Whether a request goes through the routes for the second time. The call is free while no request is held. */
+  /** Whether a request goes through the routes for the second time. The check costs nothing while no request is held. */
   isBack(request: Request): boolean {
     return this.#ended.size > 0 && this.#ended.has(request);
   }

@@ -11,7 +11,7 @@ export interface WatchedItem<Item> extends Links<Item> {
    * @param now ms on the watch's clock
    */
   isLate(now: number): boolean;
-  /** Ends the item, or the part of it whose time is over. */
+  /** Ends the item, or ends only the part of the item whose time is over. */
   cut(): void;
 }
 

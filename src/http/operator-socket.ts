@@ -29,9 +29,10 @@ interface OperatorDesk {
 }
 
 /**
- * Serves `/admin/…` to commands on this machine through a Unix socket in the data folder. Only the server's user can open it, and that user
- * could also write the database directly.
- * @returns a function that stops it; null if the folder cannot contain a socket, which is logged. Commands then use the database directly.
+ * Serves `/admin/…` to commands on this machine through a Unix socket in the data folder. Only the operating-system user of the server can
+ * open the socket, and that user could also write the database directly.
+ * @returns a function that stops it; null if the folder cannot contain a socket, which is logged. If there is no socket, commands use the
+ * database directly.
  */
 export function openOperatorSocket(home: string, desk: OperatorDesk, log: Pick<Log, 'warn'>): (() => void) | null {
   const path = join(home, SOCKET_NAME);

@@ -51,7 +51,7 @@ const BY_KEY = { label: 'Idempotency-Key', param: 'Idempotency-Key', toTheEnd: t
 
 /**
  * The name by which a repeat of the request is recognised: its `Idempotency-Key`, or else its payment, so that a caller can get a paid
- * answer again. Null if the request has neither.
+ * answer again. Returns null if the request has neither an `Idempotency-Key` nor a payment.
  * @throws SignalboxError
  */
 export function nameOf(
@@ -64,7 +64,7 @@ export function nameOf(
   const { idempotencyKey: named } = context;
   if (named !== null) checkName(named);
   if (identity) {
-    // A client that retries automatically would sign another payment.
+    // An automatic retry is refused, because a client that retries automatically would sign another payment.
     return named === null
       ? { ...identity, toTheEnd: false, canRetry: false }
       : { ...identity, idempotencyKey: named, ...BY_KEY };
@@ -92,8 +92,8 @@ function secretIn(headers: Headers): string {
 }
 
 /**
- * Hashes the dialect, too, because the same body in another dialect is a different request. Version 0.1 knew only OpenAI's dialect and
- * stored the plain hash.
+ * The hash of a request includes the dialect, because the same body in another dialect is a different request. Version 0.1 knew only
+ * OpenAI's dialect and stored the plain hash.
  */
 const hashIn = ({ name }: Surface, bodyHash: Uint8Array): Uint8Array =>
   name === openaiChat.name ? bodyHash : createHash('sha256').update(`${name}\0`).update(bodyHash).digest();
@@ -140,7 +140,10 @@ export async function claimName(
   return namedRun(services, name, claim.run, call, form.events !== null);
 }
 
-/** The limits of the wait; null if repeats are refused. The model is not known before a decision, so the longest total deadline counts. */
+/**
+ * The limits of the wait; null if repeats are refused. A repeat waits at most as long as the longest total deadline of any model, because
+ * the model is not known before a decision.
+ */
 function waitLimits({ gateway, readmit }: RouteServices, { context, request }: ReplayableCall): WaitLimits | null {
   const { snapshot } = gateway.lease();
   if (snapshot.gateway.repeatsInFlight === 'refuse') return null;

@@ -1,6 +1,9 @@
 import type { HTTPHeaders } from 'elysia';
 
-/** Makes the response of a complete text, and moves Elysia's headers to it. If any header stayed, Elysia would make a second response. */
+/**
+ * Makes the response of a complete text, and moves Elysia's headers to it. If any header stayed in Elysia's `set`, Elysia would make a
+ * second response.
+ */
 export function textResponse(text: string, set: { headers: HTTPHeaders }): Response {
   const headers = headersOf(set.headers);
   set.headers = {};

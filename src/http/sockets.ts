@@ -76,7 +76,7 @@ export class SocketPlace implements WatchedItem<SocketPlace> {
   before: SocketPlace | null = null;
   after: SocketPlace | null = null;
   readonly keyId: string;
-  /** Only `Sockets` uses it. */
+  /** Only `Sockets` uses the reservation. */
   readonly room: ByteHold;
   readonly #sockets: Sockets;
   readonly #watch: Watch<SocketPlace>;

@@ -63,7 +63,7 @@ export async function streamResponse(
     if (source.dropped?.length) headers.set(DROPPED_HEADER, droppedText(source.dropped));
   }
   const gone = new AbortController();
-  // Only this kind of stream has no queue and no promise for each text.
+  // Only a stream of type `direct` has no queue and no promise for each text.
   const body = new ReadableStream({
     type: 'direct',
     async pull(sink) {
@@ -71,7 +71,7 @@ export async function streamResponse(
         if (!opened) await sendHeartbeats(opening, form.heartbeat, sink);
         await sendTexts(new EventSource(source, form, policy), sink, gone.signal);
       } catch (cause) {
-        // After a bug here, no client reads the answer, because `cancel` is not called for an error.
+        // After a bug in this function, no client reads the answer, because `cancel` is not called for an error.
         source.abandon('caller-gone');
         throw cause;
       }

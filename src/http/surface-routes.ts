@@ -113,7 +113,7 @@ async function answerCall(services: RouteServices, surface: Surface, call: Surfa
       running = await serveRequest(gateway, { request, context, funding, named });
     } catch (cause) {
       await named?.drop();
-      // Another server has claimed the name in the meantime, so this request is a repeat.
+      // Another server has claimed the name in the meantime, so this request counts as a repeat.
       if (named && cause instanceof NameTaken) continue;
       throw cause;
     }
@@ -158,7 +158,7 @@ function abandonWithCaller(
     if (source !== running) source.abandon('caller-gone');
   };
   signal.addEventListener('abort', leave);
-  // The caller may have left while the money was reserved; that event has already fired.
+  // The caller may have disconnected while the money was reserved, and then the event `abort` has already fired.
   if (signal.aborted) leave();
 }
 

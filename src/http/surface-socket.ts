@@ -104,7 +104,7 @@ class Connection {
 
   open(socket: Socket): void {
     this.#ends.place.open(() => {
-      // If the caller does not read its answer, a close frame would have to wait for it, so the connection is cut.
+      // If the caller does not read its answer, a close frame would have to wait for the answer, so the connection is cut.
       if (this.#running) socket.terminate();
       else socket.close(POLICY_VIOLATION, 'No complete message arrived for 60 seconds.');
     });
@@ -172,7 +172,7 @@ class Connection {
 
   async #answer(socket: Socket, frame: string, running: AbortController): Promise<void> {
     const { dialogue, place } = this.#ends;
-    // The frame is read only after admission, so that a frame over a limit costs no more than such a POST.
+    // The frame is read only after admission, so that a frame over a limit costs no more than a POST over a limit.
     const body = bodyOf(() => dialogue.read(frame));
     const request = new Request(this.#url, { method: 'POST', headers: this.#headers, body, signal: running.signal });
     const timeout = (seconds: number) => this.#wait(running, seconds);
@@ -193,7 +193,7 @@ class Connection {
         await this.#send(socket, data);
       }
     }
-    // The room of the request itself is free by now.
+    // When the connection stores the conversation, the room of the request itself is already free.
     if (!place.remember(dialogue.bytes))
       socket.close(TRY_AGAIN_LATER, 'The server has no room to remember this conversation.');
   }

@@ -12,7 +12,7 @@ interface ThrottleRules {
 
 /**
  * Counts a request by the address of its caller.
- * @throws SignalboxError `rate_limit_exceeded` if there were too many
+ * @throws SignalboxError `rate_limit_exceeded` if the address has sent too many requests
  */
 export function throttle(offence: Offence, address: string, rules: ThrottleRules): void {
   const { failedAuthPerMinute, keylessPerMinute } = rules.policy().gateway;
@@ -39,7 +39,7 @@ function checkWait(offence: Offence, sent: string, retryAfterMs: number): void {
   const limit = offence === 'failed-auth' ? 'gateway.failed_auth_per_minute' : 'gateway.keyless_per_minute';
   throw new SignalboxError('rate_limit_exceeded', `${sent}. Try again in ${durationText(retryAfterMs)}.`, {
     ...{ details: { limit, kind: 'requests' }, retryAfterMs },
-    // A retry cannot make an invalid key valid.
+    // The error allows no retry, because a retry cannot make an invalid key valid.
     ...(offence === 'failed-auth' && { retry: false }),
   });
 }

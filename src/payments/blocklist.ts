@@ -38,7 +38,7 @@ class StoredBlocklist {
    */
   async read(): Promise<void> {
     let [before, blocked]: [number, readonly string[]] = [this.#changes, await this.#store.blocklist.all()];
-    // A read that ran during a change may lack it, so read again.
+    // A read that ran during a change may lack the change, so the copy is read again.
     while (before !== this.#changes) [before, blocked] = [this.#changes, await this.#store.blocklist.all()];
     this.#blocked.clear();
     for (const wallet of blocked) this.#blocked.add(wallet);

@@ -11,7 +11,7 @@ export function priceOf(
   { chargeMin, settleFee }: Pick<PaymentPolicy, 'chargeMin' | 'settleFee'>,
 ): { readonly price: Microcredits; readonly fee: Microcredits } {
   const due = bound - credit;
-  // Only a signature is needed, and nothing is settled.
+  // A quote with the price 0 needs only a signature, and nothing is settled.
   if (due <= 0) return { price: 0, fee: 0 };
   const fee = isFeeDue ? settleFee : 0;
   return { price: Math.max(chargeMin, due + fee), fee };
@@ -29,7 +29,7 @@ export function quoteOn(
 ): Quote {
   const { price, fee } = priceOf({ ...ask, isFeeDue }, policy);
   const terms: QuoteTerms = { ...ask, fee, id: idText('quo_', id), expiresAt: now + policy.quoteTtlMs };
-  // This leaves time for the settlement even if the payer signs at the last moment.
+  // The margin leaves time for the settlement even if the payer signs at the last moment.
   const maxTimeoutSeconds = Math.ceil((policy.quoteTtlMs + policy.settleMarginMs) / 1_000);
   const accepts = connections.map(({ policy: network, asset, payTo }) =>
     seal.close(

@@ -93,7 +93,7 @@ export class Networks {
     });
   }
 
-  /** Lends a connection to `work`. A connection that a reload removes stays open until its work has ended. */
+  /** Lends a connection to `work`. A network connection that a reload removes stays open until the work that uses it has ended. */
   async use<T>(id: string, work: (connection: NetworkConnection | null) => Promise<T>): Promise<T> {
     const connection = this.#inForce.find(({ policy }) => policy.id === id) ?? null;
     connection?.enter();

@@ -4,7 +4,7 @@ import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import type { PendingSettlements } from './facilitator/facilitator.ts';
 
-/** After this time, the authorization has long expired. */
+/** How long pending settlements are stored. After this time, their authorizations have long expired. */
 const RETENTION_MS = 7 * DAY_MS;
 
 /** Stores pending settlements. The keys of pending settlements contain signatures, so only hashes of the keys are stored. */

@@ -25,7 +25,10 @@ const Eip3009Payload = Type.Object({
 type Eip3009Payload = Static<typeof Eip3009Payload>;
 const payloadForm = new SchemaCheck(Eip3009Payload);
 
-/** How far a payer's clock may be ahead, s. A longer validity would delay the decision that a payment has failed. */
+/**
+ * How far a payer's clock may be ahead, s. If an authorization were valid for longer, the decision that a payment has failed would be
+ * delayed.
+ */
 const CLOCK_AHEAD_S = 86_400;
 
 /** A payment whose form, quote seal and signature were checked. No money has moved yet. */

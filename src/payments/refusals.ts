@@ -6,7 +6,7 @@ import { orOverloaded } from '../store/unwritten.ts';
 import { FacilitatorUnavailable } from './facilitator/facilitator.ts';
 import { PaymentRefused } from './payments.ts';
 
-/** The suggested retry delay, ms. The chain is asked again within this time. */
+/** The suggested retry delay, ms. The server asks the chain again within this time. */
 const RETRY_MS = 5_000;
 
 export const unavailableError = (cause?: unknown): SignalboxError =>
@@ -31,7 +31,7 @@ export function unsettledError(payment: number, cause?: unknown): SignalboxError
   );
 }
 
-/** A second request with the same payment must wait. An automatic retry would not help. */
+/** A second request with the same payment must wait until the first request has ended, so an automatic retry would not help. */
 export function inFlightError(payment: number): SignalboxError {
   const id = idText('pay_', payment);
   return new SignalboxError(

@@ -6,7 +6,10 @@ export const ANSWER_BYTES_MAX = 1_048_576;
 
 const headers = Type.Record(Type.String(), Type.String());
 const WrittenHead = Type.Object({ status: Type.Integer(), headers, frame: Type.String() });
-/** The number changes with the format of the parts. A version that does not know the number does not use the answer. */
+/**
+ * The number of the format in which the parts of an answer are stored. A version of Signalbox that does not know the number does not use
+ * the answer.
+ */
 const PartsHead = Type.Object({ headers, form: Type.Literal('parts 1') });
 const writtenHeadForm = new SchemaCheck(WrittenHead);
 const partsHeadForm = new SchemaCheck(PartsHead);

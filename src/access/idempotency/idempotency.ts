@@ -37,8 +37,8 @@ export interface IdempotencyOptions {
 export interface KeyedRequest {
   readonly keyId: string;
   /**
-   * The secret from which the answer's encryption key is derived. For an API key, this secret is the key itself. For a subject of tokens it
-   * is a secret of the store, and for a change it is the credential that the caller used.
+   * The secret from which the answer's encryption key is derived. For an API key, this secret is the key itself. For a subject of tokens,
+   * the secret belongs to the store; for a change, the secret is the credential that the caller used.
    */
   readonly secret: string;
   readonly idempotencyKey: string;
@@ -81,7 +81,7 @@ export class Idempotency {
   /** The runs of this instance, by name. */
   readonly #running = new Map<string, Pick<KeyedRequest, 'secret' | 'body'>>();
   readonly #waits: RunWaits;
-  /** Counts runs that have ended. A row that was read before such an end is read again. */
+  /** Counts runs that have ended. A row that was read before a run ended is read again. */
   #ends = 0;
   #waiters: (() => void)[] = [];
 
@@ -92,8 +92,8 @@ export class Idempotency {
   }
 
   /**
-   * Like `claim`, but a repeat with the same secret and body waits while the first request runs. If that run stores no answer, one of the
-   * waiting repeats runs, and the others wait for it.
+   * Like `claim`, but a repeat with the same secret and body waits while the first request runs. If the first run stores no answer, one of
+   * the waiting repeats runs, and the other repeats wait for this repeat.
    * @returns `in-flight` if the wait reached its limits
    * @throws StoreError like `claim`, and the error of `limits.check`
    */
@@ -135,7 +135,7 @@ export class Idempotency {
         return await this.#run(bytes, request, row, () => this.#release(name));
       } catch (cause) {
         this.#release(name);
-        // Another server was first, or the old run has ended after all. The next repeat reads the result.
+        // Another server has claimed the name first, or the old run has ended after all. The next repeat of the request reads the result.
         if (cause instanceof NameTaken) return IN_FLIGHT;
         throw cause;
       }
@@ -215,7 +215,8 @@ export class Idempotency {
       body,
       owed: lost?.state === 'lost' ? lost.decision : null,
       losses: lost?.losses ?? 0,
-      // Anyone can create new addresses. Without this, each new address could get three large answers for the price of one.
+      // Anyone can create new addresses. If a lost answer of an address counted as only one loss, each new address could get three large
+      // answers for the price of one.
       tooLargeCounts: isAddress(keyId) ? LOSSES_MAX : 1,
       givenBack,
       giveBack: (decision, instead) => giveBack(decision, NOTE, instead),

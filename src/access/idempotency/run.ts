@@ -6,7 +6,7 @@ import { isUnmet, type Store, StoreError, type Write } from '../../store/store.t
 import { ANSWER_BYTES_MAX, bodyOf, encodeAnswer, type StoredAnswer } from './answer.ts';
 import { AnswerSeal, newSalt } from './crypto.ts';
 
-/** Another run has claimed the name first. Nothing was written. The row shows the state of that run. */
+/** Another run has claimed the name first. Nothing was written. The row shows the state of the other run. */
 export class NameTaken extends Error {
   override readonly name = 'NameTaken';
 }
@@ -45,14 +45,16 @@ interface RunStart {
 
 /**
  * The right to carry out a request. The holder first claims the name, in the same commit as the hold, before anything is sent. When the
- * charge is stored, the holder ends the run with `keep`, `lose`, `tooLarge` or `drop`. Only the first of these calls counts.
+ * charge is stored, the holder ends the run with `keep`, `lose`, `tooLarge` or `drop`. Only the first call of `keep`, `lose`, `tooLarge` or
+ * `drop` counts.
  */
 export type IdempotentRun = Pick<StoredRun, 'claim' | 'begin' | 'keep' | 'lose' | 'tooLarge' | 'drop'> &
   Readonly<Pick<StoredRun, 'givenBack'>>;
 
 export class StoredRun {
   /**
-   * The refund for earlier runs whose answers were lost. Refunds for crashes are known from the start, refunds for other losses at the end.
+   * The refund for earlier runs whose answers were lost. Refunds for crashes are known when the run starts; refunds for other losses are
+   * known when the run ends.
    */
   givenBack: Microcredits;
   readonly #context: RunContext;
@@ -66,7 +68,7 @@ export class StoredRun {
 
   /**
    * Returns the write that claims the name, for the commit of the hold. If another run has claimed the name, the commit is refused with the
-   * reason `unmet`. Called once.
+   * reason `unmet`. `claim` is called once.
    */
   claim(decision: number): Write {
     const { store, instance, secret, body, owed, losses, seen } = this.#context;
@@ -102,12 +104,12 @@ export class StoredRun {
     });
   }
 
-  /** Notes that the answer cannot be stored. A repeat runs again and gets this charge refunded. */
+  /** Notes that the answer cannot be stored. A repeat of the request runs again, and the charge of the lost answer is refunded. */
   lose(): Promise<void> {
     return this.#lose(1);
   }
 
-  /** Notes that the answer is too large to store. This counts as `tooLargeCounts` losses. */
+  /** Notes that the answer is too large to store. An answer that is too large counts as `tooLargeCounts` losses. */
   tooLarge(): Promise<void> {
     return this.#lose(this.#context.tooLargeCounts);
   }
@@ -141,7 +143,7 @@ export class StoredRun {
     return { name, decision, earlier: null, time: now(), salt, verifier, body: mark, answer: null, owner: null, ...as };
   }
 
-  /** Replaces only the row of this run. If another run has taken over the row, it stays unchanged. */
+  /** Replaces only the row of this run. If another run has taken over the row, the row stays unchanged. */
   #replace({ seal: { salt } }: RunStart, row: AnswerRow | null): readonly Write[] {
     const { store, name } = this.#context;
     return [store.idempotency.replace({ name, state: 'running', salt }, row)];

@@ -36,7 +36,9 @@ export class RunWaits {
     this.#options = options;
   }
 
-  /** Adds a repeated request to the requests that wait for a name. The caller must dispose of the waiter in any case. */
+  /**
+   * Adds a repeated request to the requests that wait for a name. The code that calls `enter` must always dispose of the returned waiter.
+   */
   enter(name: Uint8Array, { signal, ms }: WaitLimits): Waiter {
     const text = keyOf(name);
     const waiters = this.#waits.get(text)?.waiters ?? this.#open(name).waiters;
@@ -46,7 +48,10 @@ export class RunWaits {
     return waiter;
   }
 
-  /** Wakes the repeat that has waited longest for a name, because the run has ended. Each repeat that leaves wakes the next. */
+  /**
+   * Wakes the repeat that has waited longest for a name, because the run has ended. A repeat that stops waiting wakes the next waiting
+   * repeat.
+   */
   wake(name: string): void {
     const [first] = this.#waits.get(name)?.waiters ?? [];
     first?.wake();

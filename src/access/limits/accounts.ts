@@ -8,7 +8,7 @@ export interface LimitAccount {
   requests: Bucket | null;
   tokens: Bucket | null;
   streams: number;
-  /** The number of admitted requests that have not ended. The account is kept until it is 0. */
+  /** The number of admitted requests that have not ended. The account is kept until this number is 0. */
   open: number;
 }
 
@@ -23,7 +23,9 @@ export class AccountTable extends Map<string, LimitAccount> {
 }
 const newTable = (limit: string): AccountTable => new AccountTable(limit);
 
-/** An account needs about 200 bytes, so this is 7 MB. A sweep takes about 5 ms and happens once in thousands of new accounts. */
+/**
+ * An account needs about 200 bytes, so the most accounts need 7 MB. A sweep takes about 5 ms and happens once in thousands of new accounts.
+ */
 const ACCOUNTS_MAX = 32_768;
 
 /**
@@ -71,7 +73,7 @@ export class LimitAccounts {
     for (const table of this.#tables.values()) {
       for (const account of table.values()) if (account.open === 0) after[idle++] = fullAfter(account, now);
     }
-    // The full ones, and at least a quarter, so that the next sweep is a while off.
+    // A sweep removes the full accounts, and at least a quarter of all accounts, so that the next sweep does not follow soon.
     const until = after.subarray(0, idle).sort()[Math.floor(idle / 4)] ?? 0;
     for (const table of this.#tables.values()) {
       for (const [subject, account] of table) {
@@ -85,7 +87,7 @@ export class LimitAccounts {
   }
 }
 
-/** Milliseconds until the whole account is full; 0 or less if it is. */
+/** Milliseconds until the whole account is full; 0 or less if the account is full. */
 function fullAfter({ requests, tokens }: LimitAccount, now: number): number {
   const after = (bucket: Bucket | null) => (bucket ? Math.max(0, bucket.at + fullAfterMs(bucket) - now) : 0);
   return Math.max(after(requests), after(tokens));

@@ -14,7 +14,7 @@ export interface Bucket {
   perMinute: number;
 }
 
-/** The largest debt, so that sums stay exact. No request can owe this much. */
+/** The largest debt, so that sums stay exact. No request can cause a debt of this size. */
 const DEBT_MAX = 2 ** 52;
 
 export function fullBucket(perMinute: number, now: number): Bucket {
@@ -53,7 +53,7 @@ export function waitMs({ left, perMinute }: Bucket, units: number): number {
   return left >= needed ? 0 : Math.ceil((needed - left) / perMinute);
 }
 
-/** Takes units even if the bucket does not have them. Negative units are returned, up to a full bucket. */
+/** Takes units even if the bucket does not have them. A negative number gives units back to the bucket until it is full. */
 export function take(bucket: Bucket, units: number): void {
   const most = bucket.perMinute * MINUTE_MS;
   bucket.left = Math.max(-DEBT_MAX, Math.min(most, bucket.left - units * MINUTE_MS));

@@ -24,7 +24,7 @@ export interface LimitCounts {
    * rejects with StoreError
    */
   take(limits: readonly RequestLimit[], units: LimitUnits): LimitShortage | null | Promise<LimitShortage | null>;
-  /** Takes units even if they are not available. Negative units are returned. */
+  /** Takes units even if they are not available. A negative number gives units back to the limits. */
   add(limits: readonly RequestLimit[], units: LimitUnits): void;
   /** The age of the buckets of an account, ms. */
   ageOf(limit: Pick<RequestLimit, 'account'>): number;

@@ -10,8 +10,8 @@ type Bounds = Pick<AdmissionPolicy, 'concurrencyMax' | 'bodiesBytesMax' | 'queue
 const RETRY_MS = 1_000;
 const RETRY_SPREAD_MS = 1_000;
 /**
- * A body that arrives more slowly than this, on average after its first second, counts as slow. Slow bodies are cut first when others need
- * their memory.
+ * A body that arrives more slowly than this rate (bytes per second), on average after its first second, counts as slow. Slow bodies are cut
+ * first when others need their memory.
  */
 const SLOW_BYTES_PER_SECOND = 65_536;
 const SLOW_AFTER_MS = 1_000;
@@ -103,8 +103,8 @@ export class Gate {
   }
 
   /**
-   * Takes a slot, or a place in the queue, and reserves `bytes` of memory for the caller's body, as `bytesAtOnce` says. The caller must
-   * leave it in any case.
+   * Takes a slot, or a place in the queue, and reserves `bytes` of memory for the caller's body, as `bytesAtOnce` says. The request must
+   * always leave the gate, even after an error.
    * @param of the room; a caller without a key or a login is named by its address
    * @throws SignalboxError `overloaded` like `check`
    */
@@ -125,7 +125,8 @@ export class Gate {
   }
 
   /**
-   * Reserves `bytes` of memory for a body, as `bytesAtOnce` says, for a request that needs no slot. The caller must leave it in any case.
+   * Reserves `bytes` of memory for a body, as `bytesAtOnce` says, for a request that needs no slot. The request must always release the
+   * memory, even after an error.
    * @throws SignalboxError `overloaded` if there is no memory
    */
   enterBody(bounds: Bounds, caller: string, bytes: number, of: BodyRoom = 'callers'): GatePlace {
@@ -210,7 +211,10 @@ export class Gate {
     return free > reserve || (free > 0 && (reserve === 0 || (this.#insideOf.get(caller) ?? 0) < reserve));
   }
 
-  /** Reserves more bytes for a body, after cutting slow bodies. Returns false if this body is the slowest itself, or if none is slow. */
+  /**
+   * Reserves more bytes for a body, after cutting slow bodies. Returns false if the body that needs memory is itself the slowest body, or
+   * if no body is slow.
+   */
   #takeRoom(hold: ByteHold, caller: string, bytes: number, bounds: Bounds): boolean {
     const { bytesMax, callerBytesMax } = this.#boundsOf(hold.room, bounds);
     while (!hold.take(bytes, bytesMax, callerBytesMax)) {
@@ -351,7 +355,7 @@ export class GatePlace {
   /** For the gate. */
   wait(ms: number): void {
     this.#turn = Promise.withResolvers<void>();
-    // The request may not be waiting for this promise yet, and an unhandled rejection would be reported.
+    // The request may not be waiting for the promise of its turn yet, and an unhandled rejection would be reported.
     this.#turn.promise.catch(() => {});
     this.#timer = this.#gate.timers.after(ms, () => this.leave());
   }

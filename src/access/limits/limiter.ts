@@ -97,7 +97,7 @@ export class Limiter {
       const account = this.#accounts.of(table, subject ?? address, now);
       if (figures.requestsPerMinute !== null) bucketOf(account, 'requests', figures.requestsPerMinute, now);
       if (figures.tokensPerMinute !== null) bucketOf(account, 'tokens', figures.tokensPerMinute, now);
-      // This keeps the account: the next account may cause a sweep.
+      // Counting the request keeps its account, because the next account may cause a sweep.
       account.open++;
       const limit = { name, level, figures, account };
       charged.push({

@@ -6,7 +6,7 @@ import { type LimitShortage, limitError, limitHeaders, type RequestLimit } from 
 export class Quota {
   readonly #limits: readonly RequestLimit[];
   readonly #counts: LimitCounts;
-  /** Null before `begin` and after `end`. */
+  /** The taken units are null before `begin` and after `end`. */
   #taken: { readonly tokens: number; readonly streams: number } | null = null;
   #isOpen = true;
 

@@ -110,7 +110,8 @@ export class SharedCounts implements LimitCounts {
     let isSettled = false;
     const settle = (short: LimitShortage | null) => {
       isSettled = true;
-      // Do this in the same turn in which the store has answered, because the next query reports how many streams are open.
+      // The waiting requests get their units in the same turn of the event loop in which the store has answered, because the next query
+      // reports how many streams are open.
       if (!short) countStreams(limits, streams);
       resolve(short);
     };

@@ -111,7 +111,7 @@ export class Slice {
     this.#used += units;
   }
 
-  /** Notes units that were used without a grant. Negative units are returned. */
+  /** Notes units that were used without a grant. A negative number gives units back to the store. */
   debit(units: number, now: number): void {
     this.#back -= units;
     this.#show(units, now);
@@ -151,7 +151,7 @@ export class Slice {
     bucket.left = left + (this.left + this.#back) * MINUTE_MS;
   }
 
-  /** The query failed. Debts stay, and returned units may be lost. */
+  /** Notes that the query failed. Debts stay in the slice, and units that the query returned may be lost. */
   failed({ back }: RateDemand): void {
     this.#back += Math.min(0, back);
     this.#isChanged = this.unit === 'streams';

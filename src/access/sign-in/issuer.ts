@@ -139,7 +139,7 @@ async function identityOf(
   return { sub, claims: { ...more, ...claims }, refreshToken: tokens.refresh_token ?? before };
 }
 
-/** Sends a request of the library with our limits. Redirects are not followed; the library accepts none. */
+/** Sends a request of the library with our limits. The request does not follow redirects, because the library accepts no redirects. */
 const asked: oidc.CustomFetch = async (url, { method, headers, body }) => {
   const target = new URL(url);
   if (target.protocol !== 'https:' && !isLoopbackHost(target.hostname)) {
@@ -186,7 +186,10 @@ const REFUSALS: ReadonlySet<string> = new Set([
 export const isRefusal = (error: unknown): boolean =>
   error instanceof oidc.ResponseBodyError && REFUSALS.has(error.error);
 
-/** Describes a protocol error in one sentence for the log: what the issuer said, or what did not match. Never contains a token. */
+/**
+ * Describes a protocol error in one sentence for the log: what the issuer said, or what did not match. The description never contains a
+ * token.
+ */
 export function faultText(error: unknown): string {
   if (error instanceof oidc.AuthorizationResponseError || error instanceof oidc.ResponseBodyError) {
     return [error.error, error.error_description].filter(Boolean).join(': ').slice(0, 300);

@@ -273,7 +273,7 @@ export class SignIn {
         `Your team, “${row.team}”, does not exist on this gateway.`,
       );
     }
-    // An owner stays an owner, whatever the claims say. Only an owner or an admin key can change that.
+    // An owner stays an owner, whatever the claims say. Only an owner or an admin key can change the role of an owner.
     const role = isOwner ? 'owner' : row?.role;
     const namesTeams = policy.roles.some((one) => one.team !== null);
     const person: SignedPerson = {

@@ -17,8 +17,8 @@ const FORM = /^([0-9a-z]{1,11})\.([A-Za-z0-9_-]{43})\.([A-Za-z0-9_-]{0,700})$/;
 const BYTES = 32;
 
 /**
- * Begins a sign-in. The server stores nothing about it. Everything that must match is derived from the returned value, which only this
- * browser has.
+ * Begins a sign-in. The server stores nothing about the sign-in. Everything that must match is derived from the returned value, which only
+ * this browser has.
  * @returns the value of a cookie
  */
 export function newTransaction(returnTo: string, now: number): string {

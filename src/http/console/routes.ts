@@ -49,7 +49,7 @@ async function viewPage({ signIn, door, ...services }: ConsoleServices, request:
   return clientPage(path, built, { issuer: issuer === null ? null : new URL(issuer).host, isSignedIn });
 }
 
-/** If the stored logins are too old to trust, show a page to the person instead of an API error. */
+/** If the stored logins are too old to trust, the server shows a page to the person instead of an API error. */
 function orUnread(cause: unknown): 'unread' {
   if (cause instanceof SignalboxError && cause.code === 'overloaded') return 'unread';
   throw cause;

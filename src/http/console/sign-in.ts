@@ -19,7 +19,7 @@ export interface SignInServices extends Pick<RouteServices, 'contextOf' | 'addre
   readonly door: LoginDoor;
   /**
    * Counts a request as a failed authentication.
-   * @throws SignalboxError if its address has sent too many
+   * @throws SignalboxError if the address of the request has sent too many failed authentications
    */
   countFailure(request: Request): void;
   built(): BuiltConsole | null;

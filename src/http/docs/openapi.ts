@@ -41,8 +41,8 @@ const TAGS = [
 ];
 
 /**
- * Makes the OpenAPI document of the routes. @elysiajs/swagger collects them, and the result is converted to OpenAPI 3.1. Each schema with a
- * title becomes a component and is written once.
+ * Makes the OpenAPI document of the routes. @elysiajs/swagger collects the routes, and the result is converted to OpenAPI 3.1. Each schema
+ * with a title becomes a component and is written once.
  */
 export async function openApiDocument(
   version: string,

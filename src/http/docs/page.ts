@@ -136,7 +136,7 @@ const POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsa
 const text = (body: string, type: string): Response =>
   new Response(body, { headers: { 'content-type': `${type}; charset=utf-8`, 'content-security-policy': POLICY } });
 
-/** How many bytes of the document one client may keep in memory. Clients need no key here, and may read slowly. */
+/** How many bytes of the document one client may keep in memory. Clients need no key to read the document, and may read it slowly. */
 const SLICE_BYTES = 65_536;
 
 /** Sends bytes that all clients share, as fast as each client reads. */

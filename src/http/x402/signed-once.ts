@@ -22,7 +22,7 @@ export interface WalletCall {
 
 /**
  * Answers a request of a wallet: with a quote if it has no signature, otherwise with the result of `carryOut` and status 201. For a day,
- * the same signature gets the same answer including the key. Only the signature with its quote decrypts it.
+ * the same signature gets the same answer, including the key. The stored answer can be decrypted only with the signature and its quote.
  */
 export async function onceSigned(
   services: X402Services,
@@ -57,7 +57,7 @@ export async function onceSigned(
   return answered(run, body, headers);
 }
 
-/** The answer is stored before it is sent, so that a caller who does not receive it can ask again. */
+/** The answer is stored before it is sent, so that a caller who does not receive the answer can request it again. */
 async function answered(run: IdempotentRun, body: string, headers: HTTPHeaders): Promise<Response> {
   const own = { 'content-type': 'application/json', 'cache-control': 'no-store' };
   const payment = Object.fromEntries(

@@ -95,5 +95,5 @@ function newKey(services: X402Services, from: WalletCall, body: WalletKeyRequest
 
 const checkName = (name = '') => withinTerms(() => checkText('name', name));
 
-/** Of the terms of a key, only the name is a field of this request. */
+/** The only term of a key that a wallet can set in its request is the name. */
 const withinTerms = <T>(deed: () => T | Promise<T>) => inTerms(deed, (param) => param === 'name');

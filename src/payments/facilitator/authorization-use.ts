@@ -5,16 +5,16 @@ import { CANCELED, hex, TOKEN_ABI, USED } from './token-abi.ts';
 
 /** Clocks differ, so the search starts this many seconds before the payment was first seen. */
 const MARGIN_S = 900n;
-/** Nodes have different limits for the range of a search. Nodes limit the range differently. */
+/** Nodes have different limits for the range of a search. */
 const PAGE_MAX = 1_000n;
 const PAGE_MIN = 10n;
 
 type Tip = Pick<Block<bigint, false, 'latest'>, 'number' | 'timestamp'>;
 
 /**
- * Finds in the chain's logs how an authorization was used, up to a block. Null if no log shows it. Rejects with the errors of the nodes'
- * client. A nonce can also be used by a cancellation or by another authorization, and a transaction can contain other transfers. Therefore
- * only the token's next transfer after the use counts.
+ * Finds in the chain's logs how an authorization was used, up to a block. Returns null if no log shows a use. Rejects with the errors of
+ * the nodes' client. A nonce can also be used by a cancellation or by another authorization, and a transaction can contain other transfers.
+ * Therefore only the token's next transfer after the use counts.
  */
 export async function findUse(nodes: Nodes, query: AuthorizationQuery, tip: Tip): Promise<AuthorizationOutcome | null> {
   const log = await firstLog(nodes, query, tip);
@@ -73,7 +73,7 @@ async function firstLog({ client }: Nodes, query: AuthorizationQuery, tip: Tip):
   return null;
 }
 
-/** Finds a block that is not younger than `time`, or the first block: it goes back in growing steps, and then bisects. */
+/** Finds a block that is not younger than `time`, or the first block. The search goes back in growing steps, and then bisects. */
 async function blockBefore(client: Nodes['client'], time: bigint, tip: Tip): Promise<Tip> {
   let late = tip;
   let early = tip;

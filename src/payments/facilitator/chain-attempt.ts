@@ -58,8 +58,8 @@ export class ChainAttempt {
   }
 
   /**
-   * Replaces the library's own notes. A transaction is stored before it is sent, and until it has ended. The library would store it only
-   * after the wait for a receipt had failed.
+   * Replaces the library's own notes. A transaction is stored before it is sent, and until it has ended. The library would store a
+   * transaction only after the wait for a receipt had failed.
    */
   notes(): PendingSettlements {
     return {
@@ -68,7 +68,7 @@ export class ChainAttempt {
           this.unavailable = new FacilitatorUnavailable('The stored transactions cannot be read.');
           throw this.unavailable;
         });
-        // Only this file writes these values.
+        // Only this file writes the values of the notes.
         const hash = noted as Hex | undefined;
         if (hash === undefined || !(await this.#isThere(hash))) return undefined;
         this.transaction = hash;
@@ -90,11 +90,11 @@ export class ChainAttempt {
   }
 
   async forget(): Promise<void> {
-    // A note that stays is harmless: the next check asks the chain about its transaction.
+    // A note that cannot be deleted is harmless, because the next check asks the chain about the transaction of the note.
     await this.#options.pending.delete(this.#options.key).catch(() => {});
   }
 
-  /** Never rejects, because the library may not await it. */
+  /** The returned promise never rejects, because the library may not await it. */
   #code(address: Hex): Promise<Hex | undefined> {
     return this.#codes.getOrInsertComputed(address, () =>
       this.#ask(() => this.#options.nodes.client.getCode({ address })).catch(() => undefined),
@@ -152,7 +152,7 @@ export class ChainAttempt {
     throw new Error('The transaction has no receipt yet.');
   }
 
-  /** Calls the nodes. After the first call without an answer, it makes no further calls. */
+  /** Calls the nodes. After the first call without an answer, the attempt makes no further calls. */
   async #ask<T>(call: () => Promise<T>): Promise<T> {
     if (this.unavailable) throw this.unavailable;
     try {

@@ -54,7 +54,7 @@ async function checkAsset({ id, chainId, asset }: PaymentNetwork, nodes: Nodes):
   if (decimals !== asset.decimals) {
     throw new Error(`The asset of the network ${id} has ${decimals} decimals, not ${asset.decimals}.`);
   }
-  // Not every token has this function.
+  // Not every token contract has the called function.
   const separator = await read(nodes, address, 'DOMAIN_SEPARATOR');
   const { name, version } = asset;
   if (
@@ -89,14 +89,14 @@ async function outcomeOf(nodes: Nodes, query: AuthorizationQuery): Promise<Autho
       abi: TOKEN_ABI,
       functionName: 'authorizationState',
       args: [hex(query.payer), hex(query.nonce)],
-      // Reads at the block whose time is compared.
+      // The state is read at the block whose time is compared.
       blockNumber: block.number,
     }),
   );
   if (!isUsed) return { state: 'unused', expired: block.timestamp >= BigInt(query.validBefore) };
   const use = await orUnavailable(nodes, findUse(nodes, query, block));
   if (use === null) {
-    // A node may have fewer old blocks than it needs to answer.
+    // A node may have deleted old blocks that it needs for its answer.
     throw new FacilitatorUnavailable(`No node of ${nodes.id} reports how an authorization was used.`);
   }
   return use;

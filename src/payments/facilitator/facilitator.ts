@@ -39,7 +39,7 @@ export class FacilitatorUnavailable extends Error {
 /** Verifies and settles payments on one network. */
 export interface Facilitator {
   /**
-   * Checks whether an authorization could be settled now. It reserves nothing.
+   * Checks whether an authorization could be settled now. The check reserves nothing.
    * @throws FacilitatorUnavailable, by rejecting
    */
   verify(authorization: Authorization): Promise<Verification>;
@@ -59,7 +59,7 @@ export interface Facilitator {
 export type AuthorizationOutcome =
   /** The payee received the money in this transaction. */
   | { readonly state: 'used'; readonly transaction: string }
-  /** The payer cancelled it, or used its nonce for something else. A cancelled authorization will never pay. */
+  /** The payer cancelled the authorization, or used its nonce for something else. A cancelled authorization will never pay. */
   | { readonly state: 'cancelled' }
   /** The authorization was not used. `expired` follows the chain's time, so an expired authorization will never be used. */
   | { readonly state: 'unused'; readonly expired: boolean };

@@ -71,7 +71,7 @@ function accountOf(key: string): PrivateKeyAccount | null {
   try {
     return privateKeyToAccount(key as Hex);
   } catch {
-    // The value is 0, or larger than the order of the curve.
+    // The value of the key is 0, or larger than the order of the curve.
     return null;
   }
 }

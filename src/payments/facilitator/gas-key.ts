@@ -27,8 +27,8 @@ export interface Call {
   readonly to: Hex;
   readonly data: Hex;
   /**
-   * Called after signing and before sending, with the hash and the nonce's claim, which must be committed together. A rejection prevents
-   * sending; after `NonceTaken`, the transaction is signed again with another nonce.
+   * Called after signing and before sending, with the hash and the nonce's claim, which must be committed together. If the promise rejects,
+   * the transaction is not sent; after `NonceTaken`, the transaction is signed again with another nonce.
    */
   onSigned(hash: Hex, claim: Write): Promise<void>;
   /** Called when the signed transaction was certainly not sent. */
@@ -55,7 +55,7 @@ interface FreeNonce {
 /** Sends the transactions of one key on one chain. State: gas keys. */
 export class GasKey {
   readonly address: Hex;
-  /** The last known balance as a multiple of the alarm threshold. Null before the first check, and without a threshold. */
+  /** The last known balance as a multiple of the alarm threshold. The balance is null before the first check, and without a threshold. */
   ratio: number | null = null;
   readonly #options: GasKeyOptions;
   readonly #name: string;

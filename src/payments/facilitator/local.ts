@@ -24,7 +24,7 @@ interface LocalOptions {
   readonly confirmationTimeoutMs: number;
 }
 
-/** Codes for an asset that does not match the policy. The payer did not cause them. */
+/** Codes for an asset that does not match the policy. The payer did not cause these errors. */
 const ASSET_REASONS = new Set([
   'asset_not_deployed_contract',
   'invalid_exact_evm_eip3009_not_supported',

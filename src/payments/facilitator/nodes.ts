@@ -57,7 +57,7 @@ export function openNodes(chainId: number, urls: readonly string[]): Nodes {
   };
 }
 
-/** Sends no call to a node before it has confirmed its chain. */
+/** Sends no call to a node before the node has confirmed its chain. */
 function confirmingChain(transport: Transport, chainId: number): Transport {
   let looked: Promise<void> | null = null;
   return (options) => {
@@ -83,7 +83,7 @@ function confirmingChain(transport: Transport, chainId: number): Transport {
   };
 }
 
-/** Messages of nodes for a call that the contract reverted. */
+/** Messages with which nodes report that the contract reverted a call. */
 const REVERTED = /revert|vm exception|vm execution error|invalid opcode/i;
 
 /** Whether a contract refused the call. Any other failure belongs to the node, and says nothing about the call. */
@@ -95,13 +95,15 @@ export function isRevert(error: unknown): boolean {
 /** Whether a node answered with an error. */
 export const isRpcError = (error: unknown): boolean => rpcErrorOf(error) !== null;
 
-/** Errors after which a node certainly does not have the transaction. After any other error, it may have forwarded it. */
+/**
+ * Errors after which a node certainly does not have the transaction. After any other error, the node may have forwarded the transaction.
+ */
 const REFUSED =
   /nonce too (?:low|high)|insufficient funds|underpriced|intrinsic gas|exceeds block gas|less than block base fee|gas price|tx fee|fee cap|txpool is full|invalid (?:sender|signature|chain)/i;
 
 export type NodeRefusal = 'nonce' | 'other';
 
-/** Returns why a node certainly did not accept a transaction; null if it may have accepted it. */
+/** Returns why a node certainly did not accept a transaction; null if the node may have accepted the transaction. */
 export function refusalOf(error: unknown): NodeRefusal | null {
   if (error instanceof NodeNotAsked) return 'other';
   const answer = rpcErrorOf(error);

@@ -28,8 +28,8 @@ export class SettlementLimit {
   }
 
   /**
-   * Runs a settlement when the payer can pay for it together with the settlements in progress, or when none is in progress. In the second
-   * case the chain decides.
+   * Runs a settlement when the payer can pay for it together with the settlements in progress, or when none is in progress. If no
+   * settlement is in progress, the chain decides whether the payer can pay.
    * @throws FacilitatorUnavailable, by rejecting, if the wait is too long
    */
   async within<T>(authorization: Authorization, run: () => Promise<T>): Promise<T> {
@@ -56,7 +56,7 @@ export class SettlementLimit {
     while (wallet.underWay > 0n && (await this.#balance(authorization)) < wallet.underWay + amount) {
       const left = end - performance.now();
       if (left <= 0) throw new FacilitatorUnavailable('Other payments of the same wallet are still being settled.');
-      // The last settlement may have ended while the node was asked.
+      // The last settlement of the wallet may have ended while the node was asked for the balance.
       if (wallet.underWay > 0n) await waitForEnd(wallet, left);
     }
     // There is no `await` between the check and this line, so no other settlement can see the old value.

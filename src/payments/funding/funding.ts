@@ -116,7 +116,7 @@ class PayableKeyFunding extends KeyFunding {
     if (!(cause instanceof SignalboxError && lacksBalance(cause)) || !this.#gateway.payments.policy) return cause;
     const payer = keyPayer(this.caller, this.#request.request);
     const { message, info } = cause;
-    // Without a quote, the error only reports the shortage.
+    // Without a quote, the error only reports that the balance is too low.
     return quotedError(this.#gateway, this.#request, payer, {
       code: 'insufficient_quota',
       message,

@@ -4,7 +4,7 @@ import { ADDRESS_FORM, addressOf, isAddress } from '../../core/holder-address.ts
 import type { ModelRequest } from '../../core/model-request.ts';
 import type { SignedPayment } from '../read-payment.ts';
 
-/** What is known about the payer of a request. Quotes are made for it. */
+/** What is known about the payer of a request. Quotes are made for this payer. */
 export interface PayerContext {
   /** The address of the wallet that will pay, in lower case; null while unknown. */
   readonly wallet: string | null;
@@ -39,12 +39,12 @@ export const signedPayer = (payment: SignedPayment, key: Caller | null): PayerCo
   payment,
 });
 
-/** The caller whose rules apply. Without a key and a wallet, these are the rules of a wallet without an address. */
+/** The caller whose rules apply. Without a key and a wallet, the rules of a wallet without an address apply. */
 export const callerOf = ({ key, wallet }: PayerContext): Caller => key ?? holderCaller(wallet ?? '');
 
 /**
  * Returns `agent_wallet` in lower case; null for none. The check runs even if payments are off.
- * @throws SignalboxError `invalid_value` if it is not an address, `agent_wallet_mismatch` if the key may not name it
+ * @throws SignalboxError `invalid_value` if the value is not an address, `agent_wallet_mismatch` if the key may not name it
  */
 export function namedWallet({ routing }: ModelRequest, key: Caller | null): string | null {
   const { agentWallet: named } = routing;

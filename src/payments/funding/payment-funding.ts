@@ -37,7 +37,7 @@ export class PaymentFunding implements Funding {
 
   /**
    * @param request the rules of its key apply, but the funds of its key are not used
-   * @param runtime the runtime for which the payment was quoted; null if it no longer exists
+   * @param runtime the runtime for which the payment was quoted; null if that runtime no longer exists
    */
   constructor(gateway: X402Parts, request: FundingRequest, payment: SignedPayment, runtime: Runtime | null = null) {
     const { key } = request;
@@ -103,7 +103,7 @@ export class PaymentFunding implements Funding {
     });
     if (resolution.state !== 'captured') {
       earmark?.release();
-      // A person who finds a signature later must not be able to spend with it.
+      // An expired quote is refused, because a person who finds its signature later must not be able to spend with it.
       if (this.#payment.terms.expiresAt <= now()) throw expiredError();
       return onPayment(resolution.state === 'known' ? resolution.payment : null, this.#fromBalance(request));
     }
@@ -126,7 +126,7 @@ export class PaymentFunding implements Funding {
   }
 }
 
-/** An answer is stored once for each authorization. Only the signature with its quote decrypts it. */
+/** An answer is stored once for each authorization. The stored answer can be decrypted only with the signature and its quote. */
 export const identityOf = (signed: SignedPayment): RepeatIdentity => ({
   keyId: signed.payer,
   secret: signed.secret,
@@ -145,14 +145,17 @@ async function onPayment<T>(payment: Payment | null, work: Promise<T>): Promise<
   }
 }
 
-/** Adds the whole payment to the balance, because no request runs on it. */
+/** Adds the whole payment to the balance, because the payment pays for no request. */
 function depositAll({ payments, ledger }: X402Parts, payment: Payment): Promise<void> {
   const { id, payer, fee } = payment;
   const waived = { paid: 0, fee: -fee, note: idText('pay_', id) };
   return ledger.deposit(payer, waived, payments.settleWrites(payment, 0, 0));
 }
 
-/** If a balance was spent since the quote, the caller needs a new quote. Exhausted budgets and running requests do not need one. */
+/**
+ * If a balance was spent since the quote, the caller needs a new quote. If budgets are exhausted or other requests hold the money, a new
+ * quote does not help.
+ */
 function balanceError(gateway: X402Parts, shortage: FundShortage, { caller }: HoldRequest): Error {
   if (shortage.kind === 'balance' && shortage.why === 'exhausted') {
     return new PaymentRefused('balance_spent', 'The balance of the wallet no longer covers its part of the price.');

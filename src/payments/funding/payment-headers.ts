@@ -4,7 +4,7 @@ import type { Payment } from '../../store/payments.ts';
 /** The request header that contains the payment. */
 export const SIGNATURE_HEADER = 'payment-signature';
 
-/** The response headers about a payment. Errors and repeated answers have them, too. */
+/** The response headers about a payment. Errors and repeated answers have these headers, too. */
 export const PAYMENT_HEADERS = ['payment-response', 'x-payment-id'] as const;
 
 /** The headers of a settled payment: x402's own header, and the ID with which the payment can be looked up. */

@@ -71,6 +71,7 @@ export function paymentShown(payment: Payment, charged: Microcredits, fee: Micro
 /** The error of a paid request. The error names the payment. */
 export function errorOfPayment({ code, message, info }: SignalboxError, { id }: Payment): SignalboxError {
   const details = { ...info.details, payment_id: idText('pay_', id) };
-  // A client that retries automatically would send no signature, and then sign another payment.
+  // The error tells clients not to retry, because a client that retries automatically would send no signature, and then sign another
+  // payment.
   return new SignalboxError(code, message, { ...info, details, retry: false });
 }

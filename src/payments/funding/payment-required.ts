@@ -12,7 +12,7 @@ export interface PaymentReason {
 
 /**
  * The error that says how to pay: in the header `PAYMENT-REQUIRED`, and as members of the body next to `error` for clients that read no
- * headers. Caches must not store it, and a retry without a payment is useless.
+ * headers. Caches must not store the error, and a retry without a payment is useless.
  */
 export function paymentRequiredError({ code, message, details }: PaymentReason, quote: Quote): SignalboxError {
   const { required, price } = quote;

@@ -10,7 +10,7 @@ import { unsettledError } from '../refusals.ts';
 import type { X402Parts } from './gateway.ts';
 import { type PaymentReason, paymentRequiredError } from './payment-required.ts';
 
-/** A wallet's request for something other than a model answer. The wallet pays for it, or proves itself with it. */
+/** A wallet's request for something other than a model answer. The wallet pays in advance, or proves that the caller holds the wallet. */
 export interface WalletRequest extends Pick<PaymentSubmission, 'requestHash'> {
   readonly purpose: 'topup' | 'keys';
   /** The amount to pay in; 0 for a proof that the caller holds the wallet. */
@@ -69,7 +69,7 @@ export async function readSigned(gateway: X402Parts, request: WalletRequest, hea
   return signed;
 }
 
-/** Runs work that involves a payment. A refusal that a new payment can fix becomes an error with a quote. */
+/** Runs work that involves a payment. If the payment is refused for a reason that a new payment can fix, the error contains a quote. */
 export async function orQuoted<T>(
   gateway: X402Parts,
   request: WalletRequest,
@@ -97,7 +97,7 @@ interface TopUpKey {
 /** A settled top-up. */
 interface TopUp {
   readonly payment: Payment;
-  /** Null if the wallet already has a key and requested no other, or if it has the maximum number of keys. */
+  /** The key is null if the wallet already has a key and requested no other key, or if it has the maximum number of keys. */
   readonly made: IssuedKey | null;
 }
 
@@ -114,7 +114,7 @@ export async function topUp(
   const use = { ...by, decision: null };
   const { payments, ledger, keys } = gateway;
   const { payer: wallet } = signed;
-  // Check before any money moves.
+  // The key is checked before any money moves.
   if (wanted.isNew && (await keys.ofHolder(wallet)).length >= HOLDER_LIMITS.unrevoked) throw tooManyKeys();
   const resolution = await payments.settle(signed, use, (payment, captured) => {
     const { id, paid, fee } = payment;
