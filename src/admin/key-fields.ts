@@ -136,7 +136,10 @@ const scopes = f.list(
   'The operations that the key may use. An admin key can give any scope, including `admin`.',
   { minItems: 1, maxItems: SCOPES.length },
 );
-/** Terms that the creator of a child key also states. `inForceBelow` in `access/line.ts` limits them to the terms of the parent keys. */
+/**
+ * Terms that the creator of a child key also states. `inForceBelow` in `access/line.ts` limits the terms of a child key to the terms of its
+ * parent keys.
+ */
 const narrowedTerms = {
   models: terms.modelIds('IDs of the models that the key may use; null for all.'),
   wallets: f.as(

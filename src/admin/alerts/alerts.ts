@@ -47,7 +47,8 @@ export interface WebhookTest {
 
 /**
  * Checks the alert rules and sends the alerts that are due. Servers that share a store also share the marks of what was already reported.
- * The server whose commit of the marks succeeds first sends the alert. Another server sends it only if that server is gone. State: alerts.
+ * The server whose commit of the marks succeeds first sends the alert. Another server sends the alert only if the first server is gone.
+ * State: alerts.
  */
 export class Alerts {
   readonly counts = new AlertCounts();

@@ -52,7 +52,7 @@ export interface CachedShare {
 
 /** The measurements of this server that alert rules check. */
 export interface AlertReadings {
-  /** Computed only when a rule needs the budgets, because there may be many. */
+  /** The budgets are computed only when a rule needs them, because there may be many budgets. */
   budgets(): readonly BudgetWindowReading[];
   keys(): readonly ExpiringKey[];
   readonly providers: readonly ProviderReading[];

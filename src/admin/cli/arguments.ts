@@ -82,13 +82,13 @@ export const groupOf =
     return run(args, command);
   };
 
-/** Returns a required value. Throws UsageError if it is missing. */
+/** Returns a required value. Throws UsageError if the argument is missing. */
 export function needed<T>(value: T | null | undefined, usage: string): T {
   if (value === null || value === undefined) throw new UsageError(usage);
   return value;
 }
 
-/** Returns the only positional argument of a command. Throws UsageError if there is none or more than one. */
+/** Returns the only positional argument of a command. Throws UsageError if there is no argument or more than one. */
 export const onlyOne = ([one, ...more]: readonly string[], usage: string): string =>
   needed(more.length === 0 ? one || null : null, usage);
 
@@ -103,7 +103,7 @@ export function parseCreditArguments(args: readonly string[], usage: string) {
   return { holder, credits: credits[0] ?? null, note: values.note ?? '' };
 }
 
-/** Reads a whole number of a flag. Throws UsageError if it is out of bounds. */
+/** Reads a whole number of a flag. Throws UsageError if the number is out of bounds. */
 export function wholeOf(flag: string, text: string, min: number, max: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= min && number <= max) return number;

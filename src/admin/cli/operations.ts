@@ -144,7 +144,7 @@ function withRemoved({ name }: Flag, values: object, removed: readonly (string |
   throw new UsageError(`--no-${name} ${both} contradicts --${name} ${both}=…. Give only one of the two flags.`);
 }
 
-/** Whether to print the answer as JSON. `--format json` means the same as `--json`. @throws UsageError if they contradict each other */
+/** Whether to print the answer as JSON. `--format json` means the same as `--json`. @throws UsageError if flags contradict each other */
 function wantsJson({ format }: { readonly format?: unknown }, json: boolean): boolean {
   if (json && format !== undefined && format !== 'json') {
     throw new UsageError(`--json contradicts --format ${format}. Give only one of the two flags.`);

@@ -132,7 +132,7 @@ const PROCESSES_MAX = 64;
 
 /** How many processes serve, and the number of this process. Throws UsageError if the store is for one server only. */
 function processesOf(count: string | undefined, number: string | undefined, database: string) {
-  // Processes that replace others have numbers above PROCESSES_MAX, as do the folders of earlier processes.
+  // A process that replaces another process has a number above PROCESSES_MAX, as does the folder of an earlier process.
   if (number) return { processes: null, process: wholeOf('--process', number, 1, 2 * PROCESSES_MAX) };
   if (!count) return { processes: null, process: null };
   const processes = wholeOf('--processes', count, 1, PROCESSES_MAX);

@@ -7,7 +7,7 @@ import { peerCommand } from './peer-words.ts';
 
 const COMMANDS = Object.keys(help);
 
-/** Checks the word after a group of commands, before a database is opened. Throws UsageError if there is no such command. */
+/** Checks the word after a group of commands, before a database is opened. Throws UsageError if there is no command with that name. */
 export function checkWord(group: string, [word = '']: readonly string[]): void {
   const commands = COMMANDS.filter((command) => command.startsWith(`${group} `));
   if (commands.length > 0 && !commands.includes(`${group} ${word}`)) throw unknownCommand(group, word);

@@ -57,7 +57,7 @@ const storedBalances = (file: string): Pick<WalletSource, 'balances' | 'balanceO
         // The store returns a balance of 0 for every wallet, even an unknown one, so check that the ledger has the wallet.
         return balance && (await ledger.balances()).has(holder) ? shown(holder, balance) : null;
       }),
-    // Nothing to refresh here: a running server notices the grant in the database.
+    // The command refreshes nothing, because a running server notices the grant in the database.
     refresh: async () => {},
   };
 };

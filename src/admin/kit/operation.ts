@@ -30,7 +30,7 @@ export interface OperationHost {
 export interface Columns {
   /** The member of the answer that has the items; by default the first list of objects. */
   readonly of?: string;
-  /** Members of an item, such as `whole.requests` for a nested member. A column without any value is left out. */
+  /** The members of an item, such as `whole.requests` for a nested member. A column without any value is left out. */
   readonly columns: readonly string[];
   /** Returns the rows, if the table has more rows than the list has items. */
   readonly rows?: (body: never) => readonly object[];
@@ -92,7 +92,7 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   readonly commandLimit?: number;
   /** A sentence that says why the command needs `--yes`. */
   readonly confirmation?: string;
-  /** Whether an answer is a finding. The command then ends with exit code 2. */
+  /** Whether an answer is a finding. If an answer is a finding, the command ends with exit code 2. */
   readonly isFinding?: (body: never) => boolean;
   /** What the command prints without `--json`: a table, each member on its own line (`fields`, the default), or a text. */
   readonly prints?: Columns | 'fields' | ((body: never, id: string) => string);

@@ -37,7 +37,7 @@ export async function databaseStatus(by: Principal, url: string): Promise<Databa
 
 /**
  * Confirms that servers may use a database that may have lost commits in a failover.
- * @returns false if it was already accepted, null for a kind of database without failover; rejects with StoreError
+ * @returns false if the failover was already accepted, null for a kind of database without failover; rejects with StoreError
  */
 export function acceptDatabase(by: Principal, url: string): Promise<boolean | null> {
   checkAction(by.caller, 'database.change');

@@ -16,7 +16,7 @@ export interface KeyQuery {
   readonly search: string | null;
   /** Members that a key must have. Team, user and parent are given by ID. */
   readonly members: Partial<KeyInfo>;
-  /** True selects keys with their own list of models, false selects keys without such a list. */
+  /** True selects keys with their own list of models, false selects keys without a list of models. */
   readonly hasModels: boolean | null;
   /** Labels that a key must have. */
   readonly labels: Readonly<Record<string, string>>;

@@ -98,7 +98,7 @@ export async function revokeKey(
 
 /**
  * Grants Credits to a valid key, or to its wallet if the key has one.
- * @returns false if no such key exists
+ * @returns false if no key has the ID
  * @throws KeyTermsError for a note that cannot be stored
  */
 export async function grantToKey(

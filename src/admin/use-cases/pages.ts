@@ -6,7 +6,7 @@ export interface Page<Row, Body = Row> {
   readonly rows: readonly Row[];
   /** The rows in the form of the answer. */
   readonly data: readonly Body[];
-  /** Whether more rows follow. The next page then begins after the last row. */
+  /** Whether more rows follow. If the page ends early, the next page begins after its last row. */
   readonly hasMore: boolean;
 }
 

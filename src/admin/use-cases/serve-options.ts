@@ -17,7 +17,7 @@ export interface ServeOptions {
   readonly database: string;
   /** The folder of the policy's YAML files and plugins. */
   readonly policies: string;
-  /** Whether the server uses the policy in the folder, or the last pushed revision. Before the first push, it uses the folder. */
+  /** Whether the server uses the policy in the folder, or the last pushed revision. Before the first push, the server uses the folder. */
   readonly policiesFrom: PolicyOrigin;
   /** How long running requests may continue after SIGTERM, ms. */
   readonly drainMs: number;

@@ -40,8 +40,8 @@ export async function followed<Result>(
 const UNFOLLOWED: ReadonlySet<string> = new Set(['trail', 'learning', 'model', 'payment', 'policy', 'policy_files']);
 
 /**
- * The ID of the last change, if servers learn of it from the audit trail; otherwise 0. Also 0 if the store cannot be read, because the
- * change itself then reports the error.
+ * The ID of the last change, if servers learn of it from the audit trail; otherwise 0. The number is also 0 if the store cannot be read,
+ * because the change itself reports that error.
  */
 async function lastFollowedChange({ trail }: FollowedStore): Promise<number> {
   const [last] = await trail.list({ keyId: null, limit: 1 }).catch(() => []);

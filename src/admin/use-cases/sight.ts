@@ -175,7 +175,7 @@ function runsOf({ known, policy }: RunSources, keyOf: Sight['keyOf']): Pick<Sigh
   };
 }
 
-/** The holder of a budget. Users are persons, so they are not named. */
+/** The holder of a budget. Users are persons, so the text does not name them. */
 function shownHolder(level: HolderKind, subject: string, keyOf: Sight['keyOf']): string {
   if (level === 'key') return keyOf(subject);
   return level === 'user' ? '' : subject;

@@ -19,7 +19,10 @@ export interface Spending
   readonly moment: number;
 }
 
-/** Converts an entry of the journal. Null for grants, deposits and fees, which are not usage. A refund reduces the Credits of its group. */
+/**
+ * Converts an entry of the journal. Returns null for grants, deposits and fees, which are not usage. A refund reduces the Credits of its
+ * group.
+ */
 export function spendingOf(entry: MoneyEntry): Spending | null {
   if (isBalanceOnly(entry)) return null;
   const [charges, charged, overrun] = entry.kind === 'overrun' ? [0, 0, entry.amount] : [1, entry.amount, 0];

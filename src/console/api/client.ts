@@ -13,7 +13,7 @@ export interface SendOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Counts logins that ended while the page was open. The shell then requests again who is signed in. */
+/** Counts logins that ended while the page was open. When a login ends, the shell requests again who is signed in. */
 export const sessionEnds = signal(0);
 
 /**

@@ -19,7 +19,7 @@ import type * as users from '../../admin/users.ts';
 import type { WalletStatus } from '../../admin/wallets.ts';
 import type * as models from '../../http/schemas/models.ts';
 
-/** The response schema of each path that the console reads. A view that reads another path adds a line here. */
+/** The response schema of each path that the console reads. A view that reads another path needs a new line in this list. */
 interface ReadSchemas {
   '/admin/alerts': typeof alerts.AlertList;
   '/admin/cluster': typeof servers.ClusterStatus;

@@ -5,7 +5,7 @@ import { forgetAnswers, read } from './client.ts';
 import type { ApiFailure } from './failure.ts';
 import type { ReadOf, ReadPath } from './reads.ts';
 
-/** The latest response of one address. The data stay while they are read again, and also if that read fails. */
+/** The latest response of one address. The data stay while the component reads them again, and also if the new read fails. */
 export interface Resource<T> {
   readonly data: T | null;
   /** The failure of the last read; null if it succeeded. */

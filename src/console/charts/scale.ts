@@ -28,7 +28,7 @@ export const scaled =
     to === from ? (start + end) / 2 : start + ((value - from) / (to - from)) * (end - start);
 
 /**
- * The SVG path of the line through the values. Null is a gap.
+ * The SVG path of the line through the values. A value that is null is a gap in the chart.
  * @param from the first value of the line
  */
 export function pathOf(values: readonly (number | null)[], x: Scale, y: Scale, from = 0): string {

@@ -47,7 +47,7 @@ export function Scatter({ heading, points: given, writeCost, writeQuality, write
   const slowest = Math.max(1, ...points.map(({ timeMs }) => timeMs ?? 0));
   const radius = ({ timeMs }: ScatterPoint) => (timeMs === null ? 4 : 4 + 12 * Math.sqrt(timeMs / slowest));
   const open = points.filter(({ reason }) => reason === null);
-  // Models that were left out are grey, so only the others need a colour.
+  // Models that were left out are grey, so only the other models need a colour.
   const markOf = marksOf(open.map(({ name }) => name));
   const say = (at: number): string => {
     const point = points[at];

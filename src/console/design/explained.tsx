@@ -58,7 +58,7 @@ export function Explained({ term, children }: ExplainedProps) {
   );
 }
 
-/** Below the button; above it where there is no room. */
+/** Places the explanation below the button, or above the button if there is no room below. */
 function placeAt(button: HTMLElement | null): Readonly<Record<string, string>> {
   if (!button) return {};
   const { left, top, bottom } = button.getBoundingClientRect();

@@ -77,7 +77,7 @@ export function Field({
           <input
             {...given}
             {...parts}
-            // All these types take the same props here.
+            // All types of this input take the same props.
             type={type as 'text'}
             autocomplete="off"
             inputMode={inputMode}

@@ -14,7 +14,7 @@ export interface FigureAmount {
   readonly value: number;
 }
 
-/** Written where there is no figure. */
+/** The text that replaces a missing figure. */
 export const NONE: WrittenFigure = { short: '–', exact: 'no figure' };
 
 const significant = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });

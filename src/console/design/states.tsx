@@ -6,7 +6,7 @@ import { Button } from './button.tsx';
 import { clockTime } from './format.ts';
 import { Coded } from './written.tsx';
 
-/** Shown if there is nothing yet: what will be here, and the one action that creates it. */
+/** The text that an empty list shows: what the list will contain, and the action that creates the first item. */
 export const Empty = ({ title, children }: { readonly title: string; readonly children: ComponentChildren }) => (
   <div class="state">
     <p class="state-title">{title}</p>

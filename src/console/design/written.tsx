@@ -25,7 +25,7 @@ const credit = new Intl.NumberFormat('en', { maximumFractionDigits: 6 });
 const bothExact = (amount: string, credits: number): string =>
   `${usd(amount).exact} · ${credit.format(credits)} Credits`;
 
-/** Writes an amount of Credits: `12.3 Credits`. Amounts from 1,000 have four significant digits, smaller ones three. */
+/** Writes an amount of Credits: `12.3 Credits`. Amounts from 1,000 have four significant digits, smaller amounts have three. */
 export const creditsText = (credits: number): string =>
   `${new Intl.NumberFormat('en', { maximumSignificantDigits: Math.abs(credits) >= 1_000 ? 4 : 3 }).format(credits)} ${Math.abs(credits) === 1 ? 'Credit' : 'Credits'}`;
 

@@ -81,7 +81,7 @@ function put(body: Record<string, unknown>, [name = '', ...rest]: readonly strin
 }
 
 /**
- * Moves a draft to a newer version of the item: members that the viewer typed stay, and all others get their current values.
+ * Moves a draft to a newer version of the item: members that the viewer typed stay, and all other members get their current values.
  * @param base the version from which the draft started
  */
 export const rebased = (draft: Draft, base: Draft, now: Draft): Draft =>

@@ -187,7 +187,7 @@ export function ChangeForm<Path extends ReadPath>({ what, path, parts, onDone, o
     setVersion({
       ...{ value: result.value, etag: result.etag },
       first: draft && before ? rebased(draft, before, now) : now,
-      // Compare only members of the form, because others, such as usage, change all the time.
+      // Only the members of the form are compared, because other members, such as usage, change all the time.
       moved: draft && before ? differences(before, now) : [],
     });
   };

@@ -153,7 +153,7 @@ const placeOf = <Row,>(
 
 type ListBarProps = Pick<ListingProps<ListPath>, 'noun' | 'at' | 'mayMake' | 'buttons'> & {
   readonly filters: readonly Filter[];
-  /** The failure of the list. The filter that it names shows it. */
+  /** The failure of the list. The filter that the error names shows the error. */
   readonly error: ApiFailure | null;
 };
 

@@ -1,6 +1,6 @@
 /**
- * Reads a preference that this browser stores for the viewer. The console never stores data of the gateway here. A browser may refuse to
- * store and to read.
+ * Reads a preference that this browser stores for the viewer. The console never stores data of the gateway in the browser. A browser may
+ * refuse to store and to read.
  */
 export function recall(name: string): string | null {
   try {

@@ -15,7 +15,8 @@ const THEMES: Readonly<Record<Theme, string>> = { system: 'System theme', light:
 /** The navigation with the names of the views, and the signed-in person. */
 export function Rail({ view }: { readonly view: ConsoleView | null }) {
   const now = session.value;
-  // On a phone the navigation is one line that scrolls; scroll to the open view. `scrollIntoView` would also make Tab start there.
+  // On a phone the navigation is one line that scrolls; scroll to the open view. `scrollIntoView` would also make the Tab key start at the
+  // scrolled element.
   const views = useRef<HTMLElement>(null);
   useEffect(() => {
     const [bar, open] = [views.current, views.current?.querySelector('[aria-current]')];

@@ -66,7 +66,7 @@ export function chooseRange(name: RangeName): void {
 
 export const chooseDays = (from: string, to: string): void => setParams({ range: null, from, to }, false);
 
-/** Whether the address contains a range. A component that reads it is rendered again when the address changes. */
+/** Whether the address contains a range. A component that reads the range is rendered again when the address changes. */
 export const isRangeStated = (): boolean => range.value.name === 'days' || param('range') === range.value.name;
 
 /** Writes a range into the address, so that a link shows the same period. */

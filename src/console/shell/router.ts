@@ -39,7 +39,9 @@ function decoded(part: string): string {
   }
 }
 
-/** Reads a parameter of the query; '' if it is missing. A component that reads it is rendered again when the parameter changes. */
+/**
+ * Reads a parameter of the query; '' if it is missing. A component that reads the parameter is rendered again when the parameter changes.
+ */
 export const param = (name: string): string => address.value.searchParams.get(name) ?? '';
 
 export type Params = Readonly<Record<string, string | null>>;

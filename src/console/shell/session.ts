@@ -31,7 +31,8 @@ export async function openSession(): Promise<void> {
 }
 
 /**
- * How far the viewer's role may use an action; null if it may not. A component that reads it is rendered again when the session changes.
+ * How far the viewer's role may use an action; null if it may not. A component that reads the session is rendered again when the session
+ * changes.
  */
 export function reachOfViewer(action: Action): Reach | null {
   const now = session.value;
@@ -50,7 +51,7 @@ export function followSession(): void {
 
 /**
  * Exchanges a key for a login. The key is only in this one request.
- * @returns why it failed, in words; null if it succeeded
+ * @returns why the sign-in failed, in words; null if it succeeded
  */
 export async function signInByKey(key: string): Promise<string | null> {
   const result = await send('POST', '/console/sign-in/key', { body: { key } });
@@ -61,7 +62,7 @@ export async function signInByKey(key: string): Promise<string | null> {
 
 /**
  * Ends the login in the browser and at the gateway.
- * @returns why it failed, in words; null if it succeeded
+ * @returns why the sign-out failed, in words; null if it succeeded
  */
 export async function signOut(): Promise<string | null> {
   const result = await send('POST', '/console/sign-out');

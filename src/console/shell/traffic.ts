@@ -87,7 +87,7 @@ export function useOpeningRange(view: Pick<ConsoleView, 'range'> | null, isOpen:
 
 interface TrafficOptions {
   readonly by?: TrafficGrouping | null;
-  /** The maximum number of series; the others are summed as "other". */
+  /** The maximum number of series; all further series are summed as "other". */
   readonly limit?: number;
   /** Whether to read the period of the same length before the selected one, to compare with. */
   readonly isBefore?: boolean;

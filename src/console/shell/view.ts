@@ -12,8 +12,8 @@ export interface ConsoleView {
   /** Whether the view also handles the paths below its own. */
   readonly hasParts?: true;
   /**
-   * The range to use if the address has none: `all` is the shortest range with all data, `last` is the last range of this browser. Absent
-   * if the view shows no period.
+   * The range to use if the address has none: `all` is the shortest range with all data, `last` is the last range of this browser. The
+   * member is absent if the view shows no period.
    */
   readonly range?: 'all' | 'last';
   /** The action that the viewer's role needs; null if every role may open the view. */

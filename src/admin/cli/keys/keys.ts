@@ -19,7 +19,7 @@ function servicesIn({ keys, people, store, file }: KeysCommand): KeyServices & T
     usdPerCredit: () => storedUsdPerCredit(file),
     searches: new Places(UNBOUNDED),
     fundsOf: (info, now) => storedKeyFunds(file, info, now),
-    // Nothing to refresh here: a running server notices the grant in the database.
+    // The command refreshes nothing, because a running server notices the grant in the database.
     refresh: async () => {},
   };
 }

@@ -80,7 +80,7 @@ function uncheckedText(names: readonly string[]): string {
 
 interface CheckForm {
   readonly folder: string;
-  /** Whether to list findings that are otherwise only counted. */
+  /** Whether to list findings that the output without `--all` only counts. */
   readonly all: boolean;
   readonly colour: boolean;
 }

@@ -7,14 +7,14 @@ export interface PolicyCommand extends PolicyWorkspace {
   readonly shippedFolder: string;
   /** The flags in the arguments that name the policy folder and the data folder. */
   readonly folderFlags: readonly string[];
-  /** Whether the output is a terminal: then use colours, and fit lines to its width. */
+  /** Whether the output is a terminal. If it is, the output has colours, and lines fit the width of the terminal. */
   readonly terminal: boolean;
   /** Reads the standard input to its end. */
   readonly input: () => Promise<string>;
   /** Writes immediately, for a command that continues to run. */
   readonly write: (text: string) => Promise<void>;
   /**
-   * Notices when the operator wants the command to end: Ctrl-C and similar signals abort `signal`. After `forget`, such signals end the
+   * Notices when the operator wants the command to end: Ctrl-C and similar signals abort `signal`. After `forget`, these signals end the
    * process at once again.
    */
   readonly ended: () => { readonly signal: AbortSignal; forget(): void };

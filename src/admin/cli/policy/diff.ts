@@ -10,7 +10,10 @@ import { differenceText } from './diff-text.ts';
 
 const FLAGS = { requests: TEXT, 'as-version': TEXT, json: SWITCH, strict: SWITCH };
 
-/** Runs `signalbox policy diff`. If only the earlier policy cannot be loaded, writes the rest first and then throws. Throws UsageError. */
+/**
+ * Runs `signalbox policy diff`. If only the earlier policy cannot be loaded, the command writes all other results first and then throws.
+ * Throws UsageError.
+ */
 export async function runDiff(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, FLAGS);
   const asVersion = versionIn(values['as-version']);

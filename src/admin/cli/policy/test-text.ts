@@ -81,7 +81,7 @@ function caseText(result: CaseResult, form: TextForm): string {
 
 export const placeText = ({ file, line, column }: SourcePlace): string => `${file}:${line}:${column}`;
 
-/** Names the first part of a case that cannot be served, with the reason, and counts the others. */
+/** Names the first part of a case that cannot be served, with the reason, and counts the other parts that cannot be served. */
 export function missingText([first, ...more]: readonly UnservedPart[]): string {
   const others =
     more.length === 0 ? '' : `, nor ${more.length === 1 ? more[0]!.name : `${more.length} more that it names`}`;

@@ -80,7 +80,7 @@ export function propose(sources: ProposalSources) {
   };
 }
 
-/** An additional entry for such a version would bypass the rules of the policy for this model. */
+/** An additional entry for a version of a model in the policy would bypass the rules of the policy for this model. */
 const OF_POLICY = 'versions of models in the policy; separate entries would bypass its rules';
 const OF_LIST = 'versions of other models in the list';
 

@@ -98,7 +98,7 @@ const auditsBody = ({ last, runningSince }: ServerAudits) => ({
   result: last && resultBody(last),
 });
 
-/** The member `result` of the API's answer. The command prints it, too. */
+/** The member `result` of the API's answer. The command also prints this value. */
 export const resultBody = ({ begun, ended, report }: AuditResult) => ({
   began_at: iso(begun),
   ended_at: iso(ended),

@@ -37,7 +37,7 @@ function rankOf(use: FundUse, now: number): Rank {
   return [runsOutAt(use.spent, use.limit, use.title, now) ?? Number.MAX_VALUE, usedShare(use), kind, name, subject];
 }
 
-/** Sorts funds that run out first before the others, then the fullest. */
+/** Sorts funds: the fund that runs out first comes first; funds that do not run out follow, the fullest first. */
 function compareRanks(a: Rank, b: Rank): number {
   if (a[0] !== b[0]) return a[0] - b[0];
   if (a[1] !== b[1]) return b[1] - a[1];

@@ -15,7 +15,7 @@ export interface BooksFiles {
 
 /** The settlements in spool files that the database does not have yet. */
 export interface SpoolState {
-  /** The spool files that contain such settlements. */
+  /** The spool files that contain settlements which the database lacks. */
   readonly paths: readonly string[];
   readonly settlements: number;
   readonly charged: Microcredits;
@@ -47,8 +47,8 @@ export async function readLedger<T>(
 }
 
 /**
- * Reads spool files. The returned function compares them with a database. Call this before the database is opened: if a server stores
- * settlements in between, the database already contains them.
+ * Reads spool files. The returned function compares the settlements with a database. This function must run before the database is opened:
+ * if a server stores settlements in between, the database already contains them.
  */
 export function openSpools({ file, spools }: BooksFiles): (reader: StoreReader) => Promise<SpoolState> {
   const readings = spools.map((spool) => readSpool(file, spool));

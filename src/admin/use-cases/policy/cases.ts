@@ -12,7 +12,7 @@ import { type CaseOutcome, outcomeOf } from './reasons.ts';
 /** The result of running one case. */
 export interface CaseRun {
   readonly case: PolicyCase;
-  /** Null if the case could not run. */
+  /** The outcome is null if the case could not run. */
   readonly outcome: CaseOutcome | null;
   /** Models and providers that the case names but that cannot be served here; empty if the case ran. */
   readonly missing: readonly UnservedPart[];
@@ -68,7 +68,9 @@ const CASE_SHOWN = 100;
 /** The most names that are listed if no name or too many names match. */
 const TOLD_MAX = 5;
 
-/** Returns the cases whose name contains a text. Upper and lower case are the same. Throws UsageError if there is none. */
+/**
+ * Returns the cases whose name contains a text. Upper and lower case are the same. Throws UsageError if no case has the text in its name.
+ */
 export function casesNamed(text: string, cases: readonly PolicyCase[]): PolicyCase[] {
   const wanted = text.toLowerCase();
   const found = cases.filter(({ name }) => name.toLowerCase().includes(wanted));

@@ -39,8 +39,8 @@ export async function checkPolicy(
   // Null if errors prevent the policy from being built.
   const snapshot = isRejected(judged) ? null : judged.runtime.snapshot;
   const declared = snapshot && declaredIn(snapshot);
-  // First the findings with every variable set, then findings that appear only with the variables set here. If a finding appears in both
-  // settings, it names the models that can be served here.
+  // The findings with every variable set come first, then the findings that appear only with the variables set here. If a finding appears
+  // in both settings, it names the models that can be served here.
   const diagnostics = [
     ...anywhere.map((one) => here.diagnostics.find((other) => isSame(one, other)) ?? one),
     ...here.diagnostics.filter((one) => !anywhere.some((other) => isSame(one, other))),

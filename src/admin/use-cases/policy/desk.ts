@@ -162,7 +162,7 @@ export function revisionBundle({ source }: Revision): PolicyBundle {
   return bundleOf(files.map((file) => ({ ...file, path: basename(file.path) })));
 }
 
-/** A stored revision with its plugins. A plugin is available only if its loaded code is the same as it was then. */
+/** A stored revision with its plugins. A plugin is available only if its loaded code is the same as when the revision was active. */
 export const revisionSource = (revision: Revision, folder: string, { loader }: JudgeTools): PolicySource => ({
   label: revision.revision,
   kind: 'revision',

@@ -114,8 +114,8 @@ export interface BuiltPolicy {
 }
 
 /**
- * Builds a policy without running its cases. Does not check whether it fits the ledger: an earlier policy need not fit, and for the next
- * policy `policy check` reports it.
+ * Builds a policy without running its cases. Does not check whether the policy fits the ledger: an earlier policy need not fit, and `policy
+ * check` reports a next policy that does not fit.
  */
 export async function buildSide(place: PolicySource, judge: JudgeTools): Promise<BuiltPolicy> {
   const { folder, bundle, loader } = place;

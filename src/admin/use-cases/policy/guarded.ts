@@ -8,9 +8,9 @@ import { LANGUAGE } from '../../../policy/sections.ts';
 /** A difference between two policies that gives more rights, sends data to other places or removes evidence. */
 export interface GuardedChange {
   readonly section: string;
-  /** Null for a section without named items. */
+  /** The name is null for a section without named items. */
   readonly name: string | null;
-  /** Null for the whole item or section. */
+  /** The key is null for the whole item or section. */
   readonly key: string | null;
   readonly why: string;
 }

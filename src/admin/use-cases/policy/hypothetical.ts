@@ -23,7 +23,10 @@ export const UNNAMED = { id: 0, seed: '0000000000000000' } as const;
 export const decideFor = (facts: Facts, runtime: Runtime): Decision | Refusal =>
   runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
 
-/** What is known at a moment: the money of a key, an estimate, measurements. Each is absent if it is not considered. */
+/**
+ * What is known at a moment: the money of a key, an estimate, measurements. Each of these members is absent if the decision does not
+ * consider it.
+ */
 interface DecisionKnowledge {
   readonly funds?: AvailableFunds | null;
   readonly estimate?: Estimate | null;
@@ -56,7 +59,7 @@ export interface HypotheticalRequest {
     /** The terms of the key's user, team and organization; absent for none. */
     readonly levels?: readonly CallerLevel[];
   };
-  /** The caller itself, if there is one. `key` then has the same values. */
+  /** The caller object, if the request has a caller. If there is a caller, `key` has the same values. */
   readonly caller?: Caller;
   /** Milliseconds since 1970. */
   readonly timeMs: number;

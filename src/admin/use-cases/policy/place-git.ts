@@ -9,7 +9,7 @@ import { isFolder, type PolicySource, type PolicyWorkspace } from './tools.ts';
 
 /** The time limit of one run of git, ms. Checking out a large repository takes seconds. */
 const GIT_MS = 60_000;
-/** The most output of one run of git, bytes. Git prints IDs and paths here, never contents. */
+/** The most output of one run of git, bytes. Git prints only IDs and paths for these commands, never contents. */
 const OUTPUT_BYTES_MAX = 65_536;
 
 /** A failed run of git. The message is git's own first line, without a full stop. */
@@ -209,7 +209,7 @@ const FIXED = {
   GIT_ALLOW_PROTOCOL: 'none',
 };
 
-/** Runs git and returns its output. @throws GitError if it fails, takes too long or prints too much */
+/** Runs git and returns its output. @throws GitError if git fails, takes too long or prints too much */
 async function git(
   args: readonly string[],
   cwd: string,

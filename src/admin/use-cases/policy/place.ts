@@ -27,7 +27,7 @@ export async function folderPlace(folder: string, { judge }: PolicyWorkspace): P
   return { label: folder, kind: 'folder', bundle: await readPolicy(folder), folder, loader: judge.loader };
 }
 
-/** Finds a policy that was active. Returns the reason if there is none. */
+/** Finds a policy that was active. Returns the reason if no such policy was found. */
 async function revisionPlace(
   name: string,
   { database, folder, judge }: PolicyWorkspace,

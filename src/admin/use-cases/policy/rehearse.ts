@@ -5,7 +5,7 @@ import { runCase } from './cases.ts';
 
 /**
  * Runs the policy's own cases on a runtime that does not serve yet, with only the figures of the catalog. Rehearsing the cases is step 6 of
- * a policy edit. Skips cases that name a model which cannot be served here. Yields between cases, and returns a diagnostic for each
+ * a policy edit. Skips cases that name a model that this server cannot serve. Yields between cases, and returns a diagnostic for each
  * mismatch.
  */
 export function* rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]> {

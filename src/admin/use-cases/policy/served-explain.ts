@@ -90,7 +90,7 @@ const NO_LEVELS: readonly [] = [];
 /** The sender of a request that names no sender. */
 const NOBODY: Caller = { ...OPERATOR, keyId: 'explain' };
 
-/** Returns the money that the request would use. An unknown model has none here; it is refused later. */
+/** Returns the money that the request would use. An unknown model has no funds here; a later step refuses the model. */
 function fundsOf(caller: Caller, model: string, { snapshot }: Runtime, { gateway }: ExplanationDesk) {
   const { model: meant } = meaningOf(model, snapshot);
   const isKnown =

@@ -24,7 +24,7 @@ interface TestTerms {
 /** The results of cases, as commands print them and the API returns them. */
 export type PolicyTest = Awaited<ReturnType<typeof testPolicy>>;
 
-/** Runs the cases of a policy. Throws UsageError if there is nothing to run. */
+/** Runs the cases of a policy. Throws UsageError if there is no policy or no case to run. */
 export async function testPolicy(
   folder: string,
   bundle: PolicyBundle,

@@ -77,7 +77,7 @@ export async function toolsFor(folder: string, { files }: PolicyBundle, judge: J
 export const idleIn = (problems: readonly Diagnostic[]): Diagnostic | undefined =>
   problems.find(({ code }) => code === 'nothing-to-serve');
 
-/** The entry for such a policy in a list of providers that cannot serve. */
+/** The entry for a policy that cannot start in this environment, in a list of providers that cannot serve. */
 export const idleText = ({ hint, message }: Diagnostic): string =>
   `every provider, so \`serve\` would not start: ${hint ?? message}`;
 

@@ -72,14 +72,14 @@ export class Turns {
     }
   }
 
-  /** Runs exclusive work in the order of the calls: no two such calls run at the same time. */
+  /** Runs exclusive work in the order of the calls: no two calls run at the same time. */
   async alone<Result>(work: () => Promise<Result>): Promise<Result> {
     const done = this.#last.then(work);
     this.#last = done.catch(() => {});
     return await done;
   }
 
-  /** Returns the policy that was built under a name; undefined if there is none. */
+  /** Returns the policy that was built under a name; undefined if no policy was built under that name. */
   built(name: string): Runtime | undefined {
     return this.#built.get(name);
   }

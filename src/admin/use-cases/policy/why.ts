@@ -48,7 +48,10 @@ export function whyRejected(
 /** The most providers that a line names with what they lack. */
 const PROVIDERS_MAX = 3;
 
-/** Names the providers of endpoints that a rule allows but that cannot serve here, with the reasons; undefined if there are none. */
+/**
+ * Names the providers of endpoints that a rule allows but that cannot serve here, with the reasons; undefined if all of these endpoints can
+ * serve.
+ */
 function unservedBy({ name, unserved = [] }: Constraint, { leftOut }: PolicySnapshot): string | undefined {
   const found = leftOut.filter((one) => one.kind === 'provider' && unserved.includes(one.name));
   if (found.length === 0) return undefined;

@@ -7,7 +7,9 @@ import { isNone, type SeriesChoice, type TrafficSelection } from './selection.ts
 
 /** The most stored buckets that one answer reads, including those for its total. Reading 45,000 buckets takes at most 200 ms. */
 const CELLS_MAX = 45_000;
-/** Up to this number, series are read one by one. More series are read together with all others of the same time. */
+/**
+ * Up to this number, series are read one by one. If there are more series, they are read together with all other series of the same time.
+ */
 const LOOKED_UP = 50;
 
 /** The sums of several buckets. */

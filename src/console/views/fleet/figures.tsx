@@ -10,7 +10,7 @@ interface FleetFiguresProps {
   readonly endpoints: Resource<ReadOf<'/admin/endpoints'>>;
   readonly traffic: Resource<TrafficReport>;
   readonly status: Resource<ReadOf<'/admin/status'>>;
-  /** Null if the role may not see alerts. */
+  /** The alerts are null if the role may not see alerts. */
   readonly alerts: Resource<ReadOf<'/admin/alerts'>> | null;
 }
 

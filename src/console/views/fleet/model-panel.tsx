@@ -13,7 +13,7 @@ interface ModelPanelProps {
   readonly model: ModelLine;
   /** Other names that requests may use for the model. */
   readonly aliases: readonly string[];
-  /** Null if the role may not see keys. */
+  /** The holders are null if the role may not see keys. */
   readonly holders: ModelHolders | null;
 }
 
@@ -102,7 +102,7 @@ function priceFacts(model: ModelLine): readonly Fact<ModelLine>[] {
   ];
 }
 
-/** The teams, members and keys whose model lists contain the model, and those whose lists do not. */
+/** The teams, members and keys whose model lists contain the model, and the teams, members and keys whose lists do not contain it. */
 function Lists({ model, holders }: { readonly model: ModelLine; readonly holders: ModelHolders }) {
   const { listed, leftOut } = accessOf(model, holders);
   return (
@@ -177,7 +177,7 @@ export interface ModelHolders {
   readonly hasMore: boolean;
 }
 
-/** How many lists of each kind are read. If there are more, the panel of the model says so. */
+/** How many lists of each kind are read. If there are more lists, the panel of the model says that. */
 const LISTS_MAX = 200;
 
 /** All keys, teams and members with a model list; null while they load, or if the role may not see keys. */
@@ -209,7 +209,7 @@ interface ListOwner {
 const isListed = ({ models }: ModelHolder, { id, pattern }: Pick<ModelLine, 'id' | 'pattern'>): boolean =>
   models.includes(id) || (pattern !== null && models.includes(pattern));
 
-/** Divides the lists into those that contain the model and those that do not. */
+/** Divides the lists into lists that contain the model and lists that do not. */
 const accessOf = (model: ModelLine, { holders }: ModelHolders) => ({
   listed: holders.filter((holder) => isListed(holder, model)),
   leftOut: holders.filter((holder) => !isListed(holder, model)),

@@ -32,7 +32,7 @@ export function monthsUntil(now: number): readonly Date[] {
 }
 
 interface MonthRow {
-  /** Null for the sum of all others. */
+  /** The ID is null for the row with the sum of all other rows. */
   readonly id: string | null;
   readonly name: string;
   /** The amounts of the row, one for each month. */

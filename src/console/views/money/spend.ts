@@ -22,7 +22,7 @@ export type Sums = Pick<
 
 /** The spend of a key, team, model …. */
 export interface SpenderRow {
-  /** '' for none, such as keys without a team; null for the sum of all others. */
+  /** '' for none, such as keys without a team; null for the row with the sum of all other rows. */
   readonly id: string | null;
   readonly name: string;
   readonly whole: Sums;
@@ -64,7 +64,7 @@ export const nounOf = (by: SpendDimension): string => DIMENSION_NAMES[by] ?? `La
 /** The name of spend without a value in the dimension: `no team`. */
 export const noneOf = (by: SpendDimension): string => `no ${nounOf(by).toLowerCase()}`;
 
-/** The rows of counted traffic. The last row is the sum of the others. */
+/** The rows of counted traffic. The last row is the sum of all rows that are not listed. */
 const rowsOfTraffic = ({ series, other }: TrafficReport, by: SpendDimension): readonly SpenderRow[] => [
   ...series.map(({ value, name, whole, before }) => ({ id: value, name: name || noneOf(by), whole, before })),
   ...(other ? [{ id: null, name: 'all others', whole: other.whole, before: other.before }] : []),
@@ -101,7 +101,7 @@ function rowsOfUsage(
 /** How much more a row spends than before, in Credits; null if it is not known. */
 export const riseOf = ({ whole, before }: SpenderRow): number | null => before && whole.credits - before.credits;
 
-/** Puts the largest rise first and the sum of all others last. */
+/** Puts the row with the largest rise first and the row with the sum of all other rows last. */
 const sortedRows = (rows: readonly SpenderRow[]): readonly SpenderRow[] =>
   rows.toSorted(
     (one, other) =>
@@ -160,7 +160,7 @@ interface Spend extends Resource<SpendReport> {
 const isCountedOf = ({ by: holder, id }: Holder, by: SpendDimension, reach: Reach): boolean =>
   id !== '' && ((holder === 'key' && by === 'model') || (holder === 'model' && by === 'key' && reach === 'all'));
 
-/** Whether the ledger finds the charges of a holder quickly, without reading the charges of all others: at most a day of a team. */
+/** Whether the ledger finds the charges of a holder quickly, without reading the charges of all other holders: at most a day of a team. */
 const isSmall = ({ by, id }: Holder, { ms }: TimeRange): boolean =>
   id !== '' && (by === 'key' || by === 'user' || (by === 'team' && ms <= DAY_MS));
 

@@ -34,7 +34,7 @@ interface AttentionSources {
 const ITEMS_SHOWN = 6;
 const RANK: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, quiet: 2, good: 3 };
 
-/** Lists what the viewer should look at, the most urgent first. If there is nothing, it is one quiet line. */
+/** Lists what the viewer should look at, the most urgent first. If no problem needs attention, the list is a single quiet line. */
 export function Attention(sources: AttentionSources) {
   const [isAll, setAll] = useState(false);
   const { ledger, endpoints, policy, alerts } = sources;

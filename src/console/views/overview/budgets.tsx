@@ -71,7 +71,7 @@ function stateOf(fund: FundUsage, now: number): readonly [Tone, string] {
 
 const usedOf = (fund: FundUsage): number => fund.spent_credits / Math.max(fund.limit_credits, 1e-6);
 
-/** Sorts funds: the fund that is empty first comes first, then the fullest one. */
+/** Sorts funds: the fund that is empty first comes first, then the fullest fund. */
 export function sortedFunds(funds: readonly FundUsage[], now: number): readonly FundUsage[] {
   const rank = (fund: FundUsage) => emptyAt(fund, now) ?? Number.MAX_VALUE;
   return funds.toSorted((one, other) => rank(one) - rank(other) || usedOf(other) - usedOf(one));

@@ -18,7 +18,8 @@ interface ModelChecksProps {
 /** A choice of models and wildcards. The viewer can add a model that is not listed, such as a model of a wildcard, by its name. */
 export function ModelChecks({ values, onValues, none, error }: ModelChecksProps) {
   const [find, setFind] = useState('');
-  // The models that were checked when the form was opened come first. The order then stays, so that a box does not move when it is checked.
+  // The models that were checked when the form was opened come first. The order does not change after the first display, so that a box does
+  // not move when it is checked.
   const [chosen, setChosen] = useState(values);
   const list = useResource('/admin/models');
   // Model lists do not apply to aliases and selectors, so they are left out.

@@ -80,7 +80,7 @@ export function dialectOf(body: RequestBody, chosen: Dialect): Dialect {
   return isEmbedding || chosen === 'embeddings' ? 'embeddings' : 'responses';
 }
 
-/** The settings that a body contains. Settings that it does not contain are left out. */
+/** The settings that a body contains. Settings that the body does not contain are left out. */
 export function termsIn(body: RequestBody): Partial<Terms> {
   const weights = membersOf(body.route_strategy);
   const limits = membersOf(body.constraints);
@@ -165,7 +165,7 @@ const isNumber = (value: unknown): value is number => typeof value === 'number';
 /** Fields of an embedding request that affect the choice of a model. */
 const OF_EMBED = ['model', 'input', 'dimensions', 'user', 'metadata', 'constraints', 'route_strategy'];
 
-/** The body for `POST /admin/policy/explain`. Without a prompt, it describes an ordinary request. */
+/** The body for `POST /admin/policy/explain`. Without a prompt, the body describes an ordinary request. */
 export function questionOf(request: RequestBody, dialect: Dialect, hasText: boolean): RequestBody {
   const { model, constraints, route_strategy } = request;
   const operation = dialect === 'embeddings' ? 'embed' : 'chat';

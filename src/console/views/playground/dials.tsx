@@ -5,7 +5,7 @@ import { EVEN, moved, placeOf, SHARE_NAMES, type ShareName, type Shares, sharesA
 const LABELS: Readonly<Record<ShareName, string>> = { quality: 'Quality', cost: 'Cost', speed: 'Speed' };
 
 interface DialsProps {
-  /** Null while the weights of the selector are used. */
+  /** The weights are null while the weights of the selector are used. */
   readonly shares: Shares | null;
   /** Whether the request names one model, so that weights have no effect. */
   readonly isPinned: boolean;

@@ -36,7 +36,7 @@ export const CodePlace = ({ host, editor: { code, isFailed, retry }, rows }: Cod
 interface CodeProps {
   readonly name: string;
   readonly text: string;
-  /** Returns the current text, because typing is ahead of rendering. Absent for a text that does not change. */
+  /** Returns the current text, because typing is ahead of rendering. The function is absent for a text that does not change. */
   readonly textNow?: () => string;
   readonly isReadOnly: boolean;
   readonly schema?: unknown;

@@ -29,7 +29,7 @@ export interface PolicyDraft {
   readonly edits: ReadonlyMap<string, DraftEdit>;
 }
 
-/** Null if there is no edit. */
+/** The draft is null if there is no edit. */
 export const draft = signal<PolicyDraft | null>(null);
 
 /** The edited files in the form that the admin API accepts. */
@@ -70,7 +70,7 @@ export function textOf(files: PolicyFiles, edits: PolicyDraft['edits'] | undefin
   return edited ? edited.text : storedIn(files, name);
 }
 
-/** The names of all files, including new and removed ones. */
+/** The names of all files, including new and removed files. */
 export const namesOf = ({ files }: PolicyFiles, edits: PolicyDraft['edits'] | undefined): readonly string[] =>
   [...new Set([...files.map(({ name }) => name), ...(edits?.keys() ?? [])])].sort();
 
@@ -100,7 +100,7 @@ async function put(sent: typeof changes.value, revision: string) {
 
 /**
  * Saves the edit and activates it.
- * @returns why it failed; null if it succeeded
+ * @returns why the change failed; null if it succeeded
  */
 export async function writeDraft(): Promise<ApiFailure | null> {
   const now = draft.peek();
@@ -128,7 +128,7 @@ async function takeBack(written: PolicyDraft, revision: string): Promise<void> {
 
 /**
  * Downloads a patch of the edit.
- * @returns why it failed; null if it succeeded
+ * @returns why the change failed; null if it succeeded
  */
 export async function downloadPatch(): Promise<ApiFailure | null> {
   const result = await inTurn(() => sendForText('POST', '/admin/policy/patch', { body: { changes: changes.peek() } }));

@@ -54,7 +54,7 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
   );
 }
 
-/** Null if the record has no start time of an attempt, because a timeline would then be invented. */
+/** Returns null if the record lacks the start time of an attempt, because a timeline without start times would be invented. */
 function spansOf({ attempts }: Outcome): readonly WaterfallSpan[] | null {
   const spans: WaterfallSpan[] = [];
   for (const { start_ms: startMs, ms, first_part_ms: first, failure, model, provider } of attempts) {

@@ -7,7 +7,10 @@ import { reachOfViewer } from '../../shell/session.ts';
 import { revisionHref } from '../policies/places.ts';
 import type { Candidate, Rule } from './story.ts';
 
-/** Returns a function that writes Credits in USD and shows Credits under the pointer. Without an exchange rate it writes only Credits. */
+/**
+ * Returns a function that writes Credits in USD and shows Credits under the pointer. Without an exchange rate, the returned function writes
+ * only Credits.
+ */
 export const costWriter =
   (usdPerCredit: string | null) =>
   (credits: number | null): WrittenFigure => {

@@ -16,7 +16,7 @@ interface StoryFacts
   readonly route_reason: string | null;
   readonly strategy_failed: boolean | null;
   readonly facts: Pick<DecisionRead['facts'], 'pinned' | 'alias' | 'model'>;
-  /** For a decision that was made again: the refusal, or null if it chose a model. Absent for a recorded decision. */
+  /** For a decision that was made again: the refusal, or null if it chose a model. The member is absent for a recorded decision. */
   readonly refusal?: { readonly message: string } | null;
 }
 

@@ -35,7 +35,7 @@ export function Told({ sentences, revision, answers = 1 }: ToldProps) {
   );
 }
 
-/** Shows how the active policy would decide the request now. The address says whether it is open. */
+/** Shows how the active policy would decide the request now. The address contains whether the section is open. */
 export function Again({ decision, cost }: { readonly decision: DecisionRead; readonly cost: CostWriter }) {
   const isWanted = param('again') !== '';
   const repeat = useResource(`/admin/decisions/${decision.id}/repeat`, {}, { isWanted });

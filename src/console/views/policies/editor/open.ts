@@ -201,7 +201,7 @@ function diagnosticOf(
 type ComparedText = Pick<EditorTerms, 'text'> & { readonly label: string };
 
 interface ComparisonTerms {
-  /** Whether the texts are side by side; otherwise one is below the other, as on a phone. */
+  /** Whether the texts are side by side; if they are not, one text is below the other, as on a phone. */
   readonly isWide: boolean;
   /** Whether unchanged lines are shown. */
   readonly isWhole: boolean;
