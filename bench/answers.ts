@@ -1,6 +1,6 @@
 /**
- * The answers of the benchmark's provider in each dialect: a hundred words as one body, fifty as a stream. The events have the same members
- * that real providers send.
+ * The answers of the benchmark's provider in each dialect: a hundred words as one body, and fifty words as a stream. The events have the
+ * same members that real providers send.
  */
 export interface DialectAnswers {
   readonly body: string;

@@ -37,7 +37,7 @@ class Tally {
     return this.#counts.get(name) ?? 0;
   }
 
-  /** Returns the names, those with the most samples first. */
+  /** Returns the names; the name with the most samples comes first. */
   names(): string[] {
     return [...this.#counts.entries()].sort(([, a], [, b]) => b - a).map(([name]) => name);
   }

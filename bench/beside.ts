@@ -6,7 +6,7 @@ import { benchPolicy, fullPolicy } from './policy.ts';
 import { fixed, median, table } from './stats.ts';
 import { bytesOf, httpBytes, JSON_200, WORKLOADS } from './workload.ts';
 
-/** The rungs of the ladder whose cost changes when the request path changes. */
+/** The rungs of the ladder (see `bench/ladder.ts`) whose cost changes when the request path changes. */
 const COMPARED = ['route', 'pinned', 'auto', 'full'] as const;
 type Compared = (typeof COMPARED)[number];
 
@@ -45,8 +45,9 @@ export interface BesidePlan {
 }
 
 /**
- * Compares the cost of a request in this checkout and in another one, whose servers take turns in one run. The result has the medians of
- * CPU time in µs per request, the median of the ratio of ours to theirs over all rounds, and the same for the p50.
+ * Compares the cost of a request in this checkout and in another checkout. The servers of both checkouts take turns in one run. The result
+ * has the medians of CPU time in µs per request, the median over all rounds of the ratio of our figures to the figures of the other
+ * checkout, and the same ratio for the p50.
  * @param other the root of the other checkout, with its packages installed
  */
 export async function beside(other: string, { rounds, requests }: BesidePlan): Promise<string> {

@@ -19,7 +19,7 @@ const NAME_AT = 56;
 
 /**
  * Reads a dump of compiled code in the format of Linux's `perf` (tools/perf/Documentation/jitdump-specification.txt), as JavaScriptCore
- * writes it with `useJITDump`. Code that replaced older code comes later.
+ * writes it with `useJITDump`. In the dump, code that replaced older code comes after the older code.
  */
 export function readJitDump(dump: Buffer): CompiledFunction[] {
   const found: CompiledFunction[] = [];

@@ -10,7 +10,7 @@ import { type ConsoleAnswers, generate } from './console/generate.ts';
 
 /**
  * `npm run console:pictures -- FOLDER`: takes PNG pictures of every view of the console in both themes and at two widths, with a generated
- * month of traffic. Look at each for a minute. `-- --docs` takes the pictures of the README and the docs, into `docs/pictures`.
+ * month of traffic. Look at each picture for a minute. `-- --docs` takes the pictures of the README and the docs, into `docs/pictures`.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -10,7 +10,8 @@ import { ChatRequest } from '../src/core/api/chat-request.ts';
  *
  * - The key is checked before the body is read. The body is checked with Signalbox's own schema.
  * - The hold is on the disk before the upstream is called. A request is refused if its hold does not fit in the budget.
- * - The charge and the record are committed before the answer ends. A killed process loses neither; a power cut at most the last 5 ms.
+ * - The charge and the record are committed before the answer ends. A killed process loses neither the charge nor the record; a power cut
+ * loses at most the last 5 ms.
  * - A refused call costs nothing. An answer that began and reported no usage costs the hold.
  *
  * The arguments of the flat gateway are the upstream's base URL, the file of the database and the budget of `API_KEY`, in microcredits. The
@@ -22,7 +23,7 @@ if (!upstream || !file || !budget || !key)
   throw new Error('give the upstream’s base URL, a file, a budget, and API_KEY');
 
 const BODY_BYTES_MAX = 10 * 1024 * 1024;
-/** The models that it serves, with microcredits per token and the maximum output tokens. */
+/** The models that the flat gateway serves, with microcredits per token and the maximum output tokens. */
 const MODELS = new Map([['bench-model-3', { input: 400, output: 1_600, outputMax: 8_192 }]]);
 
 // The database
@@ -50,7 +51,7 @@ interface Write {
 
 /**
  * If there are this many holds within a millisecond, a group waits until a millisecond after the previous group, because a sync is most of
- * its cost.
+ * the cost of a group.
  */
 const DENSE_HOLDS = 24;
 const SPACING_MS = 1;
@@ -110,7 +111,7 @@ function writeGroup(): void {
 
 function syncLate(): void {
   isSyncDue = false;
-  // An empty commit syncs nothing, so this writes a page.
+  // An empty commit syncs nothing, so the commit writes a page.
   if (!isAllSynced) commit(() => db.run(`PRAGMA user_version = ${Date.now() & 0xffff}`), true).catch(logError);
 }
 
@@ -209,7 +210,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** @throws if the hold cannot be written; nothing is held then */
+/** @throws if the hold cannot be written; no money is held in that case */
 async function hold({ id, account, held }: Call): Promise<void> {
   account.used += held;
   try {

@@ -31,7 +31,7 @@ const keyInfo = (id: string): KeyInfo => ({
   overlapEndsAt: null,
 });
 
-/** Another process that uses the same database. For each line that it reads, it writes once and answers with a line. */
+/** Another process that uses the same database. For each line that the process reads, the process writes once and answers with a line. */
 async function write(file: string): Promise<void> {
   const store = await openStore(file, { mode: 'beside', rooms: ['access'] });
   const keys = await openKeys({ store, now: Date.now });
@@ -43,7 +43,7 @@ async function write(file: string): Promise<void> {
   }
 }
 
-/** @returns a function that lets it write, and resolves when it has written. */
+/** @returns a function that lets the other process write, and resolves when that process has written. */
 function startWriter(file: string) {
   const child = Bun.spawn([process.execPath, import.meta.path, file], { stdin: 'pipe', stdout: 'pipe' });
   const answers = child.stdout.getReader();

@@ -45,7 +45,9 @@ export function rungTable(cells: readonly LadderCell[]): string {
   return table([head, ...RUNGS.map(row)]);
 }
 
-/** Returns the cost of the first requests of a new server, compared with later ones and with the flat gateway's. */
+/**
+ * Returns the cost of the first requests of a new server, compared with its later requests and with the first requests of the flat gateway.
+ */
 export function startTable({ cells, starts }: Ladder): string {
   const flat = starts.find(({ rung }) => rung === 'flat');
   if (!flat) return '';

@@ -60,7 +60,10 @@ export const WARM_UP = 24_000;
  * compiled.
  */
 export const FIRST = 2_000;
-/** `auto` comes before `route`, which runs in the same server, because the first one pays for the code that both compile. */
+/**
+ * `auto` comes before `route`, which runs in the same server, because the first of the two rungs pays for compiling the code that both
+ * rungs use.
+ */
 const WARMED = ['floor', 'flat', 'auto', 'full', 'route'] as const;
 const PINNED = 'bench-model-3';
 /** With only one request at a time, most of the time is waiting, so a round has fewer requests. */

@@ -31,7 +31,7 @@ export function requestBytes({ stream, promptChars }: Shape, port: number, key: 
   return httpBytes(port, '/v1/chat/completions', key, { model: 'auto', ...(stream && { stream: true }), messages });
 }
 
-/** The bytes to send: the same each time, or a function that returns the bytes of the next request. */
+/** The bytes to send: the same bytes for each request, or a function that returns the bytes of the next request. */
 export type Requests = Uint8Array | (() => Uint8Array);
 
 /** A run ends if there is no answer for this time, in ms. */
@@ -96,7 +96,7 @@ function unchunked(body: Buffer): Buffer {
 
 /**
  * Sends `requests` requests over `concurrency` connections that are kept open. With a judge, incomplete answers are counted, and a closed
- * connection is opened again. Without a judge, either ends the run.
+ * connection is opened again. Without a judge, an incomplete answer or a closed connection ends the run.
  */
 export function run(
   port: number,

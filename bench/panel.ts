@@ -10,8 +10,8 @@ import { table } from './stats.ts';
  * `npm run bench:panel`: prints the share of the panel's requests for which the shipped policy chooses a model that a sensible engineer
  * would accept, by selector and set of keys. Nothing is sent upstream. `test/panel/README.md` defines which choices are accepted.
  *
- * `--aside`: the held-out third instead. `--keys NAME`: only this set of keys. `--misses`: every rejected choice, with the accepted models.
- * `--json FILE`.
+ * `--aside`: uses the held-out third of the panel instead. `--keys NAME`: only this set of keys. `--misses`: prints every rejected choice,
+ * with the accepted models. `--json FILE`.
  */
 const { values } = parseArgs({
   options: {
@@ -40,7 +40,7 @@ function rowOf({ name }: KeySet, selector: Selector, verdicts: readonly Verdict[
   return [name, selector, `${held} of ${verdicts.length}`, ...counts, selector === 'auto' ? '' : String(broken)];
 }
 
-/** Whether everything is accepted: the task, all three choices and both laws. */
+/** Whether every result of a request is accepted: the task, all three choices and both laws. */
 const isWhole = ({ isTaskRight, choices, lawsBroken }: Verdict): boolean =>
   isTaskRight && lawsBroken.length === 0 && SELECTORS.every((selector) => choices[selector].faults.length === 0);
 

@@ -75,7 +75,7 @@ async function quoted(stand: Stand, path: string, text: string): Promise<Payment
   return quoteIn(answer);
 }
 
-/** Sends this many requests, several in parallel, and returns how long each took. */
+/** Sends this many requests, several in parallel, and returns how long each request took. */
 async function timed(count: number, send: (at: number) => Promise<unknown>): Promise<Float64Array> {
   const latencies = new Float64Array(count);
   let next = 0;

@@ -69,7 +69,7 @@ async function main(): Promise<void> {
   if (isWanted('faults') && portkey) await show(FULL, 'faults', `${on}\n\n${await compareFaults(portkey)}`);
 }
 
-/** Installs the gateways that can be installed here and take part. `missing` gets a sentence for each of the others. */
+/** Installs the gateways that can be installed here and take part. `missing` gets a sentence for each gateway that cannot be installed. */
 async function install() {
   const isNeeded = isWanted('load') || isWanted('faults');
   if (flags['running-only'] || !isNeeded) return { portkey: null, liteLlm: null, missing: [] };
@@ -91,7 +91,7 @@ async function load(peers: Peers, on: string): Promise<void> {
   await show(SUMMARY, 'peers', `${on}\n\n${summary}`);
 }
 
-/** Measures with new databases, so that records of the other part do not count. */
+/** Measures with new databases, so that records of another part of the benchmark do not count. */
 async function growth(peers: Peers): Promise<void> {
   await using contenders = await startContenders(
     { portkey: null, liteLlm: null, running: peers.running },

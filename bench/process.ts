@@ -48,7 +48,7 @@ export async function startProgram(
 /** The maximum time for the start of a server, in ms. */
 const START_MS = 60_000;
 
-/** Starts a server that does not print its port. The server gets a port, and the function waits until it answers at `path`. */
+/** Starts a server that does not print its port. The server gets a port, and the function waits until the server answers at `path`. */
 export async function startSilent(
   args: (port: number) => readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -128,7 +128,7 @@ function threadsOf(pid: number): Map<string, Thread> {
   return threads;
 }
 
-/** Returns the CPU time of all threads of a process so far, in µs. Threads that have ended are left out. */
+/** Returns the CPU time of all threads of a process so far, in µs. The sum leaves out threads that have ended. */
 export const cpuMicros = (pid: number): number =>
   threadsOf(pid)
     .values()
@@ -185,7 +185,7 @@ function endedMicros(pid: number): number {
 
 /**
  * Measures the CPU time of processes and all their descendants from now on. Each call of the returned function returns the µs since then.
- * Processes that begin or end in between also count.
+ * The measurement includes processes that begin or end during it.
  */
 export function treeMeter(pids: readonly number[]): () => number {
   const before = new Map(

@@ -24,7 +24,7 @@ const RATE = 0.2;
 /** The share of features that are dropped from an example each time. This value and the penalty give the best results on held-out sets. */
 const DROPPED = 0.2;
 const PENALTY = 1e-3;
-/** The weights are averaged over the epochs from this one on, for stability. */
+/** The weights are averaged over the epochs from this epoch on, for stability. */
 const SETTLED = 9;
 
 /** Features about tools change only the odds of `tool_use`. */
@@ -49,7 +49,7 @@ export interface Example {
   readonly task: number;
   /** Whether a tool call is possible. */
   readonly offers: boolean;
-  /** The weights that the example is used for. */
+  /** The group of weights for whose fit the example is used. */
   readonly teaches: 'all' | 'under' | 'standing';
 }
 
@@ -198,7 +198,7 @@ export function fit(examples: readonly Example[]): Float64Array {
   return sums.map((sum) => Math.round((100 * sum) / (EPOCHS - SETTLED)) / 100);
 }
 
-/** Drops features at random, because unknown words are missing in the same way. */
+/** Drops features at random, because words that the fit has not seen are missing in the same way. */
 const thinned = ({ features, ...rest }: Example, draw: () => number): Example => ({
   features: features.filter(([at]) => at === 0 || draw() >= DROPPED),
   ...rest,
@@ -261,7 +261,7 @@ export const digest = (): string => {
 /** Returns the examples of each set of prompts. The earlier questions of the examples have the tasks that a first fit gives them. */
 export const examplesBySet = (): Map<string, Example[]> => setsBy(fit([...setsBy(UNTAUGHT).values()].flat()));
 
-/** A row whose weights all stay below this, in hundredths, is attributed to chance. */
+/** If all weights of a row stay below this value, in hundredths, the row is attributed to chance. */
 const HARDLY = 25;
 
 /** Returns the weights of a feature or stem in hundredths; null if they are attributed to chance. The addition converts -0 to 0. */

@@ -78,7 +78,7 @@ interface Hold {
   readonly cpu: number;
 }
 
-/** The longest time between two turns of the event loop in ms, by the clock and by this thread's CPU time. */
+/** The longest time between two turns of the event loop in ms, measured by the clock and by this thread's CPU time. */
 let longest: Hold = { wall: 0, cpu: 0 };
 let last: Hold = { wall: performance.now(), cpu: threadMs() };
 const look = () => {

@@ -9,7 +9,7 @@ import { fixed, table } from './stats.ts';
 
 /**
  * `bun bench/room.ts`: measures the space that a server needs: bytes of the database for each request, and memory and file descriptors at
- * rest, with open streams, with incoming bodies, and of an idle connection. It takes a minute.
+ * rest, with open streams, with incoming bodies, and of an idle connection. The benchmark takes a minute.
  */
 const REQUESTS = 3_000;
 const AT_ONCE = 32;
@@ -103,7 +103,7 @@ async function openConnections(count: number): Promise<Bun.Socket[]> {
 
 /** Returns the memory of an idle connection, in KiB. */
 async function idle(): Promise<number> {
-  // These connections leave memory that must exist before the measurement.
+  // The first connections leave memory in use that must exist before the measurement.
   for (const socket of await openConnections(CONNECTIONS)) socket.end();
   const before = await look();
   const sockets = await openConnections(CONNECTIONS);

@@ -24,9 +24,9 @@ export interface Abilities {
 const INDEX = 'index';
 
 /**
- * Converts all scores to the scale of the index, as tests are equated: over the models that have both a measure and the index, both get the
- * same mean and spread. A measure's weight is its agreement with the index (r²); the index has weight 1. A measure that is mostly noise
- * among these models therefore has little effect. Differences in effort are corrected by the median gain of each step.
+ * Converts all scores to the scale of the index, as tests are equated: over the models that have both a measure and the index, the measure
+ * gets the mean and spread of the index. A measure's weight is its agreement with the index (r²); the index has weight 1. A measure that is
+ * mostly noise among these models therefore has little effect. Differences in effort are corrected by the median gain of each step.
  */
 export function abilitiesOf(facts: Facts): Abilities {
   const height = heightsOf(facts);

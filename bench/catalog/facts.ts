@@ -23,7 +23,7 @@ const ModelFacts = Type.Object(
   {
     /** Another model whose scores and tokens this model shares, because it has the same weights at another host. */
     like: Type.Optional(Type.String()),
-    /** The vendor's default effort for requests that name none. Signalbox sends requests without an effort. */
+    /** The vendor's default effort for requests that name no effort. Signalbox sends requests without an effort. */
     effort: Type.Optional(Type.Object({ value: EffortText, ...ORIGIN }, closed)),
     scores: Type.Optional(
       Type.Array(Type.Object({ measure: Type.String(), effort: EffortText, value: Type.Number(), date: Day }, closed)),
@@ -112,7 +112,7 @@ export function factsOf(facts: Facts, model: string): ModelFacts {
   return { effort, scores, reasoning, ...own };
 }
 
-/** Returns the effort with which a model answers requests that name none. */
+/** Returns the effort with which a model answers requests that name no effort. */
 export function defaultEffort(facts: Facts, model: string): Effort {
   const effort = factsOf(facts, model).effort?.value;
   if (effort === undefined) throw new TypeError(`${model} needs an effort`);

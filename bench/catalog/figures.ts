@@ -13,7 +13,7 @@ export const CATALOG_FILES = ['models.yaml', 'models-local.yaml'].map((name) => 
 
 /** A model's figures as they are written in YAML. */
 interface Lines {
-  /** Null means that the key is not written. */
+  /** A value that is null means that the key is not written. */
   readonly reasoning_tokens: string | null;
   readonly latency: string | null;
   readonly quality: string;

@@ -2,8 +2,8 @@
  * Maps an ability to a share of good answers, for requests as people send them. The mapping is defined only here.
  *
  * The mapping follows item-response theory. Ability is in logits, on the scale of an index of hard, mostly agentic work, with 0 in the
- * middle of the catalog. A request has a difficulty on the same scale, and a model answers it well with the probability `ceiling · σ(slope
- * · ability + ease)`. The requests of a task are a mixture of easy, usual and hard ones, so the task's figure is the mean.
+ * middle of the catalog. A request has a difficulty on the same scale, and a model answers the request well with the probability `ceiling ·
+ * σ(slope · ability + ease)`. The requests of a task are a mixture of easy, usual and hard ones, so the task's figure is the mean.
  *
  * `ease`: an average model answers 6 of 10 hard requests well (a proof, an agent's turn in a large repository), 95 of 100 usual ones and 99
  * of 100 easy ones. These figures, the slopes and the mixtures were chosen so that they reproduce the pooled tests on ordinary requests in
@@ -11,7 +11,7 @@
  * listings 78, answers from documents 94.
  *
  * `slope`: if an answer must be worked out, ability counts fully (school algebra and extraction separate models at least as well as the
- * index does). In tests of everyday language it separates them half as well (0.45 to 0.65 fitted).
+ * index does). In tests of everyday language, ability separates models half as well (0.45 to 0.65 fitted).
  *
  * `ceiling`: the share that no ability can exceed. A request may lack necessary information, people's tastes differ, a photo may be
  * blurred.
@@ -19,7 +19,7 @@
 export const EASE = { easy: 4.6, usual: 3, hard: 0.5 } as const;
 
 export interface TaskMapping {
-  /** The shares of a task's easy, usual and hard requests; they sum to 1. */
+  /** The shares of a task's easy, usual and hard requests; the three shares sum to 1. */
   readonly mix: readonly [easy: number, usual: number, hard: number];
   readonly slope: number;
   readonly ceiling: number;
@@ -44,7 +44,7 @@ export const TASKS: Readonly<Record<string, TaskMapping>> = {
   vision: { mix: [0.3, 0.4, 0.3], slope: LANGUAGE, ceiling: 0.97, traffic: 0.02 },
 };
 
-/** Measures that are specific to a task, in addition to the index. A model without any of them is rated by the index alone. */
+/** Measures that are specific to a task, in addition to the index. A model without any of these measures is rated by the index alone. */
 export const MEASURES: Readonly<Record<string, readonly string[]>> = {
   chat: ['arena_text', 'arena_instructions', 'ordinary'],
   coding: ['coding', 'terminal', 'arena_coding'],

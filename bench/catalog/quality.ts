@@ -36,7 +36,7 @@ export function shareOf({ mix: [easy, usual, hard], slope, ceiling }: TaskMappin
   return ceiling * (easy * chance(EASE.easy) + usual * chance(EASE.usual) + hard * chance(EASE.hard));
 }
 
-/** Rounds to 0.01, and from 0.9 on to 0.005, because models are closer together there. */
+/** Rounds to 0.01, and from 0.9 on to 0.005, because models above 0.9 are closer together. */
 const rounded = (share: number): number =>
   share < 0.9 ? Math.round(share * 100) / 100 : Math.round(share * 200) / 200;
 

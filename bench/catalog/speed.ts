@@ -12,8 +12,8 @@ export interface Speed {
 }
 
 /**
- * Returns the hidden reasoning tokens at the default effort, by task; `default` is an ordinary request. All are 0 for a model that reasons
- * only on request.
+ * Returns the hidden reasoning tokens at the default effort, by task; `default` is an ordinary request. All numbers are 0 for a model that
+ * reasons only on request.
  */
 export function reasoningOf(facts: Facts, model: string): Readonly<Record<string, number>> {
   const readings = factsOf(facts, model).reasoning ?? [];

@@ -65,7 +65,7 @@ const SPEED = 40;
  */
 export async function makeBase(folder: string, world: readonly WorldKey[], teams: readonly string[], now: number) {
   const begin = now - (DAYS + 1) * DAY_MS;
-  // Simulated models take their time, and time runs faster here.
+  // Simulated models wait before they answer, and the clock of this server runs faster than real time.
   const clock = () => performance.now() * SPEED;
   const started = clock();
   const box = await startSignalbox({
@@ -161,7 +161,7 @@ async function readBase(folder: string, begin: number, now: number): Promise<Omi
   try {
     while (await store.records.log.index());
     while (await store.traffic.count(begin));
-    // A server does the same each day.
+    // A real server also runs this work each day.
     await store.traffic.prune(now);
     const { entries } = await store.records.log.list({ limit: 1_000 });
     const templates: Template[] = [];

@@ -111,7 +111,10 @@ function fundsBy(make: (name: string, time: number) => WindowFund) {
 
 type Spent = Readonly<Record<keyof BudgetLimits, number>>;
 
-/** Returns limits for which one budget runs out after a third of the rest of its window, another one later, and the others never. */
+/**
+ * Returns limits for which one budget runs out after a third of the rest of its window, a second budget runs out later, and all other
+ * budgets never run out.
+ */
 function limitsFor(
   spent: Spent,
   now: number,

@@ -24,7 +24,7 @@ export const AIM_MS = 200;
 const RUNS = 9;
 const RANGES = ['24h', '7d', '30d', '90d'] as const;
 
-/** Returns the pages with the most expensive filters: rare ones, and several together. */
+/** Returns the pages with the most expensive filters: rare filters, and several filters together. */
 function pagesOf(
   { decision, key, slowProvider }: ConsoleAnswers,
   { team, user, endpoint }: FirstOf,
@@ -143,7 +143,7 @@ async function addressesOf(box: Signalbox, { path }: OpenedPage): Promise<readon
   };
   page.on('request', note);
   await page.goto(`${box.url}/console${path}`);
-  // A view that is too slow to settle has sent its requests by then.
+  // Even a view that loads too slowly has sent its requests when this wait ends.
   await settled(page).catch(() => {});
   await page.waitForLoadState('networkidle').catch(() => {});
   page.off('request', note);

@@ -54,7 +54,7 @@ function hoursOf(
 
 /** The time from admission to the first attempt, in ms. */
 const ADMISSION_MS = 3;
-/** The number of hours per transaction. With ten million requests, more would take too much memory. */
+/** The number of hours per transaction. With ten million requests, more hours per transaction would take too much memory. */
 const HOURS_AT_ONCE = 6;
 
 /** The requests of 30 days in the order of time. The requests are the same for the same seed, except for IDs of keys. */

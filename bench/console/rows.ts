@@ -104,7 +104,7 @@ export class RowWriter implements Disposable {
       charged += sum[1];
     }
     this.#spend = new Map();
-    // The index comes first, because charges use it to find their record.
+    // The index is created first, because charges use it to find their record.
     for (const write of indexingWrites(count)) this.#write(write);
     for (const write of await additionsTo(this.#reader, { put: putBuckets }, this.#sums)) this.#write(write);
     this.#sums = new TrafficSums(keptFromAt(this.#now));

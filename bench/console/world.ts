@@ -82,7 +82,7 @@ export function worldKeys(count: number, teams: readonly string[], random: Rando
       team,
       use: USES[Math.floor(random() ** 1.5 * USES.length)] ?? 'interactive',
       isOfUser: random() < 0.4,
-      // A few keys send many requests, and most send few.
+      // A few keys send many requests, and most keys send few.
       weight: isJumping ? 0.06 : 1 / (1 + Math.floor(random() * count)) ** 0.7,
       selector: isJumping ? 'auto' : (SELECTORS[Math.floor(random() * SELECTORS.length)] ?? 'auto'),
       pin: isJumping ? DEAR_MODEL : (USUAL_PINS[Math.floor(random() * USUAL_PINS.length)] ?? BASELINE),

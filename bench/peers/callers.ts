@@ -155,7 +155,7 @@ function readStream(trial: Trial, body: string): string {
 /** What a program with the `openai` package concludes from the answer. */
 export type Conclusion =
   | { readonly made: 'answer' | 'silence' | 'hung' }
-  /** The program threw an error, with this status if the error has one. */
+  /** The program threw an error, with this status if the error has a status. */
   | { readonly made: 'error'; readonly what: string };
 
 export async function conclude({ url, key, headers }: Address, trial: Trial): Promise<Conclusion> {

@@ -13,7 +13,7 @@ export interface Contenders extends AsyncDisposable {
   readonly gateways: readonly RunningGateway[];
 }
 
-/** The gateways that are compared with Signalbox. Null means that a gateway could not be installed, or is not wanted. */
+/** The gateways that are compared with Signalbox. A gateway that is null could not be installed, or is not wanted. */
 export interface Peers {
   readonly portkey: Portkey | null;
   readonly liteLlm: LiteLlm | null;

@@ -29,7 +29,7 @@ const ENDLESS: Fault = {
   stream: answered(),
 };
 
-/** The number of parallel trials. With more, deadlines of 400 ms would measure the machine. */
+/** The number of parallel trials. With more parallel trials, deadlines of 400 ms would measure the machine. */
 const WORKERS = 6;
 
 const trialOf = (at: number, fault: Fault, form: Form, gateway: Gateway, caller: Trial['caller']): Trial => ({
@@ -130,7 +130,7 @@ function cellOf({ saw, ms, conclusion, isLeftOpen }: Result): string {
   const slow = ms >= SLOW_MS && conclusion.made !== 'hung' ? `, ${(ms / 1_000).toFixed(1)} s` : '';
   return `${told}${slow}${isLeftOpen ? '; call left open' : ''}`;
 }
-/** Longer than any fault takes that does not test deadlines, in ms. */
+/** A time that is longer than any fault takes that does not test deadlines, in ms. */
 const SLOW_MS = 1_000;
 
 const COLUMNS = FORMS.flatMap((form) => GATEWAYS.map((gateway) => ({ form, gateway })));

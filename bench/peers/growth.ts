@@ -8,7 +8,7 @@ import type { RunningGateway } from './running.ts';
 const FULL = [0, 10_000, 100_000];
 const QUICK = [0, 1_000, 5_000];
 const ROUNDS = 3;
-/** The requests of a round, which are few compared with the recorded ones. */
+/** The requests of a round, which are few compared with the recorded requests. */
 const BUSY = { inFlight: 64, requests: 256 };
 const ALONE = { inFlight: 1, requests: 60 };
 /** The number of requests that are sent in one block to fill the records, and the maximum time for filling. */
@@ -54,7 +54,7 @@ export async function compareGrowth(gateways: readonly RunningGateway[], quick: 
   return table([head, ...growers.map((one) => [one.name, ...counts.map((_, nth) => cellOf(one, nth))])]);
 }
 
-/** Sends requests until this many are recorded. @returns false if that takes too long */
+/** Sends requests until this number of requests is recorded. @returns false if that takes too long */
 async function isFilled(grower: Grower, count: number): Promise<boolean> {
   const until = performance.now() + FILL_MS;
   while (grower.sent < count) {

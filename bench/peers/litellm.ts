@@ -10,7 +10,7 @@ const SHA256 = [
   '0c8a062e285b793b110a44bae485a2beb83c21381a9e4c62001547f296b0e5af',
   'a277aff1f051370b5990c4f1d2fa5710b996e8d8a3f53fa056f69bcd61270808',
 ];
-/** Nothing is built here, so no package runs code when it is installed. */
+/** No package is built on this machine, so no package runs code when it is installed. */
 const INSTALL = ['-m', 'pip', 'install', '--quiet', '--only-binary=:all:'];
 
 export interface LiteLlm {
@@ -24,7 +24,7 @@ export interface LiteLlm {
   start(upstream: string, model: string, key: string): Promise<Program>;
 }
 
-/** @param home the folder for installations @throws Error if it cannot be installed */
+/** @param home the folder for installations @throws Error if LiteLLM cannot be installed */
 export async function installLiteLlm(home: string): Promise<LiteLlm> {
   const base = Bun.which('python3');
   if (!base) throw new Error('there is no `python3` in PATH');

@@ -25,7 +25,7 @@ export const portkeyHeaders = (upstream: string): Readonly<Record<string, string
   'x-portkey-custom-host': upstream,
 });
 
-/** @param home the folder for installations @throws Error if it cannot be installed */
+/** @param home the folder for installations @throws Error if Portkey cannot be installed */
 export async function installPortkey(home: string): Promise<Portkey> {
   const node = Bun.which('node');
   if (!node) throw new Error('there is no `node` in PATH');

@@ -29,7 +29,7 @@ const gateways = TypeCompiler.Compile(Type.Array(RunningGateway, { minItems: 1 }
 
 /**
  * Reads a list of running gateways.
- * @throws Error with the first mistake and its location
+ * @throws Error with the first mistake in the list and the location of the mistake
  */
 export function readGateways(file: string): readonly RunningGateway[] {
   const list = parsed(file);

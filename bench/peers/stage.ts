@@ -7,14 +7,14 @@ import { testPolicy } from '../../test/support/policies.ts';
 
 /** A request through a gateway to an upstream that fails in one way. Each trial has its own upstream and model. */
 export interface Trial {
-  /** The ID, which is also the name of its model. */
+  /** The ID, which is also the name of the trial's model. */
   readonly id: string;
   readonly fault: Fault;
   readonly form: Form;
   readonly gateway: 'Signalbox' | 'Portkey';
   /** The caller: a reader of bytes, or the client of the `openai` package. */
   readonly caller: 'reader' | 'client';
-  /** The caller resolves it when content has arrived. */
+  /** The caller resolves this promise when content has arrived. */
   readonly seen: PromiseWithResolvers<void>;
   /** The connections on which a request arrived. */
   readonly lines: Watched[];

@@ -24,7 +24,7 @@ export interface Bin {
   readonly count: number;
 }
 
-/** Returns the bins of a reliability diagram, without empty ones. */
+/** Returns the bins of a reliability diagram, without empty bins. */
 export function binsOf(predicted: Float64Array, labels: Float64Array): Bin[] {
   const sums = Array.from({ length: BINS }, () => ({ predicted: 0, observed: 0, count: 0 }));
   predicted.forEach((p, at) => {

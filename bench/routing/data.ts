@@ -34,7 +34,7 @@ const OUTPUT_TOKENS = 100;
 /** The characters per token, for costs. */
 const CHARS_PER_TOKEN = 4;
 
-/** `train` rows are used for teaching, `test` rows are of the same sources, `heldout` rows of others. */
+/** `train` rows are used for teaching, `test` rows are of the same sources, `heldout` rows are of other sources. */
 export type Part = 'train' | 'test' | 'heldout';
 
 export interface Row {
@@ -61,8 +61,8 @@ export interface Data {
 }
 
 /**
- * Reads a folder of `*.jsonl` and `*.jsonl.gz` files with `models.json`. Files with `train` or `test` in their names are these parts, all
- * others are held out. Throws an Error that names file and line.
+ * Reads a folder of `*.jsonl` and `*.jsonl.gz` files with `models.json`. Files with `train` or `test` in their names are the parts `train`
+ * and `test`; all other files are held out. Throws an Error that names file and line.
  */
 export function readData(folder: string): Data {
   if (!existsSync(folder)) throw new Error(`--data: there is no folder ${folder}`);
@@ -119,8 +119,8 @@ function readModels(file: string): Map<string, PricedModel> {
 export const tokensOf = (prompt: string): number => Math.max(1, Math.ceil(prompt.length / CHARS_PER_TOKEN));
 
 /**
- * Returns the output tokens of a model's answers on a source: its mean there, otherwise the median of the other models of the source,
- * otherwise a default.
+ * Returns the output tokens of a model's answers on a source: the model's mean on the source, otherwise the median of the other models of
+ * the source, otherwise a default.
  */
 export function outputTokens(id: string, source: string, models: Data['models']): number {
   const own = models.get(id)?.meanOutput.get(source);

@@ -28,7 +28,7 @@ export function qualityAt(hull: readonly Point[], cost: number): number {
   return left[1] + ((cost - left[0]) / (right[0] - left[0])) * (right[1] - left[1]);
 }
 
-/** Returns the lowest cost at which a hull reaches a quality; NaN if it never does. */
+/** Returns the lowest cost at which a hull reaches a quality; NaN if the hull never reaches the quality. */
 export function costAt(hull: readonly Point[], quality: number): number {
   const next = hull.findIndex((point) => point[1] >= quality);
   if (next < 0) return Number.NaN;

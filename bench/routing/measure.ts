@@ -36,7 +36,7 @@ export interface Entry {
   readonly gain: Figure;
   /** The difference from the router by length, in the measure of the pool: APGR of a pair, otherwise AIQ. */
   readonly overLength: Figure;
-  /** The difference from the n-gram classifier with as many outcomes; null if there is none. */
+  /** The difference from the n-gram classifier with as many outcomes; null if there is no such classifier. */
   readonly overNgrams: Figure | null;
   /** Shares of the best single model's cost; NaN if a split never reaches the quality. */
   readonly cost95: number;

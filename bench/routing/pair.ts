@@ -1,4 +1,4 @@
-/** Smaller differences of gaps are rounding errors. */
+/** Differences of gaps below this value are rounding errors. */
 const EQUAL = 1e-9;
 
 /**
@@ -10,7 +10,7 @@ export class PairCurve {
   readonly #order: Uint32Array;
   /** The ends of the runs of equal gaps, as indexes in the order. */
   readonly #ends: Uint32Array;
-  /** The quality of the strong model minus the quality of the weak one, by row. */
+  /** The quality of the strong model minus the quality of the weak model, by row. */
   readonly #gains: Float64Array;
 
   /** `gaps`: the predicted advantage of the strong model. `labels`: the weak and the strong score of each row in turn. */

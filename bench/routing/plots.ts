@@ -60,7 +60,7 @@ export function writePlots(reports: readonly PoolReport[], folder: string): stri
 const most = (entries: readonly Entry[], router: string): Entry | undefined =>
   entries.filter((entry) => entry.router === router).at(-1);
 
-/** Returns the routers whose curves are drawn; of the simple ones, those with all outcomes. */
+/** Returns the routers whose curves are drawn; of the simple routers, only the routers with all outcomes. */
 function drawn({ entries }: PoolReport): { name: string; entry: Entry }[] {
   const named: [string, Entry | undefined][] = [
     ['length', most(entries, 'length')],

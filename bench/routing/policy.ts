@@ -63,8 +63,8 @@ export function policyOf({ pool, teach }: Trial, models: Data['models'], declara
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * Returns the weight λ of cost at which, according to the declared qualities, two neighbours in the middle of the hull are equally good (of
- * two middle pairs, the more expensive one). At this weight the request decides which model is chosen.
+ * Returns the weight λ of cost at which, according to the declared qualities, two neighbouring models in the middle of the hull are equally
+ * good (of two middle pairs, the more expensive pair). At this weight the request decides which model is chosen.
  */
 export function middleLambda(declared: Float64Array, teach: Trial['teach']): number {
   const ones = new Float64Array(teach.rows.length).fill(1);

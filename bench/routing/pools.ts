@@ -5,15 +5,15 @@ import { outputTokens, tokensOf } from './data.ts';
 interface PoolNames {
   readonly name: string;
   readonly source: string;
-  /** Null means that `derivedModels` finds them. */
+  /** If the models are null, `derivedModels` finds them. */
   readonly models: readonly string[] | null;
 }
 
 /**
  * The pools of sources that are known by name. The pools on `mmlu-pro` have the hulls .6906 and .5996, and the pool on `llmrouter-mix` has
  * .614. The models of these pools were chosen by the hulls, which only the vertices of the hulls determine (of mmlu-pro: phi-3-mini,
- * gemini-flash and -pro; mistral-7b-v0.2, llama-3.1-8b and -70b and gemini-pro), and completed with models of other families. The choice
- * used no figure of a router.
+ * gemini-flash and -pro; mistral-7b-v0.2, llama-3.1-8b and -70b and gemini-pro), and completed with models of other families. The choice of
+ * these models used no figure of a router.
  */
 const KNOWN: readonly PoolNames[] = [
   {
@@ -71,10 +71,10 @@ const KNOWN: readonly PoolNames[] = [
   },
 ];
 
-/** The maximum number of models in a derived pool, and the minimum share of the source's rows for which each must have labels. */
+/** The maximum number of models in a derived pool, and the minimum share of the source's rows for which each model must have labels. */
 const MODELS_MAX = 10;
 const LABELLED_MIN = 0.95;
-/** Fewer rows are not enough to measure. */
+/** The minimum number of rows. Fewer rows are not enough to measure. */
 const ROWS_MIN = 100;
 
 export interface Pool {

@@ -12,7 +12,7 @@ export function outcomesOf(trials: readonly Trial[]): number[] {
   return OUTCOMES.filter((count) => count <= most);
 }
 
-/** Returns the predictions of the baselines, computed on these rows. */
+/** Returns the predictions of the baselines, computed on the given rows. */
 export function baselines(trials: readonly Trial[]): Prediction[] {
   const hasForeign = trials[0]!.foreign.length > 0;
   // Learning from other sources does not depend on the split, so one head reads all rows of the pool.

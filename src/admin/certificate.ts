@@ -139,7 +139,7 @@ const Preference = Type.Object({
 const other = (example: string) =>
   Type.Object({ model: field.modelId('The model.', example), quality, cost_credits: cost, latency_ms: latency });
 
-/** The result of repeating the decision. Every field is null if it could not be repeated. */
+/** The result of repeating the decision. Every field is null if the decision could not be repeated. */
 export const CERTIFICATE = {
   explanation: field.orNull(
     Type.Array(Type.String(), {

@@ -114,7 +114,7 @@ export const shownKey = (info: KeyInfo, now: number) => ({
   ...info,
   state: keyStateOf(info.inForce ?? info, now),
   limits: info.limits ?? NO_LIMITS,
-  // After the overlap, only one secret works. `now` may be a few ms earlier than the rotation that the same call has made.
+  // After the overlap, only one secret works. `now` may be a few ms earlier than a rotation that the same call has made.
   overlapEndsAt:
     info.overlapEndsAt !== null && info.overlapEndsAt > Math.max(now, info.rotatedAt ?? 0) ? info.overlapEndsAt : null,
   tag: keyTag(info),

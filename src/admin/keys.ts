@@ -334,7 +334,7 @@ export const grantCredits = operation({
     const grant = terms.grantOf(credits, note);
     await checkLedger();
     if (!(await grantToKey(call.by, keys, store, call.id, grant, call.now))) notValid();
-    // The grant is stored. If only the refresh fails, the answer must still report success.
+    // If the grant is stored and only the refresh fails, the answer must still report success.
     await refresh().catch(() => {});
     return status(call, services);
   },

@@ -93,7 +93,7 @@ export const shownPayment = (payment: StoredPayment): f.ValueOf<typeof Payment> 
   };
 };
 
-// The answer must not reveal that the payment of another caller exists.
+// The answer for an unknown payment and for the payment of another caller is the same, so that it does not reveal that the payment exists.
 const unknown = () => notFound('No payment has this ID, or this key may not see it.');
 
 /** The operations of `/admin/payments`, on the payments of agents. */
@@ -129,7 +129,7 @@ export const PAYMENT_OPERATIONS = [
     http: 'POST /admin/payments/:id/reconcile',
     action: 'payments.change',
     command: false,
-    // The chain may answer slowly.
+    // The check may take long, because the chain may answer slowly.
     isLong: true,
     summary: 'Check a payment on the chain',
     details:

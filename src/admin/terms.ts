@@ -17,8 +17,8 @@ export const keptText = (description: string, ...examples: string[]) =>
   f.formed(description, { maxLength: TEXT_MAX, pattern: ONE_LINE.source }, ...examples);
 
 /**
- * Earlier versions used the value `none` to remove a term; now `--no-…` does it. The commands refuse `none` with a hint instead of storing
- * the word.
+ * Earlier versions used the value `none` to remove a term; now `--no-…` removes a term. The commands refuse `none` with a hint instead of
+ * storing the word.
  */
 const NONE = { noValues: ['none'] } as const;
 

@@ -15,7 +15,7 @@ export interface TrailReader {
   readonly store: { readonly trail: Pick<TrailTable, 'list'> };
 }
 
-/** The most characters of a detail in a table. The patch of a policy can have thousands. */
+/** The most characters of a detail in a table. The patch of a policy can have thousands of characters. */
 const DETAIL_MAX = 500;
 
 /** Writes a text on a single line, and cuts a long text. */

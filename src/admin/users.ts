@@ -207,7 +207,7 @@ export const USER_OPERATIONS = [
       const by = reachingOf(call);
       const row = foundUser(desk.people, call.id, by);
       checkPerson(by, patch);
-      // These terms apply to every key of the user.
+      // The terms of a user apply to every key of the user.
       const { models, limits, budgets } = patch;
       if ([models, limits, budgets].some((one) => one !== undefined)) await checkKeysOf(by, desk.keys, row);
       const alter = (before: UserRow) => {

@@ -80,7 +80,7 @@ async function status({ by }: Call, source: WalletSource, address: string, isKno
   return shown(found);
 }
 
-/** The error does not repeat the text, because the caller may have sent a key by mistake. */
+/** The error does not repeat the text that should be an address, because the caller may have sent a key by mistake. */
 const addressIn = ({ id }: Call): string =>
   addressOf(id) ?? notFound(`The address of a wallet must be ${ADDRESS_FORM}.`);
 

@@ -9,7 +9,7 @@ const RATE = 0.02;
 const EPOCHS = 4;
 const DECAY = 1e-4;
 
-/** Returns hashed words and pairs of neighbouring words. Each counts once, and the vector has length 1. */
+/** Returns hashed words and pairs of neighbouring words. Each word and pair counts once, and the vector has length 1. */
 function bucketsOf(prompt: string): Uint32Array {
   const found = new Set<number>();
   let before = 0;

@@ -24,7 +24,7 @@ const PRUNE_EVERY_MS = 3_600_000;
 const MESSAGES_MAX = 1_000;
 /** The most subjects that one message names. */
 const SUBJECTS_MAX = 20;
-/** While this many messages wait to be sent, the server does not check the rules. */
+/** While this number of messages waits to be sent, the server does not check the alert rules. */
 const WAITING_MAX = 200;
 
 export interface AlertsOptions extends SenderHost {
@@ -34,7 +34,7 @@ export interface AlertsOptions extends SenderHost {
   readonly readings: () => AlertReadings;
   readonly timers: Timers;
   readonly log: Log;
-  /** Called for each new alert after it is stored. Must not throw. */
+  /** Called for each new alert after it is stored. The function must not throw. */
   readonly onAlert?: (message: AlertMessage) => void;
 }
 
@@ -77,7 +77,7 @@ export class Alerts {
     for (const timer of this.#regular) timer.unref();
   }
 
-  /** Checks the rules once and sends what is due. Never rejects. */
+  /** Checks the rules once and sends the alerts that are due. The promise never rejects. */
   look(): Promise<void> {
     this.#looking ??= this.#lookAndSend().finally(() => {
       this.#looking = null;
@@ -91,7 +91,7 @@ export class Alerts {
     await this.#outbox.idle();
   }
 
-  /** Stops the regular work. Another instance sends the waiting messages, or this server does after its next start. */
+  /** Stops the regular work. Another instance sends the waiting messages, or this server sends them after its next start. */
   async close(): Promise<void> {
     for (const timer of this.#regular) timer.close();
     await this.idle();

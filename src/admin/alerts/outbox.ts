@@ -51,7 +51,7 @@ export class Outbox {
   /** Takes over the messages of instances that have ended, and own messages whose commit seemed to fail. Rejects with StoreError. */
   async adopt(): Promise<void> {
     const { alerts, instance, commit } = this.#store;
-    // A message that finishes during this read would still appear to wait.
+    // A message whose tries finish during this read would still appear to wait in the store.
     const known = new Set(this.#entries.keys());
     for (const message of await alerts.waiting()) {
       if (known.has(message.id)) continue;

@@ -57,7 +57,7 @@ export interface AlertReadings {
   keys(): readonly ExpiringKey[];
   readonly providers: readonly ProviderReading[];
   readonly refusal: PolicyRefusal | null;
-  /** Null while all servers run the same policy. */
+  /** The difference is null while all servers run the same policy. */
   readonly split: PolicySplit | null;
   /** @returns the input tokens of the last `windowMs` ms */
   tokensWithin(windowMs: number): CachedShare;

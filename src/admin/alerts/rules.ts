@@ -12,7 +12,7 @@ import type { AlertReadings, BudgetWindowReading } from './readings.ts';
 export const QUIET_MS = 900_000;
 /** After a message about budgets or keys, a rule waits this long and then sends all new findings together, ms. */
 export const GATHER_MS = 300_000;
-/** The most subjects in one message. The next message has the rest. */
+/** The most subjects in one message. The next message has the remaining subjects. */
 const FINDINGS_MAX = 2_000;
 /** With fewer input tokens in a window, the share of cached tokens is not meaningful. */
 export const CACHED_INPUT_MIN = 100_000;
@@ -118,7 +118,7 @@ class RuleJudge {
       if (at) {
         const step = at.findLast((share) => one.spent >= share * one.limit);
         if (step === undefined) continue;
-        // Do not report a lower threshold after a higher one, even if the limit was raised in between.
+        // A rule does not report a lower threshold after a higher threshold, even if the limit was raised in between.
         if (at.some((share) => share >= step && this.#memory.marks.has(idOf(share)))) continue;
         this.#note(idOf(step), until, lines.budgetShare(one), { ...details, at: step });
       } else if (one.forecast !== null && one.forecast > one.limit) {
@@ -199,7 +199,7 @@ class RuleJudge {
     return JSON.stringify([this.#rule.name, this.#rule.on, ...parts]);
   }
 
-  /** Whether the rule sent its last message recently. More findings of the same kind are likely to follow. */
+  /** Whether the rule sent its last message recently. After a recent message, more findings of the same kind are likely to follow. */
   #isGathering(): boolean {
     const { marks, now } = this.#memory;
     const start = this.#id().slice(0, -1);

@@ -27,7 +27,7 @@ export async function socketOf(data: string): Promise<string | null> {
     await answer.arrayBuffer();
     return socket;
   } catch (cause) {
-    // The server was killed or is just stopping.
+    // If the connection fails, the server was killed or is just stopping.
     if (!(cause instanceof DOMException)) return null;
     throw new UsageError(
       `The server of ${data} does not answer within ${ANSWER_MS / 1_000} s. Add --offline to change its database directly; the server applies the change later.`,

@@ -31,7 +31,10 @@ function addressOf(url: string, path: string): { readonly target: URL; readonly 
   return { target: base, shown: `${base.origin}${base.pathname}` };
 }
 
-/** Ignores proxies that the environment names: the answer would be the proxy's health, not the server's. */
+/**
+ * The request ignores proxies that the environment names, because the answer would show the health of the proxy instead of the health of
+ * the server.
+ */
 async function statusOf(target: URL, shown: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const get = target.protocol === 'https:' ? getSecure : getPlain;

@@ -7,7 +7,7 @@ import { operator } from './user.ts';
 
 /**
  * Runs `signalbox instances`: lists the servers that share a database, with the active policy of each.
- * @param isServed whether a server is using the store. If not, the last report is from a server that has ended.
+ * @param isServed whether a server is using the store. If no server uses the store, the last report is from a server that has ended.
  */
 export async function runInstances(
   args: readonly string[],

@@ -26,7 +26,7 @@ interface OperationCommand {
   now(): number;
 }
 
-/** For operations whose answers contain no amounts. */
+/** A host without the value of a Credit, for operations whose answers contain no amounts. */
 export const NO_WORTH: OperationHost = { usdPerCredit: () => null };
 
 /** Makes the commands of a group, by the words that follow the name of the group. */

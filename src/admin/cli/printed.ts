@@ -8,7 +8,7 @@ import { cursorOf } from './operation-flags.ts';
 import { grid } from './terminal.ts';
 import { fieldLines, labelTexts } from './text.ts';
 
-/** Shown for an absent value. */
+/** The text that is shown for an absent value. */
 const NONE = '-';
 
 /** Returns an answer as the command prints it. */
@@ -51,7 +51,7 @@ function tableOf({ of, columns, rows: rowsOf, sum }: Columns, output: TSchema, b
   const [name = '', list] = listIn(output, of) ?? [];
   const rows = objectsIn(rowsOf ? rowsOf(body as never) : objectOf(body)[name]);
   const cells = columns.flatMap((column) => columnsOf(column.split('.'), list!.items, rows));
-  // Leave out a column if no row has a value in it.
+  // The table leaves out a column if no row has a value in the column.
   const kept = cells.filter(({ texts }, at) => at === 0 || rows.length === 0 || texts.some((text) => text !== NONE));
   const table = grid(
     [kept.map(({ head }) => head), ...rows.map((_, at) => kept.map(({ texts }) => texts[at]!))],

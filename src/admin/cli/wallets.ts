@@ -54,7 +54,8 @@ const storedBalances = (file: string): Pick<WalletSource, 'balances' | 'balanceO
     balanceOf: (holder) =>
       reading(async ({ ledger }, shown) => {
         const balance = await ledger.balance(holder);
-        // The store returns a balance of 0 for every wallet, even an unknown one, so check that the ledger has the wallet.
+        // The store returns a balance of 0 for every wallet, even for an unknown wallet, so the command checks that the ledger has the
+        // wallet.
         return balance && (await ledger.balances()).has(holder) ? shown(holder, balance) : null;
       }),
     // The command refreshes nothing, because a running server notices the grant in the database.

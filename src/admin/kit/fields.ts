@@ -39,7 +39,7 @@ interface Codec {
   decode(value: unknown, path: string): unknown;
 }
 
-/** How a command takes and shows a field. Without a form, this follows from the schema of the field. */
+/** How a command takes and shows a field. Without a form, a command takes and shows a field according to the schema of the field. */
 export interface CommandForm {
   /**
    * The name of the flag, or the prefix of the flags of an object's members. The default flag is the name of the field in kebab case,
@@ -52,7 +52,7 @@ export interface CommandForm {
   readonly isWithoutFlag?: boolean;
   /** The placeholder of the value in the usage, such as `30d`. */
   readonly form?: string;
-  /** Words that are not accepted as values. The error says which flag to use instead, or to leave the flag out. */
+  /** Words that are not accepted as values. The error for such a word says which flag to use instead, or to leave the flag out. */
   readonly noValues?: readonly string[];
   /** Describes the flag, if the description of the JSON member does not fit a flag. */
   readonly help?: string;
@@ -271,7 +271,7 @@ const camel = (name: string): string => name.replace(/_([a-z])/g, (_, letter: st
 export const named = <P extends TProperties>(title: string, description: string, members: P) =>
   shape(description, members, { title });
 
-/** The body of a request, or an object inside a body. Other members are refused. */
+/** The body of a request, or an object inside a body. A body with other members is refused. */
 export const body = <P extends TProperties>(description: string, members: P) =>
   shape(description, members, { additionalProperties: false });
 

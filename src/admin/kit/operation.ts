@@ -176,7 +176,7 @@ export const operationsOn =
       const usd = usdWriter(hasUsd ? await services.usdPerCredit() : null);
       return { body: encode(output, result, { usd }), tag: (isTagged && result.tag) || null };
     };
-    // This drops the types of input and result. `perform` checks the input with the schema before `run` gets it.
+    // The conversion drops the types of input and result. `perform` checks the input with the schema before `run` gets it.
     const erased = definition as unknown as Omit<Definition<Services, TSchema, TSchema>, 'run'>;
     return { ...erased, method, path, takesId: path.includes('/:id'), perform };
   };

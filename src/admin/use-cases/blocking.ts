@@ -14,8 +14,8 @@ export interface BlockingSource {
 }
 
 /**
- * Blocks a caller or unblocks it, and records the change in the audit trail and the log. Repeating the call changes nothing. The calling
- * use case must have checked the permissions of its principal. Rejects with StoreError.
+ * Blocks a caller or unblocks it, and records the change in the audit trail and the log. Blocking or unblocking a caller again changes
+ * nothing. The calling use case must have checked the permissions of its principal. Rejects with StoreError.
  * @param note why the caller is blocked; null to unblock
  */
 export async function changeBlock(

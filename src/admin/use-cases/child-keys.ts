@@ -36,7 +36,7 @@ export function childKeys({ caller }: Principal, keys: ChildKeys): Promise<reado
 }
 
 /**
- * Revokes a descendant of the principal's own key, and all keys that descend from it. Repeating the call changes nothing.
+ * Revokes a descendant of the principal's own key, and all keys that descend from it. Revoking the same key again changes nothing.
  * @throws SignalboxError `not_found` for any other key
  */
 export async function revokeChildKey({ caller, actor }: Principal, keys: ChildKeys, id: string): Promise<KeyInfo> {

@@ -55,7 +55,7 @@ const FORMS = {
   jsonl: { line: jsonLine, between: '\n', end: '\n', empty: '' },
 } as const;
 
-/** Writes page by page, because an export may be larger than the memory. */
+/** The writer writes an export page by page, because an export may be larger than the memory. */
 export async function writeTable(
   columns: readonly string[],
   pages: AsyncIterable<readonly Line[]> | Iterable<readonly Line[]>,

@@ -32,7 +32,7 @@ export async function changeKey(
   return await keys.change(id, alter, actor, tags);
 }
 
-/** Suspends or resumes a key. Returns and throws like `changeKey`. */
+/** Suspends or resumes a key. `suspendKey` returns and throws like `changeKey`. */
 export async function suspendKey(
   { caller, actor }: Principal,
   keys: Pick<Keys, 'suspend' | 'resume'>,

@@ -46,7 +46,7 @@ export async function pageOfKeys<Body>(
   bodyOf: (info: KeyInfo) => Body,
 ): Promise<Page<KeyInfo, Body>> {
   const reach = checkAction(caller, 'keys.read');
-  // Find the cursor's key without the filters, because it may have stopped matching them since the previous page.
+  // The search for the cursor's key uses no filters, because the key may have stopped matching the filters since the previous page.
   const after = query.after === null ? null : await keys.get(query.after);
   if (query.after !== null && !(after && isWithin(reach, caller, after))) {
     refuse('after', '`after` must be the ID of a key that you may see.');

@@ -33,7 +33,7 @@ export type KeyAdmin = Pick<
 
 /** Credits to add to the balance of a key or a wallet. */
 export interface CreditGrant {
-  /** Negative to remove Credits; never 0. */
+  /** The amount is negative to remove Credits, and never 0. */
   readonly amount: Microcredits;
   readonly note: string;
 }

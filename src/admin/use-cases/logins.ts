@@ -28,8 +28,8 @@ export const LOGINS_LIMIT = 100;
 export const LOGINS_LIMIT_MAX = 1_000;
 
 /**
- * Lists the logins that the principal may see, newest first. A login that has ended is not listed, nor is one whose user was removed or
- * whose key has ended.
+ * Lists the logins that the principal may see, newest first. The list leaves out a login that has ended, and a login whose user was removed
+ * or whose key has ended.
  */
 export function listLogins({ caller }: Principal, desk: LoginDesk, { user, after, limit }: LoginQuery) {
   const reach = checkAction(caller, 'logins.read');

@@ -39,7 +39,7 @@ export async function removeUser(
   const { id } = found;
   await checkKeysOf(by, keys, found);
   if (tags && !tags.includes(people.tagOf(id))) throw PeopleError.stale(people.tagOf(id));
-  // Suspend the user first, so that no new key is created for the user in the meantime.
+  // The user is suspended first, so that no new key is created for the user while the keys are revoked.
   await people.suspendUser(id, true, actor);
   try {
     const check = (key: KeyInfo) => checkNoOperatorKey(by.reach, key);
@@ -48,7 +48,7 @@ export async function removeUser(
     for (const key of own) await keys.revoke(key.id, actor, check);
     return { user: await people.removeUser(id, actor), revoked: own.length };
   } catch (cause) {
-    // An operator may have given the user a key with more rights at the same time. That key must continue to work.
+    // An operator may have given the user a key with more rights at the same time. The new key must continue to work.
     const isRefused = cause instanceof SignalboxError && cause.code === 'insufficient_permissions';
     if (isRefused && found.suspendedAt === null) await people.suspendUser(id, false, actor);
     throw cause;

@@ -38,14 +38,14 @@ const ACTIONS = {
   'traffic.read': { ...MONEY, ...MEMBERS },
   'traffic.rebuild': OPERATORS,
   'ledger.read': MONEY,
-  // Findings name keys and decisions, which reports must not show.
+  // Findings of an audit name keys and decisions, which a key with the scope `report` must not see.
   'ledger.audit': { ...AUDITED, finance: 'all' },
   'ledger.refund': OPERATORS,
-  // The copy contains everything in the store.
+  // A copy of the database contains everything in the store.
   'ledger.copy': { owner: 'all' },
   'decisions.list': { ...REPORTED, ...MEMBERS },
   'decisions.explain': { ...REPORTED, ...MEMBERS, caller: 'own' },
-  // The scope `report` may not repeat decisions, and this action does.
+  // A key with the scope `report` may not repeat decisions, and this action repeats a decision.
   'decisions.repeat': { ...AUDITED, ...MEMBERS },
   // People may read the texts of their own requests if the policy allows it. A lead may see the figures of the team, but not the texts of
   // its members.
@@ -60,7 +60,7 @@ const ACTIONS = {
   // Leads and members explain requests as one of their own keys, with the active policy.
   'policy.explain': { ...REPORTED, ...MEMBERS },
   'policy.reload': OPERATORS,
-  // Only owners may make guarded edits, and only if the server was started with the option for it.
+  // Only owners may make guarded edits, and only if the server was started with the option `--allow-policy-writes`.
   'policy.write': OPERATORS,
   'endpoints.read': REPORTED,
   'status.read': REPORTED,
@@ -78,7 +78,7 @@ const ACTIONS = {
   'teams.change': OPERATORS,
   // Leads and members may not resume keys, because an operator may have suspended them.
   'keys.suspend': OPERATORS,
-  // Only for keys with the scope `delegate`.
+  // Only keys with the scope `delegate` may create child keys.
   'keys.delegate': { owner: 'own', caller: 'own' },
   'trail.read': AUDITED,
   // An administrator must not be able to erase their own name.

@@ -153,7 +153,7 @@ function runsOf({ known, policy }: RunSources, keyOf: Sight['keyOf']): Pick<Sigh
     try {
       return reportedRuns?.({ key: { id, labels: new Map(Object.entries(labels)) }, ...NO_GROUPS }) ?? false;
     } catch {
-      // If a condition fails, show nothing. A limit, in contrast, applies if its condition fails.
+      // If the condition of a rule about visibility fails, nothing is shown. A limit, in contrast, applies if its condition fails.
       return false;
     }
   };

@@ -10,7 +10,7 @@ export interface TrailFault {
 
 export interface TrailReport {
   readonly entries: number;
-  /** Null for an empty trail. */
+  /** The head is null for an empty trail. */
   readonly first: number | null;
   readonly head: TrailHead | null;
   /** Entries whose personal data was erased. An entry of the trail records each erasure. */
@@ -25,8 +25,8 @@ export interface TrailReport {
 const FAULTS_MAX = 50;
 
 /**
- * Checks a hash chain against heads that were noted outside the store. Entries must be added in the order of their IDs. Use a new instance
- * for each check.
+ * Checks a hash chain against heads that were noted outside the store. Entries must be added in the order of their IDs. Each check needs a
+ * new instance.
  */
 export class TrailCheck {
   readonly #known = new Map<number, Set<string>>();

@@ -118,7 +118,7 @@ async function* servedPages(
   const isOfAll = [owner.keyIds, team, owner.user].every((one) => one === null);
   const sliceMs = owner.keyId === null ? SLICE_MS[isOfAll ? 'all' : 'owner'] : Number.POSITIVE_INFINITY;
   for (const window of windowsOf(query, sliceMs)) {
-    // Let the server serve requests between slices.
+    // The server can serve requests between two slices.
     await setImmediate();
     const found = await ledger.usage({ ...owner, ...window });
     await sight.learn(found.map(({ dimensions: { key = '' } }) => key));
@@ -128,7 +128,7 @@ async function* servedPages(
       const labels = labelsOf(dimensions);
       const { session = '', agent = '' } = sight.showsRunsOf(key, labels) ? dimensions : {};
       return {
-        // The sums of a running server do not have all figures.
+        // The sums that a running server keeps in memory do not have all figures of a report.
         ...NO_FIGURES,
         ...charges,
         ...{ keyId: sight.keyOf(key), team, labels, selector, session, agent, moment: window.from },
@@ -166,8 +166,8 @@ const RUNS: readonly Grouping[] = ['selector', 'session', 'agent'];
 const SLICE_MS = { all: DAY_MS, owner: 5 * DAY_MS } as const;
 
 /**
- * Returns the days or months of the groups, one after the other, or the whole period if groups have neither. Each is cut into slices of at
- * most `sliceMs`.
+ * Returns the days or months of the groups, one after the other, or the whole period if groups have neither. Each day, month or period is
+ * cut into slices of at most `sliceMs`.
  */
 function* windowsOf(query: UsageQuery, sliceMs: number): Generator<Stretch> {
   const { from, to } = spanOf(query);

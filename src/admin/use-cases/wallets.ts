@@ -106,7 +106,7 @@ export async function creditWallet(
   const details = grantDetails(grant);
   const line = store.trail.add({ time: now, actor: by.actor, action: 'grant', subject, details });
   await store.commit([line, store.ledger.grant(wallet, grant.amount, grant.note, now)]);
-  // The grant is stored. If only the refresh fails, the answer must still report success.
+  // If the grant is stored and only the refresh fails, the answer must still report success.
   await refresh().catch(() => {});
 }
 
@@ -120,7 +120,7 @@ export async function blockWallet(by: Principal, source: BlockingSource, wallet:
   await changeBlock(source, by, 'wallet', wallet, note);
 }
 
-/** Accepts requests of a wallet again. Repeating the call changes nothing. Rejects with StoreError. */
+/** Accepts requests of a wallet again. Unblocking a wallet again changes nothing. Rejects with StoreError. */
 export async function unblockWallet(by: Principal, source: BlockingSource, wallet: string): Promise<void> {
   checkAction(by.caller, 'wallets.change');
   await changeBlock(source, by, 'wallet', wallet, null);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { messageOf } from '../../core/thrown.ts';
 
-/** How much a run tries. */
+/** How many cases a run of the laws tries, and with which seed. */
 export interface LawRunOptions {
   /** Equal seeds try equal cases. */
   readonly seed: number;
@@ -15,7 +15,7 @@ export interface LawReport {
   readonly says: string;
   /** `note`: an observation that is false but not a fault. `skipped`: the plugin offers no cases. */
   readonly outcome: 'holds' | 'broken' | 'note' | 'skipped';
-  /** The fault in the smallest failing case; null if there is none. */
+  /** The fault in the smallest failing case; null if no case has a fault. */
   readonly fault: string | null;
   /** The smallest failing case in words. */
   readonly example: string | null;
@@ -60,7 +60,7 @@ export function law<Subject, Case>(text: LawText<Subject, Case>): Law<Subject> {
       const { failed, counterexample } = fc.check(property, { seed, numRuns: isOnce ? 1 : runs });
       if (!failed) return { ...none, outcome: 'holds' };
       const [smallest] = counterexample ?? [];
-      // If a fault cannot be reproduced, report the fault that was seen last.
+      // If a fault cannot be reproduced, the report has the fault that was seen last.
       const fault = (smallest === undefined ? null : faultIn(smallest)) ?? last ?? 'the law could not be tried';
       const example = smallest === undefined ? null : text.describe(smallest);
       return { law: name, says, outcome: isNote ? 'note' : 'broken', fault, example };

@@ -28,7 +28,7 @@ export function anyRequest(state: StateGenerators): fc.Arbitrary<ChatRequest> {
         model: 'any',
         messages: messages.map((message, at) => ((marks >> at) & 1 && marks % 5 === 0 ? marked(message) : message)),
       };
-      // Callers check the request against the schema first.
+      // A request must be checked against the schema before it is converted here.
       return request as ChatRequest;
     });
 }
@@ -136,7 +136,7 @@ const ids = fc.oneof({ weight: 6, arbitrary: fc.constant('own') }, fc.constantFr
 const CALLED = ['weather', 'get_time', 'of-old'];
 const call = fc.record({ tool: fc.nat({ max: 4 }), args, bears: fc.boolean() });
 
-/** Faults in tool results. Most have none. */
+/** Faults in tool results. Most tool results have no fault. */
 const trouble = mostly(
   fc.constant('none'),
   fc.constantFrom('missing', 'twice', 'user before', 'system before', 'none at all', 'twins'),

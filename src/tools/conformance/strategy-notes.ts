@@ -48,5 +48,5 @@ const heeding = strategyLaw({
   },
 });
 
-/** Observations about a strategy. Not every strategy promises them. */
+/** Observations about a strategy. Not every strategy promises what these observations check. */
 export const STRATEGY_NOTES: readonly Law<StrategySubject>[] = [independent, heeding];

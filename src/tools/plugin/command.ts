@@ -4,6 +4,6 @@ import type { Plugin } from '../../contract/kinds.ts';
 export interface PluginCommand {
   /** The plugins that come with Signalbox. */
   readonly shipped: readonly Plugin[];
-  /** Whether the output is a terminal: then use colours, and fit lines to its width. */
+  /** Whether the output is a terminal. If it is, the output has colours, and lines fit the width of the terminal. */
   readonly terminal: boolean;
 }

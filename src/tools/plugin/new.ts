@@ -111,7 +111,7 @@ function compilerOptions(): string {
       allowImportingTsExtensions: true,
       verbatimModuleSyntax: true,
       skipLibCheck: true,
-      // Do not use `join` here: it removes a leading `./`, without which TypeScript refuses the path.
+      // The path is not built with `join`, because `join` removes a leading `./`, without which TypeScript refuses the path.
       paths: { 'signalbox/plugin': [`${SIGNALBOX}/src/contract/plugin.ts`] },
     },
     include: ['*.ts'],
@@ -123,7 +123,7 @@ function compilerOptions(): string {
 function denoOptions(): string {
   const contract = `${SIGNALBOX}/src/contract/plugin.ts`;
   return jsonText({
-    // Deno then finds packages from the file that imports them, and the packages of Signalbox next to its sources.
+    // With an import map, Deno finds packages from the file that imports them, and the packages of Signalbox next to its sources.
     nodeModulesDir: 'manual',
     imports: { 'signalbox/plugin': isAbsolute(contract) ? pathToFileURL(contract).href : contract },
     compilerOptions: { lib: ['esnext', 'dom', 'deno.ns'], types: [] },
@@ -146,7 +146,7 @@ const USES: Readonly<
   }),
 };
 
-/** The standalone program contains no sources that an editor could read. */
+/** The next steps name a clone, because the standalone program contains no sources that an editor could read. */
 const TYPES_HINT = `
 Editors and \`tsc\` read the types of signalbox/plugin from Signalbox's sources. The paths in tsconfig.json expect a clone of
 them in ./signalbox, in which you have run \`npm ci\`. \`signalbox plugin test\` and the gateway do not need it.

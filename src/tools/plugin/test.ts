@@ -17,7 +17,7 @@ const RUNS = 200;
 const RUNS_MAX = 100_000;
 const SEED_MAX = 2_147_483_647;
 
-/** The folder of the plugins that come with Signalbox. The standalone program has none. */
+/** The folder of the plugins that come with Signalbox. The standalone program has no such folder. */
 const SHIPPED_PLUGINS = Bun.isStandaloneExecutable ? null : resolve(import.meta.dir, '../../../plugins');
 
 /** The time limit of one law, ms, depending on how many cases it tries. The time limit is far more than a correct plugin needs. */
@@ -62,7 +62,7 @@ function located(file: string): { readonly specifier: string; readonly home: str
   }
 }
 
-/** A policy refuses a plugin with the name of a shipped plugin, even if it keeps all laws. */
+/** A policy refuses a plugin with the name of a shipped plugin, even if the plugin keeps all laws. */
 function withName(report: PluginReport, shipped: PluginCommand['shipped'], home: string): PluginReport {
   const isTaken = shipped.some(({ kind, name }) => kind === report.kind && name === report.name);
   const isShipped = SHIPPED_PLUGINS !== null && home.startsWith(SHIPPED_PLUGINS);

@@ -11,7 +11,7 @@ declare const self: {
   postMessage(message: TrialMessage): void;
 };
 
-// The standard output is reserved for the command.
+// The standard output is reserved for the command, so the output of plugins goes to the standard error.
 for (const name of ['log', 'info', 'debug']) Reflect.set(console, name, Reflect.get(console, 'error'));
 process.stdout.write = process.stderr.write.bind(process.stderr);
 

@@ -31,7 +31,7 @@ export function parseExport(args: readonly string[], now: number) {
   return { filter, by: by === undefined ? null : inFlags(() => groupingsIn(by)), timeZone, format };
 }
 
-/** Writes page by page, because an export may be larger than the memory. */
+/** The command writes the export page by page, because an export may be larger than the memory. */
 export async function writeExport(
   { filter, by, timeZone, format }: ReturnType<typeof parseExport>,
   journal: Pick<JournalReader, 'money' | 'usdPerCredit'>,

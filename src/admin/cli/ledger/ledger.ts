@@ -132,8 +132,8 @@ async function backup(args: readonly string[], command: LedgerCommand): Promise<
     ...(isPiped && { write: command.write }),
   });
   const size = `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`;
-  // Back up a database without a current ledger, too. Operators need the backup most before an upgrade and must not have to start the new
-  // server first.
+  // The command also backs up a database without a current ledger. Operators need the backup most before an upgrade and must not have to
+  // start the new server first.
   const outcome = result
     ? verdict(result)
     : 'Not audited: the database has no ledger, or its ledger has an older version.';

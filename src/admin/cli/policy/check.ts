@@ -33,7 +33,7 @@ export async function runCheck(args: readonly string[], options: PolicyCommand):
 const CAUSES: ReadonlySet<Diagnostic['code']> = new Set(['former-option', 'misspelt-value']);
 const isTold = ({ severity, code }: Diagnostic): boolean => severity === 'error' || CAUSES.has(code);
 
-/** Many figures of a catalog become outdated at the same time, so a single line reports all of them. */
+/** Many figures of a catalog become outdated at the same time, so a single line reports all outdated figures. */
 const isOfFigure = ({ code }: Diagnostic): boolean => code === 'stale-figure' || code === 'unverified-figure';
 
 const inALine = ({ file, line, column, code, message }: Diagnostic): string =>
@@ -55,8 +55,8 @@ function folded(figures: readonly Diagnostic[], missing: number): string {
 }
 
 /**
- * Lists which defaults the latest version of the language would change. Tasks are counted and selectors are named, because each of them has
- * several defaults.
+ * Lists which defaults the latest version of the language would change. Tasks are counted and selectors are named, because each selector
+ * has several defaults.
  */
 function versionText(changes: readonly string[], folder: string): string {
   const latest = `\`version: ${LATEST_VERSION}\``;
@@ -87,7 +87,7 @@ interface CheckForm {
 
 function asText(check: PolicyCheck, bundle: PolicyBundle, { folder, all, colour }: CheckForm): string {
   const { diagnostics: found, errors, not_read: unread, left_out_here: missing, unchecked_teams: teams } = check;
-  // While the policy has errors, hide the warnings: they would distract from the errors.
+  // While the policy has errors, the output hides the warnings, because warnings would distract from the errors.
   const shown = errors > 0 ? found.filter(isTold) : found;
   const figures = shown.filter(isOfFigure);
   const others = shown.filter((one) => !isOfFigure(one));

@@ -43,7 +43,7 @@ async function pushed(
 /** The store, and the servers that follow pushes. */
 export type StoreTarget = Omit<PushDesk, 'judge' | 'show'>;
 
-/** Works on the database, whether servers are running or not. Throws UsageError if there is no database. */
+/** The command works on the database, whether servers are running or not. Throws UsageError if there is no database. */
 export async function atStore<Result>(
   { database, judge }: Pick<PolicyCommand, 'database' | 'judge'>,
   work: (target: StoreTarget) => Promise<Result>,

@@ -6,10 +6,10 @@ export const SETTING_WORDS: Readonly<Record<SettingName, string>> = {
   here: 'with the variables of this environment',
 };
 
-/** If more providers than this cannot serve, the text lists only their names. */
+/** If more than this number of providers cannot serve, the text lists only the names of the providers. */
 export const REASONS_MAX = 4;
 
-/** Lists the providers that cannot serve in this environment, with the reasons. Has no full stop at the end. */
+/** Lists the providers that cannot serve in this environment, with the reasons. The text has no full stop at the end. */
 export const leftOutText = (missing: readonly string[]): string =>
   `Providers that cannot serve here: ${missing.join(', ')}`;
 

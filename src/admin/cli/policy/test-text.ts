@@ -104,7 +104,7 @@ function diffLines(failures: CaseRun['failures'], colour: boolean): string[] {
   for (const [at, { key, expected, got, hint }] of failures.entries()) {
     const next = failures[at + 1];
     lines.push(paint.error(`  - ${shown(key)}: ${shown(expected)}`));
-    // If the request was refused, show the refusal once instead of once for each expected key.
+    // If the request was refused, the text shows the refusal once instead of once for each expected key.
     if (isRefusal(got) && next?.got === got) continue;
     lines.push(paint.good(isRefusal(got) ? `  + ${got}` : `  + ${shown(key)}: ${shown(got)}`));
     if (hint !== null) lines.push(`    ${clipped(visible(hint), HINT_MAX)}`);

@@ -54,7 +54,7 @@ export async function testOnEdits(
         if (!json)
           await write(`\nWaiting for a change in ${pathText(folder)} or its plugins. Press Ctrl-C to end.\n\n`);
       }
-      // Do not wait if an edit arrived during the run.
+      // If an edit arrived during the run, the next run starts without a wait.
       if (!isStirred) await new Promise<void>((resolve) => (wake = resolve));
     }
   } finally {
@@ -85,7 +85,8 @@ function pluginCode(folder: string) {
         const isSame = found.length === 0 || found.join('\n') === files.join('\n');
         if (!isSame) files = found;
         const [policyNow, allNow] = await signatures();
-        // If the run loaded other plugin files than the run before, that alone is not a change. An edit during the run is a change.
+        // If a run loads other plugin files than the run before, the different list of files alone is not a change. An edit during the run
+        // is a change.
         signature = isSame || policyNow !== policy ? all : allNow;
       }
     },

@@ -31,7 +31,7 @@ export async function backUp(by: Principal, files: BooksFiles, { target, onSpool
       `${part} exists: another backup is running, or one was interrupted. If none is running, remove the file.`,
     );
   }
-  // Refuse a ledger of a newer version before writing anything.
+  // A ledger of a newer version is refused before the backup writes anything.
   (await readStore(files.file, ['ledger'])).close();
   const stateOf = openSpools(files);
   await copyStore(files.file, part);

@@ -65,7 +65,7 @@ export interface LedgerOverview {
 }
 
 /**
- * Returns the funds with a name and their own sums, or all funds. A request uses only one fund of each name. @throws SignalboxError
+ * Returns the funds with a name and their own sums, or all funds. Each request uses only one fund of each name. @throws SignalboxError
  * `not_found` if no fund has the name
  */
 export function overviewNamed(all: LedgerOverview, name: string | undefined): LedgerOverview {

@@ -48,7 +48,7 @@ function unservedIn({ given, expect }: PolicyCase, snapshot: PolicySnapshot): Un
     ...(selectors.has(model) ? [] : [model]),
     ...(expect.models ?? []),
     ...Object.keys(expect.rejected),
-    // A key may list models that are not served, as long as one of its models is served.
+    // A key may list models that are not served, as long as one model of the key is served.
     ...(keyModels.some(isServed) ? [] : keyModels),
   ]);
   const isMissing = expect.provider !== null && !providers.has(expect.provider);

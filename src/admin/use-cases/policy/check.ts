@@ -36,7 +36,7 @@ export async function checkPolicy(
   if (isRejected(judged) && judged.message !== null) throw new UsageError(`${folder}: ${judged.message}`);
   const anywhere = isRejected(judged) ? judged.problems : judged.warnings;
   const here = isRejected(judged) ? NO_FINDINGS : await checkHere(bundle, tools.here);
-  // Null if errors prevent the policy from being built.
+  // The snapshot is null if errors prevent the policy from being built.
   const snapshot = isRejected(judged) ? null : judged.runtime.snapshot;
   const declared = snapshot && declaredIn(snapshot);
   // The findings with every variable set come first, then the findings that appear only with the variables set here. If a finding appears

@@ -24,7 +24,7 @@ import { bodyOf } from './tools.ts';
 
 /** The most bytes of a line. */
 const LINE_BYTES_MAX = 10_000_000;
-/** The most differences that are kept. Further differences are only counted. */
+/** The most differences that are kept. The report only counts further differences. */
 const KEPT_MAX = 10_000;
 
 /** A line of the file: a request, optionally with its key and time. */

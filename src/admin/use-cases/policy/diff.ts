@@ -105,11 +105,11 @@ export interface BuiltPolicy {
   readonly outline: Outline;
   /** Hashes of the code of the policy's own plugins, by the name in the policy. */
   readonly code: ReadonlyMap<string, string>;
-  /** Null if the policy cannot be loaded. */
+  /** The side is null if the policy cannot be loaded. */
   readonly side: Side | null;
   /** The errors that prevent the policy from being loaded. */
   readonly problems: readonly Diagnostic[];
-  /** An error that has no location in a file; null for none. */
+  /** An error that has no location in a file; null if there is no such error. */
   readonly message: string | null;
 }
 

@@ -87,7 +87,7 @@ export async function explainRequest(
     ...explained(facts, estimate, runtime, { ...hypothetical, readings: measured }),
     // A sentence about a stated task type that the policy does not know; null if there is nothing to say.
     taskNote: taskNote(task, facts.task)?.trim() || null,
-    // Null if the caller states the task, or if the request has no messages.
+    // The estimate of the task is null if the caller states the task, or if the request has no messages.
     taskReasons: turns.length > 0 && task === undefined ? await taskReasons(request, facts) : null,
     // Rules whose condition failed and therefore counts as true, with the error.
     failedRules,
@@ -106,7 +106,7 @@ function explained(
 ) {
   const { snapshot } = runtime;
   const { outcome, shortage } = tryFor(asked, runtime, { funds, estimate, readings });
-  // These facts contain the money that the decision was based on.
+  // The facts of the outcome contain the money that the decision was based on.
   const { facts } = outcome;
   const certificate = certify(snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime), estimate, readings });
   const decided = isRefusal(outcome) || shortage ? null : { runtime, decision: outcome, request };
@@ -115,8 +115,8 @@ function explained(
     runtime,
     facts,
     certificate,
-    // The first hold, taken from the money of the key. If that money is not considered, only the first part of a hold that grows. Null if
-    // the whole worst case is held, or if the request would wait or be refused.
+    // The first hold, taken from the money of the key. If the explanation does not consider the money, the member has only the first part
+    // of a hold that grows. The member is null if the whole worst case is held, or if the request would wait or be refused.
     firstHold,
     // Whether the money of the key is considered.
     isFunded: funds !== null,

@@ -46,7 +46,7 @@ export function explanationBody(
       words: reasons.words.map(({ text, of, adds }) => ({ text, of, adds: Number(adds.toFixed(2)) })),
     },
     failed_rules: [...(explanation.failedRules ?? [])].map(([name, error]) => {
-      // Keep only the first line: the other lines of an expression's error point to the location.
+      // The explanation keeps only the first line of an expression's error, because the other lines point to the location.
       return { name, error: scrub(messageOf(error).split('\n')[0] ?? '') };
     }),
     readings: isMeasured ? 'present' : 'declared',

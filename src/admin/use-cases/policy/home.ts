@@ -32,7 +32,7 @@ export interface PolicyHome {
   check(edits: readonly Pick<FileEdit, 'name'>[]): Promise<void>;
   /**
    * Records an edit in the audit trail, and writes it.
-   * @returns a function that undoes the edit; null if other servers have already activated it
+   * @returns a function that undoes the edit; null if other servers have already activated the edit
    * @throws UnwritablePolicy, SignalboxError; nothing was written then
    */
   write(edit: JudgedEdit, notes: EditNotes): Promise<(() => Promise<void>) | null>;

@@ -64,7 +64,7 @@ async function orTold<T>(work: Promise<T>, tell: (error: GitError) => string): P
 async function committed(said: string, { folder, judge }: PolicyWorkspace): Promise<CommitFolder | string> {
   const colon = said.indexOf(':');
   const [ref, stated] = colon < 0 ? [said, null] : [said.slice(0, colon), said.slice(colon + 1)];
-  // The folder may exist only in the commit, so start from its nearest existing parent.
+  // The folder may exist only in the commit, so the search starts from the nearest existing parent of the folder.
   const from = stated === null ? nearest(resolve(folder)) : resolve('.');
   const ask = (...args: readonly string[]) => git(['rev-parse', ...args], from, judge.env);
   const facts = await ask('--show-toplevel', '--show-prefix', '--git-path', 'objects', '--show-object-format');
@@ -160,7 +160,7 @@ function linkPackages(folder: string, holder: string): void {
   else if (folder !== dirname(folder)) linkPackages(dirname(folder), holder);
 }
 
-/** Loads plugins with relative paths from the commit, and packages as they are installed now. */
+/** Loads plugins with relative paths from the commit, and packages in the versions that are installed now. */
 function loading(
   path: string,
   checkOutAll: () => Promise<unknown>,
@@ -204,7 +204,7 @@ const FIXED = {
   LC_ALL: 'C',
   GIT_OPTIONAL_LOCKS: '0',
   GIT_TERMINAL_PROMPT: '0',
-  // Do not fetch objects that a partial clone lacks: fetching would run commands from the configuration.
+  // Git must not fetch objects that a partial clone lacks, because fetching would run commands from the configuration.
   GIT_NO_LAZY_FETCH: '1',
   GIT_ALLOW_PROTOCOL: 'none',
 };
@@ -227,7 +227,7 @@ async function git(
   ]);
   if (code === 0) return out;
   if (child.signalCode) throw new GitError(`git took more than ${GIT_MS / 1_000} s, or printed too much`);
-  // Warnings may come before the error.
+  // Git may print warnings before the error.
   const lines = err.split('\n');
   const said = lines.find((line) => /^(?:fatal|error): /.test(line)) ?? lines[0] ?? '';
   throw new GitError(said.replace(/^(?:fatal|error): /, '').replace(/\.$/, '') || `git ended with exit code ${code}`);

@@ -18,7 +18,7 @@ export async function findPlace(name: string, command: PolicyWorkspace, scratch:
   if (typeof kept !== 'string') return kept;
   const past = await gitPlace(name, command, scratch);
   if (typeof past !== 'string') return past;
-  // The name is an existing file. The code that reads folders reports this best.
+  // If the name is an existing file, the code that reads folders reports the mistake best.
   if (existsSync(name)) return folderPlace(name, command);
   throw new UsageError(`There is no policy ${name}: no such folder exists, ${kept}, and ${past}.`);
 }

@@ -27,7 +27,7 @@ import { changeOf, editNotes, editsOf } from './write.ts';
 export interface PushDesk extends PushTarget {
   readonly store: PushTarget['store'] & Pick<OpenStore, 'trail' | 'records'>;
   readonly judge: JudgeTools;
-  /** Shows how the policy differs from the active policy, before anything is stored. Not called if no policy is active. */
+  /** Shows how the policy differs from the active policy, before anything is stored. The function is not called if no policy is active. */
   show(difference: PolicyDifference): Promise<void>;
 }
 
@@ -135,15 +135,15 @@ async function servedRevision({ store, isServed }: PushDesk): Promise<Revision |
 }
 
 /**
- * Which variables of a running server are set, as far as its database shows it. The name of a revision depends on this. The push therefore
- * gets the name that the server would give the same files, whatever is set for the command.
+ * Which variables of a running server are set, as far as its database shows it. The name of a revision depends on the set variables. The
+ * push uses the variables of the server, and therefore gets the name that the server would give the same files.
  */
 const servedEnvironment = ({ surroundings }: Revision, { env }: JudgeTools): JudgeTools['env'] => ({
   get: (name) => (surroundings?.unset.includes(name) ? undefined : generous(env).get(name)),
 });
 
 /**
- * The active policy of the servers: the last push, or before the first push the files of a running server. Null if no server runs.
+ * The active policy of the servers: the last push, or before the first push the files of a running server. Returns null if no server runs.
  * @param folder of plugins with relative paths
  */
 function activePolicy(

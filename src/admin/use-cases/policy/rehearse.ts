@@ -17,7 +17,7 @@ export function* rehearse(runtime: Runtime): Generator<undefined, readonly Diagn
   return caseDiagnostics(failures);
 }
 
-/** A refusal fails every key that expects a choice, so report it only once. */
+/** A refusal fails every key that expects a choice, so the refusal is reported only once. */
 function withoutRepeats(failures: readonly CaseFailure[]): CaseFailure[] {
   const said = (one: CaseFailure) => JSON.stringify([one.message, one.expected]);
   return [...new Map(failures.map((one) => [said(one), one])).values()];

@@ -40,7 +40,7 @@ export interface ExplanationQuery {
   readonly team?: string | undefined;
   /** ISO 8601; by default now. */
   readonly time?: string | undefined;
-  /** Absent for the active policy. */
+  /** The policy to explain; absent for the active policy. */
   readonly policy?: NamedPolicy | undefined;
 }
 
@@ -99,8 +99,8 @@ function fundsOf(caller: Caller, model: string, { snapshot }: Runtime, { gateway
 }
 
 /**
- * Returns the caller for whom a request is explained; null without a sender. A caller who may see no keys cannot name one. A person who
- * sees only their own keys can name themselves or these keys.
+ * Returns the caller for whom a request is explained; null without a sender. A caller who may see no keys cannot name a key as the sender.
+ * A person who sees only their own keys can name themselves or their own keys as the sender.
  */
 function callerIn(
   { caller: by }: Principal,

@@ -23,7 +23,7 @@ export interface PolicySetting {
 /** A policy in the settings in which it is checked. */
 export interface Settings {
   readonly parsed: ParsedFiles;
-  /** Empty if the policy has errors. */
+  /** The list is empty if the policy has errors. */
   readonly settings: readonly PolicySetting[];
   /** The errors of the policy. The cases have not run. */
   readonly problems: readonly Diagnostic[];
@@ -33,7 +33,7 @@ export interface Settings {
 
 /**
  * Prepares a policy with every variable set, so that results are the same on every machine, and also with the variables that are set here.
- * With `onlyHere`, prepares only the second. Throws UsageError if there is nothing to check.
+ * With `onlyHere`, prepares the policy only with the variables that are set here. Throws UsageError if there is nothing to check.
  */
 export async function settingsOf(
   folder: string,

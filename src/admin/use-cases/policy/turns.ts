@@ -90,7 +90,7 @@ export class Turns {
   }
 
   /**
-   * Runs an explanation. Each principal can run one at a time, and a few in a second.
+   * Runs an explanation. Each principal can run one explanation at a time, and a few in a second.
    * @param who the ID of the principal
    * @throws SignalboxError `rate_limit_exceeded`
    */

@@ -21,8 +21,9 @@ interface Comparisons {
 }
 
 /**
- * Writes the difference of files in the format of `git apply`, to be run in the folder of the files. Empty if nothing differs. Yields after
- * bounded work. When the comparisons are used up, the difference of a file replaces all lines from the first to the last changed line.
+ * Writes the difference of files in the format of `git apply`, to be run in the folder of the files. The text is empty if nothing differs.
+ * Yields after a bounded number of steps. When the comparisons are used up, the difference of a file replaces all lines from the first to
+ * the last changed line.
  * @param shown changes the text of each file's difference, for example to mask secrets
  */
 export function* unifiedDiff(
@@ -67,7 +68,7 @@ function quoted(name: string): string {
   return `"${bytes.join('')}"`;
 }
 
-/** Splits a text into lines with their line ends. The last line may have none. */
+/** Splits a text into lines with their line ends. The last line may have no line end. */
 function* linesOf(text: string): Generator<undefined, string[]> {
   const lines: string[] = [];
   for (let at = 0; at < text.length; ) {
@@ -103,7 +104,7 @@ function* fewestLines(
   comparisons: Comparisons,
 ): Generator<undefined, readonly Replacement[] | null> {
   const [lengthA, lengthB] = [whole.aEnd - whole.a, whole.bEnd - whole.b];
-  /** Before each number of steps: for each diagonal, how far it was followed in `a`. */
+  /** For each number of steps, the state before these steps: how far each diagonal was followed in `a`. */
   const trail: Map<number, number>[] = [];
   let reached = new Map([[1, 0]]);
   for (let steps = 0; ; steps++) {

@@ -55,7 +55,7 @@ const TRAIL_PATCH_MAX = 32_768;
 
 /**
  * Writes an edit of the policy's files as a whole and activates it. First, the edit must pass the check and the policy's own cases. A
- * guarded edit needs an owner, and a server that was started with the option for it.
+ * guarded edit needs an owner, and a server that was started with the option `--allow-policy-writes`.
  * @throws SignalboxError; nothing was written then
  */
 export async function writePolicyFiles(

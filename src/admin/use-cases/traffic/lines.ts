@@ -15,7 +15,7 @@ const LOOKED_UP = 50;
 /** The sums of several buckets. */
 interface CellSums {
   readonly figures: SumFigures;
-  /** Null if times are not reported. */
+  /** The times are null if the report has no times. */
   readonly ttft: TimeHistogram | null;
   readonly duration: TimeHistogram | null;
 }

@@ -50,7 +50,7 @@ export async function trafficOf({ caller }: Principal, sources: TrafficSources, 
   const isWritten = await catchUp(store, now);
   const hasPoints = query.points !== 'false';
   const { from, to, unit } = period;
-  // Run the reads in parallel, because the database may be far away.
+  // The reads run in parallel, because the database may be far away.
   const [{ total, lines, isWithoutOthers }, before, progress] = await Promise.all([
     readLines(store.traffic, selection, period, { limit, hasPoints }),
     compare ? sumsOf(store.traffic, selection, { from: 2 * from - to, to: from, unit }) : null,
@@ -114,7 +114,7 @@ const minus = (one: LineSpend, other: LineSpend): LineSpend => ({
   requests: one.requests - other.requests,
 });
 
-/** The spend of a line in the preceding period. For keys without the label, it is what no value of the label contains. */
+/** The spend of a line in the preceding period. For keys without the label, the spend is the part that no value of the label contains. */
 function spendBefore(
   { lines }: TrafficSelection,
   [{ all }, { byValue }]: Awaited<ReturnType<typeof sumsOf>>,
@@ -125,7 +125,8 @@ function spendBefore(
 }
 
 /**
- * Counts the most recent requests. @returns whether everything is counted. If the store refuses, the answer says up to when it is counted.
+ * Counts the most recent requests. @returns whether everything is counted. If the store cannot count, the answer says up to when traffic is
+ * counted.
  */
 async function catchUp(store: TrafficSources['store'], now: number): Promise<boolean> {
   try {

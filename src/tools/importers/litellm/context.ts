@@ -59,7 +59,7 @@ export class OperatorTodo {
     const invented = this.#invented.getOrInsertComputed(wanted, () => new Map());
     const before = invented.get(value);
     if (before !== undefined) return before;
-    // Each earlier variable took at least one number.
+    // Each earlier variable has taken at least one number, so the search starts after that count.
     for (let n = invented.size + 1; ; n++) {
       const name = n === 1 ? wanted : `${wanted}_${n}`;
       const held = this.#values.get(name) ?? value;

@@ -145,7 +145,9 @@ function rateOf(node: ConfigNode, outcomes: OutcomeRecorder): { rate: Decimal; n
   return { rate: decimal, note: isRounded ? 'rounded up to six decimals of a USD per 1M' : '' };
 }
 
-/** Makes a price from USD rates per token; null without both input and output. An embedding model has no output. */
+/**
+ * Makes a price from USD rates per token; null if the rate for input or the rate for output is missing. An embedding model has no output.
+ */
 function priceOf(
   rates: Rates,
   { isEmbedder }: FactSources,

@@ -12,7 +12,7 @@ export class NotIncluded extends Error {
   override readonly name = 'NotIncluded';
 }
 
-/** Stops a file that keeps including itself under new names. */
+/** The most included files. The limit stops a file that keeps including itself under new names. */
 const FILES_MAX = 100;
 
 /**

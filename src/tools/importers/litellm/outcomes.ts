@@ -56,7 +56,7 @@ export class OutcomeRecorder {
     return null;
   }
 
-  /** Leaves out these keys of a map. */
+  /** Records that the named keys of a map are left out. */
   keysLeftOut(owner: ConfigNode, keys: readonly string[], note: string): void {
     for (const key of keys) this.leftOut(valueAt(owner, key), note);
   }

@@ -6,8 +6,8 @@ import { valueAt } from './tree.ts';
 export const BUILT_IN = ['auto', 'auto-fast', 'auto-cheap'];
 
 /**
- * Separates deployments that can be served, and collects what a policy must still know about the others. Deployments that need an answer
- * from the operator are `open`.
+ * Separates deployments that can be served, and collects what a policy must still know about the other deployments. Deployments that need
+ * an answer from the operator are `open`.
  */
 export function servableOf(all: readonly Deployment[], { outcomes, todo }: ImportContext) {
   const deployments: Deployment[] = [];

@@ -39,7 +39,7 @@ const STRATEGIES: ReadonlyMap<string, readonly [CommonSettings['strategy'], stri
   ['cost-based-routing', ['auto-cheap', 'the weights of `auto` with more weight on cost']],
 ]);
 
-/** Reads the settings that apply to all models, and records the outcome of the others. */
+/** Reads the settings that apply to all models, and records the outcome of all other settings. */
 export function readCommonSettings(
   settings: LitellmSettings,
   general: ConfigNode | undefined,

@@ -30,7 +30,7 @@ export interface ConfigNode extends SourcePosition {
 const WITHOUT_CONTENT = { entries: new Map<string, ConfigNode>(), replaced: [], items: [], text: '', isQuoted: false };
 const START = { line: 1, column: 1, included: null };
 
-/** Used instead of a missing map. */
+/** The node that is used instead of a missing map. */
 export const NO_MAP: ConfigNode = { kind: 'map', path: '', ...START, ...WITHOUT_CONTENT };
 
 /** The text is not YAML. The message quotes nothing, because the text may contain secret keys. */
@@ -78,7 +78,7 @@ export function readTree(text: string, included: string | null = null): ConfigNo
 
 class TreeReader {
   readonly #where: (offset: number) => SourcePosition;
-  /** Null while the anchor's node is being read, so that an anchor that contains itself reads as empty. */
+  /** The node is null while the anchor's node is being read, so that an anchor that contains itself reads as empty. */
   readonly #anchors = new Map<string, ConfigNode | null>();
 
   constructor(where: (offset: number) => SourcePosition) {
@@ -115,7 +115,7 @@ class TreeReader {
       const position = this.#startOf(key) ?? at;
       const node = this.read(value, path === '' ? name : `${path}.${name}`, position);
       if (name === '<<') {
-        // YAML allows either a map or a list of maps here.
+        // YAML allows either a map or a list of maps as the value of a merge key.
         for (const one of new Set([node, ...node.items]))
           for (const [inner, below] of one.entries) merged.getOrInsertComputed(inner, () => below);
         continue;

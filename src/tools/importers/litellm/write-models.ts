@@ -17,7 +17,9 @@ import type { ImportedModel } from './models.ts';
 import { isReasoner, usualCapabilities } from './services.ts';
 import type { CommonSettings } from './settings.ts';
 
-/** The sizes to assume, in tokens. Most hosted models have at least these; an operator's own server may have less. */
+/**
+ * The sizes to assume, in tokens. Most hosted models have at least these sizes; a model on an operator's own server may have smaller sizes.
+ */
 export const UNKNOWN_SIZES = {
   hosted: { context: 128_000, output: 16_384 },
   own: { context: 32_768, output: 4_096 },
@@ -27,7 +29,7 @@ export const UNKNOWN_SIZES = {
 const MOVING = 'its price and sizes, because the provider reuses this name for newer models';
 /** The quality written for models whose quality is unknown. */
 const UNKNOWN_QUALITY = 0.5;
-/** Only used in an entry that is a comment. */
+/** A question in the place of a price. Only entries that are comments contain it. */
 const UNKNOWN_PRICE = flow({ input: ASK, output: ASK });
 
 /** The entry of a model under `models`. */

@@ -23,7 +23,7 @@ export const exampleProvider = defineProvider({
   // The name that providers of a policy use: `adapter: example`.
   name: 'example',
   status: 'alpha',
-  // The schema of `settings` in a policy. This adapter has none yet.
+  // The schema of `settings` in a policy. This adapter has no settings yet.
   settings: Type.Object({}, { additionalProperties: false }),
   // The variables with the address of the service and its key, for policies that state neither.
   presets: { example: { baseUrlEnv: 'EXAMPLE_BASE_URL', apiKeyEnv: 'EXAMPLE_API_KEY' } },
@@ -34,7 +34,8 @@ export const exampleProvider = defineProvider({
     frames: 'ndjson',
     // The gateway sends the key in this header, and nowhere else.
     auth: { header: 'authorization', prefix: 'Bearer ' },
-    // The capabilities that the dialect cannot express. Requests that need them go to other models. This dialect has only text.
+    // The capabilities that the dialect cannot express. Requests that need these capabilities go to other models. This dialect has only
+    // text.
     lacks: () => CAPABILITY_NAMES,
     request,
     reply: (body) => answerParts(parseJson(body)),
@@ -74,7 +75,7 @@ function turnText({ parts }: Turn): string | null {
   return texts.includes(null) ? null : texts.join('');
 }
 
-/** Reads a whole answer, or a line of a stream; both have the same members. Check every member. */
+/** Reads a whole answer, or a line of a stream; an answer and a line have the same members. Check every member. */
 function answerParts(answer: unknown): StreamPart[] {
   if (!isObject(answer)) return [{ type: 'failure', failure: { kind: 'malformed', message: 'no JSON object' } }];
   if (answer.error !== undefined) return [{ type: 'failure', failure: { kind: 'server', message: reasonIn(answer) } }];
