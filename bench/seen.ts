@@ -17,7 +17,7 @@ import { fixed, median, quantile, table } from './stats.ts';
 const quick = process.argv.includes('--quick');
 const ROUNDS = quick ? 8 : 31;
 const REQUESTS = quick ? 3_000 : 5_000;
-/** With fewer requests, even a quick run would compare how much code of each server is compiled. */
+/** With fewer requests per round, even a quick run would compare how much code of each server is compiled. */
 const WARM_UP = 20_000;
 const CONCURRENCY = 64;
 const SHAPE: Shape = { name: 'JSON, 200 B', stream: false, promptChars: 200 };

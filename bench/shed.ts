@@ -8,8 +8,8 @@ import { fixed, median, quantile, table } from './stats.ts';
 
 /**
  * `npm run bench:shed`: measures how many requests are served under overload. Clients that send one request after the other arrive in one,
- * two and four times the number that the server can serve in parallel. Clients that get a 503 retry when it says so, as SDKs do, or (`at
- * once`) without a pause. Rounds take turns. `--quick` gives a rough result.
+ * two and four times the number that the server can serve in parallel. Clients that get a 503 retry after the time in its `retry-after-ms`
+ * header, as SDKs do, or (`at once`) without a pause. Rounds take turns. `--quick` gives a rough result.
  */
 const quick = process.argv.includes('--quick');
 const ROUNDS = quick ? 3 : 7;
@@ -52,7 +52,7 @@ interface Client {
   pauseMs: number;
 }
 
-/** Lets the clients send for this time. */
+/** Lets the clients send requests for the given time. */
 async function round(program: Program, bytes: Uint8Array, { clients, waits }: Setting, ms: number): Promise<Round> {
   const served: number[] = [];
   const refused: number[] = [];

@@ -25,7 +25,7 @@ export async function startFigures({ starts, load }: StartPlan): Promise<string>
   const listening: number[] = [];
   const answered: number[] = [];
   const cpu: number[] = [];
-  // The first start creates the data folder, and its files are read from the disk, so it is not counted.
+  // The first start creates the data folder, and its files are read from the disk, so the first start is not counted.
   for (let nth = -1; nth < starts; nth++) {
     const begun = performance.now();
     const server = await start();

@@ -6,7 +6,7 @@ export interface Patch {
   readonly replace: string;
 }
 
-/** A server that does less: it answers at once at a point of the request path, or leaves one thing out. */
+/** A patched server, which answers at once at a point of the request path, or leaves one thing out. */
 export interface Cut {
   readonly kind: 'up to' | 'without';
   readonly name: string;

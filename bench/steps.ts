@@ -58,7 +58,7 @@ function copyWith(cut: Cut): string {
   return folder;
 }
 
-/** @returns two tables: up to a point of the way, and with one thing left out */
+/** @returns two tables: the cost up to each point of the request path, and the cost with one thing left out */
 export async function steps({ rounds, requests, warmUp }: StepsPlan): Promise<string> {
   const upstream = await startUpstream();
   const address = `http://127.0.0.1:${upstream.port}/v1`;

@@ -19,7 +19,7 @@ export interface SurfacePlan {
 const IN_FLIGHT = 64;
 /** The request names the model, because a decision costs the same in every dialect. */
 const MODEL = 'bench-model-3';
-/** Larger prompts add the same cost in each dialect. */
+/** The benchmark leaves out larger prompts, because they add the same cost in each dialect. */
 const MEASURED: readonly Workload[] = WORKLOADS.filter(({ name }) => !['JSON, 2 KB', 'JSON, 100 KB'].includes(name));
 const HEAD = ['64 in flight, own prompts', 'dialect', 'floor µs', 'beyond the floor', 'against chat'];
 

@@ -13,10 +13,10 @@ import { bytesOf, httpBytes, type Workload } from './workload.ts';
  */
 
 const IN_FLIGHT = 16;
-/** Lines that only the first requests run are in both counts, so they cancel out. */
+/** Lines that only the first requests run are in both counts, so these lines cancel out. */
 const BEFORE = 300;
 const COUNTED = 1_000;
-/** The number is small, so that no garbage collection happens between two counts of objects. */
+/** The number of requests is small, so that no garbage collection happens between two counts of objects. */
 const OBJECTS_OF = 60;
 
 type Counts = ReadonlyMap<string, number>;
@@ -159,7 +159,10 @@ function stagesOf(address: string, key: string, { fields }: Workload): Record<st
   };
 }
 
-/** @param only rungs whose names contain it; if one rung is left, its parts, files and objects are also printed */
+/**
+ * @param only the text that the names of the measured rungs must contain; if only one rung is left, its parts, files and objects are also
+ * printed
+ */
 export async function way(workload: Workload, only: string): Promise<string> {
   const upstream = await startUpstream();
   try {

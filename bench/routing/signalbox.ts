@@ -9,9 +9,9 @@ import type { Trial } from './trials.ts';
 
 /** The deviation of errors in declared qualities, in log odds: about 5 points. */
 const ERROR = 0.2;
-/** The number of chats before the first prediction, because a gateway sees other questions before the measured ones. */
+/** The number of chats before the first prediction, because a gateway sees other questions before the measured questions. */
 const CHATS = 100;
-/** The weight of the general quality, in rows, so that a task with few rows stays close to it. */
+/** The weight of the general quality, in rows, so that the quality for a task with few rows stays close to the general quality. */
 const SHRINKAGE = 10;
 
 /** Routers that are also measured with one C_ref for all requests. */

@@ -101,7 +101,7 @@ export class Sweep {
   }
 }
 
-/** Returns the model with the best utility; the cheapest of several equal ones. */
+/** Returns the model with the best utility; the cheapest of several equal models. */
 function best(
   predicted: Float64Array,
   costs: Float64Array,
@@ -137,7 +137,7 @@ export function singlesOf({ labels, costs, rows }: Sheet, weights: ArrayLike<num
   return { points, aiq: aiqOf(hullOf(points), from, to), from, to };
 }
 
-/** Returns the C_ref of each row: its mean cost over the models (size-neutral), or the mean of these for all rows. */
+/** Returns the C_ref of each row: its mean cost over the models (size-neutral), or the mean of these costs for all rows. */
 export function referencesOf({ rows, costs }: Pick<Sheet, 'rows' | 'costs'>, isFixed: boolean): Float64Array {
   const m = costs.length / rows.length;
   const own = Float64Array.from(rows, (_, row) => meanOf(costs.subarray(row * m, (row + 1) * m)));

@@ -4,7 +4,7 @@ import { type Pool, pick, type Sheet } from './pools.ts';
 
 /** The numbers of outcomes at which to measure. */
 export const OUTCOMES = [100, 300, 1_500, 3_500] as const;
-/** The maximum share of teaching rows for a source without separate ones; the other rows are measured. */
+/** The maximum share of teaching rows for a source without separate teaching rows; the other rows are measured. */
 const TAUGHT_SHARE = 0.63;
 
 /** A split of a pool's rows into teaching rows and measured rows. */

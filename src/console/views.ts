@@ -1,6 +1,6 @@
 import type { ConsoleView } from './shell/view.ts';
 
-/** The views in the order of the navigation. Each has a folder in `views/` whose `index.tsx` exports the component as default. */
+/** The views in the order of the navigation. Each view has a folder in `views/` whose `index.tsx` exports the component as default. */
 export const VIEWS: readonly ConsoleView[] = [
   {
     name: 'overview',

@@ -14,7 +14,7 @@ export type PaymentRegister = Awaited<ReturnType<typeof loadRegister>>;
 export async function loadRegister(store: PaymentStore, instance: InstanceName) {
   const table = store.payments;
   const unsettled = new Map<number, Payment>();
-  /** Counts this server's changes. A read of the store is discarded if a change happened during it. */
+  /** Counts this server's changes. A read of the store is discarded if a change happened during the read. */
   let changes = 0;
   const written = async (write: Write): Promise<void> => {
     store.append([write]);
@@ -41,7 +41,7 @@ export async function loadRegister(store: PaymentStore, instance: InstanceName) 
       const before = changes;
       const rows = await table.unresolved();
       if (changes !== before) return;
-      // A payment of this server stays in the copy until its outcome is counted here.
+      // A payment of this server stays in the copy until this server has counted the outcome of the payment.
       const isOwn = ({ owner }: Payment) => owner !== null && isSameInstance(owner, instance);
       for (const payment of [...unsettled.values()]) if (!isOwn(payment)) unsettled.delete(payment.id);
       for (const payment of rows) if (payment.state !== 'captured') unsettled.set(payment.id, payment);
@@ -76,7 +76,7 @@ export async function loadRegister(store: PaymentStore, instance: InstanceName) 
       return written(table.doubt(payment));
     },
 
-    /** Marks a payment as failed. The mark need not be durable, because the chain can show the result again. */
+    /** Marks a payment as failed. The mark of a failed payment need not be durable, because the chain can show the result again. */
     fail(payment: Payment): Promise<void> {
       forget(payment);
       return written(table.fail(payment));
@@ -90,7 +90,7 @@ export async function loadRegister(store: PaymentStore, instance: InstanceName) 
 
     /**
      * Forgets a payment whose outcome is stored.
-     * @returns whether it was unsettled until now
+     * @returns whether the payment was unsettled until now
      */
     resolved: forget,
   };

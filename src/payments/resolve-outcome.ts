@@ -11,7 +11,7 @@ import type { PaymentParts } from './parts.ts';
  */
 export async function resolveOutcome(parts: PaymentParts, payment: Payment, chain: Chain): Promise<Payment> {
   const { register, counts } = parts;
-  // Another caller may have resolved it in the meantime, or a commit may have succeeded although its confirmation was lost.
+  // Another caller may have resolved the payment in the meantime, or a commit may have succeeded although its confirmation was lost.
   const stored = await register.table.get(payment.id);
   if (!stored || stored.state === 'captured' || stored.state === 'settled') {
     const wasOpen = register.resolved(payment);

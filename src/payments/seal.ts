@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 import { canonicalJson } from './canonical.ts';
 import type { QuoteTerms } from './quote.ts';
 
-/** Separates this use of the secret, and this version of a quote, from others. */
+/** Separates this use of the secret, and this version of a quote, from other uses and versions. */
 const CONTEXT = 'signalbox x402 quote 1\n';
 const MARK_CONTEXT = 'signalbox x402 request 1\n';
 const SECRET_BYTES = 32;

@@ -111,7 +111,7 @@ function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'regist
     get: table.get,
     list: table.list,
     /**
-     * Asks the chain about a payment now. Null for an unknown ID.
+     * Asks the chain about a payment now. Returns null for an unknown ID.
      * @throws SignalboxError `payment_unavailable`
      */
     reconcile: (id: number) => reconcile(id, parts, settlements),
@@ -155,7 +155,7 @@ function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'regist
      */
     async read(submission: PaymentSubmission): Promise<SignedPayment> {
       const signed = await readPayment(submission, seal, now());
-      // This check comes before anything about the wallet is revealed, because the signature alone proves nothing.
+      // The payment is checked before the server reveals anything about the wallet, because the signature alone proves nothing.
       checkQuote(await orNotSent(() => find(signed)), signed);
       return signed;
     },
@@ -170,7 +170,7 @@ function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'regist
     settle: <T>(signed: SignedPayment, use: PaymentUse, book: Book<T>) => settlements.settle(signed, use, book),
 
     /**
-     * Resolves the payments of servers that have ended, each of them once. Captured payments, whose requests were abandoned, become
+     * Resolves the payments of servers that have ended, each payment once. Captured payments, whose requests were abandoned, become
      * balance, and their fees are refunded; other payments wait for the chain. The holds of the ended servers must be closed before the
      * sweep.
      * @throws StoreError, by rejecting

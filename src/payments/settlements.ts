@@ -21,12 +21,12 @@ import {
 } from './refusals.ts';
 import { paymentFields, resolveOutcome } from './resolve-outcome.ts';
 
-/** Held while an authorization is settled or looked up. */
+/** The lock that is held while an authorization is settled or looked up. */
 interface AuthorizationLock {
   id: number;
-  /** Settles when the chain has answered. Null during a settlement, for which callers do not wait. */
+  /** The promise settles when the chain has answered. The promise is null during a settlement, for which callers do not wait. */
   readonly look: Promise<unknown> | null;
-  /** The signal of the request that settles it. */
+  /** The signal of the request that settles the authorization. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -115,7 +115,7 @@ export class Settlements {
     return owner !== null && !isSameInstance(owner, instance) && (await instance.lives(owner));
   }
 
-  /** Whether no request waits for the settlement of a payment that is not locked here. */
+  /** Whether no request waits for the settlement of a payment that this server has not locked. */
   async #isLeft(payment: Payment): Promise<boolean> {
     return payment.state === 'unknown' || !(await this.#isElsewhere(payment));
   }
@@ -130,7 +130,7 @@ export class Settlements {
       if (!connection.isReady) throw unavailableError();
       const payment = this.#paymentOf(id, signed, context, worthOf(connection.policy.rate, signed.amount));
       await this.#verify(payment, signed, connection);
-      // Nothing was sent yet. The operator's gas is not spent for a caller who has disconnected.
+      // No transaction was sent yet, and the operator's gas is not spent for a caller who has disconnected.
       if (context.signal?.aborted) throw unavailableError();
       await this.#insert(payment);
       return this.#send({ signed, payment, book, isFirst: true, signal: context.signal }, connection);
@@ -219,7 +219,10 @@ export class Settlements {
     throw unsettledError(payment.id);
   }
 
-  /** Settles a payment, and records if its sender disconnects. Other servers then do not offer the same request to that wallet again. */
+  /**
+   * Settles a payment, and records whether the sender of the payment disconnects. Other servers then do not offer the same request to that
+   * wallet again.
+   */
   async #watched<T>(job: SettleJob<T>, connection: NetworkConnection): Promise<SettleResult> {
     const { signal, payment } = job;
     const { register, now } = this.#parts;
@@ -244,7 +247,7 @@ export class Settlements {
       }
       log.warn('a payment could not be sent', { ...paymentFields(payment), detail });
       if (!isFirst) {
-        // The payment stays without an owner, so that the next request or check can take it.
+        // The payment stays without an owner, so that the next request or check can take over the payment.
         await register.take(payment, null).catch(() => {});
         throw unsettledError(payment.id, cause);
       }
@@ -275,7 +278,7 @@ export class Settlements {
     }
   }
 
-  /** Maps FacilitatorUnavailable to `payment_unavailable`. Nothing was sent yet. */
+  /** Maps FacilitatorUnavailable to `payment_unavailable`. The error means that no transaction was sent. */
   async #orUnavailable<T>(ask: () => Promise<T>, payment: Payment): Promise<T> {
     try {
       return await ask();
@@ -303,7 +306,7 @@ export class Settlements {
     throw new PaymentRefused('quote_expired', 'The quote has expired. Sign the new quote.');
   }
 
-  /** Protects proofs, which no chain checks: otherwise an old proof could be combined with a new quote. */
+  /** Checks that an authorization is still valid. No chain checks a proof, so an old proof could otherwise be combined with a new quote. */
   #checkStillValid({ validBefore }: SignedPayment): void {
     if (validBefore * 1_000 > this.#parts.now()) return;
     throw new PaymentRefused('too_little_time', 'The authorization is no longer valid. Sign the new quote.');
@@ -340,7 +343,8 @@ function resolutionOf(payment: Payment): { readonly state: 'known'; readonly pay
 }
 
 /**
- * The chain shows every signature, but not its quote. A person who only copied the signature must get neither the answer nor the balance.
+ * The chain shows every signature, but not the quote of the signature. A person who only copied the signature must get neither the answer
+ * nor the balance.
  * @throws PaymentRefused
  */
 export function checkQuote(known: Payment | null, { terms }: SignedPayment): void {

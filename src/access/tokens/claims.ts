@@ -9,7 +9,7 @@ export const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
 
-/** Other types are tokens for other purposes, such as a logout. */
+/** The accepted types of tokens. Tokens of other types have other purposes, such as a logout. */
 const TYPES: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']);
 
 /** The longest lifetime of a token, s. */

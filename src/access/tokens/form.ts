@@ -13,8 +13,8 @@ export function tokenIn(header: string | null): string | null {
 }
 
 /**
- * Whether the signature is in the canonical base64url form of its bytes. Decoders ignore some bits at the end. Without this check, one
- * token could be written as several texts.
+ * Whether the signature is in the canonical base64url form of its bytes. Decoders ignore some bits at the end of a text. Without this
+ * check, the same token could be written as several texts.
  */
 export function hasPlainSignature(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1);

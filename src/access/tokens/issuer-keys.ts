@@ -44,7 +44,7 @@ export class IssuerKeyStore {
     this.#keys = stated && signingKeys(stated);
   }
 
-  /** The keys with which tokens are checked now; null for none. Outdated keys are read again in the background. */
+  /** The keys with which tokens are checked now; null if there are no keys. Outdated keys are read again in the background. */
   get current(): SigningKeys | null {
     const age = this.#reading.clock() - this.#readAt;
     if (!this.#reading.read) return this.#keys;
@@ -57,7 +57,7 @@ export class IssuerKeyStore {
     return Math.max(0, this.#triedAt + READ_EVERY_MS - this.#reading.clock());
   }
 
-  /** Reads the keys, unless this was tried a moment ago. Never rejects. @returns whether a read was tried */
+  /** Reads the keys of the issuer, unless a read was tried a moment ago. The promise never rejects. @returns whether a read was tried */
   async refresh(): Promise<boolean> {
     const reading = this.#readAgain();
     await reading;
@@ -78,7 +78,7 @@ export class IssuerKeyStore {
     try {
       const keys = signingKeys(await read());
       this.#readAt = this.#reading.clock();
-      // Keep the object if the keys are unchanged, so that checked tokens stay checked.
+      // If the keys are unchanged, their object stays the same, so that checked tokens stay checked.
       if (keys.text !== this.#keys?.text) this.#keys = keys;
     } catch (cause) {
       this.#reading.onFault(cause);

@@ -105,7 +105,7 @@ export class TokenChecks {
     const store = this.#keysOf(read.issuer);
     if (!store.current) await store.refresh();
     const first = await this.#inTurn(address, () => this.#signatureOf(token, read, store.current, count));
-    // An unknown key may be new, so read the keys again. No signature was checked yet.
+    // If the key of a token is unknown, it may be new, so the keys are read again. No signature was checked yet.
     const isNew = first === 'key' && (await store.refresh());
     const keys = store.current;
     if (!keys) return { refusal: 'unavailable', waitMs: Math.max(1_000, store.waitMs) } as const;

@@ -1,6 +1,6 @@
 /**
  * The path of the gateway without a slash at its end: '' at the root of its host, or a prefix such as `/gateway` behind a proxy. The page
- * contains the prefix relative to the address that it was loaded from, so it is computed once.
+ * contains the prefix relative to the address from which the page was loaded, so the path is computed only once.
  */
 export const BASE = new URL(document.documentElement.dataset.base ?? '/', location.href).pathname.replace(/\/$/, '');
 

@@ -18,7 +18,7 @@ export type ApiResult<T> =
   | { readonly ok: true; readonly value: T; readonly etag: string | null }
   | { readonly ok: false; readonly failure: ApiFailure };
 
-/** Whether the role may not do this. A retry would fail, too. */
+/** Whether the role may not do this. A retry by the same role would fail, too. */
 export const isForbidden = ({ status }: ApiFailure): boolean => status === 403;
 
 export const failureOf = (code: string, message: string, status = 0): ApiFailure => ({

@@ -94,7 +94,7 @@ export function usePages<Path extends ListPath>(
       setPages({ rows: page.data, ...endOf(page), fresh: 0, failure: null, isLoading: false });
     });
     const stop = whileSeen(every, () => {
-      // A page that is loading finishes first.
+      // No poll runs while a page of the list is loading.
       if (running.current) return;
       const newer = newerBy !== undefined && first !== null ? { [newerBy]: first } : {};
       const count = ({ data }: ListPage<Row>) =>
@@ -112,7 +112,7 @@ export function usePages<Path extends ListPath>(
   return {
     ...pages,
     more() {
-      // Loading more cancels a poll, because the poll runs again soon; a viewer who scrolls may not.
+      // Loading more cancels a poll, because the poll runs again soon, but the viewer may not scroll again.
       if (!hasMore || next === null || running.current?.isPoll === false) return;
       void load({ [cursor]: next }, (page) =>
         setPages((now) => ({ ...now, rows: [...now.rows, ...page.data], ...endOf(page), failure: null })),

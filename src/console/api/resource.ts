@@ -8,7 +8,7 @@ import type { ReadOf, ReadPath } from './reads.ts';
 /** The latest response of one address. The data stay while the component reads them again, and also if the new read fails. */
 export interface Resource<T> {
   readonly data: T | null;
-  /** The failure of the last read; null if it succeeded. */
+  /** The failure of the last read; null if the read succeeded. */
   readonly failure: ApiFailure | null;
   readonly isLoading: boolean;
   /** When the data were read, in ms since 1970; null without data. */
@@ -76,7 +76,7 @@ const entries = new Map<string, Entry<ReadPath>>();
 
 function entryOf<Path extends ReadPath>(path: Path, query: Query): Entry<Path> {
   const address = path + queryText(query);
-  // Each address has exactly one path, and so one response type.
+  // Each address has exactly one path, and therefore exactly one response type.
   const entry = (entries.get(address) as Entry<Path> | undefined) ?? new Entry(path, query);
   entries.delete(address);
   entries.set(address, entry as Entry<ReadPath>);
@@ -104,7 +104,7 @@ export function useResource<Path extends ReadPath>(
   { every = null, isWanted = true }: ResourceOptions = {},
 ): Resource<ReadOf<Path>> {
   const address = path + queryText(query);
-  // The path and the query are new objects at each render; the address compares their content.
+  // The path and the query are new objects at each render, so their content is compared through the address.
   const entry = useMemo(() => entryOf(path, query), [address]);
   useEffect(() => {
     if (!isWanted) return;
@@ -117,7 +117,7 @@ export function useResource<Path extends ReadPath>(
     };
   }, [entry, every, isWanted]);
   const state = entry.state.value;
-  // Keep showing the response of the previous address until the new response arrives, so that the layout does not jump.
+  // The component shows the response of the previous address until the new response arrives, so that the layout does not jump.
   const shown = useRef<{ path: Path; data: ReadOf<Path> } | null>(null);
   if (state.data !== null) shown.current = { path, data: state.data };
   const before = shown.current;

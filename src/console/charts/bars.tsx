@@ -17,7 +17,7 @@ interface BarsProps {
   readonly write: (value: number | null) => WrittenFigure;
 }
 
-/** Shows shares of a total. Each is a bar from zero with its share as a figure. */
+/** Shows shares of a total. Each share is a bar from zero with a figure. */
 export function Bars({ heading, label, bars: given, write }: BarsProps) {
   const rank = ({ markedBy, value }: Bar) => (markedBy === '' ? -1 : value);
   const bars = given.toSorted((one, other) => rank(other) - rank(one));

@@ -26,7 +26,7 @@ interface LinesProps {
   readonly write: (value: number | null) => WrittenFigure;
   /** The first incomplete bucket; absent if all buckets are complete. */
   readonly pendingFrom?: number;
-  /** The moment before which no data exist, in ms since 1970. Buckets that end before it are gaps. */
+  /** The moment before which no data exist, in ms since 1970. Buckets that end before this moment are gaps. */
   readonly knownFrom?: number;
   readonly height?: number;
 }
@@ -170,7 +170,7 @@ function TimeAxis({ times, x, width, y }: TimeAxisProps) {
   const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > 1.5 * DAY_MS;
   const texts = times.map(isLong ? dayTime : clockTime);
   const begins = texts.flatMap((text, bucket) => (bucket > 0 && text !== texts[bucket - 1] ? [bucket] : []));
-  // Label only full hours, if the axis has any.
+  // The axis labels only full hours, if it has any.
   const whole = isLong ? begins : begins.filter((bucket) => texts[bucket]?.endsWith(':00'));
   const every = Math.ceil(whole.length / Math.max(2, Math.floor(width / 96)));
   return (

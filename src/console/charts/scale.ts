@@ -8,7 +8,7 @@ export function ticksTo(max: number, about = 4): readonly number[] {
   return Array.from({ length: count + 1 }, (_, at) => Number((at * step).toPrecision(12)));
 }
 
-/** Returns powers of ten around positive values. If these are few, their multiples by 2 and 5 are added. */
+/** Returns powers of ten around positive values. If there are only a few powers, their multiples by 2 and 5 are added. */
 export function logTicks(min: number, max: number): readonly number[] {
   const [low, high] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
   const factors = high - low <= 2 ? [1, 2, 5] : [1];
@@ -46,7 +46,8 @@ interface Tradeoff {
 }
 
 /**
- * Returns the points for which no other point is both cheaper and at least as good, or better at the same cost. The cheapest comes first.
+ * Returns the points for which no other point is both cheaper and at least as good, or better at the same cost. The cheapest point comes
+ * first.
  */
 export function paretoFront<Point extends Tradeoff>(points: readonly Point[]): readonly Point[] {
   const front: Point[] = [];

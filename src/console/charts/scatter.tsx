@@ -30,8 +30,8 @@ const HEIGHT = 280;
 const [TOP, BOTTOM, LEFT, RIGHT] = [28, 40, 52, 16];
 
 /**
- * Plots cost against quality. The size of a circle is its time. A dashed line connects the models for which no model is both cheaper and
- * better.
+ * Plots cost against quality. The size of a circle shows the time of a model. A dashed line connects the models for which no model is both
+ * cheaper and better.
  */
 export function Scatter({ heading, points: given, writeCost, writeQuality, writeTime }: ScatterProps) {
   const points = given.toSorted((one, other) => one.cost - other.cost || one.quality - other.quality);

@@ -8,7 +8,7 @@ export interface WaterfallSpan {
   /** The start in ms after the request's admission. */
   readonly startMs: number;
   readonly endMs: number;
-  /** The time of the first token within this span, ms; null if it has none. */
+  /** The time of the first token within this span, ms; null if the span has no token. */
   readonly firstTokenMs: number | null;
   readonly tone: 'accent' | 'bad' | 'mark-other';
   /** A note after the name: "failed: timeout". */

@@ -13,7 +13,7 @@ export const Button = ({ kind, children, ...rest }: ButtonProps) => (
   </button>
 );
 
-/** A link that looks like a button: it goes somewhere. */
+/** A link that looks like a button and leads to another page. */
 export const ButtonLink = ({
   kind,
   href,

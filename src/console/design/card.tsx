@@ -7,7 +7,7 @@ interface CardProps {
   readonly id: string;
   /** A sentence that contains the answer. */
   readonly heading: ComponentChildren;
-  /** To the right of the heading: a link, a button or a field. */
+  /** The content to the right of the heading: a link, a button or a field. */
   readonly aside?: ComponentChildren;
   readonly children?: ComponentChildren;
 }

@@ -41,7 +41,7 @@ const usdDecimals = ({ all, least, most }: Sizes): number =>
 /** Exact amounts have at most this many decimals. */
 const DECIMALS_MAX = 12;
 
-/** The largest amount of a column gets three significant digits. */
+/** The number of decimals with which the largest amount of a column has three significant digits. */
 const usdDecimalsMax = (most: number): number =>
   most < 1 ? Math.min(DECIMALS_MAX, Math.max(6, decimalsOf(most))) : most < 10 ? 5 : most < 100 ? 4 : 2;
 

@@ -25,7 +25,7 @@ export function Dialog({ title, children, action, isBusy, onAction, onClose }: D
     shown?.showModal();
     return () => {
       shown?.close();
-      // The dialog has left the page by now, so the browser does not restore the focus.
+      // When this cleanup runs, the dialog has left the page, so the browser does not restore the focus.
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);

@@ -10,7 +10,7 @@ const HEIGHT = 144;
 
 interface ExplainedProps {
   readonly term: TermName;
-  /** The word as this page writes it; by default the term itself. */
+  /** The form of the word on this page; by default the glossary term itself. */
   readonly children?: ComponentChildren;
 }
 

@@ -6,7 +6,7 @@ interface FieldFrame {
   readonly label: string;
   /** A hint that describes valid values. */
   readonly hint?: string | undefined;
-  /** Why the server refuses the value, in its words. */
+  /** Why the server refuses the value, in the words of the server. */
   readonly error?: string | null | undefined;
   /** Whether only screen readers get the label, because the page already shows what the field is for. */
   readonly isBare?: boolean;

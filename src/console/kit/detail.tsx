@@ -51,7 +51,7 @@ interface DetailProps<Path extends ReadPath> {
 export function Detail<Path extends ReadPath>({ place, noun, path, title, form, children }: DetailProps<Path>) {
   const isNew = place.id === 'new';
   const found = useResource(path, {}, { every: RENEWAL_MS, isWanted: !isNew });
-  // Update the row of the list after a change.
+  // After a change, the detail also updates the row of the list.
   useEffect(() => {
     if (found.data) place.put(found.data);
   }, [found.data]);

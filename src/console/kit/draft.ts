@@ -28,7 +28,7 @@ export interface Coder<Value> {
 export interface DraftField {
   /** The path of the member: `name`, `member_defaults.models`. */
   readonly of: string;
-  /** The coder of the member; by default it is a text. The draft contains what the coder reads. */
+  /** The coder of the member; by default the member is a text. The draft contains what the coder reads. */
   readonly kind?: Coder<unknown>;
   /** The initial value in the form for a new item. */
   readonly usual?: unknown;

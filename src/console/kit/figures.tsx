@@ -10,7 +10,7 @@ export interface ViewFigure<Data> {
   /** The glossary term that explains the label. */
   readonly term?: TermName;
   readonly value: (data: Data) => WrittenFigure;
-  /** Lines below the figure: what it means, and what it is compared with. Empty lines are left out. */
+  /** Lines below the figure: the meaning of the figure, and the figure that it is compared with. Empty lines are left out. */
   readonly notes?: (data: Data) => readonly ComponentChildren[];
 }
 
@@ -20,7 +20,7 @@ interface FiguresProps<Data> {
 }
 
 /**
- * The main figures of a view, all from one response. While the response is loading, or if it failed, each figure says so.
+ * The main figures of a view, all from one response. While the response is loading, or if the request failed, each figure shows that state.
  * @example <Figures
  *   of={ledger}
  *   figures={[

@@ -16,7 +16,7 @@ import type { FormField, FormPart, InputProps } from './field.ts';
 interface FormProps {
   readonly parts: readonly FormPart[];
   readonly first: Draft;
-  /** The stored values. The form sends only members that differ from them. */
+  /** The stored values. The form sends only members that differ from the stored values. */
   readonly before: Draft;
   readonly method: 'POST' | 'PATCH';
   readonly path: string;
@@ -34,7 +34,7 @@ interface FormProps {
 const isAt = (path: string, field: string | null): boolean =>
   field !== null && (field === path || field.startsWith(`${path}[`) || field.startsWith(`${path}.`));
 
-/** A form that shows a refusal at its field. Only the form has the draft until it is sent. */
+/** A form that shows a refusal at its field. Until the form is sent, only the form has the draft. */
 function Form({ parts, first, before, method, path, etag = null, action, above, ...props }: FormProps) {
   const [draft, setDraft] = useDraft(first);
   const [failure, setFailure] = useState<ApiFailure | null>(null);

@@ -28,7 +28,7 @@ export interface Filter {
 
 /** The open detail of a list. */
 export interface Place<Row> {
-  /** The ID in the address; `new` for the form that creates one. */
+  /** The ID in the address; `new` for the form that creates an item. */
   readonly id: string;
   readonly closeHref: string;
   readonly list: PagedList<Row>;
@@ -145,7 +145,7 @@ const placeOf = <Row,>(
   },
   made(made) {
     list.renew();
-    // Clear the filters so that the list contains the new item.
+    // After a creation, the filters are cleared so that the list contains the new item.
     setParams(cleared(filters));
     go(at(made));
   },

@@ -18,7 +18,7 @@ export function followFocus(): void {
   });
   new MutationObserver(() => {
     if (trace.length === 0 || (document.activeElement !== null && document.activeElement !== document.body)) return;
-    // A disabled element is enabled again when its work is done.
+    // The focus does not move away from a disabled element, because the element is enabled again when its work is done.
     const [last] = trace;
     if (last?.isConnected && !isUsable(last)) return;
     const next = last && isUsable(last) ? last : placeNear(trace);

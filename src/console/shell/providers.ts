@@ -1,6 +1,6 @@
 /** A provider is degraded if at least this share of its attempts failed. */
 const FAILED_SHARE_MIN = 0.1;
-/** With fewer attempts, a share is not meaningful. */
+/** With fewer attempts than this number, a share of failures is not meaningful. */
 const ATTEMPTS_MIN = 20;
 
 /** The figures of a period from which the number of attempts is computed. */
@@ -11,8 +11,8 @@ interface AttemptSums {
 }
 
 /**
- * The number of attempts at a provider that ended with an answer or that the provider failed. Each request without an error has one attempt
- * with an answer. Requests that a provider refuses because of their content are not counted.
+ * The number of attempts at a provider that ended with an answer or with a failure of the provider. Each request without an error has one
+ * attempt with an answer. Requests that a provider refuses because of their content are not counted.
  */
 export const attemptsIn = ({ requests, errors, failed_attempts: failed }: AttemptSums): number =>
   requests - errors + failed;
@@ -45,7 +45,7 @@ export const degradedText = ({ failed, attempts }: DegradedProvider): string =>
  * by more.
  */
 const SLOW_FROM = 1.5;
-/** With fewer answers, a median is not meaningful. */
+/** With fewer answers than this number, a median is not meaningful. */
 const ANSWERS_MIN = 20;
 
 /** A provider that answers much later than in the period before. */

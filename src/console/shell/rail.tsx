@@ -15,7 +15,7 @@ const THEMES: Readonly<Record<Theme, string>> = { system: 'System theme', light:
 /** The navigation with the names of the views, and the signed-in person. */
 export function Rail({ view }: { readonly view: ConsoleView | null }) {
   const now = session.value;
-  // On a phone the navigation is one line that scrolls; scroll to the open view. `scrollIntoView` would also make the Tab key start at the
+  // On a phone, the navigation is a single line, which scrolls to the open view. `scrollIntoView` would also make the Tab key start at the
   // scrolled element.
   const views = useRef<HTMLElement>(null);
   useEffect(() => {

@@ -31,8 +31,8 @@ export async function openSession(): Promise<void> {
 }
 
 /**
- * How far the viewer's role may use an action; null if it may not. A component that reads the session is rendered again when the session
- * changes.
+ * How far the viewer's role may use an action; null if the role may not use the action. A component that reads the session is rendered
+ * again when the session changes.
  */
 export function reachOfViewer(action: Action): Reach | null {
   const now = session.value;
@@ -50,7 +50,7 @@ export function followSession(): void {
 }
 
 /**
- * Exchanges a key for a login. The key is only in this one request.
+ * Exchanges a key for a login. The key is only in the request that signs in.
  * @returns why the sign-in failed, in words; null if it succeeded
  */
 export async function signInByKey(key: string): Promise<string | null> {

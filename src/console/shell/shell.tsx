@@ -29,7 +29,7 @@ export function Shell() {
   const now = session.value;
   const view = viewAt(path.value);
   useEffect(() => {
-    // Load the view's code while the request for the signed-in person runs.
+    // The view's code loads while the request for the signed-in person runs.
     view?.load().catch(() => {});
     document.addEventListener('click', followLinks);
     return () => document.removeEventListener('click', followLinks);

@@ -15,8 +15,8 @@ const STEPS: Readonly<Record<TrafficStep, number>> = { minute: MINUTE_MS, hour: 
 const stepOf = (ms: number): TrafficStep => (ms <= 2 * STEPS.hour ? 'minute' : ms <= 8 * STEPS.day ? 'hour' : 'day');
 
 /**
- * The query for traffic in a range, or in the range before it. A range that ends now begins at the start of a bucket, so its address
- * changes once for each bucket and not every second.
+ * The query for traffic in a range, or in the range before it. A range that ends now begins at the start of a bucket, so the address of the
+ * query changes once for each bucket and not every second.
  */
 export function trafficQuery(
   of: TimeRange,
@@ -55,7 +55,7 @@ export const isToldApart = (by: TrafficGrouping, reach: Reach | null): boolean =
   reach === 'all' || by === 'key' || by === 'model' || (by === 'team' && reach === 'team');
 
 /**
- * The shortest range that contains all data; if none does, the longest range.
+ * The shortest range that contains all data; if no range contains all data, the longest range.
  * @param firstAt when the first request was counted, ISO 8601; null if there is none
  * @param now ms since 1970
  */
@@ -93,7 +93,7 @@ interface TrafficOptions {
   readonly isBefore?: boolean;
   /** Whether to read days of UTC, which load faster. Lists of names need no buckets, so they use days of UTC. */
   readonly isCoarse?: boolean;
-  /** Whether to read figures for each bucket; a table of sums needs none. */
+  /** Whether to read figures for each bucket; a table of sums needs no figures for buckets. */
   readonly hasPoints?: boolean;
   /** Whether each line also has the sums of the period before. */
   readonly isCompared?: boolean;

@@ -9,7 +9,7 @@ export interface ConsoleView {
   readonly title: string;
   /** The path below `/console`. */
   readonly path: string;
-  /** Whether the view also handles the paths below its own. */
+  /** Whether the view also handles the paths below its own path. */
   readonly hasParts?: true;
   /**
    * The range to use if the address has none: `all` is the shortest range with all data, `last` is the last range of this browser. The

@@ -147,7 +147,7 @@ const columnsOf = (
       head: 'State',
       phone: 'fact',
       cell: ({ state, provider }) => (
-        // If endpoints are grouped by provider, the heading of the group shows this state.
+        // If endpoints are grouped by provider, the heading of the group shows the state of the provider.
         <EndpointState state={state} isDegraded={by === 'model' && degraded.has(provider)} />
       ),
     },
@@ -190,7 +190,7 @@ const columnsOf = (
   ];
 };
 
-/** With fewer requests, a provider's speed is not meaningful. */
+/** With fewer requests than this number, a provider's speed is not meaningful. */
 const REQUESTS_MIN = 5;
 
 /** The provider with the longest time to the first token; undefined if no request was streamed. */

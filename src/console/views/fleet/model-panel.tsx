@@ -217,7 +217,7 @@ const accessOf = (model: ModelLine, { holders }: ModelHolders) => ({
 
 const NAMES_SHOWN = 2;
 
-/** `Every key`, `Every key, but not team search and 2 more`. */
+/** Writes who may use the model: `Every key`, or `Every key, but not team search and 2 more`. */
 export function accessText(model: ModelLine, known: ModelHolders): string {
   const reach = reachOfViewer('keys.read') ?? 'own';
   const all = { all: 'Every key', team: 'Every key of your team', own: 'Each of your keys' }[reach];

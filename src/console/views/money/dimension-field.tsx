@@ -37,7 +37,7 @@ export function DimensionField({ by, reach }: { readonly by: SpendDimension; rea
   );
 }
 
-/** Shown until the viewer names a label. */
+/** The text that is shown until the viewer names a label. */
 export const NoLabel = () => (
   <Empty title="Name a label">
     Keys have labels, such as <code>app</code> or <code>env</code>. Each value of the label gets a row here.

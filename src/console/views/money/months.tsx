@@ -11,7 +11,7 @@ import { usdPerCredit } from '../overview/measures.ts';
 import { DimensionField, ExportLink, NoLabel } from './dimension-field.tsx';
 import { type Amount, dayOf, holderOf, isCounted, NO_AMOUNT, noneOf, nounOf, type SpendDimension } from './spend.ts';
 
-/** How many months to show. The current month is the last. */
+/** How many months to show. The current month is the last month that is shown. */
 const MONTHS = 6;
 /** How many rows to show. An additional row shows the sum of all other rows. */
 const SERIES = 50;

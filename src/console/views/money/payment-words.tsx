@@ -44,7 +44,7 @@ export const PaymentState = ({ state }: Pick<WalletPayment, 'state'>) => (
 
 export type UsdOf = (credits: number) => string | null;
 
-/** An amount in USD and in Credits; null if it is not known yet. */
+/** An amount in USD and in Credits; null if the amount is not known yet. */
 export const amountShown = (credits: number | null, usdOf: UsdOf) =>
   credits !== null && (
     <>

@@ -26,7 +26,7 @@ export interface SpenderRow {
   readonly id: string | null;
   readonly name: string;
   readonly whole: Sums;
-  /** The spend in the period before; null if it is not known. */
+  /** The spend in the period before; null if that spend is not known. */
   readonly before: Amount | null;
 }
 
@@ -82,7 +82,7 @@ const NO_SUMS: Sums = {
   ...{ saved_usd: null, saved_credits: null },
 };
 
-/** The rows of usage in two periods, including spenders that appear in only one of them. */
+/** The rows of usage in two periods, including spenders that appear in only one period. */
 function rowsOfUsage(
   now: readonly UsageGroup[],
   before: readonly UsageGroup[],
@@ -98,7 +98,7 @@ function rowsOfUsage(
   return [...rows.values()];
 }
 
-/** How much more a row spends than before, in Credits; null if it is not known. */
+/** How much more a row spends than before, in Credits; null if the earlier spend is not known. */
 export const riseOf = ({ whole, before }: SpenderRow): number | null => before && whole.credits - before.credits;
 
 /** Puts the row with the largest rise first and the row with the sum of all other rows last. */
@@ -138,7 +138,7 @@ export interface Holder {
   readonly id: string;
 }
 
-/** The usage filter that selects a holder. Usage without a filter for its dimension is grouped by that dimension. */
+/** The usage filter that selects a holder. If usage has no filter for a dimension, the usage is grouped by that dimension. */
 function filterOf({ by, id }: Holder): Readonly<Record<string, string>> {
   if (id === '') return {};
   if (by.startsWith('label:')) return { label: `${by.slice('label:'.length)}=${id}` };
@@ -152,7 +152,7 @@ interface SpendReport {
 }
 
 interface Spend extends Resource<SpendReport> {
-  /** Requests figures of the ledger; null if they were requested or are not needed. */
+  /** Requests figures of the ledger; null if the figures were requested already or are not needed. */
   readonly count: (() => void) | null;
 }
 

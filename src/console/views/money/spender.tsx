@@ -173,7 +173,7 @@ function Parts({ holder, reach }: Pick<SpenderProps, 'holder' | 'reach'>) {
   );
 }
 
-/** Shown until the viewer requests figures of the ledger. */
+/** The text that is shown until the viewer requests figures of the ledger. */
 const Uncounted = ({ noun, onCount }: { readonly noun: string; readonly onCount: () => void }) => (
   <div class="state">
     <p class="state-title">Charges by {noun} are counted when you click</p>
@@ -182,7 +182,7 @@ const Uncounted = ({ noun, onCount }: { readonly noun: string; readonly onCount:
   </div>
 );
 
-/** "Mostly on claude-mirror-4, 4.2 × what it was." */
+/** Writes a sentence such as "Mostly on claude-mirror-4, 4.2 × what it was." */
 function partsSentence(part: SpendDimension, rows: readonly SpenderRow[]): string {
   const most = rows.toSorted((one, other) => other.whole.credits - one.whole.credits)[0];
   if (!most || most.whole.credits === 0) return `Spend by ${part}`;

@@ -60,7 +60,7 @@ export function Usage({ by, reach }: { readonly by: SpendDimension; readonly rea
   );
 }
 
-/** The average USD per request; null if there is none. */
+/** The average USD per request; null if there is no request. */
 const eachOf = (sums: Pick<Sums, 'usd' | 'requests'> | null): number | null =>
   sums && sums.requests > 0 ? Number(sums.usd) / sums.requests : null;
 
@@ -146,7 +146,7 @@ function Spenders({ by, reach, rows, days, open }: SpendersProps) {
   );
 }
 
-/** Shown until the viewer names a label. */
+/** The text that is shown until the viewer names a label. */
 const Unnamed = ({ by, reach }: Pick<SpendersProps, 'by' | 'reach'>) => (
   <>
     <div class="card-head">

@@ -23,7 +23,7 @@ export function emptyAt(
   return runs_out_at === null ? null : Date.parse(runs_out_at);
 }
 
-/** The name of a fund for people: it contains the name of a key, team or user instead of its ID. */
+/** The name of a fund for people, which contains the name of a key, team or user instead of the ID. */
 export const fundName = ({ name, subject, subject_name: called }: FundUsage): string => {
   const short = isAddress(name) ? shortAddress(name) : name;
   return subject === '' ? short : `${short}, ${called ?? subject}`;
@@ -31,7 +31,10 @@ export const fundName = ({ name, subject, subject_name: called }: FundUsage): st
 
 const HOLDER_PAGES = { key: '/people/keys', team: '/people/teams', user: '/people/members' } as const;
 
-/** The page of a fund: a balance opens its wallet, a budget opens its key, team or member. Undefined if the viewer may not open it. */
+/**
+ * The page of a fund: a balance opens its wallet, a budget opens its key, team or member. The page is undefined if the viewer may not open
+ * it.
+ */
 export function fundHref({ kind, name, subject, subject_name: called, holder }: FundUsage): string | undefined {
   if (kind === 'balance') {
     return isAddress(name) && reachOfViewer('wallets.read') !== null

@@ -61,17 +61,17 @@ interface ProviderRow {
   readonly name: string;
   readonly endpoints: readonly EndpointLine[];
   /**
-   * The median time to the first token in the period, ms. If the period has none, it is the time of the provider's slowest model as this
-   * server measures it.
+   * The median time to the first token in the period, ms. If the period has no such time, the figure is the time of the provider's slowest
+   * model as this server measures it.
    */
   readonly ttftMs: number | null;
   readonly tokensPerSecond: number | null;
-  /** Requests in the period whose last attempt was at this provider; null if they are not known. */
+  /** Requests in the period whose last attempt was at this provider; null if the number is not known. */
   readonly requests: number | null;
   /** Failed attempts in the period, including attempts after which another provider answered. */
   readonly failed: number | null;
   readonly sick: readonly EndpointLine[];
-  /** Undefined if the provider does not fail many attempts. */
+  /** The mark is undefined if the provider does not fail many attempts. */
   readonly degraded: DegradedProvider | undefined;
 }
 

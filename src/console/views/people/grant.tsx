@@ -39,7 +39,7 @@ export function GrantForm({ path, hint, children }: GrantFormProps) {
     const result = await send('POST', path, { body, headers: { 'idempotency-key': name.current } });
     setBusy(false);
     if (!result.ok) {
-      // The server would repeat a refusal for the same name.
+      // After a refusal the grant gets a new name, because the server would repeat a refusal for the same name.
       if (result.failure.status >= 400 && result.failure.status < 500) name.current = freshName();
       return setProblem(result.failure.message);
     }

@@ -29,7 +29,7 @@ const UNTOLD = {
 
 const WINDOWS = { day: 'Day', week: 'Week', month: 'Month', total: 'In total' } as const;
 
-/** The use of a budget of a key, person or team. The ledger adds details if the viewer may read it. */
+/** The use of a budget of a key, person or team. The ledger adds details if the viewer may read the ledger. */
 function usageOf(budget: Budget, funds: readonly Fund[]): BudgetUse {
   const fund = funds.find(({ name }) => name.endsWith(endOfName(budget)));
   const { window, time_zone, spent_usd, left_usd } = budget;
@@ -48,7 +48,7 @@ function endOfName({ window, time_zone, on_exhausted }: BudgetTerms): string {
   return `-${window}${zone}${on_exhausted === 'reject' ? '' : `:${on_exhausted}`}`;
 }
 
-/** Returns the funds of a team, person or key; none if the viewer may not read the ledger. */
+/** Returns the funds of a team, person or key; no funds if the viewer may not read the ledger. */
 export function useFunds(): (holder: string) => readonly Fund[] {
   const isWanted = reachOfViewer('ledger.read') !== null;
   const ledger = useResource('/admin/ledger', {}, { every: RENEWAL_MS, isWanted });
@@ -61,7 +61,7 @@ interface FullestFundProps {
   readonly funds: readonly Fund[];
 }
 
-/** The fullest fund of a holder whose row contains no usage. If no fund was used, it shows the first budget as unused. */
+/** The fullest fund of a holder whose row contains no usage. If no fund was used, the row shows the first budget as unused. */
 export function FullestFund({ budgets, funds }: FullestFundProps) {
   const [first] = funds
     .map((fund) => ({ ...fund, label: fund.name }))

@@ -79,7 +79,7 @@ type NewKey = KeyAnswer & { readonly key: string };
 /** Shows a key: its properties, its usage, and its actions. */
 function KeyPanel({ place }: { readonly place: Place<KeyAnswer> }) {
   const { id } = place;
-  // Only this state contains the secret, until the panel closes.
+  // Only this state of the panel contains the secret of the new key, until the panel closes.
   const [secret, setSecret] = useState<NewKey | null>(null);
   useEffect(() => {
     if (secret?.id !== id) setSecret(null);

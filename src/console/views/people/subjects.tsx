@@ -12,7 +12,7 @@ type Subject = ReadOf<'/admin/subjects'>['data'][number];
 const SubjectState = ({ of: { is_blocked } }: { readonly of: Subject }) =>
   is_blocked ? <State tone="bad">Blocked</State> : <State tone="good">Served</State>;
 
-/** Workloads that authenticate with a token of an issuer instead of a key. */
+/** Lists workloads that authenticate with a token of an issuer instead of a key. */
 export const SubjectsTab = ({ id }: { readonly id: string | null }) => (
   <Listing
     path="/admin/subjects"

@@ -90,7 +90,7 @@ const BudgetsInput = ({ value, set, errorAt }: InputProps<readonly Texts[]>) => 
 /**
  * The fields for models, rate limits and budgets of a key, a person, a team or its members.
  * @param none the meaning of an empty model list: "the team may use every model"
- * @param at the path of the object that contains them, with a dot
+ * @param at the path of the object that contains the fields, with a dot
  */
 export const termsParts = (none: string, at = ''): readonly FormPart[] => [
   { of: `${at}models`, label: 'Models', hint: none, kind: { ...MODELS, Input: ModelsInput } },

@@ -143,7 +143,7 @@ interface EntryProps {
   nameOf(id: string): string;
 }
 
-/** One entry. The API has no path for a single entry, so this requests the first entry before the next ID. */
+/** Shows a single entry. The API has no path for a single entry, so the panel requests the first entry before the next ID. */
 function EntryPanel({ id, closeHref, nameOf }: EntryProps) {
   const page = useResource('/admin/trail', { before: Number(id) + 1, limit: 1 });
   const entry = page.data?.data.find((one) => String(one.id) === id) ?? null;

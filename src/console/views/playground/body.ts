@@ -102,10 +102,7 @@ export function termsIn(body: RequestBody): Partial<Terms> {
   };
 }
 
-/**
- * The weights that a policy uses by default. The page sends the default weights if the body has no weights, so that the page shows what it
- * sends.
- */
+/** The default weights of a policy. The page sends the default weights if the body has no weights, so that the page shows what it sends. */
 const [DEFAULT_QUALITY, DEFAULT_COST] = [0.7, 0.3];
 
 const textTerm = (name: 'maxCredits' | 'maxSeconds' | 'budgetCredits', value: number | null) =>
@@ -151,8 +148,8 @@ export const weightsOf = ({ quality, cost, speed }: Shares) => ({
 });
 
 /**
- * Converts typed text to a number; undefined if it is empty. Text that is not a number is sent unchanged, so that the server explains the
- * mistake.
+ * Converts typed text to a number; undefined if the text is empty. Text that is not a number is sent unchanged, so that the server explains
+ * the mistake.
  */
 const typedNumber = (text: string): number | string | undefined => {
   const trimmed = text.trim();

@@ -102,7 +102,7 @@ function textError(draft: Draft, failure: ApiFailure | null, text: string): stri
   return `${failure.field}${line === null ? '' : ` (line ${line})`}: ${failure.message}`;
 }
 
-/** The line where the last name of a path first appears; null if the text does not contain it. */
+/** The line where the last name of a path first appears; null if the text does not contain the name. */
 export function lineOf(text: string, path: string): number | null {
   const names = path.split(/[.[\]]+/).filter((name) => name !== '' && !/^\d+$/.test(name));
   let at = 0;

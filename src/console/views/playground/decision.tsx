@@ -13,7 +13,7 @@ import type { ExplainedRequest, RequestExplanation } from './explanation.ts';
 interface DecisionCardProps {
   readonly explained: ExplainedRequest;
   readonly hasText: boolean;
-  /** Whether the current text is a valid request. If not, the decision belongs to the last valid text. */
+  /** Whether the current text is a valid request. If the current text is not valid, the decision belongs to the last valid text. */
   readonly isReadable: boolean;
 }
 

@@ -85,8 +85,8 @@ function Slider({
 const [WIDTH, HEIGHT, PAD, TEXT] = [120, 104, 12, 16];
 
 /**
- * The weights as a point in a triangle: the closer it is to a corner, the more that corner counts. The sliders are the accessible
- * alternative.
+ * The weights as a point in a triangle: the closer the point is to a corner, the more the weight of that corner counts. The sliders are the
+ * accessible alternative.
  */
 function Triangle({ shares, onShares }: { readonly shares: Shares; onShares(shares: Shares): void }) {
   const box = useRef<SVGSVGElement>(null);

@@ -19,7 +19,7 @@ const explain = (body: RequestBody, signal: AbortSignal) =>
   send<RequestExplanation>('POST', '/admin/policy/explain', { body, signal });
 
 /**
- * Requests the decision for a request again whenever it changes. The previous decision stays until the next one arrives.
+ * Requests the decision for a request again whenever the request changes. The previous decision stays until the next decision arrives.
  * @param question null for no request, for example while the body is not valid
  */
 export function useExplanation(question: RequestBody | null, key: string): ExplainedRequest {
@@ -33,7 +33,7 @@ export function useExplanation(question: RequestBody | null, key: string): Expla
   pace.current ??= new Pace(explain, (result) => {
     if (result.ok) return setState({ explanation: result.value, failure: null });
     setState((now) => ({ ...now, failure: result.failure }));
-    // Status 429: another page of the same person also requests decisions.
+    // The server answers with status 429 if another page of the same person also requests decisions.
     if (result.failure.status !== 429) return;
     again.current = setTimeout(ask, Math.max(500, (result.failure.retryAt ?? 0) - Date.now()));
   });

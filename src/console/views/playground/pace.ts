@@ -1,4 +1,4 @@
-/** The clock and the timer of a `Pace`. Tests replace them. */
+/** The clock and the timer of a `Pace`. Tests replace the clock and the timer. */
 interface PaceTimers {
   now(): number;
   /** @returns a function that cancels the timer */

@@ -14,12 +14,12 @@ export interface Run {
   readonly state: 'waiting' | 'writing' | 'done' | 'stopped' | 'failed';
   readonly dialect: Dialect;
   readonly isStreamed: boolean;
-  /** The hold that the decision expected before the request was sent, in Credits; null if it did not say. */
+  /** The hold that the decision expected before the request was sent, in Credits; null if the decision had no hold. */
   readonly hold: { readonly first: number | null; readonly most: number | null };
   readonly parts: AnswerParts;
   readonly failure: ApiFailure | null;
   readonly decisionId: string | null;
-  /** The decision record with the receipt, once it is written. */
+  /** The decision record with the receipt, once the record is written. */
   readonly record: DecisionDetail | null;
   /** The ledger's entries: hold, tranches, charges and release. */
   readonly money: DecisionMoney | null;
@@ -39,7 +39,7 @@ export interface RunRequest {
 const LOOKS_MAX = 8;
 const LOOK_MS = 250;
 
-/** The last request that was sent. A new request, or leaving the page, aborts it. */
+/** The last request that was sent. A new request, or leaving the page, aborts the last request. */
 export function useRun() {
   const [run, setRun] = useState<Run | null>(null);
   const control = useRef<AbortController | null>(null);
@@ -109,7 +109,7 @@ async function readEvents(response: Response, dialect: Dialect, take: (parts: An
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    // Render once for all events that arrived together.
+    // The page renders only once for all events that arrived together.
     const events = cutter.push(value);
     if (events.length > 0) take(events.map((data) => partsOfEvent(dialect, data)).reduce(joined, NO_PARTS));
   }

@@ -57,7 +57,7 @@ interface SenderProps {
   onStop(): void;
 }
 
-/** Selects the key and sends the request. A viewer who may not send sees who may. */
+/** Selects the key and sends the request. A viewer who may not send requests sees who may send them. */
 export function Sender(props: SenderProps) {
   const { own, onKey, isStreamed, canStream, onStreamed, isReady, isUnderWay, onSend, onStop } = props;
   if (!own.maySend) {

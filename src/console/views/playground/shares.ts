@@ -36,7 +36,7 @@ export function sharesIn(text: string): Shares | null {
  * @returns null if all weights are 0
  */
 export function sharesOf(quality: number, cost: number, speed: number): Shares | null {
-  // Dividing by the largest first keeps the sum from overflowing.
+  // Dividing all weights by the largest weight first keeps the sum from overflowing.
   const largest = Math.max(quality, cost, speed);
   if (!(largest > 0) || Math.min(quality, cost, speed) < 0) return null;
   const sum = quality / largest + cost / largest + speed / largest;

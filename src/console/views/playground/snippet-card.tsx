@@ -5,7 +5,7 @@ import { Tabs } from '../../design/tabs.tsx';
 import type { Dialect, RequestBody } from './body.ts';
 import { curlOf, sdkOf } from './snippets.ts';
 
-/** The request as a shell command and as a program. Neither contains a secret. */
+/** The request as a shell command and as a program. Neither the command nor the program contains a secret. */
 export function SnippetCard({ dialect, body }: { readonly dialect: Dialect; readonly body: RequestBody }) {
   const [form, setForm] = useState<'curl' | 'sdk'>('curl');
   const id = useId();

@@ -58,7 +58,7 @@ export function edit(files: PolicyFiles, name: string, text: string | null): voi
   draft.value = draftOf(now.revision, [...now.edits, [name, { base, text }]]);
 }
 
-/** Makes the stored files the base of an edit, so that saving it replaces them. */
+/** Makes the stored files the base of an edit, so that saving the edit replaces the stored files. */
 export function rebase(files: PolicyFiles, texts: ReadonlyMap<string, string | null>): void {
   const edits = [...texts].map(([name, text]) => [name, { base: storedIn(files, name), text }] as const);
   draft.value = draftOf(files.revision, edits);
@@ -77,7 +77,7 @@ export const namesOf = ({ files }: PolicyFiles, edits: PolicyDraft['edits'] | un
 /** The person who made the edit. */
 let owner = '';
 
-// The edit stays if the login ends while the page is open, but is deleted if another person signs in.
+// The edit of the policy stays if the login ends while the page is open, but is deleted if another person signs in.
 effect(() => {
   const now = session.value;
   if (now.state !== 'in') return;
@@ -86,7 +86,7 @@ effect(() => {
   owner = viewer;
 });
 
-// Ask for confirmation before the page is left with an edit.
+// The browser asks for confirmation before the viewer leaves the page with an unsaved edit.
 addEventListener('beforeunload', (event) => {
   if (draft.peek()) event.preventDefault();
 });

@@ -34,7 +34,8 @@ export function EditBar({ files, judgement: { data: result, isLoading } }: EditB
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const now = draft.value;
   if (!now) return null;
-  // A file with errors would look as if it removed all its declarations, so guarded changes are shown only for a valid edit.
+  // Guarded changes are shown only for a valid edit, because a file with errors would look as if the edit removed all declarations of the
+  // file.
   const guarded = result?.errors === 0 ? result.guarded : [];
   const isMoved = now.revision !== files.revision;
   const isWritable = files.on_disk === 'same' && (guarded.length === 0 || files.writes.guarded);
@@ -118,7 +119,10 @@ export function EditBar({ files, judgement: { data: result, isLoading } }: EditB
   );
 }
 
-/** Shown if another revision became active while the viewer edited. The viewer can load its files or save the edit over them. */
+/**
+ * The message that is shown if another revision became active while the viewer edited. The viewer can load the files of that revision or
+ * save the edit over them.
+ */
 function MovedNotice({ files, edited }: { readonly files: PolicyFiles; readonly edited: PolicyDraft }) {
   const both = [...edited.edits].flatMap(([name, { base }]) => (textOf(files, undefined, name) === base ? [] : [name]));
   const texts = new Map([...edited.edits].map(([name, { text }]) => [name, text]));

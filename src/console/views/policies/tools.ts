@@ -22,8 +22,8 @@ export const diagnosticsOf = ({ data }: PolicyJudgement, name: string): readonly
   (data?.diagnostics ?? []).filter(({ file }) => file === name);
 
 /**
- * How often to try. The server runs only one tool at a time for each person, and finishes a run even if the page no longer waits for the
- * run.
+ * How often the page tries to run a policy tool. The server runs only one tool at a time for each person, and finishes a run even if the
+ * page no longer waits for the run.
  */
 const TRIES_MAX = 20;
 const PAUSE_MS = 500;

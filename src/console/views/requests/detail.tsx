@@ -194,8 +194,8 @@ function tokensText({ outcome, facts }: DecisionRead): string {
 }
 
 /**
- * The text of the request and the answer, if the policy keeps it and the viewer may read it. Each read is logged, so the viewer must click
- * first.
+ * The text of the request and the answer, if the server stores the text and the viewer may read it. The server logs each read of a text, so
+ * the viewer must click first.
  */
 function Content({ id }: { readonly id: string }) {
   const [isWanted, setWanted] = useState(false);

@@ -20,7 +20,7 @@ const TYPING_MS = 400;
 
 /**
  * The row of filters.
- * @param failure the failure of the list; the field that it names shows it
+ * @param failure the failure of the list; the field that the failure names shows the failure
  */
 export function RequestFilters({ failure }: { readonly failure: ApiFailure | null }) {
   const isSet = FILTERS.some((name) => param(name) !== '');

@@ -16,7 +16,7 @@ const WHOSE = { all: 'all keys', team: 'the keys of your team', own: 'your keys'
 export default function Requests() {
   const [id] = partsBelow('/requests');
   const { name, days, label } = range.value;
-  // Keep the same range between renders, because the list would start again each time its end moves.
+  // The range stays the same between renders, because the list would start again each time the end of the range moves.
   const ends = useMemo(() => endsOf(range.value, Date.now()), [name, days?.from, days?.to]);
   const filters = Object.fromEntries(FILTERS.map((filter) => [filter, param(filter)]));
   const isFiltered = FILTERS.some((filter) => filters[filter] !== '');

@@ -1,7 +1,7 @@
 import { yamlLanguage } from '@codemirror/lang-yaml';
 import type { SyntaxNode } from '@lezer/common';
 
-/** The position of the cursor in a policy file: its map and its key. The text may be incomplete. */
+/** The position of the cursor in a policy file: the map and the key at the cursor. The text may be incomplete. */
 export interface YamlPlace {
   /** The keys from the top; null represents a list entry. If the cursor is in a value, the last element is the key of that value. */
   readonly path: readonly (string | null)[];
@@ -53,7 +53,7 @@ export function placeAt(given: string, offset: number): YamlPlace | null {
 function wayTo(parent: SyntaxNode, text: string): Pick<YamlPlace, 'path' | 'maps'> {
   const path: (string | null)[] = [];
   const maps: ReadonlyMap<string, string | null>[] = [];
-  // The pair of the key at the cursor is not part of the path to it.
+  // The pair of the key at the cursor is not part of the path to that key.
   for (let at = parent.name === 'Key' ? (parent.parent?.parent ?? null) : parent; at !== null; at = at.parent) {
     if (at.name === 'Item') path.unshift(null);
     else if (at.name === 'Pair') path.unshift(keyOf(at, text));
