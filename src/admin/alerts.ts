@@ -47,7 +47,7 @@ const deliveryText = ({ webhook, state, tries }: Delivery): string =>
   `${webhook} ${state}${tries > 1 ? ` after ${tries} tries` : ''}`;
 
 const Alert = f.named('Alert', 'A message to people, and its delivery to each webhook.', {
-  id: f.text('ID of the alert. It is the same in each try.', 'alert_0a4x1wm3zk0'),
+  id: f.text('ID of the alert. The ID is the same in each try.', 'alert_0a4x1wm3zk0'),
   time: f.moment('When the server created the alert.'),
   type: f.word(
     ['alert', 'recovery', 'test'],
@@ -131,7 +131,7 @@ export const AlertList = f.named(
         ),
         problem,
       }),
-      'The webhooks of the active policy. Their URLs and secrets are never shown.',
+      'The webhooks of the active policy. The URLs and secrets of webhooks are never shown.',
     ),
   },
 );

@@ -100,7 +100,7 @@ const Candidate = Type.Object({
     'The source of the speed: answers measured by this server, the policy, the median of similar models in the catalog, or a neutral default.',
   ),
   reasoning_tokens: field.figure(
-    'Expected hidden reasoning tokens for one choice. They are part of cost and latency.',
+    'Expected hidden reasoning tokens for one choice. Reasoning tokens are part of cost and latency.',
     600,
   ),
   utility: field.figureOrNull('The score that the strategy gave; null for a rejected model.', 0.4),

@@ -5,132 +5,137 @@ import { DIFFICULTIES } from '../core/facts.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import { cachedTokens } from './certificate.ts';
 
-export const Facts = field.shape('The facts that the decision was based on. They contain no text of the request.', {
-  operation: field.word(OPERATION_NAMES, 'The operation of the request.'),
-  model: field.text(
-    'The selector or the ID of the model that the request named as `model`. An alias is resolved.',
-    'auto',
-  ),
-  alias: field.textOrNull('The alias that the request used as `model`; null if the request used no alias.'),
-  pinned: field.flag('True when the request named one model.'),
-  task: field.text(
-    'The task type that Signalbox recognized; `unread` if the request named a model and nothing depended on the task.',
-    'coding',
-  ),
-  task_shares: field.rows(
-    'The possible tasks, most likely first; empty if `task` is certain.',
-    {
-      task: field.text('A task type.', 'coding'),
-      share: field.share('The probability of this task.'),
-    },
-    [],
-  ),
-  difficulty: field.word(
-    DIFFICULTIES,
-    '`easy` for a plainly easy question such as a greeting; `hard` for one that needs an expert, such as a proof; otherwise `usual`.',
-    'usual',
-  ),
-  quality_factor: field.figureOrNull(
-    'The factor by which the weight of quality was multiplied because the request is hard; null for other requests, and if `hard_quality_factor` is `none`.',
-    null,
-  ),
-  natural_language: field.text('The language of the question, as ISO 639-1; `und` if unknown.', 'en'),
-  languages: field.textList(
-    'Programming languages that the question is about, in canonical names. They do not exclude any model.',
-    ['python'],
-  ),
-  estimated_input_tokens: field.tokens('Expected input tokens.', 120),
-  max_input_tokens: field.tokens('The most input tokens that the text can have with any tokenizer.', 400),
-  counted_input_tokens: field.orNull(
-    Type.Record(Type.String(), Type.Integer()),
-    'The most input tokens that the text can have, with the tokenizer that counted it; null if an exact count was not needed.',
-  ),
-  service_counts: field.orNull(
-    Type.Record(Type.String(), Type.Object({ tokens: Type.Integer(), margin: Type.Integer() })),
-    'By model, the tokens of the prompt with its PDFs as the model’s provider counted them, and the most tokens that the provider may bill beyond this count; null if no such count was needed.',
-    null,
-  ),
-  cached_input_tokens: cachedTokens,
-  images: field.count('Images in the request.'),
-  audio_bytes: field.count('Bytes of audio in the request, decoded.'),
-  pdfs: field.count('PDF files in the request, including files given by URL or ID.'),
-  pages: field.count('The expected number of pages of the PDF files, computed from their bytes.'),
-  unbounded_media: field.count('Other media whose number of tokens has no known bound.'),
-  estimated_output_tokens: field.wholeOrNull(
-    'Output tokens of one choice that the caller expects; null if the request does not state them.',
-  ),
-  asked_output_tokens: field.wholeOrNull(
-    'Output tokens of one choice, estimated from the words, the schema and the text of the request. Null if the default of the task is used.',
-  ),
-  max_tokens: field.wholeOrNull('The caller’s limit on the output tokens of one choice.'),
-  min_output_tokens: field.wholeOrNull('The smallest cap on the output tokens of one choice that the answer may get.'),
-  n: Type.Integer({ minimum: 1, description: 'The number of choices requested.' }),
-  needs: field.arrayOf(field.word(CAPABILITY_NAMES, 'A capability.'), 'The capabilities that the model must have.', [
-    'tools',
-  ]),
-  adapts_forced_tool: field.flag(
-    'True if a model that does not accept a forced function call may answer with the JSON schema of the function’s parameters instead.',
-    false,
-  ),
-  required_languages: field.textList('Programming languages that the model must handle, in canonical names.', [
-    'typescript',
-  ]),
-  route_strategy: field.shapeOrNull(
-    'The weights that the caller sent, with missing weights from the policy; null if the caller sent none.',
-    {
-      cost_weight: field.figure('The weight of cost. Only the ratio of the weights matters.'),
-      quality_weight: field.figure('The weight of quality.'),
-      latency_weight: Type.Optional(field.figure('The weight of latency; absent for 0.')),
-    },
-    null,
-  ),
-  max_cost_credits: field.figureOrNull('The caller’s limit on the expected cost. In Credits.'),
-  max_latency_ms: field.figureOrNull('The caller’s limit on the expected latency. In ms.'),
-  budget_limit: field.figureOrNull('The most that the request may spend. In Credits.'),
-  max_funded_credits: field.figureOrNull(
-    'The amount that budgets with `on_exhausted: downgrade` had left; null without such a budget. In Credits.',
-  ),
-  capping_fund: field.shapeOrNull(
-    'Of the funds that cap the output, the fund with the least money left; null if no fund does.',
-    {
-      name: field.text('The name of a budget, or `balance` for a balance.', 'team-month'),
-      unspent_credits: field.credits(
-        'The Credits that the fund had left, not counting requests in progress. The output was capped at this amount.',
-        4.67,
-      ),
-    },
-  ),
-  key_models: field.textListOrNull('The models that the key may use; null for all.'),
-  embedding: field.shapeOrNull(
-    'The texts to embed; null for other operations.',
-    {
-      inputs: field.count('Number of texts.', 3),
-      longest_input_tokens: field.tokens('Expected tokens of the longest text.', 120),
-      dimensions: field.wholeOrNull('The requested length of the vectors; null for the model’s default.', null),
-    },
-    null,
-  ),
-  thread: field.shapeOrNull(
-    'The history of the conversation that a provider stores; null if there is none.',
-    {
-      model: field.modelId('The model that continues the conversation.'),
-      endpoints: field.arrayOf(
-        Type.Integer(),
-        'Positions of the model’s endpoints that have the history, counted from 0.',
-        [0],
-      ),
-      tokens: field.tokens('Expected tokens of the stored history.', 4_200),
-    },
-    null,
-  ),
-  thought_readers: field.textListOrNull(
-    'The models that can read the reasoning that belongs to the unfinished tool calls; null if all models can, or if there is no such reasoning.',
-    null,
-  ),
-  add_ons: field.shapeOrNull('What the provider may bill in addition to tokens; null for nothing.', {
-    hour_cache: field.flag('Whether parts of the prompt stay in the cache for an hour.'),
-    tool_uses: field.mapOf(Type.Integer(), 'The most uses of each tool that the provider runs, by name of the tool.'),
-    rereadings: field.count('How often the model may read its context again, once after each use of such a tool.'),
-    unpriced: field.textList('Fields of the request that change the bill, but have no price in the catalog.', []),
-  }),
-});
+export const Facts = field.shape(
+  'The facts that the decision was based on. The facts contain no text of the request.',
+  {
+    operation: field.word(OPERATION_NAMES, 'The operation of the request.'),
+    model: field.text(
+      'The selector or the ID of the model that the request named as `model`. An alias is resolved.',
+      'auto',
+    ),
+    alias: field.textOrNull('The alias that the request used as `model`; null if the request used no alias.'),
+    pinned: field.flag('True when the request named one model.'),
+    task: field.text(
+      'The task type that Signalbox recognized; `unread` if the request named a model and nothing depended on the task.',
+      'coding',
+    ),
+    task_shares: field.rows(
+      'The possible tasks, most likely first; empty if `task` is certain.',
+      {
+        task: field.text('A task type.', 'coding'),
+        share: field.share('The probability of this task.'),
+      },
+      [],
+    ),
+    difficulty: field.word(
+      DIFFICULTIES,
+      '`easy` for a plainly easy question such as a greeting; `hard` for one that needs an expert, such as a proof; otherwise `usual`.',
+      'usual',
+    ),
+    quality_factor: field.figureOrNull(
+      'The factor by which the weight of quality was multiplied because the request is hard; null for other requests, and if `hard_quality_factor` is `none`.',
+      null,
+    ),
+    natural_language: field.text('The language of the question, as ISO 639-1; `und` if unknown.', 'en'),
+    languages: field.textList(
+      'Programming languages that the question is about, in canonical names. These languages do not exclude any model.',
+      ['python'],
+    ),
+    estimated_input_tokens: field.tokens('Expected input tokens.', 120),
+    max_input_tokens: field.tokens('The most input tokens that the text can have with any tokenizer.', 400),
+    counted_input_tokens: field.orNull(
+      Type.Record(Type.String(), Type.Integer()),
+      'The most input tokens that the text can have, with the tokenizer that counted it; null if an exact count was not needed.',
+    ),
+    service_counts: field.orNull(
+      Type.Record(Type.String(), Type.Object({ tokens: Type.Integer(), margin: Type.Integer() })),
+      'By model, the tokens of the prompt with its PDFs as the model’s provider counted them, and the most tokens that the provider may bill beyond this count; null if no such count was needed.',
+      null,
+    ),
+    cached_input_tokens: cachedTokens,
+    images: field.count('Images in the request.'),
+    audio_bytes: field.count('Bytes of audio in the request, decoded.'),
+    pdfs: field.count('PDF files in the request, including files given by URL or ID.'),
+    pages: field.count('The expected number of pages of the PDF files, computed from their bytes.'),
+    unbounded_media: field.count('Other media whose number of tokens has no known bound.'),
+    estimated_output_tokens: field.wholeOrNull(
+      'Output tokens of one choice that the caller expects; null if the request does not state them.',
+    ),
+    asked_output_tokens: field.wholeOrNull(
+      'Output tokens of one choice, estimated from the words, the schema and the text of the request. Null if the default of the task is used.',
+    ),
+    max_tokens: field.wholeOrNull('The caller’s limit on the output tokens of one choice.'),
+    min_output_tokens: field.wholeOrNull(
+      'The smallest cap on the output tokens of one choice that the answer may get.',
+    ),
+    n: Type.Integer({ minimum: 1, description: 'The number of choices requested.' }),
+    needs: field.arrayOf(field.word(CAPABILITY_NAMES, 'A capability.'), 'The capabilities that the model must have.', [
+      'tools',
+    ]),
+    adapts_forced_tool: field.flag(
+      'True if a model that does not accept a forced function call may answer with the JSON schema of the function’s parameters instead.',
+      false,
+    ),
+    required_languages: field.textList('Programming languages that the model must handle, in canonical names.', [
+      'typescript',
+    ]),
+    route_strategy: field.shapeOrNull(
+      'The weights that the caller sent, with missing weights from the policy; null if the caller sent none.',
+      {
+        cost_weight: field.figure('The weight of cost. Only the ratio of the weights matters.'),
+        quality_weight: field.figure('The weight of quality.'),
+        latency_weight: Type.Optional(field.figure('The weight of latency; absent for 0.')),
+      },
+      null,
+    ),
+    max_cost_credits: field.figureOrNull('The caller’s limit on the expected cost. In Credits.'),
+    max_latency_ms: field.figureOrNull('The caller’s limit on the expected latency. In ms.'),
+    budget_limit: field.figureOrNull('The most that the request may spend. In Credits.'),
+    max_funded_credits: field.figureOrNull(
+      'The amount that budgets with `on_exhausted: downgrade` had left; null without such a budget. In Credits.',
+    ),
+    capping_fund: field.shapeOrNull(
+      'Of the funds that cap the output, the fund with the least money left; null if no fund does.',
+      {
+        name: field.text('The name of a budget, or `balance` for a balance.', 'team-month'),
+        unspent_credits: field.credits(
+          'The Credits that the fund had left, not counting requests in progress. The output was capped at this amount.',
+          4.67,
+        ),
+      },
+    ),
+    key_models: field.textListOrNull('The models that the key may use; null for all.'),
+    embedding: field.shapeOrNull(
+      'The texts to embed; null for other operations.',
+      {
+        inputs: field.count('Number of texts.', 3),
+        longest_input_tokens: field.tokens('Expected tokens of the longest text.', 120),
+        dimensions: field.wholeOrNull('The requested length of the vectors; null for the model’s default.', null),
+      },
+      null,
+    ),
+    thread: field.shapeOrNull(
+      'The history of the conversation that a provider stores; null if there is none.',
+      {
+        model: field.modelId('The model that continues the conversation.'),
+        endpoints: field.arrayOf(
+          Type.Integer(),
+          'Positions of the model’s endpoints that have the history, counted from 0.',
+          [0],
+        ),
+        tokens: field.tokens('Expected tokens of the stored history.', 4_200),
+      },
+      null,
+    ),
+    thought_readers: field.textListOrNull(
+      'The models that can read the reasoning that belongs to the unfinished tool calls; null if all models can, or if there is no such reasoning.',
+      null,
+    ),
+    add_ons: field.shapeOrNull('What the provider may bill in addition to tokens; null for nothing.', {
+      hour_cache: field.flag('Whether parts of the prompt stay in the cache for an hour.'),
+      tool_uses: field.mapOf(Type.Integer(), 'The most uses of each tool that the provider runs, by name of the tool.'),
+      rereadings: field.count('How often the model may read its context again, once after each use of such a tool.'),
+      unpriced: field.textList('Fields of the request that change the bill, but have no price in the catalog.', []),
+    }),
+  },
+);

@@ -97,7 +97,7 @@ export const Decision = field.named('Decision', 'Why a model was chosen, and how
   choice: field.modelId('The model chosen.'),
   fallbacks: field.textList('Models to try next, best first.', ['mistral-small-4']),
   last_resorts: field.textList(
-    'Models all of whose endpoints were ejected by a circuit breaker, best first. They are tried only if all other models have failed.',
+    'Models all of whose endpoints were ejected by a circuit breaker, best first. These models are tried only if all other models have failed.',
     [],
   ),
   facts: Facts,

@@ -16,7 +16,7 @@ export const scope = f.word(SCOPES, 'A scope.');
 
 /** The members of a key in answers. */
 const key = {
-  id: f.text('The ID of the key. It is not secret.', 'k7mw2pq9x4ta'),
+  id: f.text('The ID of the key. The ID is not secret.', 'k7mw2pq9x4ta'),
   name: f.text('The name of the key, for people.', 'billing-app'),
   state: f.word(KEY_STATES, 'Whether it works.', 'valid'),
   scopes: f.list(scope, 'The operations that the key may use.', { examples: [['chat', 'route']] }),

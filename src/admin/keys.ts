@@ -226,7 +226,7 @@ export const stopKey = operation({
   action: 'keys.suspend',
   summary: 'Suspend a key',
   details:
-    'Stops a key within a second, until you resume it. Its requests get 403 `key_suspended`. Answers in progress still finish. Suspending it again changes nothing.',
+    'Stops a key within a second, until you resume it. Requests with a suspended key get 403 `key_suspended`. Answers in progress still finish. Suspending the key again changes nothing.',
   output: ApiKey,
   answer: 'The key.',
   differs: { state: 'suspended', suspended_at: '2026-11-20T15:00:00.000Z' },
@@ -241,7 +241,7 @@ export const resumeKey = operation({
   http: 'POST /admin/keys/:id/resume',
   action: 'keys.suspend',
   summary: 'Resume a key',
-  details: 'Lets a suspended key work again within a second. Its terms are unchanged.',
+  details: 'Lets a suspended key work again within a second. The terms of the key are unchanged.',
   output: ApiKey,
   answer: 'The key.',
   isTagged: true,
@@ -254,7 +254,7 @@ export const renewKey = operation({
   http: 'POST /admin/keys/:id/rotate',
   action: 'keys.change',
   summary: 'Rotate a key',
-  details: `Gives a key a new secret. Its spend, budgets and balance continue. The old secret works for another \`overlap_seconds\`, by default a day. An even older secret stops working at once. ${ONCE}`,
+  details: `Gives a key a new secret. The spend, budgets and balance of the key continue. The old secret works for another \`overlap_seconds\`, by default a day. An even older secret stops working at once. ${ONCE}`,
   input: f.body('How to rotate.', {
     overlap_seconds: f.optional(
       terms.inSeconds(
@@ -289,7 +289,7 @@ export const endKey = operation({
   action: 'keys.change',
   summary: 'Revoke a key',
   details:
-    'Revokes a key and all its secrets at once. This cannot be undone. Revoking it again changes nothing. The last working admin key cannot be revoked.',
+    'Revokes a key and all its secrets at once. Revoking a key cannot be undone. Revoking the key again changes nothing. The last working admin key cannot be revoked.',
   output: ApiKey,
   answer: 'The key.',
   differs: { state: 'revoked', revoked_at: '2026-11-20T15:00:00.000Z' },

@@ -58,8 +58,8 @@ export const LearningStatus = f.named('LearningStatus', 'The stored scores, with
     parts.shape('A key.', {
       key_id: parts.textOrNull('Null for all keys that are not counted one by one.', 'k7mw2pq9x4ta'),
       learnt: parts.figure('The weight of its outcomes, halved each week.', 180.5),
-      share: parts.share('Its share of all weight.', 1),
-      share_of_chats: parts.share('Its share of all chats.', 1),
+      share: parts.share('The share of the model in all weight.', 1),
+      share_of_chats: parts.share('The share of the model in all chats.', 1),
       bound: parts.figureOrNull('The greatest weight that it may have; null for no bound.'),
       is_at_bound: parts.flag('Whether further outcomes of it do not count.'),
     }),

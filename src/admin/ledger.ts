@@ -165,7 +165,7 @@ export const LedgerAudit = parts.named('LedgerAudit', 'The last audit of the led
     findings_count: parts.count('Findings.', 0),
     findings: parts.arrayOf(Finding, 'Findings, at most 1,000.'),
     unpriced: parts.count(
-      'Charges without a price or with an impossible token count. Their cost cannot be verified.',
+      'Charges without a price or with an impossible token count. The cost of these charges cannot be verified.',
       0,
     ),
     settlements_in_spool: parts.count(

@@ -18,7 +18,7 @@ const operation = operationsOn<LoginServices>();
 
 const login = {
   id: f.text(
-    'The ID of the login. It is not the value of the cookie, which is never shown again.',
+    'The ID of the login. The ID is not the value of the cookie, which is never shown again.',
     'login_5f0c2e9b7a1d4c3e8f60',
   ),
   object: f.always('login'),
@@ -105,7 +105,7 @@ export const Me = f.named('Me', 'The caller of the request.', {
       sub: f.orNull(f.text('The person’s ID at the issuer.', '8f2d1c')),
       name: f.text('The name of the person, for display.', 'Ada Lovelace'),
       email: f.orNull(
-        f.text('The email address, only for display. It does not identify the person.', 'ada@example.com'),
+        f.text('The email address, only for display. The address does not identify the person.', 'ada@example.com'),
       ),
       team_id: f.as('team', f.orNull(f.text('ID of the team.'), undefined, null)),
       team: f.as('teamName', f.orNull(f.text('Name of the team.'), undefined, null)),

@@ -43,7 +43,7 @@ export const Payment = f.named('Payment', 'A payment through x402, with its stat
   fee_credits: f.as(
     'fee',
     f.credits(
-      'The cost of settling the payment. It becomes 0 if the fee is waived, for example because the request was charged nothing.',
+      'The cost of settling the payment. The fee becomes 0 if it is waived, for example because the request was charged nothing.',
       1,
     ),
   ),

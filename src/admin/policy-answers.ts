@@ -45,7 +45,7 @@ const file = f.shape('A file.', {
   name: fileName,
   text: f.text('The text of the file. Texts that look like secrets are replaced by `[secret]`.', 'version: 2\n'),
   is_masked: f.flag(
-    'Whether a text that looks like a secret was replaced. Such a file cannot be edited through this API.',
+    'Whether a text that looks like a secret was replaced. A file with a replaced text cannot be edited through this API.',
     false,
   ),
 });

@@ -45,7 +45,7 @@ export const PolicyExplanation = field.named('PolicyExplanation', 'The decision 
     },
   ),
   failed_rules: field.rows(
-    'Rules whose condition failed with an error. Such a condition counts as true.',
+    'Rules whose condition failed with an error. A condition that fails counts as true.',
     { name: field.text('The rule.', 'eu-only'), error: field.text('The error.', 'no such key') },
     [],
   ),

@@ -13,7 +13,7 @@ const CHARACTERS_MAX = 1_048_576;
 const NAME = Type.String({
   minLength: 5,
   maxLength: 200,
-  description: 'The name of the file in the policy’s folder, without a path. It must end with `.yaml` or `.yml`.',
+  description: 'The name of the file in the policy’s folder, without a path. The name must end with `.yaml` or `.yml`.',
   examples: ['models.yaml'],
 });
 const TEXT = Type.String({

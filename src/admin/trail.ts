@@ -71,7 +71,7 @@ const entry = parts.shape('A change.', {
     'k7mw2pq9x4ta',
   ),
   details: f.inCommand(
-    parts.mapOf(Type.Unknown(), 'The details of the change. They never contain a secret.', {
+    parts.mapOf(Type.Unknown(), 'The details of the change. The details never contain a secret.', {
       credits: 25,
       note: 'invoice 1042',
     }),

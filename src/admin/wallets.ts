@@ -37,7 +37,7 @@ const balance = {
 };
 const WalletKey = f.inCommand(
   f.shape('A key.', {
-    id: f.text('The ID of the key. It is not secret.', 'k7mw2pq9x4ta'),
+    id: f.text('The ID of the key. The ID is not secret.', 'k7mw2pq9x4ta'),
     name: f.text('The name that was requested for the key.', 'agent-7'),
     created_at: f.moment('When the key was created.'),
     last_used_at: f.orNull(f.moment('When the key was last used; null for never.')),
@@ -128,7 +128,7 @@ export const WALLET_OPERATIONS = [
     action: 'wallets.change',
     summary: 'Block a wallet',
     details:
-      'Blocks a wallet at once: requests with its keys or signatures get 403. Its balance stays, and requests in progress continue. Blocking it again replaces the note.',
+      'Blocks a wallet at once: requests with its keys or signatures get 403. The balance of the wallet stays, and requests in progress continue. Blocking the wallet again replaces the note.',
     input: f.body('Why the wallet is blocked.', { note }),
     ...ANSWER,
     differs: { is_blocked: true },

@@ -31,7 +31,7 @@ export const WalletKeyRequest = field.partialBody('The key to create.', {
 export type WalletKeyRequest = Static<typeof WalletKeyRequest>;
 
 const keySecret = (description: string) => field.text(description, 'sb_live_k7mw2pq9x4ta_…');
-const keyId = field.text('The ID of the key. It is not secret.', 'k7mw2pq9x4ta');
+const keyId = field.text('The ID of the key. The ID is not secret.', 'k7mw2pq9x4ta');
 
 export const WalletTopUp = field.named('WalletTopUp', 'A top-up that has arrived.', {
   object: field.always('wallet.topup'),
