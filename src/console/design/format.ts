@@ -38,7 +38,7 @@ export function figure(value: number | null, unit = ''): WrittenFigure {
   return unit === '' ? { ...written, amount: { kind: 'figure', value } } : written;
 }
 
-/** `1 model`, `3 models`, `1,204 models`. */
+/** Writes a count with its noun: `1 model`, `3 models`, `1,204 models`. */
 export const plural = (count: number, noun: string): string =>
   `${figure(count).short} ${noun}${count === 1 ? '' : 's'}`;
 
@@ -128,7 +128,7 @@ export function span(ms: number): string {
   return rest === 0 ? `${whole} ${name}` : `${whole} ${name} ${rest} ${nextName}`;
 }
 
-/** `12 s ago`, `in 3 h`. @param time ms since 1970 @param now ms since 1970 */
+/** Writes a time relative to now: `12 s ago`, `in 3 h`. @param time ms since 1970 @param now ms since 1970 */
 export function relative(time: number, now: number): string {
   const away = Math.abs(time - now);
   if (away < 5_000) return 'just now';

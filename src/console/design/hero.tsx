@@ -10,7 +10,7 @@ interface HeroProps {
   readonly term?: TermName | undefined;
   /** The figure; null while it is loading. */
   readonly value: WrittenFigure | null;
-  /** Lines below the figure: what it means, and what it is compared with. */
+  /** Lines below the figure: the meaning of the figure, and the figure that it is compared with. */
   readonly notes?: readonly ComponentChildren[] | null | undefined;
   /** Why the figure could not be read. */
   readonly failure?: ApiFailure | null | undefined;

@@ -22,7 +22,7 @@ export function Panel({ title, closeHref, isWide = false, children }: PanelProps
     const href = before?.getAttribute('href') ?? null;
     heading.current?.focus();
     return () => {
-      // If the list was read again in between, it has a new link element at the same address.
+      // If the list was read again while the panel was open, the list has a new link element at the same address.
       const link = href === null ? null : document.querySelector(`main a[href="${CSS.escape(href)}"]`);
       const back = before?.isConnected ? before : link;
       if (back instanceof HTMLElement) back.focus();

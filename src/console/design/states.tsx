@@ -23,7 +23,7 @@ export const Skeleton = ({ rows = 4 }: { readonly rows?: number }) => (
   </div>
 );
 
-/** Says what failed and offers a retry. If the role may not see it, it says who can grant access. */
+/** Says what failed and offers a retry. If the role may not see the data, the message says who can grant access. */
 export const Failure = ({
   what,
   failure,
@@ -56,7 +56,7 @@ export const NoPermission = ({ what, who = '' }: { readonly what: string; readon
   </div>
 );
 
-/** Says since when the data could not be refreshed. */
+/** Shows the time since which the data could not be refreshed. */
 const Stale = ({ what, resource }: { readonly what: string; readonly resource: Resource<unknown> }) => (
   <div class="notice notice-stale" role="status">
     <span>
@@ -97,7 +97,7 @@ export function Loaded<T>({ what, of, skeleton, children }: LoadedProps<T>) {
   return <>{skeleton ?? <Skeleton />}</>;
 }
 
-/** Usually a response arrives sooner. A response that hangs must not keep the content hidden. */
+/** A response usually arrives before this time, ms. A response that hangs must not keep the content hidden. */
 const HELD_BACK_MS = 1_000;
 
 /** Hides its children until the content above the children has loaded, so that the layout does not jump. */

@@ -11,7 +11,7 @@ import { Written } from './written.tsx';
 
 export interface TableColumn<Row> {
   readonly id: string;
-  /** A noun. For a column of figures it contains the unit. */
+  /** The heading, a noun. The heading of a column of figures contains the unit. */
   readonly head: string;
   readonly unit?: string;
   /** The glossary term that explains the head. */
@@ -23,14 +23,14 @@ export interface TableColumn<Row> {
   /** Renders the cell of a row from its formatted figure; by default it shows the figure. */
   readonly cell?: (row: Row, figure: WrittenFigure) => ComponentChildren;
   /**
-   * Returns the value to sort by; true sorts by the figure or text of the cell. Without `sort`, the column cannot be sorted. Null comes
-   * last.
+   * Returns the value to sort by; true sorts by the figure or text of the cell. Without `sort`, the column cannot be sorted. A row with the
+   * value null comes last.
    */
   readonly sort?: true | ((row: Row) => number | string | null);
   /**
    * The position on a phone's card: `main` is the name of the row, `fact` is to its right, `second` is below. A row with more facts has
    * `third` and `fourth` to the right of `second`, or any number of `more`, which wrap below `main`. Columns without a position are left
-   * out. If no column is `main`, the first one is.
+   * out. If no column is `main`, the first column is the name of the row.
    */
   readonly phone?: 'main' | 'fact' | 'second' | 'third' | 'fourth' | 'more';
 }
@@ -41,7 +41,7 @@ interface TableProps<Row> {
   readonly columns: readonly TableColumn<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** The address that a row opens; the first cell is the link. Undefined for a row that opens nothing. */
+  /** The address that a row opens; the first cell is the link. The address is undefined for a row that opens nothing. */
   readonly hrefOf?: (row: Row) => string | undefined;
   /** The key of the row whose detail is open. */
   readonly current?: string | undefined;
@@ -58,7 +58,7 @@ interface TableOrder {
   readonly isDown: boolean;
 }
 
-/** Tables with fewer rows than this are rendered in full. */
+/** Tables with fewer rows than this number are rendered in full. */
 const WINDOWED_MIN = 100;
 
 /** A table, or cards on a phone. A long table renders only the visible rows. */

@@ -30,7 +30,7 @@ const dismiss = (id: number): void => {
 };
 
 function Toast({ id, text, undo }: ToastText) {
-  // The message stays while the pointer or the focus is on it.
+  // The message stays while the pointer or the focus is on the message.
   const [isHeld, setHeld] = useState(false);
   useEffect(() => {
     if (isHeld) return;

@@ -48,7 +48,7 @@ export async function act<Answer>(
 
 /** A button that sends a change. */
 export interface Change {
-  /** A verb. Two alternating changes, such as "Suspend" and "Resume", share one button whose label changes: see `slot`. */
+  /** The label, a verb. Two alternating changes, such as "Suspend" and "Resume", share one button whose label changes: see `slot`. */
   readonly label: string;
   /** The full name for screen readers, if several rows of a table have the same label. */
   readonly name?: string;

@@ -14,9 +14,9 @@ export interface Column<Row> extends Omit<TableColumn<Row>, 'id' | 'head' | 'cel
   readonly none?: string;
   /** Returns the name of the row; the pointer shows its ID. The name is dim if the ID is null or empty. */
   readonly name?: (row: Row) => string;
-  /** Returns a number; null if it is not known. */
+  /** Returns a number; null if the number is not known. */
   readonly count?: (row: Row) => number | null;
-  /** Returns an amount; null if it is not known. */
+  /** Returns an amount; null if the amount is not known. */
   readonly money?: (row: Row) => MoneyProps | null;
   /** Renders something other than the value that the column sorts by. */
   readonly cell?: TableColumn<Row>['cell'];
