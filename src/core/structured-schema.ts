@@ -67,7 +67,7 @@ class SchemaTranslation {
     return out;
   }
 
-  /** Returns false for an unsupported keyword. */
+  /** Returns false if providers do not support this keyword of a JSON schema in structured output. */
   #keyword(out: Record<string, unknown>, keyword: string, value: unknown): boolean {
     if (SILENT.has(keyword)) return true;
     if (PLAIN.has(keyword)) out[keyword] = value;

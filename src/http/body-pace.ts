@@ -105,7 +105,7 @@ export class BodyPace {
     this.#look.unref();
   }
 
-  /** Without a final collection, the garbage of one burst would still be in memory when the next burst arrives. */
+  /** The pace ends each burst of bodies with a garbage collection. Otherwise the garbage of one burst would still be in memory when the next burst arrives. */
   #endShortage(): void {
     if (this.#held.bytes >= SHORT_BYTES) return;
     this.#look?.close();

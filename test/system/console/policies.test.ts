@@ -190,7 +190,7 @@ describe('an edit', () => {
     const theirs = RULES.replace('gateway.', 'gateway. Theirs.');
     await writeElsewhere('rules.yaml', theirs);
     await putInForce(page).click();
-    await page.locator('.notice', { hasText: 'It also changed rules.yaml.' }).waitFor();
+    await page.locator('.notice', { hasText: 'The new revision also changed rules.yaml.' }).waitFor();
     expect(await putInForce(page).isDisabled()).toBe(true);
     expect(await textOf('rules.yaml')).toBe(theirs);
     await page.getByRole('link', { name: 'Show what changed' }).click();
@@ -214,7 +214,7 @@ describe('an edit', () => {
     await isJudged(page, 'It has no error');
     await writeElsewhere('other.yaml', 'language_worth: 0.5\n');
     await putInForce(page).click();
-    await page.locator('.notice', { hasText: 'It did not change the files that you edited.' }).waitFor();
+    await page.locator('.notice', { hasText: 'The new revision did not change the files that you edited.' }).waitFor();
     await page.getByRole('button', { name: 'Keep my edit' }).click();
     await isJudged(page, 'It has no error');
     await putInForce(page).click();

@@ -135,8 +135,8 @@ function MovedNotice({ files, edited }: { readonly files: PolicyFiles; readonly 
       <span>
         The policy changed while you edited: revision {shortOf(files.revision)} is active now.{' '}
         {both.length === 0
-          ? 'It did not change the files that you edited.'
-          : `It also changed ${both.sort().join(', ')}.`}{' '}
+          ? 'The new revision did not change the files that you edited.'
+          : `The new revision also changed ${both.sort().join(', ')}.`}{' '}
         Your edit is still here.
       </span>
       <div class="row">
