@@ -29,7 +29,7 @@ const leaf = fc.oneof(
   of(f.mapOf(f.text(''), ''), fc.dictionary(fc.stringMatching(/^[a-z]{1,3}$/), fc.string())),
 );
 
-/** Names in JSON and in the program. The last one uses `as`. */
+/** Names in JSON and in the program. The last pair of names uses `as`. */
 const NAMES = [
   ['id', 'id'],
   ['limit_credits', 'limitCredits'],

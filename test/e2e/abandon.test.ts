@@ -92,7 +92,7 @@ const tokensIn = (ms: number) => Math.max(0, ms / MS_PER_TOKEN);
 interface Point {
   readonly name: string;
   readonly stream: boolean;
-  /** The part of the answer that the upstream has sent at this point. It sends no more by itself. */
+  /** The part of the answer that the upstream has sent at this point. The upstream sends no more until the test makes it. */
   readonly sent: Behaviour;
   /** How many tokens of content that part has. */
   readonly content: number;

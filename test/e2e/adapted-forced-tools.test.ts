@@ -173,7 +173,7 @@ describe.each(DOORS)('a forced call of one function in %s', (_, door) => {
     const { message } = (await expectError(response, 'no_eligible_model', 'tool_choice'))!;
     expect(message).toContain('does not accept a forced `tool_choice`');
     expect(message).toContain(why);
-    // The same obstacle also prevents this schema as the format of the answer, so the error does not suggest it.
+    // The provider rejects this schema as the format of the answer for the same reason, so the error does not suggest that format.
     expect(message).not.toContain('json_schema');
     claude.next({ toolCalls: [{ name: 'weather', arguments: CITY }] });
     const { platform } = await answerOf(door, { ...body(), model: 'auto' });

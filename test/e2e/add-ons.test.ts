@@ -4,7 +4,7 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 
-/** Usage that a provider in Anthropic's dialect bills in addition to tokens. The tests call it through two dialects. */
+/** Usage that a provider in Anthropic's dialect bills in addition to tokens. The tests request this usage through two dialects. */
 const reported = {
   input_tokens: 100,
   cache_creation_input_tokens: 1_000,

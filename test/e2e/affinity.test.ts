@@ -72,8 +72,8 @@ describe('the next turn of a conversation', () => {
         );
       } else await chat('dear', messages);
       const after = await route('dear', nextTurn(messages));
-      // The cached tokens are the expected tokens, whatever the upstream reports. They cost 0.4 instead of 4 USD per 1M tokens, at 0.001
-      // USD for a Credit.
+      // The cached tokens are the expected tokens, whatever the upstream reports. Cached tokens cost 0.4 instead of 4 USD per 1M tokens, at
+      // 0.001 USD for a Credit.
       const { dear = 0 } = await cachedOf(after.decision_id);
       expect(dear).toBeGreaterThan(CACHED);
       expect(before.estimated_cost_credits - after.estimated_cost_credits).toBeCloseTo((dear * (4 - 0.4)) / 1_000, 6);

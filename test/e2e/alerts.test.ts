@@ -58,7 +58,7 @@ async function start(): Promise<Signalbox> {
   return server;
 }
 
-/** A day near the beginning of a month, when a budget soon has a forecast above its limit. Tests move it forward. */
+/** A day near the beginning of a month, when a budget soon has a forecast above its limit. Tests move the clock forward. */
 let ahead = Date.UTC(2026, 10, 5, 12) - Date.now();
 const now = (): number => Date.now() + ahead;
 
@@ -243,7 +243,7 @@ describe('alerts of providers', () => {
   test('a server alerts about a provider that does not answer, and again when it answers', async () => {
     expect((await chat('hello')).status).toBe(200);
     upstream.behave({ status: 500, error: 'no' });
-    // The circuit breaker lets single attempts through. They must fail, too, until the rule has been checked.
+    // The circuit breaker lets single attempts through. Such attempts must fail, too, until the server has checked the rule.
     await waitFor(async () => {
       await chat('hello');
       return told().length > 0;

@@ -134,7 +134,8 @@ test('20 answers are enough for a measured length, and 19 are not', async () => 
 
 describe('a measured length that has become long', () => {
   /**
-   * A server that has measured 3,600 tokens, after more answers of `words` words with this output limit. Its measured length may change.
+   * A server that has measured 3,600 tokens, after more answers of `words` words with this output limit. The answers may change the
+   * server's measured length.
    */
   async function after(words: number, max_tokens: number, head?: string) {
     const { box, chat } = await warm(3_600, head);

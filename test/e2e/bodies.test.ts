@@ -169,7 +169,7 @@ test('whatever one key floods the server with, every chat of another key is answ
         // The server does not read a refused request to its end, so the test does not wait until it is sent.
         void one.write(kind === 'trickles' ? `1\r\n{\r\n` : sent);
       }
-      // There are fewer connections than places, because a body counts as slow only after a second.
+      // The test opens fewer slow connections than the server has places, because a body counts as slow only after a second.
       while (connections.length > PLACES - 10)
         connections.splice(Math.floor(random() * connections.length), 1)[0]!.close();
       await Bun.sleep(random() * 10);

@@ -94,7 +94,10 @@ describe('a budget with `on_exhausted: downgrade`', () => {
   beforeAll(async () => {
     key = await purse.key({ thrifty: 'one' });
   });
-  /** Without its own output limit, the worst case of `best` is 42 + 4 × 1024 thousandths of a Credit, and of `plain` a tenth of that. */
+  /**
+   * If a request has no output limit, its worst case is 42 + 4 × 1024 thousandths of a Credit with `best`, and a tenth of that with
+   * `plain`.
+   */
   const chat = (body: object = {}) => purse.chat(key, { max_tokens: undefined, ...body });
   const refusal = {
     budget: 'thrifty',
@@ -287,7 +290,7 @@ test('the log has each alert once, only for the highest share that was reached, 
     purse.live.box.lines
       .filter((line) => line.includes('a budget has reached an alert threshold') && line.includes(key.id))
       .map((line) => JSON.parse(line) as { readonly share: number });
-  // One third, then two thirds (above 0.5 and 0.6), then everything.
+  // The key spends a third of its budget, then two thirds (above 0.5 and 0.6), then everything.
   await purse.spend(key, 1);
   await rows();
   expect(alerts()).toEqual([]);

@@ -37,7 +37,7 @@ export function useCappingModels() {
     for (const upstream of [one, two, claude]) upstream.behave({ text: 'Hello.' });
   });
 
-  /** `auto` chooses `small`, and falls back to `large`. The other models are for requests that name them. */
+  /** `auto` chooses `small`, and falls back to `large`. The policy has other models for requests that name them. */
   function policyOf({ version = 2, gateway = 'retries_max: 0', more = '' }: PolicyOptions = {}): string {
     const model = (id: keyof typeof MAX, provider: string, quality: number, window = 200_000) => `  ${id}:
     endpoints: [{ provider: ${provider}, upstream: ${id}-upstream }]

@@ -9,7 +9,7 @@ import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.t
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
 
-/** All details of one request: the times of its attempts, its money, and the decision under the active policy. */
+/** The test reads all details of a request: the times of its attempts, its money, and the decision under the active policy. */
 let upstream: FakeUpstream;
 let spare: FakeUpstream;
 let live: LivePolicy;

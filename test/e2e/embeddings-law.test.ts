@@ -151,7 +151,7 @@ test('after a failure, running batches are read and charged, and no further batc
   );
   const { platform } = (await response.json()) as VectorsAnswer;
   const calls = service.received.map(({ texts: [text] }) => text);
-  // Then the second attempt sends everything again.
+  // If the first attempt fails, the second attempt sends all inputs again.
   expect(calls.slice(0, 5).toSorted()).toEqual(input.slice(0, 5));
   expect(calls.slice(5).toSorted()).toEqual(input);
   expect(platform.attempts.map(({ failure }) => failure)).toEqual(['overloaded', null]);

@@ -54,7 +54,7 @@ test('every endpoint of the policy is listed, with its attempts and the end of i
   expect(Date.parse(best!.since!)).toBeGreaterThan(Date.now() - 60_000);
   expect(plain).toMatchObject({ why: null, since: null, recent_attempts: 1, recent_faults: 0 });
 
-  // The same figures as the metrics.
+  // The metrics page shows the same figures.
   const page = await (await fetch(`${box.url}/metrics`)).text();
   const counted = (await endpoints()).flatMap(({ provider, attempts }) =>
     Object.entries(attempts).map(([outcome, count]) => [provider, outcome, count]),

@@ -128,7 +128,7 @@ test('after a restart the feed says that events may be missing, whatever the rea
   await waitFor(() => first.events.length === 1);
   await before.stop();
   const after = await startSignalbox(options);
-  // There are as many events as before the restart, so that event numbers alone could be confused.
+  // The server has sent as many events as before the restart, so that event numbers alone could be confused.
   const other = await follow(after.url, headers);
   await ask(after.url);
   await waitFor(() => other.events.length === 1);

@@ -47,7 +47,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs the command in this process. It reads the same folder and database as a process of its own would. */
+/** Runs the command in this process. The command reads the same folder and database as a separate process would. */
 const explainHere = (input: string, ...args: string[]) =>
   runHere(['policy', 'explain', ...args, '--policies', folder, '--data', box.data], {}, input);
 const explain = (...args: string[]) => explainHere('', folder, ...args);

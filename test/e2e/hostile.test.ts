@@ -75,7 +75,10 @@ const turnDuring = (work: () => Promise<void>): Promise<number> =>
     return longestTurn(box);
   });
 
-/** Sends a body and checks that it is refused in OpenAI's format, and not because of a timeout. With `mayServe` it may also be served. */
+/**
+ * Sends a body and checks that it is refused in OpenAI's format, and not because of a timeout. If `mayServe` is set, the server may also
+ * serve the body.
+ */
 async function refuse(body: string | Uint8Array<ArrayBuffer>, path = '/v1/chat/completions', mayServe = false) {
   const response = await send(path, body);
   const { status } = response;

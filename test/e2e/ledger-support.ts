@@ -21,7 +21,7 @@ export let upstream: FakeUpstream;
 export let folder: string;
 const running: Pick<Signalbox, 'stop'>[] = [];
 
-/** One fake provider and one folder for the tests of a file. Servers end with their test. */
+/** The tests of a file share a fake provider and a folder. Each server ends with the test that started it. */
 export function useServers(): void {
   beforeAll(() => {
     folder = temporaryFolder();

@@ -51,7 +51,7 @@ const from = (address: string, key?: string) => ({
 let lastAddress = 0;
 const newAddress = () => `198.51.${Math.floor(++lastAddress / 250)}.${(lastAddress % 250) + 1}`;
 
-/** Creates a key by command, and waits until the server knows it. Each request for it comes from another address. */
+/** Creates a key by command, and waits until the server knows it. Each request that checks for the key comes from another address. */
 async function makeKey(...flags: string[]): Promise<string> {
   const key = await box.makeKey(...flags);
   await waitFor(async () => (await box.get('/v1/models', from(newAddress(), key))).status === 200);

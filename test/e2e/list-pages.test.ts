@@ -10,7 +10,7 @@ interface ListBody {
   readonly has_more: boolean;
 }
 
-/** Reads a list to its end. */
+/** Reads a list to its last page. */
 async function pagesOf(path: string, cursor: 'after' | 'before', limit: number | null) {
   const pages: { readonly bytes: number; readonly body: ListBody }[] = [];
   for (let place = ''; ; ) {

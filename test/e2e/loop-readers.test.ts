@@ -4,7 +4,7 @@ import type { Platform } from '../../src/gateway/money/receipt.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** During a tool loop, a selector chooses only models that can read the reasoning. After the loop, it may choose any model. */
+/** During a tool loop, a selector chooses only models that can read the reasoning. After the loop, the selector may choose any model. */
 const claude = useUpstream({ dialect: 'anthropic' });
 const gemini = useUpstream({ dialect: 'gemini' });
 const plain = useUpstream();

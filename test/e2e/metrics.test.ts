@@ -42,7 +42,7 @@ afterAll(async () => {
 const pageOf = async ({ url }: Pick<Signalbox, 'url'>): Promise<Page> =>
   readPage(await (await fetch(`${url}/metrics`)).text());
 
-/** Returns the metrics page once it has counted this many chats. A caller has its answer before the answer is counted. */
+/** Returns the metrics page once it has counted this many chats. A caller gets its answer before the server counts the answer. */
 async function pageAfter(chats: number, of: Pick<Signalbox, 'url'> = box): Promise<Page> {
   return waitFor(async () => {
     const page = await pageOf(of);

@@ -209,7 +209,7 @@ describe(`${REQUESTS} requests at once, with money for the worst case of 10,`, (
     }
     gate.open();
     const flooded = await all;
-    // Each request spends 44,000 microcredits. The last one may start while at most 4,420,000 − 442,000 are spent.
+    // Each request spends 44,000 microcredits. The last request may start while at most 4,420,000 − 442,000 are spent.
     const served = Math.floor((LIMIT - WORST) / 44_000) + 1;
     expect(statusesOf(flooded)).toEqual({ 200: served, 402: REQUESTS - served });
     expect(gate.most).toBe(10);

@@ -60,7 +60,7 @@ test('a push must name the revision that it began from, and must change somethin
   expect([stale.code, stale.err]).toEqual([1, expect.stringContaining(', not 0123456789abcdef')]);
   const second = await pushed('push', folder, '--from', revision);
   expect([second.id, second.previous, (await served()).revision]).toEqual([2, revision, second.revision]);
-  // The table has one line for each change, however large the change is.
+  // The table shows each change in a single line, however large the change is.
   const { out } = await box.run('trail', 'list', '--limit', '2');
   expect(
     out

@@ -11,7 +11,7 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { makeTestKey, type Signalbox, writePolicy } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
-/** Two servers that share a database and follow the revisions that are pushed to it. Each has its own folder for plugins. */
+/** Two servers that share a database and follow the revisions that are pushed to it. Each server has its own folder for plugins. */
 const upstream = useUpstream();
 const policyOf = (more = '') => testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, more);
 const pluginOf = (name: string, sign: number) => `import { defineStrategy, Type } from 'signalbox/plugin';

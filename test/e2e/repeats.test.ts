@@ -219,7 +219,7 @@ test('a repeat that has waited for the longest total deadline gets 409', async (
   await waitFor(() => gate.inside === 1);
   const repeats = [send(key, named, { at: server }), send(key, named, { at: server })];
   await until(server, 3);
-  // One of the repeats now begins a run of its own, whose deadline is 1.5 s after the end of the other repeat's wait.
+  // When the wait of the other repeat ends, this repeat begins its own run with a deadline 1.5 s later.
   await Bun.sleep(1_500);
   gate.release();
   expect((await first).status).toBe(502);

@@ -13,7 +13,7 @@ import { strict } from '../support/strict-schema.ts';
 import { useUpstream } from '../support/use.ts';
 import { audit } from './ledger-support.ts';
 
-/** Decisions whose requests are still running. A client has their IDs before there is a record. */
+/** Decisions whose requests are still running. A client gets the ID of a decision before there is a record. */
 type DecisionBody = Static<typeof Decision>;
 
 const CHAT = '/v1/chat/completions';

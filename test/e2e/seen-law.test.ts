@@ -106,7 +106,7 @@ const MICRO = 1_000_000;
 /** Expects that each request has a root span, each attempt a span, and each span is within its parent. */
 async function expectTraces(requests: number, attempts: number): Promise<void> {
   const ofKind = (kind: string) => collector.spans.filter((span) => span.kind === kind).length;
-  // The spans of one trace may arrive in two batches.
+  // The spans of a trace may arrive in two batches.
   await waitFor(() => ofKind('server') === requests && ofKind('client') === attempts);
   const byId = new Map(collector.spans.map((span) => [span.spanId, span]));
   const isWithin = ({ kind, parentId, traceId, start, end }: ArrivedSpan): boolean => {
@@ -208,7 +208,7 @@ test('log, metrics, records and journal agree on all requests', async () => {
 });
 
 test.each(Object.entries(MUTANTS))('the law about log, metrics and records fails if %s', async (_, mutant) => {
-  // One request of each kind, whatever happened before.
+  // Sends a request of each kind, whatever happened before.
   await ask({ way: 'whole', stream: false, name: null, model: 'plain', leaves: null, isAlone: true });
   await ask({ way: 'stuck', stream: true, name: null, model: 'best', leaves: 40, isAlone: true });
   const story = await storyNow();

@@ -142,7 +142,7 @@ test('whatever callers and upstreams do, every request releases its place and it
   let asked = 0;
   const one = async () => {
     const leaving = new AbortController();
-    // Some callers stay, because on a busy machine no answer comes so soon.
+    // Some callers do not disconnect, because on a busy machine no answer comes so soon.
     const timer = setTimeout(() => leaving.abort(), random() < 0.9 ? random() * 25 : 60_000);
     const body = anyOf<object>({}, { stream: true }, { stream: true }, { temperature: 9 });
     const kept = anyOf<Record<string, string>>(

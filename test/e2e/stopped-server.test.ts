@@ -7,7 +7,7 @@ import { runHere } from '../support/run-here.ts';
 import { startSignalbox, temporaryFolder, withKey, writePolicy } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** The same operation has the same result over HTTP, as a command that uses a running server, and as a command on the database. */
+/** An operation has the same result over HTTP, as a command that uses a running server, and as a command on the database. */
 const upstream = useUpstream();
 const policy = testPolicy(
   { up: upstream.url, spare: upstream.url },

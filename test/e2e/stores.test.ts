@@ -9,7 +9,7 @@ import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 
-/** One application passes these tests on any store, and so do two applications that share a store. */
+/** The tests must pass on any store, with a single application and with two applications that share the store. */
 const STORES: Readonly<Record<string, { readonly world: () => World; readonly count: number }>> = {
   'in memory': { world: () => new World(), count: 1 },
   'on the hostile store': { world: () => new World({ faults: SLOW, seed: seedOf('hostile e2e') }), count: 1 },

@@ -6,7 +6,7 @@ import type { Behaviour } from '../support/fake-upstream.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** The same request has the same result in every dialect: decision, content, usage and charge, in JSON and in events. */
+/** A request has the same result in every dialect: decision, content, usage and charge, in JSON and in events. */
 const PRICE = { input: 4, output: 16 };
 const [first, second] = [useUpstream(), useUpstream()];
 /** Requests of callers in these providers' own dialects are passed through unchanged, and so are the answers. */

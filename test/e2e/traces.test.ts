@@ -51,7 +51,7 @@ const boxFor = ({ url }: Collector, env: Readonly<Record<string, string>> = {}):
     env: { ...UPSTREAM_ENV, OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_SCHEDULE_DELAY: '20', ...env },
   });
 
-/** One server for all tests whose upstreams work, so that it records no failures of them. */
+/** All tests whose upstreams work share this server, so that it records no failures of upstreams. */
 let common: { readonly box: Signalbox; readonly collector: Collector } | null = null;
 async function join(): Promise<void> {
   if (common === null) {

@@ -102,7 +102,7 @@ test('clients that read nothing are disconnected although they send more, and re
   const slow = exportDeaf(box.url, box.key);
   for (const key of [first, first, first, first, ...keys.flatMap((key) => [key, key, key])].slice(0, 15))
     exportDeaf(box.url, key);
-  // This is also tested with an answer that is not a stream.
+  // The test also reads the trail as a list, which is not a stream.
   exportDeaf(box.url, last, '/admin/trail?limit=60');
   await waitFor(async () => (await statusOf(first)) === 429);
   await waitFor(async () => (await statusOf(last)) === 503);

@@ -155,7 +155,7 @@ describe('GET /v1/usage', () => {
       const sumsIn = async (answer: Response) => (await answer.text()).replace(/"counted_until":"[^"]*"/, '');
       const before = await sumsIn(await ask(box, mine.key));
       for (let i = 0; i < 3; i++) await chat(box, other.key);
-      // Neither a parameter nor a header lets a key see another key's usage.
+      // A key cannot see another key's usage with any parameter or header.
       for (const name of ['key', 'key_id', 'keyId']) {
         await expectError(await ask(box, mine.key, `?${name}=${other.id}`), 'invalid_value', name);
       }

@@ -54,7 +54,7 @@ test('the server accepts the words that the document lists for a query parameter
   }
 });
 
-/** The schema and its parts. */
+/** Returns the schema and its parts. */
 const partsOf = (schema: Schema): readonly Schema[] => [
   schema,
   ...[...(schema.anyOf ?? []), ...(schema.allOf ?? []), ...(schema.items ? [schema.items] : [])].flatMap(partsOf),

@@ -36,7 +36,7 @@ test('chats, embeddings, changes of own keys, and every change below /admin/ exc
       headers: { authorization: `Bearer ${box.key}`, 'content-type': 'application/json', 'idempotency-key': 'é' },
       body: JSON.stringify(example?.value ?? {}),
     });
-    // Each dialect has its own form of errors.
+    // Each dialect has its own error format.
     if ((await answer.text()).includes('Idempotency-Key')) readers.push(`${method} ${path}`);
   }
   const ofAdmin = changing

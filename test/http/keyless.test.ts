@@ -28,7 +28,7 @@ const key: Caller = {
   budgets: [],
 };
 
-/** The admission rules with everything that a test checks. Each has its own rate limiter and gate. */
+/** The admission rules with everything that a test checks. Each door has its own rate limiter and gate. */
 function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 } = {}) {
   const snapshot = snapshotOf(
     load([
@@ -227,7 +227,7 @@ describe('a wallet that has proved itself with a signature', () => {
     expect(codeOf(() => third.acceptPayer(wallet))).toBe('rate_limit_exceeded');
     // Another wallet has its own limit. A request whose payer is not known is not counted.
     expect(() => send(PAID[0]!).acceptPayer(holderCaller(WALLET.replace('4', '5')))).not.toThrow();
-    // With a key of its own, it is still the same wallet.
+    // A payment with an API key still belongs to the same wallet.
     expect(codeOf(() => send(PAID[0]!, { authorization: 'Bearer wallet' }))).toBe('rate_limit_exceeded');
   });
 

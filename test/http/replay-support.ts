@@ -6,11 +6,11 @@ import { answerOf, waitFor } from '../support/answers.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 
 export const messages = [{ role: 'user', content: 'Say hello.' }];
-/** The usage that the fake upstream reports. It costs 0.09 Credits with `best`, at 1 and 4 thousandths of a Credit a token. */
+/** The usage that the fake upstream reports. The usage costs 0.09 Credits with `best`, at 1 and 4 thousandths of a Credit a token. */
 export const USAGE = { usage: { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 } };
 export const COST = 90_000;
 
-/** Each test uses its own keys, so that tests do not affect each other. */
+/** Each test uses new keys, so that tests do not affect each other. */
 let keys = 0;
 export const newKey = (): string => `test-${++keys}-${crypto.randomUUID()}`;
 

@@ -6,8 +6,8 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
 /**
- * Every WebSocket frame passes all checks of the server, even a frame that needs no model. So does the conversation that the frame
- * continues.
+ * Every WebSocket frame passes all checks of the server, even a frame that needs no model. The conversation that the frame continues passes
+ * the same checks.
  */
 const upstream = useUpstream();
 const MODELS = { best: { endpoints: ['fake'] }, other: { endpoints: ['fake'] } };

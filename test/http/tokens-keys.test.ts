@@ -164,7 +164,7 @@ describe('the keys of an issuer are not read', () => {
       await issuer.stop();
     }
   };
-  // Its five seconds run in parallel with the other tests.
+  // The five seconds of the silent connection run in parallel with the other tests.
   let ofSilent: Promise<string>;
   beforeAll(() => {
     const silent = ({ answers }: TestIssuer) => void answers.set(KEYS_PATH, () => new Promise<Response>(() => {}));

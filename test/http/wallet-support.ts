@@ -50,7 +50,7 @@ const PREPAID = '    prepaid: { enabled: true, min_usd: 1, max_usd: 100 }\n';
 export const payer = (): PrivateKeyAccount =>
   privateKeyToAccount(`0x${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')}`);
 
-/** A fake chain. It does what the test decides, and records the calls. */
+/** A fake chain. The chain does what the test decides, and records the calls. */
 export class FakeChain {
   verification: Verification = { valid: true };
   settlement: (transaction: string) => SettleResult | Promise<SettleResult> = (transaction) => ({

@@ -42,7 +42,7 @@ describe('POST /v1/wallets/topup', () => {
     expect(required.x402Version).toBe(2);
     expect(required.resource.url).toBe(`http://gateway.example${TOPUP}`);
     expect(reply.body.accepts).toEqual(required.accepts);
-    // There is no fee: a dollar buys Credits for one dollar.
+    // A top-up has no fee: a dollar buys Credits for one dollar.
     expect(required.accepts).toMatchObject([
       { scheme: 'exact', network: 'eip155:84532', amount: '1000000', asset: TOKEN, extra: { paymentFlow: 'upfront' } },
     ]);

@@ -10,7 +10,10 @@ import { startOver } from '../support/fleet.ts';
 import { TOY } from '../support/policies.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 
-/** Two applications share one store. One of them watches the budgets of both, and the other takes over once the first has ended. */
+/**
+ * Two applications share one store. One application watches the budgets of both applications, and the other takes over once the first has
+ * ended.
+ */
 const receiver = startReceiver();
 const POLICY = `${TOY}budgets:
   - { name: early, match: key.labels.late != "yes", limit_credits: 1000, window: month }

@@ -50,7 +50,7 @@ test('two applications together spend a budget of the policy once', async () => 
 test('two applications together spend the budget of a key once', async () => {
   const told = await spendAll(await fleet.makeKey({ budgets: [{ limit_credits: 0.5, window: 'day' }] }));
   expect(told).toBeGreaterThan(0.1);
-  // With a budget of its own, each application would admit 0.198 Credits.
+  // If each application counted the budget alone, each would admit 0.198 Credits.
   expect(told).toBeLessThan(0.3);
 });
 

@@ -145,7 +145,7 @@ class World {
   async #swap(server: Server): Promise<void> {
     if (!server.next) return;
     server.next.put();
-    // From here on, its limits apply to both servers.
+    // After the books are written, the limits of the server apply to both servers.
     await server.books.written();
     const { policy, rank } = server.next;
     Object.assign(server, { policy, rank, next: null });

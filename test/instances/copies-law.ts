@@ -14,8 +14,8 @@ import type { tries } from '../deep/effort.ts';
 import { broken } from '../store/suites/endpoints.ts';
 
 /**
- * Two instances share one database. Each has its own copies of keys, blocked wallets and broken declarations. Notifications may come late,
- * twice, in another order or never. After any changes by either instance, a copy must equal the store from its next poll on.
+ * Two instances share one database. Each instance has its own copies of keys, blocked wallets and broken declarations. Notifications may
+ * come late, twice, in another order or never. After any changes by either instance, a copy must equal the store from its next poll on.
  */
 const LOG = { info: () => {}, warn: () => {}, error: () => {} };
 const NO_POLICY = { models: [], providers: new Map() } as unknown as Parameters<typeof keepDeclarations>[1];
@@ -34,7 +34,7 @@ interface Flaws {
   readonly desk?: () => NewsDesk;
 }
 
-/** One instance. The law delivers its notifications. */
+/** One instance. The law delivers the instance's notifications. */
 class Instance {
   readonly #desk: NewsDesk;
   readonly #store: Handle;

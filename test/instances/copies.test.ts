@@ -28,7 +28,7 @@ afterEach(async () => {
 let names = 0;
 const statusAt = async (one: Application, key: string): Promise<number> =>
   (await one.ask(key, `name ${names++}`)).status;
-/** Resolves once an instance answers with this status. The promise is one second; the test waits four times as long. */
+/** Resolves once an instance answers with this status. The promised time is one second; the test waits four times as long. */
 const answered = (one: Application, key: string, status: number) =>
   waitFor(async () => (await statusAt(one, key)) === status, 4_000);
 
@@ -85,7 +85,7 @@ test('a wallet that one instance has blocked is refused by the other until it is
 test('a key with a budget is admitted by both instances, which spend its budget once', async () => {
   const budgets = [{ limit: 1_000_000, window: 'day', timeZone: 'UTC', onExhausted: 'reject' }] as const;
   const { key } = await a.keys.create({ name: 'app', scopes: ['chat'], budgets });
-  // The other instance does not poll by itself in this test.
+  // Instance `b` polls only when this test tells it to.
   await waitFor(() => b.keys.authenticate(`Bearer ${key}`).caller, 4_000);
   const statuses: number[] = [];
   while (!statuses.includes(402)) statuses.push(await statusAt(statuses.length % 2 === 0 ? a : b, key));

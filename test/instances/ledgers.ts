@@ -27,7 +27,7 @@ export const ledgerOn = (
   now: () => number = () => NOON,
 ): Promise<Ledger> => openLedger({ books, terms: policy, now, onAlarm: () => {} });
 
-/** The same books as if over a network: charges that are not counted are read by a query that must be awaited. */
+/** Makes the books read uncounted charges with a query that callers must await, as over a network. */
 export function remote({ books }: SharedBooks): { readonly books: LedgerBooks } {
   const uncounted: LedgerBooks['uncounted'] = async (...asked) => {
     const found = books.uncounted(...asked);

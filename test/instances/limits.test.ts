@@ -70,7 +70,8 @@ test('tokens that one application has used are not available on the other', asyn
     used += usage?.total_tokens ?? 0;
   }
   const came = (2_000 * (performance.now() - begun)) / 60_000;
-  // A request needs its expected tokens, which are more than it uses. So the last requests are refused although some tokens are left.
+  // The limit reserves a request's expected tokens, which are more than the request uses, so the last requests are refused although some
+  // tokens are left.
   expect(used).toBeGreaterThan(1_000);
   expect(used).toBeLessThan(2_000 + came);
 });

@@ -11,11 +11,11 @@ test('a login that starts on one instance is known on the other, and refused the
   const [a, b] = await Promise.all([0, 1].map((slot) => openLogins({ store: world.open(slot), now: Date.now })));
   if (!a || !b) return expect.unreachable();
   const { login, value } = await a.begin({ ...USER, browser: 'x', from: null, refreshToken: 't' }, SERVER);
-  // The promise is one second; the test waits four times as long.
+  // The promised time is one second; the test waits four times as long.
   await waitFor(() => b.of(value) !== null, 4_000);
   expect(await b.tokenOf(login, value)).toBe('t');
   expect(await b.tokenOf(login, `${value.slice(1)}A`)).toBeNull();
-  // Only one of the two instances renews it.
+  // Only one of the two instances may renew the login.
   expect([await a.claim(login), await b.claim(login)]).toEqual([true, false]);
   expect(await a.end(login, SERVER)).toBe(true);
   expect(a.of(value)).toBeNull();

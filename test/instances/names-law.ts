@@ -65,7 +65,7 @@ export type Lay = () => Promise<Shared>;
 
 /** A fault in a store, its books or its rows. */
 interface Mutant {
-  /** True if it takes hundreds of runs to find it, which takes minutes with a real database. */
+  /** True if finding the mutant takes hundreds of runs, which take minutes with a real database. */
   readonly isRare?: boolean;
   readonly options?: (options: IdempotencyOptions) => IdempotencyOptions;
   readonly books?: (books: LedgerBooks, rows: Rows) => LedgerBooks;
@@ -98,7 +98,10 @@ async function answered(): Promise<void> {
   } while (calls.size > 0);
 }
 
-/** A scheduler that waits until the database has answered. Otherwise all steps of a plan would be over before its first call is. */
+/**
+ * A scheduler that waits until the database has answered. Without this scheduler, all steps of a plan would be over before its first call
+ * is.
+ */
 export const inTurns = fc.scheduler({
   act: async (step) => {
     await step();
@@ -234,7 +237,7 @@ class Race {
     });
   }
 
-  /** Runs one request from its arrival to its answer. */
+  /** Runs a request from its arrival to its answer. */
   async #serve(
     { ledger, idempotency }: { readonly ledger: Ledger; readonly idempotency: Idempotency },
     { at, name, cost, how }: Request,
@@ -274,7 +277,7 @@ class Race {
     return 'answered';
   }
 
-  /** Calls a provider. At most one living instance may run a name at a time. */
+  /** Calls a provider. Each name may run on at most one living instance at a time. */
   #begin(id: number, at: number, name: number): void {
     const beside = [...this.#running.values()].filter((one) => one.name === name && !this.#dead.has(one.at));
     expect(beside).toEqual([]);

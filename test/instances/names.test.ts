@@ -134,7 +134,7 @@ test('a repeat on the other instance after the first crashed runs once the hold 
   const isReplayed = ({ headers }: (typeof repeats)[number]) => headers.get('x-signalbox-replayed') !== null;
   const answered = repeats.find((one) => one.status === 200 && !isReplayed(one))!;
   const other = repeats.find((one) => one !== answered)!;
-  // The second one finds the first in progress, or its answer.
+  // The second request finds the first request in progress, or finds its answer.
   expect(other.status).toBe(isReplayed(other) ? 200 : 409);
   expect(Number(answered.headers.get('x-signalbox-given-back'))).toBe(toCredits(charged));
   expect(upstream.requests).toHaveLength(2);

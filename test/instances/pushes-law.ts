@@ -186,7 +186,8 @@ async function isOne(lay: Lay, all: readonly Step[], fault: Fault = {}): Promise
       // Of several pushes at the same time, one that all servers can serve may still come after another one.
       if (ends.some((isAccepted, other) => isAccepted && !isServable(pushes[other]!))) return false;
       if (pushes.length === 1 && !ends[0] && isServable(pushes[0]!)) return false;
-      // A server that joins later may lack something that the others have. Such a server keeps its revision, and its report says so.
+      // A server that joins later may lack something that the others have. A server that lacks something keeps its revision and reports
+      // what it lacks.
       const head = await store.pushedPolicies.head();
       const able = members.filter(({ name }) => !head?.source.includes(name));
       await waitFor(() => able.every(({ pushed }) => pushed === (head?.id ?? null)), 4_000).catch(() => null);

@@ -77,8 +77,8 @@ function burstLaw(fitOf: typeof fit) {
       hold([fund], got);
       holds.push(got);
     }
-    // The first request leaves half of the money free. Each later one takes an eighth of the rest, until an eighth is less than the ample
-    // amount.
+    // The first request leaves half of the money free. Each later request takes an eighth of the rest, until an eighth is less than the
+    // ample amount.
     const half = Math.floor(limit / 2);
     if (half >= ample) expect(holds.length).toBeGreaterThanOrEqual(1 + Math.min(8, Math.floor(half / ample)));
     for (const got of holds.slice(1)) expect(got).toBeLessThanOrEqual(Math.max(ample, Math.ceil(limit / 16)));

@@ -3,7 +3,7 @@ import { tempFolder } from '../store/support.ts';
 import { findingsOf } from './audit-support.ts';
 import { type Opened, type OpenOptions, open } from './support.ts';
 
-/** The folder of one test, and the ledgers that the test opens in it. */
+/** The folder of a test, and the ledgers that the test opens in the folder. */
 export interface TestFolder {
   readonly path: string;
   readonly file: string;

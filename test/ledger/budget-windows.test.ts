@@ -106,7 +106,7 @@ describe('the windows of a budget', () => {
       const opened = await folder.open({ terms: terms(daily) });
       await spent(opened, 30);
       expect(await fundsOf(opened)).toEqual([['all', '', 100, 30, 0]]);
-      // IDs may be ahead of the clock. Here the clock shows noon until the end of the test.
+      // IDs may be ahead of the clock. In this test the clock shows noon until the end.
       const hold = await held(opened.ledger, order(20, { id: idAt(NOON + DAY_MS) }));
       expect(opened.ledger.availableFunds(caller('key'), 'auto')?.room).toBe(80);
       expect(opened.ledger.fundsOf({ keyId: 'key', labels: {} }, ['auto'])).toMatchObject([{ spent: 0, held: 20 }]);

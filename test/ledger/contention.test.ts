@@ -49,7 +49,7 @@ describe('queues', () => {
       expect(told).toEqual([]);
       two.settle(null, () => []);
       await folder.turn();
-      // 40 are free. That is enough for b and c, but a came first.
+      // 40 are free. 40 would be enough for b and c, but a came first.
       expect(told).toEqual([]);
       one.settle(line(10), () => []);
       await folder.turn();

@@ -152,7 +152,7 @@ describe('checkpoints during deposits', () => {
         const also: SqlWrite[] = [payment(arrives ? 3 : 1, 'settled', 500, 20)];
         const coming = ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000003'), also);
         const other = ledger.deposit(OTHER, deposit(5, 0, 'pay_00000000004'), [payment(4, 'settled', 5, 0, OTHER)]);
-        // Two deposits of one wallet at the same time.
+        // A wallet gets two deposits at the same time.
         const more = ledger.deposit(WALLET, deposit(9, 0, 'pay_00000000005'), [payment(5, 'settled', 9, 0)]);
         const closing = ledger.close();
         const outcome = await coming.then(

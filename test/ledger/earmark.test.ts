@@ -41,7 +41,7 @@ describe('earmarks', () => {
       expect(await unearmarked(ledger, order(10, agent), 9)).toMatchObject({ why: 'exhausted', needed: 10 });
       const [first, second] = await Promise.all([one.capture(...paying(1, 100)), two.capture(...paying(2, 80))]);
       expect(balance(ledger)).toEqual([180, 0, 160]);
-      // The rest of the second payment is free now.
+      // After this settlement, the rest of the second payment is free.
       (await held(ledger, order(20, agent))).settle(line(20), () => []);
       first!.settle(line(100), () => []);
       second!.settle(line(60), () => []);

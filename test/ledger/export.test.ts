@@ -72,7 +72,7 @@ beforeAll(async () => {
     const usage = randomUsage();
     const cost = costOf(prices[at]!, usage);
     const entry = { tariff: tariffs[at]!, usage, estimated: i % 7 === 0, cost };
-    // Some reservations are too small on purpose: the excess becomes an overrun.
+    // Some reservations are deliberately too small: the excess becomes an overrun.
     const amount = i % 9 === 0 ? Math.floor(cost / 2) : cost * 2;
     const who = [ALICE, BOB, EVA][i % 3]!;
     const hold = await held(

@@ -138,7 +138,7 @@ describe('a condition that fails', () => {
       expect(await fundsOf(opened)).toEqual([['all', '', 100, 70, 0]]);
       expect(await refused(opened.ledger, order(31))).toMatchObject({ why: 'exhausted', subject: '' });
       await opened.store.close();
-      // The same is true when the budget is counted again.
+      // The budget has the same figures when the ledger counts it again.
       const again = await folder.open({ terms: terms(budget(100, { match: fails, each: fails })) });
       expect(await fundsOf(again)).toEqual([['all', '', 100, 70, 0]]);
     },

@@ -234,7 +234,7 @@ describe('metrics of holds and balances', () => {
         headroom_ratio: 0.25,
       });
       now += 7_000;
-      // All metrics of one page are read in one turn of the event loop.
+      // The ledger reads all metrics of a page in the same turn of the event loop.
       await Bun.sleep(0);
       expect(figures().oldest_reservation_seconds).toBe(7);
       hold.settle(null, () => []);

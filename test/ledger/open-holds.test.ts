@@ -13,7 +13,7 @@ import { AGENT, beside, earmarked, paying, WALLET } from './wallet-support.ts';
 const each = budget(1_000, { name: 'each', each: ({ key }) => key.id });
 const all = budget(1_000, { name: 'all' });
 
-/** Each fund with its name, its subject, the money held, and the requests that hold it. */
+/** Returns each fund with its name, its subject, the money held, and the requests that hold it. */
 async function holders({ ledger }: Pick<Opened, 'ledger'>) {
   const { funds } = await ledger.status();
   return usesOf(ledger, funds).map(({ title, held: money, holds }) => [title.name, title.subject, money, holds.open]);

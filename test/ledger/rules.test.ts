@@ -152,11 +152,11 @@ function fitLaw(fitOf: Fit) {
     if (fits(first, 1)) expect(taken).toBe(Math.max(first, ...amounts.slice(1).filter((n) => fits(n, 2))));
     else if (ample === null) expect(fits(taken + 1, 1)).toBe(false);
     else {
-      // The hold leaves as much as it takes, or seven times as much if other requests hold money. A hold of its ample or least amount is an
-      // exception.
+      // The hold leaves as much as it takes, or seven times as much if other requests hold money. The rule does not apply to a hold of its
+      // ample or least amount.
       const part = all.some((fund) => fund.held > 0) ? 8 : 2;
       if (taken > Math.max(ample, least)) expect(fits(taken * part, 1)).toBe(true);
-      // The hold takes its ample amount if that is free.
+      // A hold takes its ample amount if the fund has that much free.
       if (taken < Math.min(ample, first)) expect(fits(taken + 1, 1)).toBe(false);
       expect(fits((taken + 1) * part, 1)).toBe(false);
     }

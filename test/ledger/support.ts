@@ -138,7 +138,7 @@ export interface StoredEntry {
   readonly amount: number;
 }
 
-/** The journal, in its order. */
+/** Returns the entries of the journal in their order. */
 export async function journal(store: SqlStore): Promise<StoredEntry[]> {
   await store.flush();
   return store.query({ sql: 'SELECT kind, reservation, amount FROM journal ORDER BY seq' });

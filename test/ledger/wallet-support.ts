@@ -16,7 +16,7 @@ import { type Opened, terms } from './support.ts';
 
 export const WALLET = `0x${'a1'.repeat(20)}`;
 export const OTHER = `0x${'b2'.repeat(20)}`;
-/** One object for all tests, because accounts are cached by the identity of the caller. */
+/** All tests share this caller object, because accounts are cached by the identity of the caller. */
 export const AGENT: Caller = holderCaller(WALLET);
 
 let payments = 0;

@@ -224,7 +224,7 @@ describe('wallets pay in advance', () => {
     // Nothing was paid in so far.
     expect([states.balanceOf(WALLET), states.balances]).toEqual([null, []]);
     expect(drawn()).toBe(first);
-    // A balance in use is kept. Otherwise a wallet could have two balances and spend twice.
+    // A balance in use is kept. If the balance were dropped, the wallet could get a second balance and spend twice.
     states.forget(NOON, new Set([first]));
     expect(drawn()).toBe(first);
     states.forget(NOON, new Set());

@@ -60,7 +60,7 @@ const nested = fc
 const chained = fc
   .tuple(tokens, fc.constantFrom(...AFTER), depth)
   .map(([inner, after, times]) => inner + after.repeat(times));
-/** Well-typed expressions of every size. Most of them load. */
+/** Well-typed expressions of every size. The loader accepts most of the expressions. */
 const { truth } = fc.letrec<Record<'truth' | 'text' | 'list' | 'figure', string>>((tie) => ({
   truth: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },

@@ -6,7 +6,7 @@ import { LANGUAGE_POLICY } from './language-policy.ts';
 import { loadShipped as load } from './shipped.ts';
 import { shippedPolicy } from './support.ts';
 
-/** Valid policies that cover the language. The test damages one file of each. */
+/** Valid policies that cover the language. The test damages a file of each policy. */
 const POLICIES: readonly (readonly string[])[] = [
   LANGUAGE_POLICY.map(({ text }) => text),
   shippedPolicy()

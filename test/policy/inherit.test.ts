@@ -132,7 +132,7 @@ describe('over the shipped catalog, with any options of `auto`,', () => {
     { GROQ_API_KEY: 'key-of-the-test' },
   );
 
-  /** Returns the shipped policy with another `auto`. The other two selectors are unchanged. */
+  /** Returns the shipped policy with another `auto`. The policy keeps the two other selectors unchanged. */
   const policyWith = ({ filter, floor, ...weights }: typeof tuned extends fc.Arbitrary<infer T> ? T : never) => {
     const options = Object.entries({ ...weights, ...(floor === undefined ? {} : { quality_floor: floor }) });
     const text = options.map(([key, value]) => `${key}: ${value}`).join(', ');

@@ -26,7 +26,7 @@ export function loadShipped(files: readonly PolicyFile[], env: Variables = {}): 
 
 const parsedOnce = parsePolicy(shippedPolicy());
 
-/** Loads the shipped policy. It is parsed only once, because parsing takes most of the time. */
+/** Loads the shipped policy. The policy is parsed only once, because parsing takes most of the time. */
 export function loadShippedPolicy(env: Variables = {}): LoadResult {
   return compilePolicy(parsedOnce, shippedContext(env));
 }

@@ -150,7 +150,7 @@ export function load(
   return loadPolicy(files, { ...contextOf(env), ...more });
 }
 
-/** Loads one file, `p.yaml`. */
+/** Loads a policy from a single file, `p.yaml`. */
 export function loadText(text: string, env: Readonly<Record<string, string>> = {}): LoadResult {
   return load([{ path: 'p.yaml', text }], env);
 }

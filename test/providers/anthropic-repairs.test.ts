@@ -5,7 +5,10 @@ import { providerCall } from '../support/provider-call.ts';
 import { calls, made, result as told } from '../support/tool-messages.ts';
 import { wireAdapter, wireRequest } from '../support/wire-request.ts';
 
-/** Histories and tools that the API would reject. They are repaired if possible, and otherwise refused with the name of the field. */
+/**
+ * Histories and tools that the API would reject. The adapter repairs such histories and tools if possible, and otherwise refuses them with
+ * the name of the field.
+ */
 const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller', threads: false }));
 
 const user: ChatMessage = { role: 'user', content: 'a' };

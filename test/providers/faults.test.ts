@@ -88,7 +88,7 @@ describe('before an answer', () => {
       if (when === 'idle') await allGone();
       const { text, failure, sent } = await play({ call });
       expect(sent).toBe(true);
-      // A connection that was closed in time is not reused. Otherwise it is unknown how much the server read.
+      // A connection that was closed in time is not reused. If a connection ends later, it is unknown how much the server read.
       if (when === 'idle') expect([text, seen]).toEqual(['alive', [1, 1]]);
       else expect([failure?.kind, seen]).toEqual(['connect', [1, 2]]);
       await allGone();
@@ -185,7 +185,7 @@ describe('the total deadline bounds every wait', () => {
     upstream = await startRawUpstream((line) => line.write(http('200 OK', [SSE_TYPE], ': waiting').subarray(0, -1)));
     const { failure, ms } = await play(TOTAL);
     expect(failure?.kind).toBe('timeout');
-    // This is far below the deadline for the first content.
+    // 4 s are far below the deadline for the first content.
     expect(ms).toBeLessThan(4_000);
   });
 
@@ -257,7 +257,7 @@ test('the wait for usage starts once, whatever follows the finish', async () => 
   });
   const { text, failure, ms } = await play({ totalMs: 4_000 });
   expect([text, failure]).toEqual(['a', undefined]);
-  // This is well before the total deadline.
+  // 3.9 s are well before the total deadline.
   expect(ms).toBeLessThan(3_900);
 });
 

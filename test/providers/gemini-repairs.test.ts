@@ -7,7 +7,8 @@ import { wireRequest } from '../support/wire-request.ts';
 import { geminiAdapter } from './fixtures/gemini/adapter.ts';
 
 /**
- * Histories, tools and media that the API would reject. They are repaired if possible, and otherwise refused with the name of the field.
+ * Histories, tools and media that the API would reject. The adapter repairs such histories, tools and media if possible, and otherwise
+ * refuses them with the name of the field.
  */
 const adapter = geminiAdapter();
 const NEW = 'gemini-4-pro';

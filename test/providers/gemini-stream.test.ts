@@ -57,7 +57,7 @@ describe('an answer', () => {
     ],
   ])('in one piece is read: %s', (name, parts) => {
     expect(replyOf(`${name}.json`)).toEqual(parts);
-    // A stream with one response has the same parts.
+    // A stream with a single response has the same parts as the JSON.
     expect(read(JSON.parse(fixture(`${name}.json`)))).toEqual(parts);
   });
 

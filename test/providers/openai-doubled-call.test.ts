@@ -42,7 +42,7 @@ describe('a call that a server sends as `tool_calls` and as the older `function_
 
   test('is one call in a stream that begins with the older field, however the pieces of the two forms alternate', () => {
     const text = '{"city":"Oslo"}';
-    /** Returns one field in pieces, cut at these positions. */
+    /** Returns a field in pieces, cut at these positions. */
     const inPieces = (cuts: readonly number[], of: (name: string | undefined, piece: string) => object) => {
       const ends = [...new Set([...cuts, text.length])].sort((a, b) => a - b);
       return ends.map((end, at) => of(at === 0 ? 'f' : undefined, text.slice(ends[at - 1] ?? 0, end)));

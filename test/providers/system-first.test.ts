@@ -37,7 +37,7 @@ const law = (fit: typeof systemFirst) =>
     const before = structuredClone(messages);
     const sent = fit(messages);
     expect(messages).toEqual(before);
-    // There is one system message, at the beginning.
+    // The request has a single system message, at the beginning.
     expect(sent.findLastIndex(isInstruction)).toBeLessThan(1);
     const leading = messages.findIndex((one) => !isInstruction(one));
     const begin = leading < 0 ? messages.length : leading;

@@ -305,7 +305,7 @@ describe('deadlines', () => {
     const result = await play(behaviour, options);
     expect(result.failure).toMatchObject({ kind: 'timeout' });
     expect(result.ms).toBeGreaterThanOrEqual(ms - 2);
-    // This is far below the default deadlines of five seconds.
+    // The call's time is far below the default deadlines of five seconds.
     expect(result.ms).toBeLessThan(ms + 2_000);
     await waitFor(() => upstream.aborted === seen + 1);
     return result;

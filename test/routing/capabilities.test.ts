@@ -9,7 +9,7 @@ import { decisionOf, facts, model, outcomeOf, price, snapshot } from './build.ts
 const { runs, seed, proved } = effort('capabilities', 100, 20_000);
 const { tools, seed: takesSeed, penalties } = CAPABILITIES;
 
-/** Creates a model with these endpoints. Like the loader, it combines their capabilities. */
+/** Creates a model with these endpoints. The model combines the capabilities of its endpoints, as the loader does. */
 function offered(id: string, each: readonly [number, ...number[]], q = 0.5): Model {
   const [first, ...others] = each.map((capabilities, at) => ({
     provider: `p${at}`,

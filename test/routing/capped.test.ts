@@ -45,8 +45,8 @@ const cappedAt = (facts: Facts, unspent: number): Facts => ({
 });
 
 /**
- * If the whole output fits the amount, the result is the whole model. Otherwise it is the endpoints that can pay for a useful output, each
- * with the longest output that the amount pays for.
+ * If the whole output fits the amount, the result is the whole model. If not, the result is the endpoints that can pay for a useful output,
+ * each with the longest output that the amount pays for.
  */
 function modelLaw(within: typeof withinFunds) {
   return fc.property(purses, ({ snapshot, facts: asked, model, amount }) => {

@@ -65,7 +65,7 @@ describe('last resorts', () => {
           const tried = keysOf(ranked);
           const kept = keysOf(lastResorts);
           expect(kept.filter((slot) => stateOf.get(slot) !== 'ejected' || tried.includes(slot))).toEqual([]);
-          // There are at most as many models as fallbacks; without fallbacks only the choice.
+          // A decision has at most as many models as fallbacks; without fallbacks it has only the choice.
           const ejected = slots.filter((slot) => stateOf.get(slot) === 'ejected' && !tried.includes(slot));
           const models = [1, 2, 0].filter((m) => ejected.some((slot) => slot.startsWith(`${m}.`)));
           const meant = alternatives === 0 ? [ranked[0].model] : models.slice(0, alternatives);

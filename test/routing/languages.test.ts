@@ -105,7 +105,7 @@ describe('a language of the question', () => {
     ];
     expect(languageWorth(coding(['rust'], { task: 'chat', mix }), from)).toBe(0.01);
     expect(languageWorth(coding([]), from)).toBe(0);
-    // Neither model states its support of the language.
+    // The two models do not state whether they support the language.
     expect(languageWorth(coding(['haskell']), from)).toBe(0);
   });
 

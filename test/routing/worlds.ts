@@ -115,7 +115,7 @@ export const worlds: fc.Arbitrary<World> = fc
     least: fc.constantFrom(null, null, null, 20, 600),
   })
   .map(({ models: list, request, simple, capsOutput, least }) => {
-    // Some requirements are dropped again, because otherwise hardly any model would be eligible.
+    // The generator drops some requirements again, because otherwise hardly any model would be eligible.
     const all = facts({ ...request, inputTokensMax: (request.inputTokens ?? 1) * 4 });
     const plain: Readonly<Record<string, unknown>> = Object.fromEntries(
       simple.map((key) => [key, Reflect.get(facts(), key)]),

@@ -191,7 +191,7 @@ export class Things {
 
 /**
  * Returns an answer in a comparable form. After a refused capture, figures may or may not contain the deposit, because it counts once it is
- * durable. So they are left out.
+ * durable. The function therefore leaves out the figures of a refused capture.
  */
 export const plain = ({ kind }: LedgerOp, result: OpResult) =>
   result.kind === 'refused' && result.fund

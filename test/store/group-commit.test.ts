@@ -10,7 +10,7 @@ import { note } from './support.ts';
 
 class DiskError extends Error {}
 
-/** A database for tests. It remembers its transactions, and a test can make the next one fail. */
+/** A database for tests. The database remembers its transactions, and a test can make the next transaction fail. */
 class Transactions {
   readonly transactions: number[][] = [];
   /** For each transaction, whether it was synced. */
@@ -281,7 +281,7 @@ test('the store drops and reports deferred writes when too many writes wait for 
 /** A row that must survive the process; `note` makes rows that need not. */
 const lasting = (id: number): SqlWrite => write({ sql: '', spooledAs: 'lasting' }, id);
 
-/** A spool that only remembers entries. `fail` makes it fail like a disk that refuses the spool, too. */
+/** A spool that only remembers entries. `fail` makes the spool fail like a disk that refuses its writes. */
 function withSpool() {
   const { group, state, appends } = harness();
   const spool = { units: [] as unknown[], cleared: 0, fail: false };

@@ -59,7 +59,7 @@ export async function openHostile(handles: number): Promise<TestedStore> {
   const opening = Array.from({ length: handles }, (_, at) => world.open(`instance ${at}`));
   const stores = await Promise.all(opening);
   const store = either(stores, anyHandle(world, handles));
-  // All handles are closed. An open one would renew its lease on a clock of turns, which keeps a core busy until the process ends.
+  // All handles are closed. An open handle would renew its lease on a clock of turns, which keeps a core busy until the process ends.
   const close = async () => void (await Promise.all(stores.map((one) => one.close())));
   return Object.assign(store, { close, [Symbol.asyncDispose]: close });
 }

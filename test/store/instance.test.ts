@@ -161,7 +161,7 @@ describe('a data folder of 0.1', () => {
     const first = await serve(file, () => 0);
     expect(first.instance.idsAbove).toBe(last);
     expect(ids(first.instance, 1)[0]).toBeGreaterThan(last);
-    // A copy of the file as a crash leaves it. Its tables are emptied, so that a scan would find nothing.
+    // A copy of the file as a crash leaves it. The test empties the copy's tables, so that a scan would find nothing.
     const left = join(data, 'left.db');
     for (const part of ['', '-wal']) cpSync(file + part, left + part);
     await first.close();
@@ -190,7 +190,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('crash' as const, 'stop' as const) }) },
 );
 
-/** Runs servers on one file, one after the other. @returns what was wrong; null for nothing */
+/** Runs servers on the same file, one after another. */
 async function live(steps: readonly Step[], spoil: (file: string) => void): Promise<string | null> {
   using folder = tempFolder();
   let time = START;

@@ -7,7 +7,7 @@ import { MemoryLeases } from './memory/leases.ts';
 
 const START = Date.UTC(2026, 10, 20, 12);
 
-/** A process. It has an instance once it has started. */
+/** A process. A process has an instance once it has started. */
 export interface Process {
   readonly host: SimulatedHost;
   readonly instance: Instance;

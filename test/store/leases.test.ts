@@ -327,7 +327,8 @@ class Life {
       known.hasEnded ||= !isAccepted;
     }
     const dead = stand.processes.filter((process) => process.instance.isCurrent && !accepted.includes(process));
-    // If the store's clock was set, a lease may end earlier than its holder knows. Then only the store refuses.
+    // If the store's clock was set, a lease may end earlier than its holder knows. Only the store refuses a lease that has ended earlier
+    // than its holder knows.
     return dead.length > 0 && !this.#wasSet ? 'an instance acts though the store refuses it' : null;
   }
 }

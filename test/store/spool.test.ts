@@ -46,8 +46,8 @@ const left: fc.Arbitrary<Left> = fc
 type Decode = (file: Buffer) => SpoolContent;
 
 /**
- * The law: if any one byte changes or the file is cut anywhere, the reader returns a prefix of the complete entries, or throws an error
- * with a sentence.
+ * The law: if a byte changes or the file is cut anywhere, the reader returns a prefix of the complete entries, or throws an error with a
+ * sentence.
  */
 function lawOf(decode: Decode) {
   const harm = fc.record({

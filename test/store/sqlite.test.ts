@@ -23,7 +23,7 @@ notesTest(
 test('a reader opens a database whose first transaction was cut off by a crash', async () => {
   using folder = tempFolder();
   const db = new Database(folder.file);
-  // With a cache of one page, SQLite writes to the database before the commit, after writing its journal.
+  // If SQLite's cache has a single page, SQLite writes to the database before the commit, after writing its journal.
   db.run('PRAGMA cache_size = 1');
   db.run('CREATE TABLE first (text TEXT)');
   db.run('BEGIN');

@@ -39,7 +39,7 @@ export function badNote(id: number): SqlWrite {
   return write(INSERT, id, null);
 }
 
-/** Returns a store whose commits fail while `fails` returns true. Its methods can be spread into another store. */
+/** Returns a store whose commits fail while `fails` returns true. Another store can spread the methods of this store. */
 export function flaky(store: SqlStore, fails: () => boolean = () => false): SqlStore {
   return {
     commit: (writes) => (fails() ? Promise.reject(new StoreError('disk full')) : store.commit(writes)),

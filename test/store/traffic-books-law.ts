@@ -20,7 +20,7 @@ const NOON = Date.UTC(2026, 10, 20, 12);
 /** An event of a request or of the store. */
 interface Step {
   readonly kind: (typeof KINDS)[number];
-  /** Selects one of the requests so far; small numbers select the most recent ones. */
+  /** Selects an earlier request; small numbers select the most recent requests. */
   readonly request: number;
   /** The amount of the step in microcredits. */
   readonly amount: number;
@@ -59,7 +59,7 @@ const histories: fc.Arbitrary<History> = fc.record({
   ),
 });
 
-/** The accounts of the requests. Some have no team, no user or no labels. */
+/** The accounts of the requests. Some accounts have no team, no user or no labels. */
 const CALLERS: readonly Dimensions[] = [
   { key: 'key0', selector: 'auto' },
   { key: 'key1', selector: 'auto', team: 'red', user: 'robin', 'label:use': 'chat' },

@@ -13,7 +13,7 @@ export interface ReceivedAlert {
 export interface AlertReceiver extends Disposable {
   readonly url: string;
   readonly received: ReceivedAlert[];
-  /** Statuses of the next answers, by path. After them, all answers have status 200. */
+  /** Statuses of the next answers, by path. When the list for a path is used up, all answers have status 200. */
   readonly statuses: Map<string, number[]>;
   /** If not null, answers wait for this promise. */
   hold: Promise<unknown> | null;

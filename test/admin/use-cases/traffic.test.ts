@@ -27,7 +27,7 @@ interface TestKey {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Keys with their team, their user and their requests. `moved` belonged to the red team at the time of its requests. */
+/** The test's keys with their team, their user and their requests. `moved` belonged to the red team at the time of its requests. */
 const KEYS: readonly TestKey[] = [
   { id: 'own', name: 'mine', team: 'red', user: 'u1', asked: 1, of: 'red', labels: { env: 'a', use: 'chat' } },
   { id: 'mate', name: 'shared', team: 'red', user: 'u2', asked: 2, of: 'red', labels: { env: 'b=c', use: 'chat' } },

@@ -258,7 +258,7 @@ describe('a complete answer', () => {
     expect(await seen(2_000, 'length', { cap: 2_000, ...long })).toBe(3_000);
     expect(await seen(4_000, 'length', { cap: 4_000, ...long })).toBe(4_000);
     expect(await seen(2_000, 'length', { cap: 2_000, reasoningTokens: 500, ...long })).toBeNull();
-    // This is also below the declared 400 tokens.
+    // A limit of 399 tokens is also below the declared 400 tokens.
     expect(await seen(60, 'stop', { cap: 399, ...long })).toBeNull();
     expect(await seen(60, 'stop', { cap: 100, usual: 100 })).toBe(60);
     expect(await seen(60, 'stop', { cap: 99, usual: 100 })).toBeNull();

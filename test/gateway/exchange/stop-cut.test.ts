@@ -139,7 +139,7 @@ function telling(stops: readonly string[]): Cutter {
   );
 }
 
-/** Searches for one stop sequence after the other. */
+/** Searches for the stop sequences one after another. */
 function inTurn(parts: readonly StreamPart[], stops: readonly string[]): StreamPart[] {
   const answers = stops.map((stop) => served(parts, [stop]));
   return answers.find((seen) => seen.some((part) => part.type === 'finish' && part.stop)) ?? served(parts, stops);
@@ -226,7 +226,7 @@ test('all choices of an answer share one search and differ only in their positio
     const { heapSize, extraMemorySize } = heapStats();
     return { size: heapSize + extraMemorySize, cuts };
   };
-  // Together they took 200 MB when every choice had a search of its own. Other allocations of the process only add to the measured size.
+  // The choices took 200 MB together when every choice had its own search. Other allocations of the process only add to the measured size.
   const bytes = await leastOf(200_000, () => {
     const { size } = heapWith(0);
     const held = heapWith(10);

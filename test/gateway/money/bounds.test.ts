@@ -168,8 +168,8 @@ const catalogs = fc
   );
 
 /**
- * Returns the most tokens that any byte-level tokenizer and template can make of a request. It uses the request's text instead of the
- * facts.
+ * Returns the most tokens that any byte-level tokenizer and template can make of a request. The bound uses the request's text instead of
+ * the facts.
  */
 const promptMax = ({ texts, images }: Asked): number =>
   texts.reduce((sum, each) => sum + Buffer.byteLength(each) + 16, 16) + images * IMAGE_MAX;
@@ -184,7 +184,7 @@ function factsOf({ texts, images, choices, outputTokensMax, budget }: Asked) {
   return facts({ inputTokens, inputTokensMax, images: read.images, choices, outputTokensMax, budget });
 }
 
-/** The attempts of one request and how each ends. `beyond` is how many times more than possible its upstream reports. */
+/** The attempts of a request and how each attempt ends. `beyond` is how many times more than possible its upstream reports. */
 const plans = fc.array(fc.record({ used: shares, beyond: fc.constantFrom(1, 1, 1, 1, 3, 1e6) }), {
   minLength: 1,
   maxLength: 8,

@@ -52,7 +52,7 @@ const INVOICES: readonly Invoice[] = [
     },
     // 100 × 1000 + 400 × 1250 + 600 × 2000 + 50 × 5000 = 2,050,000; and 3 searches at 10 Credits
     credits: '32.050000',
-    // This is the charge with the price for five minutes, without the fees.
+    // 1.6 Credits would be the charge with the price for five minutes, without the fees.
     not: '1.600000',
   },
   {
@@ -77,7 +77,7 @@ const INVOICES: readonly Invoice[] = [
     },
     // 2000 × 2000 + 8000 × 200 + 500 × 12,000 = 4,000,000 + 1,600,000 + 6,000,000
     credits: '11.600000',
-    // This is the charge if cached tokens were also charged as input: 8000 × 2000 more.
+    // 27.6 Credits would be the charge if cached tokens were also charged as input: 8000 × 2000 more.
     not: '27.600000',
   },
   {

@@ -23,7 +23,7 @@ export const BALANCE = 12_000_000;
 export const PAYERS = ['a key', 'a balance', 'a payment'] as const;
 export type PayerName = (typeof PAYERS)[number];
 
-/** A request with its payer, whose decision has this worst case. */
+/** A request with its payer. The decision has this worst case. */
 export interface FundedCase {
   readonly funding: Funding;
   readonly order: HoldRequest;

@@ -44,7 +44,7 @@ const chat = (behaviour: Behaviour, body: object = {}, init: RequestInit = {}): 
   return live.box.post('/v1/chat/completions', { ...asked, ...body }, init);
 };
 
-/** Reads this many bytes of an answer, and then disconnects. By default it reads the whole answer. */
+/** Reads this many bytes of an answer, and then disconnects. By default the caller reads the whole answer. */
 async function hear(response: Response, bytes = Number.POSITIVE_INFINITY): Promise<number> {
   const reader = response.body!.getReader();
   let heard = 0;
@@ -67,7 +67,7 @@ const fundsShown = async (): Promise<readonly FundShown[]> =>
 const spentOf = async (name: string): Promise<number> =>
   (await fundsShown()).find((fund) => fund.name === name)?.spent_credits ?? 0;
 
-/** Runs something. Then expects that each of its holds was closed once, and that no fund still holds money. */
+/** Runs something. After the run, each of its holds must be closed once, and no fund may still hold money. */
 async function settled(reservations: number, run: () => Promise<unknown>): Promise<Books> {
   const before = (await closedBooks(live.box.data)).reservations.size;
   await run();

@@ -23,7 +23,7 @@ type Play = typeof play extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 const play = fc.record({
   keys,
   isEach: fc.boolean(),
-  /** Requests by the positions of their keys. The requests of one list are sent at the same time. */
+  /** Requests by the positions of their keys. The test sends the requests of a list at the same time. */
   asked: fc.array(fc.array(fc.nat(3), { minLength: 1, maxLength: 3 }), { minLength: 2, maxLength: 4 }),
 });
 

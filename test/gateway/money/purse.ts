@@ -94,7 +94,10 @@ export async function startPurse(waitMs: number, ...lines: string[]): Promise<Pu
   return purse;
 }
 
-/** Sends a request with OpenAI’s own client, which retries as it is told. Returns its answer or error, and each status that it received. */
+/**
+ * Sends a request with OpenAI’s own client, which retries as it is told. Returns the client's answer or error, and each status that the
+ * client received.
+ */
 export async function askOpenAI(
   purse: Purse,
   { key }: MadeKey,

@@ -24,7 +24,7 @@ export interface FloodOutcome {
   readonly faults: readonly string[];
 }
 
-/** Sends requests of random cost on random funds. Some of them fail and some callers disconnect; the upstream may report any usage. */
+/** Sends requests of random cost on random funds. Some requests fail and some callers disconnect; the upstream may report any usage. */
 export async function floodAtRandom({ box, gate, answers, random, team }: RandomFlood): Promise<FloodOutcome> {
   const below = (n: number) => Math.floor(random() * n);
   const keys = await makeKeys(

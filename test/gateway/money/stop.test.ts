@@ -32,7 +32,7 @@ test('a server that stops answers all requests that wait for money, and leaves n
     ),
   );
   await waitFor(() => gate.inside === 1);
-  // The other requests have arrived, and wait because the money is held.
+  // The remaining requests have arrived, and wait because the money is held.
   const waiting = new RegExp(`^signalbox_contention_waiting ${WAITING - 1}$`, 'm');
   await waitFor(async () => waiting.test(await (await fetch(`${box.url}/metrics`)).text()));
   box.signal('SIGTERM');

@@ -42,7 +42,7 @@ const answers = fc.record({
 });
 type Play = typeof answers extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Plays one answer of a provider that keeps its declaration. */
+/** Plays an answer of a provider that keeps its declaration. */
 function play({ terms, length, batches, afterAbort, grants, delay }: Play, given: Rules) {
   const whole = given.wholeTranche(terms);
   const total = Math.min(length, terms.outputMax);

@@ -50,7 +50,7 @@ function reference(most: number) {
   };
   return (turn: Turn, now: number): readonly CachedTokens[] => {
     const cached: CachedTokens[] = [];
-    // Its own prompt, if it was sent before, and the turns before it.
+    // Earlier prompts are the turn's own prompt, if it was sent before, and the prompts of the turns before it.
     const earlier = Array.from({ length: turn.depth }, (_, at) => turn.depth - at);
     for (const depth of earlier) {
       for (const { by, tokens, at } of kept.find((one) => one.key === keyOf(turn, depth))?.answers ?? []) {
@@ -71,7 +71,8 @@ function reference(most: number) {
 type Subject = Pick<Affinity, 'history' | 'size'>;
 
 /**
- * The law: the result equals the reference's result. It is separated by caller, fresh, from the longest turn, and keeps what was used last.
+ * The law: the result equals the reference's result. A result belongs to the same caller, is fresh, comes from the longest turn, and
+ * survives if it was used last.
  */
 const law = (subject: (clock: () => number, most: number) => Subject) =>
   fc.property(turns, fc.integer({ min: 1, max: 12 }), (played, most) => {
@@ -197,7 +198,7 @@ describe('the memory of answered prompts', () => {
         answer(one, 'a');
         expect(cached(further(structuredClone(one)))).toHaveLength(1);
         const isSame = textOf(one) === textOf(other);
-        // If one conversation begins like the other, it is the same conversation.
+        // A conversation that begins like another is the same conversation.
         const begun = other.messages.slice(0, one.messages.length);
         const goesOn = textOf({ messages: begun }) === textOf({ messages: one.messages });
         if (!isSame && !goesOn) expect(cached(further(other))).toEqual([]);

@@ -23,7 +23,7 @@ test('an instance that was stopped for 60 s or longer grants nothing until it ha
   expect((await settled).charged).toBe(100);
   a.connection.pause(240_000);
   await clock.pass(239_000);
-  // The other instance has charged what the stopped instance held.
+  // The other instance has charged the amount that the stopped instance held.
   expect(await booked(world, long.id)).toBe(200);
   expect(isShortage(await asked(b.gateway, b.gateway.nextId(), 700))).toBe(false);
   // The instance notices that its lease has ended before it does anything.

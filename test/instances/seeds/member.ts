@@ -44,7 +44,7 @@ export async function sharedPolicy(): Promise<SharedPolicy> {
   return { folder, candidate, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** The same policy with other budgets. */
+/** Returns the same policy with other budgets. */
 export function withBudgets({ candidate }: SharedPolicy, budgets: readonly Budget[]): PolicyCandidate {
   const { runtime } = candidate;
   const snapshot = { ...runtime.snapshot, budgets };

@@ -156,7 +156,7 @@ export class Play {
     this.clock.after(this.#upTo(90_000), () => this.#start(seat));
   }
 
-  /** Plays a request: its key, its name, its hold, its attempts and its price. */
+  /** Plays a request: chooses its key and name, takes its hold, makes its attempts and charges its price. */
   async #ask(member: Member): Promise<void> {
     const key = this.#oneOf(this.#keys);
     if (!key) return;

@@ -2,7 +2,7 @@ import { randomFrom } from '../../deep/effort.ts';
 import { type Kind, localDay, spanOf } from './calendar.ts';
 import { type Action, type BudgetSpec, isAddress, type Terms, type Who } from './entries.ts';
 
-/** The random choices of a run. The same seed makes the same choices. */
+/** The random choices of a run. The same seed always makes the same choices. */
 export class Chance {
   readonly #random: () => number;
   #names = 0;
@@ -62,7 +62,7 @@ export class Chance {
     return this.one(['cap', 'cap', 'reject', 'downgrade']);
   }
 
-  /** A random change of a policy. Budgets keep their order. */
+  /** A random change of a policy. The edit keeps the order of the budgets. */
   edit({ budgets }: Terms): Terms {
     const edited = budgets.flatMap((spec): BudgetSpec[] => {
       const how = this.weighted({ same: 5, limit: 4, definition: 3, name: 1, gone: 1 });

@@ -45,7 +45,7 @@ export interface Ask {
 }
 
 export interface Reservation extends Ask {
-  /** The time in its ID. */
+  /** The time in the ID of the entry. */
   readonly time: number;
   /** The holder whose balance the hold draws on, or null. The ledger decides this when it makes the hold. */
   readonly holder: string | null;
@@ -193,7 +193,7 @@ function patientLeastOf(pots: readonly Pot[], ask: Ask): number {
   return Math.max(least, Math.min(ask.ample, ask.amounts[0] ?? 0, ...pots.map(({ limit, spent }) => limit - spent)));
 }
 
-/** All pots must have the first amount, or the least amount. Then the request gets the highest amount that all pots have. */
+/** All pots must have the first amount, or the least amount. The request gets the highest amount that all pots have. */
 export function fit(pots: readonly Pot[], ask: Ask, isLast = false): Answer {
   const { amounts, expected } = ask;
   // If the expected payment exceeds the amount, it may cover what a balance lacks.

@@ -9,8 +9,8 @@ interface Unit {
 }
 
 /**
- * A store whose disk can stall and fail in the order of a real disk. While the gate is shut, commits are pending and appends wait. Then
- * either everything is written, or commits fail one by one and the appends stay queued.
+ * A store whose disk can stall and fail in the order of a real disk. While the gate is shut, commits are pending and appends wait. When the
+ * gate opens, either everything is written, or commits fail one by one and the appends stay queued.
  */
 export class GatedStore implements SqlStore {
   readonly inner: SqlStore;

@@ -20,7 +20,7 @@ describe('across the end of a window', () => {
     const opened = await folder.open({ now: () => now, terms: day });
     const hold = await held(opened.ledger, order(90, { id: idAt(now) }));
     now = MIDNIGHT + SECOND;
-    // This is the new window.
+    // The figures belong to the new window.
     expect(await fundsOf(opened)).toEqual([['all', '', 100, 0, 0]]);
     await spent(opened, 20, { id: idAt(now) });
     hold.settle(line(90), () => []);

@@ -12,7 +12,7 @@ import { Sums } from '../../../src/store/sqlite/books/sums.ts';
 import type { SqlStore } from '../../../src/store/sqlite/statement.ts';
 import { isAddress } from './entries.ts';
 
-/** A ledger with one fault. */
+/** A ledger with a deliberate fault. */
 export interface Mutant {
   /**
    * Puts the fault into a part of the ledger.

@@ -13,7 +13,7 @@ import { type Adjustment, type Ask, type Entry, type Terms, timeOf } from './ent
 import { Reference } from './reference.ts';
 import { Subject } from './subject.ts';
 
-/** One request, as its caller sees it. */
+/** A request, as its caller sees it. */
 export interface Asked {
   readonly ask: Ask;
   /** Null while the request waits or is being written. */
@@ -45,7 +45,7 @@ export class Play {
   /** The payments whose booking was not checked yet. */
   paid: Paid[] = [];
   #payments = 0;
-  /** The holds that their callers have closed. Some callers settle again. */
+  /** The holds that their callers have closed. Some callers settle a hold again. */
   ended: Hold[] = [];
   /** The adjustments that operators requested. */
   adjustments: Adjustment[] = [];
@@ -107,7 +107,7 @@ export class Play {
     reference.at(Math.max(this.now, lastId === 0 ? 0 : timeOf(lastId)));
   }
 
-  /** Lets both sides do everything that the disk does not block, and compares them. */
+  /** Lets the ledger and the model do everything that the disk does not block, and compares both. */
   async settleDown(): Promise<void> {
     const { subject, reference } = this;
     await subject.quiet();

@@ -48,7 +48,7 @@ export class Reference extends Books {
   /** The writes in progress, in the order of their requests. */
   writing: Writing[] = [];
 
-  // Requests and their ends.
+  // The request runs and ends.
 
   /** @returns null if the request waits */
   reserve(ask: Ask): Answer | null {
@@ -95,7 +95,7 @@ export class Reference extends Books {
     const { charged, overrun } = cost === null ? { charged: 0, overrun: 0 } : chargeOf(made, cost);
     this.#write('settle', made, charged);
     if (overrun > 0) this.#write('overrun', made, overrun);
-    // Both releases are done before waiting requests are served.
+    // The ledger makes both releases before it serves waiting requests.
     if (waived) this.entries.push(paidOf('fee', waived, waived.fee));
     const closed = this.#close(made);
     if (waived) this.#serve(this.balanceOf(waived.wallet).key);

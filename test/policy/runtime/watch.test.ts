@@ -57,7 +57,7 @@ test.skipIf(process.platform !== 'linux')(
     });
     expect(watchedInodes()).toContain(statSync(folder).ino);
     expect(watchedInodes()).not.toContain(statSync(data).ino);
-    // This is the first poll. The start may have read the folder long ago.
+    // The first poll must find the edit, because the start may have read the folder long ago. The start may have read the folder long ago.
     await edited.promise;
     edited = Promise.withResolvers();
     writeFileSync(join(folder, 'policy.yaml'), 'models: {} # edited');

@@ -6,7 +6,9 @@ const TUNED = [
   ...['dev', 'acts', 'everyday', 'everyday-more', 'terse', 'traps', 'talks', 'exams'],
   ...['standing', 'standing-more', 'misread', 'pasted'],
 ];
-/** Prompts that were written before the prompt reader and are never used for tuning. Their hashes make every edit visible here. */
+/**
+ * Prompts that were written before the prompt reader and are never used for tuning. The hashes of the prompts make every edit visible here.
+ */
 const KEPT = {
   frozen: 'b94b8ebc7bd26583bdba5d5662c5700854ac674cc54949b3b023fe0de8432ad2',
   'standing-heldout': 'd8b67bec457d9dfb4b5b72c7e62d4e4057394efcff6ae9881f46b6cef27c35a7',

@@ -105,7 +105,7 @@ describe('a memory of texts', () => {
     expect(memory.of('again', read)).toBe('again read 2 times');
   });
 
-  /** Texts as from one template, which differ only in a name of fixed length in the middle. */
+  /** Makes texts as from a template. The texts differ only in a name of fixed length in the middle. */
   const withName = (name: number): string => `${chars(200)} ${String(name).padStart(6, '0')} ${chars(200)}`;
 
   test('the cache reads each text twice, even if many texts have the same length and ends, and never confuses them', () => {

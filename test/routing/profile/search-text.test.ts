@@ -12,8 +12,8 @@ import { promptsOf } from './prompts.ts';
 const ALL = Object.values(expressionsOf(hard)).filter(({ ignoreCase }) => !ignoreCase);
 
 /**
- * Returns the expression without the constructs that match no text, so that texts can be generated from it. It matches at least as many
- * texts.
+ * Returns the expression without the constructs that match no text, so that texts can be generated from it. The changed expression matches
+ * at least as many texts.
  */
 const generous = ({ source }: RegExp): RegExp =>
   new RegExp(source.replaceAll(/\(\?<?[!=](?:[^()]|\([^()]*\))*\)|\\b/g, '').replaceAll('^', ''));

@@ -158,7 +158,7 @@ describe('the form', () => {
     expect(taskOf(`${'x = compute(1);\n'.repeat(3)}</document>\n${question}`)).toBe('general');
     // The tag ends the question itself, and material follows it.
     expect(taskOf(`Write a poem about rain.\n</task>\n${work}`)).toBe('writing');
-    // These are not ends of blocks: markup, and text that is too long for a tag or no tag.
+    // The reader must not take these texts for ends of blocks: markup, and text that is too long for a tag or no tag.
     for (const end of ['</div>', `</${'d'.repeat(60)}>`, '</document']) {
       expect([end, taskOf(`${work}${end}\n${question}`)]).toEqual([end, 'coding']);
     }

@@ -19,7 +19,10 @@ export const realClock: WorldClock = {
   },
 };
 
-/** A clock on which a delay of n ms takes n turns of the event loop. It suits tests that wait for each call and do not depend on time. */
+/**
+ * A clock on which a delay of n ms takes n turns of the event loop. This clock suits tests that wait for each call and do not depend on
+ * time.
+ */
 export const turnsClock: WorldClock = {
   now: Date.now,
   after(ms, run) {

@@ -77,7 +77,7 @@ export class Connection {
     this.#pausedUntil = this.#weather.clock.now() + ms;
   }
 
-  /** Runs a commit in its turn, then returns its answer. */
+  /** Runs a commit when its turn comes, then returns its answer. */
   call<R>(deed: () => Promise<R>): Promise<R> {
     const { faults, random } = this.#weather;
     const isRefused = random() < faults.refused;

@@ -17,7 +17,7 @@ export interface Faults {
   readonly outOfOrder: number;
 }
 
-/** Nothing goes wrong. Useful for one world with several handles. */
+/** Nothing goes wrong. These faults suit a world with several handles. */
 export const FRIENDLY: Faults = {
   slowBefore: 0,
   slowAfter: 0,

@@ -6,7 +6,7 @@ import { MemoryLeases } from '../memory/leases.ts';
 import type { WorldClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 
-/** The leases of a world. A rival may take them, which ends what they protect. */
+/** The leases of a world. A rival may take the leases, which ends what they protect. */
 export class WorldLeases extends MemoryLeases {
   readonly #given: InstanceName[] = [];
 

@@ -11,7 +11,7 @@ interface MemoryRate {
   before: number;
 }
 
-/** The rate limits of a store in memory, which several instances share. Tests replace its functions with faulty ones. */
+/** The rate limits of a store in memory, which several instances share. Tests replace functions of this class with faulty ones. */
 export class MemoryRates {
   readonly #now: () => number;
   readonly #lives: (name: InstanceName) => boolean;

@@ -21,8 +21,8 @@ const isOwn = (write: Write): write is MemoryWrite => 'apply' in write;
 const isSql = (write: Write): write is SqlWrite => 'statement' in write;
 
 /**
- * A database in memory with the tables of SQLite. Stores use it one after the other, because creating the tables takes longer than most
- * tests.
+ * A database in memory with the tables of SQLite. Stores use these tables one after another, because creating the tables takes longer than
+ * most tests.
  */
 class Tables {
   static readonly #free: Tables[] = [];
@@ -228,7 +228,7 @@ export class MemoryStore implements Store, Deferral, SqlTables {
   }
 }
 
-/** A store in memory with its repositories. `close` returns its tables for the next test. */
+/** A store in memory with its repositories. Closing the store returns its tables for the next test. */
 export function storeInMemory() {
   const store = new MemoryStore();
   const repositories = sqliteRepositories(store);

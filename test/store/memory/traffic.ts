@@ -32,8 +32,8 @@ interface Sample {
 }
 
 /**
- * Traffic computed with one count over all records and the whole journal. It is slow but simple enough to be obviously correct. It does not
- * limit the number of series.
+ * Traffic computed with one count over all records and the whole journal. This computation is slow but simple enough to be obviously
+ * correct. The computation does not limit the number of series.
  */
 export const memoryTraffic = (sources: Sources): TrafficTable => ({
   count: async () => false,

@@ -59,7 +59,7 @@ async function openBench(handles: number): Promise<Bench> {
   return { stores, empty: async () => void (await connection.script(script)) };
 }
 
-/** Databases with their handles, by the number of handles. Tests use them one after the other. */
+/** Databases with their handles, by the number of handles. Tests use the databases one after another. */
 const benches = new Map<number, Promise<Bench>>();
 
 /** Opens a store in PostgreSQL with this many handles. Calls go to the handles in turn. */

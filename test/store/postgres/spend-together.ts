@@ -15,8 +15,8 @@ const HOLD = 100;
 const IN_FLIGHT = 20;
 
 /**
- * Run as `bun spend-together.ts URL SLOT`. It begins when it reads a line, and spends the budget with several requests at once until all
- * are refused.
+ * Run as `bun spend-together.ts URL SLOT`. The script begins when it reads a line, and spends the budget with several requests at once
+ * until all are refused.
  */
 if (import.meta.main) {
   const [, , url = '', slot] = process.argv;

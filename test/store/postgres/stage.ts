@@ -73,7 +73,7 @@ export async function openBooksOn(
   return { books, instance, close, [Symbol.asyncDispose]: close };
 }
 
-/** One database for books that tests use one after the other. */
+/** A database for books, which tests use one after another. */
 let shared: ReturnType<typeof openShared> | null = null;
 
 async function openShared() {
@@ -84,8 +84,8 @@ async function openShared() {
 }
 
 /**
- * Combines the books of several instances: calls go to them in turn. All of them read a result before the call returns, because tests read
- * figures at once.
+ * Combines the books of several instances: calls go to them in turn. All instances read a result before the call returns, because tests
+ * read figures at once.
  */
 function inTurn(all: readonly LedgerBooks[]): LedgerBooks {
   let turn = 0;

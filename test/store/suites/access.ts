@@ -244,13 +244,13 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     const table = store.idempotency;
     const other = { ...running, salt: bytes('other'), decision: 6 };
     await store.commit([table.claim(running, null)]);
-    // The same claim is repeated, as after a lost answer.
+    // The caller repeats the same claim, as after a lost answer.
     await store.commit([table.claim(running, null)]);
     const beside = table.claim({ ...running, name: hashOf(9) }, null);
     expect(await refusalOf(store.commit([beside, table.claim(other, null)]))).toBe('unmet');
     expect(await table.find(hashOf(9))).toBeNull();
     expect(await table.find(hashOf(7))).toEqual(running);
-    // Its state has changed by now.
+    // The state of the row has changed since the claim.
     await store.commit([table.replace(running, { ...running, state: 'lost', owner: null })]);
     expect(await refusalOf(store.commit([table.claim(other, running)]))).toBe('unmet');
     const seen = { name: hashOf(7), state: 'lost', salt: bytes('salt') } as const;

@@ -21,7 +21,7 @@ export function pushedPolicySuite(open: () => Promise<TestedStore>): void {
     expect(await committed(table.offer(push(2)))).toBe('unmet');
     expect([await committed(table.accept(1, 'b1')), await committed(table.accept(1, 'b1'))]).toEqual([null, 'unmet']);
     expect([await table.head(), await table.offered()]).toEqual([accepted(1) as PushedPolicy, null]);
-    // One offer has another base, and one has a number that is taken.
+    // The first refused offer has another base, and the second has a number that is taken.
     expect(await committed(table.offer(push(2)))).toBe('unmet');
     expect(await committed(table.offer(push(1, 1)))).toBe('unmet');
     expect(await committed(table.offer(push(2, 1)), table.refuse(2, 'no plugin'))).toBeNull();

@@ -125,7 +125,9 @@ const made = fc.record({
   session: few([null, null, 's1', "s'2"]),
   team: few([null, 't1', 't2']),
   user: few([null, 'u1', 'u2']),
-  /** How much later than the previous record the decision was made. It can be negative, because records of long answers arrive late. */
+  /**
+   * How much later than the previous record the decision was made. The step can be negative, because records of long answers arrive late.
+   */
   step: fc.integer({ min: -3, max: 5 }),
 });
 

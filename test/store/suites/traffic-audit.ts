@@ -27,7 +27,7 @@ const widthOf = (step: TrafficStep): number => STEP_MS[step] / STEP_MS.minute;
 const total = TRAFFIC_KINDS.indexOf('total');
 const { minute, hour, day } = STEP_MS;
 
-/** Charges one request at each moment, and counts them. @param now the time of the server that counts */
+/** Charges a request at each moment, and counts the charges. */
 async function charge(
   { books, store, traffic }: AuditedTraffic,
   moments: readonly number[],

@@ -50,7 +50,7 @@ const spoil =
     return value === null ? null : { [key]: other(value) };
   };
 
-/** Changes one key of the expectation so that it is wrong; null if the key is not stated. */
+/** Changes a key of the expectation so that the expectation is wrong; null if the expectation does not state the key. */
 const SPOILT: Readonly<Record<string, (expect: Expect) => Partial<Expect> | null>> = {
   model: spoil('models', (models) => ['dear', 'middle', 'cheap'].filter((id) => !models.includes(id))),
   provider: spoil('provider', (provider) => (provider === 'first' ? 'second' : 'first')),

@@ -73,7 +73,7 @@ export const caseOf = (given: PolicyCase['given'], expect: Partial<PolicyCase['e
 
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
 
-/** Random requests to this policy. Some of them are refused. */
+/** Random requests to this policy. The policy refuses some of the requests. */
 export const anyGiven: fc.Arbitrary<PolicyCase['given']> = fc
   .record({
     model: fc.constantFrom('auto', 'auto-cheap', 'small', 'dear', 'cheap'),

@@ -79,7 +79,7 @@ function compared(a: Side, b: Side) {
   }
 }
 
-/** Returns how one policy alone decides a case. */
+/** Returns how a policy decides a case without the other policy. */
 function alone(name: string, own: Side, other: Side): { answer: RequestOutcome; holds: boolean } {
   const found = [...own.cases, ...other.cases].find((one) => one.name === name)!;
   const { outcome, failures } = runCase(found, own.anywhere);

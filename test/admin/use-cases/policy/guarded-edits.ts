@@ -8,7 +8,7 @@ const MODEL = {
   latency: { ttft_ms: 100, output_tokens_per_second: 50, basis: 'guessed' },
 };
 
-/** Edits by their meaning: edits that give rights or send data to other places, in any form, and all others. */
+/** Edits by their meaning: edits that give rights or send data to other places, in any form, and all other edits. */
 export type Data = Readonly<Record<string, unknown>>;
 type Edit = (policy: Data) => Data;
 

@@ -213,7 +213,7 @@ const usage = fc.tuple(fc.nat(1_000), fc.nat(1_000), fc.nat(1_000), fc.nat(1_000
   }),
 );
 
-/** There are few names, so that the same name often follows itself. */
+/** The test uses few names, so that the same name often follows itself. */
 const attempts = fc.array(
   fc.record({ model: fc.constantFrom('a', 'b'), endpoint: fc.nat(1), isLast: fc.constant(false) }),
   { minLength: 1, maxLength: 5 },

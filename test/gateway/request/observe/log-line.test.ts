@@ -58,7 +58,7 @@ const chatOf = (fields: ContextFacts = {}) =>
     ...fields,
   });
 
-/** The fields as they are in the line. */
+/** Returns the fields as they appear in the log line. */
 const toldOf = (fields: LogFields = {}): unknown => JSON.parse(JSON.stringify(fields));
 
 describe('the log line of a request', () => {

@@ -97,7 +97,7 @@ export class MemoryJournal {
     return made;
   }
 
-  /** Ends the overtaken commit. Its number stays unused. */
+  /** Ends the overtaken commit. The number of the overtaken commit stays unused. */
   giveUp(): void {
     this.#pending = null;
   }
@@ -174,7 +174,7 @@ async function* onePage<Row>(rows: readonly Row[]) {
   if (rows.length > 0) yield rows;
 }
 
-/** Reads a journal in memory. Its entries are never summed up, so its checkpoint is before the first entry. */
+/** Reads a journal in memory. The journal never sums up its entries, so its checkpoint is before the first entry. */
 export const memoryJournal = (
   journal: MemoryJournal,
   payments: PaymentTable,

@@ -4,7 +4,7 @@ import { type MemoryStore, unmet } from '../store.ts';
 import type { MemoryRequest } from './booked.ts';
 import type { MemoryBooks } from './books.ts';
 
-/** The ledger in memory as commands see it. Its books apply requested adjustments when they refresh. */
+/** The ledger in memory as commands see it. The books of this ledger apply requested adjustments when they refresh. */
 export function memoryLedger(store: MemoryStore, books: MemoryBooks): LedgerTable {
   const { requests, journal } = books;
   const request = (row: Omit<MemoryRequest, 'isAdopted'>) => {
