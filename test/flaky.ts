@@ -4,8 +4,8 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 
 /**
- * Tests that may fail on a busy machine for a while, listed in `test/flaky.json`. A flaky test is a defect. An entry states its cause and
- * the date of discovery; the fix removes the entry. The list has room for five.
+ * Tests that may fail on a busy machine for a while, listed in `test/flaky.json`. A flaky test is a defect. Each entry of the list states
+ * the cause and the date of discovery; the fix removes the entry. The list has room for five.
  */
 const FLAKY = Type.Array(
   Type.Object(

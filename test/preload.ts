@@ -4,7 +4,8 @@ import { isDeep, seedOf } from './deep/effort.ts';
 import { DEEP_TIME_LIMIT_MS, TIME_LIMIT_MS } from './time-limit.ts';
 
 /**
- * `bunfig.toml` loads this file before the tests. It sets the seed of the laws that name none; fast-check prints the seed when a law fails.
+ * `bunfig.toml` loads this file before the tests. The file sets the seed of the laws that name none; fast-check prints the seed when a law
+ * fails.
  */
 fc.configureGlobal({ seed: seedOf('laws') });
 setDefaultTimeout(isDeep ? DEEP_TIME_LIMIT_MS : TIME_LIMIT_MS);

@@ -38,7 +38,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['console'],
 ];
 
-/** The files outside all modules. They start the program, and no module imports them. */
+/** The files outside all modules. These files start the program, and no module imports them. */
 const PROGRAM = ['src/commands.ts', 'src/main.ts'];
 
 const FOLDERS = LAYERS.flat().sort((a, b) => b.length - a.length);

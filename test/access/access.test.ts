@@ -112,7 +112,7 @@ describe('authenticate', () => {
       for (let i = 0; i < 500; i++) keys.authenticate(header);
       return performance.now() - start;
     };
-    // Measure both in turns and take the fastest time of each, because a busy machine only makes a loop slower.
+    // Measure both times in turns and compare the fastest of each, because a busy machine only makes a loop slower.
     const rounds = Array.from({ length: 100 }, () => [time(unknown), time(wrong)] as const);
     const ratio = Math.min(...rounds.map(([one]) => one)) / Math.min(...rounds.map(([, other]) => other));
     // Code that skipped the hash would be several times faster.

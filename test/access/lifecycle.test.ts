@@ -181,7 +181,7 @@ const lenient =
       },
     });
 
-/** Returns the same keys with some methods replaced. The other methods are bound, because they use private fields. */
+/** Returns the same keys with some methods replaced. The remaining methods are bound, because they use private fields. */
 const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   authenticate: (header) => keys.authenticate(header),
   actAs: (id) => keys.actAs(id),

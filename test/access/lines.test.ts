@@ -7,7 +7,7 @@ import { tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
 import { type Clock, MORNING, type OpenedKeys, open, reasonOf } from './support.ts';
 
-/** Two servers on one database. Their copies are outdated until they refresh. */
+/** Two servers share a database. The copies of both servers are outdated until the servers refresh. */
 const folder = tempFolder();
 const clock: Clock = { now: MORNING };
 let all: readonly [OpenedKeys, OpenedKeys];

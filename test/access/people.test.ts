@@ -106,7 +106,7 @@ test('two servers that sign the same person in at the same time create one user'
   expect(new Set(made.map(({ id }) => id)).size).toBe(1);
 });
 
-/** A step of the law. Refusals are allowed results. Afterwards the state must be consistent. */
+/** A step of the law. Refusals are allowed results. After each step the state must be consistent. */
 type Step = (people: People) => Promise<unknown>;
 
 const NAMES = ['a', 'b', 'c'];

@@ -46,7 +46,7 @@ export function makeSmallDisk(): SmallDisk {
   };
 }
 
-/** One round: the disk becomes full, and the server ends. */
+/** A round of the test: the disk becomes full, and the server ends. */
 export interface Round {
   readonly requests: number;
   /** How many callers were told a price while the disk was full. */

@@ -178,7 +178,7 @@ class Fold implements Journal {
     else this.#charge(row, booked);
   }
 
-  /** Compares the sums. Call it after the last row that the store has added up. */
+  /** Compares the sums. The caller compares the sums after the last row that the store has added up. */
   checkSums({ through, open, spent }: SumsRow): void {
     this.through = through;
     if (spent !== this.charged)

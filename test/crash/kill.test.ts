@@ -7,7 +7,7 @@ import { POINTS } from './points.ts';
 const seed = seedOf('kill -9');
 console.log(`kill -9: seed ${seed}`);
 
-// The seed selects one point. `npm run test:deep -- crash` kills the server at each point many times.
+// The seed selects a point at which the server is killed. `npm run test:deep -- crash` kills the server at each point many times.
 for (const [at, point] of POINTS.entries()) {
   if (at !== seed % POINTS.length) continue;
   const random = randomFrom(seed + at);

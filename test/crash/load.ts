@@ -29,7 +29,7 @@ export interface Load {
 
 export interface LoadOptions {
   readonly url: string;
-  /** There is one client for each key. */
+  /** The load has a client for each key. */
   readonly keys: readonly string[];
   /** Returns the number of the next request. Every fourth request fails over. */
   readonly next: () => number;
@@ -37,7 +37,7 @@ export interface LoadOptions {
   readonly requests?: number;
 }
 
-/** One of this many requests fails over. */
+/** Of this many requests, a single request fails over. */
 const STUMBLES = 4;
 /** The pause of a client that was refused, ms. */
 const REFUSED_MS = 5;

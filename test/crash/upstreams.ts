@@ -10,12 +10,12 @@ import { UPSTREAM_KEY } from '../support/policies.ts';
 const INPUT_PRICE = 1_000;
 const OUTPUT_PRICE = 4_000;
 
-/** Two providers of one model that record what they bill, by the number of the request. */
+/** Two providers of the same model record what they bill, by the number of the request. */
 export interface Upstreams {
   readonly urls: { readonly first: string; readonly second: string };
   /** The number of calls that arrived. */
   readonly calls: number;
-  /** What they bill for all attempts of a request, microcredits; 0 if it never arrived. */
+  /** The amount that the providers bill for all attempts of a request, microcredits; 0 if the request never arrived. */
   billed(request: number): number;
   /** Sets the pause between two chunks, ms. The pause before the first chunk is twice as long. */
   pace(betweenChunksMs: number): void;
@@ -71,7 +71,7 @@ function answer(request: number): Billed {
   return { behaviour: { text, usage }, cost: costOf(usage) };
 }
 
-/** Reports its usage, and breaks off before any content. */
+/** The provider reports its usage, and breaks off before any content. */
 function stumble(request: number): Billed {
   const usage = { prompt_tokens: 4 + (request % 3), completion_tokens: 2 };
   const chunk = { id: 'chatcmpl-stumble', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage };

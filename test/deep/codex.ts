@@ -8,8 +8,8 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { deeply, orDeeply } from './deeply.ts';
 
 /**
- * Codex itself, unmodified, in its own home folder and with access to no other server. In each turn it reads a file, edits it and runs a
- * command; behind the gateway is a scripted model.
+ * Codex itself, unmodified, in its own home folder and with access to no other server. In each turn Codex reads a file, edits it and runs a
+ * command; a scripted model answers through the gateway.
  */
 const CODEX = join(import.meta.dir, 'node_modules/.bin/codex');
 const PATCH = '*** Begin Patch\n*** Update File: greeting.txt\n@@\n-Hello\n+Hello, world\n*** End Patch';
@@ -47,7 +47,7 @@ async function openGateway(
   return [box, upstream];
 }
 
-/** Runs one turn. @returns the answer, and the files after the turn */
+/** Runs a turn of Codex. */
 async function turn(box: Signalbox, more: string) {
   const root = mkdtempSync(join(tmpdir(), 'signalbox-codex-'));
   opened.push(() => rmSync(root, { recursive: true, force: true }));

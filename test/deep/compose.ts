@@ -58,7 +58,7 @@ test('callers of the proxy notice nothing while a server stops: a stream continu
     },
   } as typeof first & object;
 
-  // Each server gets one stream, because the proxy sends a request to the server with fewer requests.
+  // Each server gets a stream, because the proxy sends a request to the server with fewer requests.
   gate.close();
   const streams = [chat(front, key, { stream: true }), chat(front, key, { stream: true })];
   await waitFor(() => gate.inside === 2);

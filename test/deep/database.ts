@@ -56,7 +56,7 @@ test.skipIf(!mayMount)(
       console.log(
         `the first 503 ${Math.round(performance.now() - filled)} ms behind the full disk, of ${told.length} requests`,
       );
-      // If its write-ahead log finds no room, the database stops.
+      // If the write-ahead log of PostgreSQL finds no room, the database stops.
       if (run % 2 === 1) await database.run('SELECT pg_switch_wal()').catch(() => {});
       gate.resolve();
       for (const stream of streams) {

@@ -6,13 +6,11 @@ export interface Effort {
   readonly seed: number;
   /** Random numbers in [0, 1) that follow from the seed. */
   random(): number;
-  /**
-   * Call it when all runs have passed. It adds a line to `test/deep/results.md`.
-   * @param what the guarantee that was tested
-   * @param table the results in Markdown, for a separate part of that page
-   */
+  /** A deep test calls this function when all runs have passed. The function adds a line to `test/deep/results.md`. */
   proved(what: string, table?: string): void;
-  /** Call it instead if the developer selected a part of the runs: the page keeps its row. */
+  /**
+   * A deep test calls `provedPart` instead of `proved` if the developer selected a part of the runs: the results page then keeps its row.
+   */
   provedPart(): void;
 }
 

@@ -113,7 +113,8 @@ test(
     let reloads = 0;
     const reload = setInterval(() => {
       live.replace('policy.yaml', text(1 + (++reloads % 2)));
-      // The requests that the upstreams record are memory of this process, not of the server. In an hour they would be much.
+      // The requests that the upstreams record are memory of this process, not of the server. In an hour, the recorded requests would use
+      // much memory.
       for (const { server } of upstreams) server.requests.length = 0;
     }, RELOAD_EVERY_MS);
     let opened: [readonly string[], number] = [[], 0];

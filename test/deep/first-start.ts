@@ -20,7 +20,7 @@ import { effort } from './effort.ts';
 const { runs, random, proved } = effort('first-start', 4, 300);
 
 const HOUR_MS = 3_600_000;
-/** How often one data folder's start is killed before it may finish. */
+/** How often the start of a data folder is killed before the start may finish. */
 const KILLS_MAX = 4;
 /** A file that a start writes, and the latest time of the kill after the file appears, ms. */
 const FILES = ['server.lock', 'signalbox.db', 'signalbox.db-wal', 'ledger.id', 'admin.key.part', 'admin.key'] as const;
@@ -46,7 +46,10 @@ const STATES = [
 ] as const;
 type State = (typeof STATES)[number];
 
-/** How far a start had come when it was killed. It is read from a copy, because opening a database writes files next to it. */
+/**
+ * How far a start had come when it was killed. The state is read from a copy of the folder, because opening a database writes files next to
+ * it.
+ */
 function stateOf(data: string): State {
   const [file, part] = [join(data, 'signalbox.db'), `${keyFile(data)}.part`];
   if (!existsSync(file)) return 'before there was a database';

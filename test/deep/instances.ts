@@ -136,7 +136,7 @@ class Fleet {
   }
 }
 
-/** Plays one seed: the storm, the sweep, the rest of the budget, and a check for errors. */
+/** Plays a seed: the storm, the sweep, the rest of the budget, and a check for errors. */
 async function play(fleet: Fleet, seed: number) {
   const [began, swept] = [performance.now(), fleet.orphans];
   const key = await fleet.key();

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 /** A model server that `test/deep/servers.ts` tests. */
 export interface ModelServer {
   readonly name: string;
-  /** The name of its program on the `PATH`; absent for a server that the section installs. */
+  /** The name of the model server's program on the `PATH`; absent for a server that the section installs. */
   readonly program?: string;
-  /** The settings of its provider in a policy, without the address. */
+  /** The settings of the model server's provider in a policy, without the address. */
   readonly provider: string;
   /** The capabilities that the policy declares. */
   readonly capabilities: readonly string[];
-  /** How it treats `tool_choice` with the model of the section. */
+  /** How the model server treats `tool_choice` with the model of the section. */
   readonly forcedTools: 'obeyed' | 'ignored' | 'lacked';
-  /** Whether its streams report usage. */
+  /** Whether the streams of the model server report usage. */
   readonly streamsUsage: boolean;
   command(place: ServerPlace): { readonly command: readonly string[]; readonly env?: Readonly<Record<string, string>> };
   /** Adds the model to a running server. */
@@ -38,7 +38,7 @@ export const MODEL_SERVERS: readonly ModelServer[] = [
   {
     name: `llama-cpp-python ${LLAMA_CPP_PYTHON}`,
     provider: 'adapter: openai-compatible',
-    // Its `response_format` supports only `json_object`.
+    // The `response_format` of this model server supports only `json_object`.
     capabilities: ['tools', 'json_mode'],
     forcedTools: 'obeyed',
     streamsUsage: false,

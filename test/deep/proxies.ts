@@ -230,7 +230,7 @@ for (const [name, open] of Object.entries(PROXIES)) {
         expect((await client.ask({ input: 'Hi' })).at(-1)).toMatchObject({ type: 'response.completed' });
         const silent = { text: ['At last.'], headersAfterMs: LONG_MS };
         const many = () => Promise.all(Array.from({ length: 8 }, () => ask(url, CHAT, chat())));
-        // Some connections to Signalbox are idle during the long waits, for longer than Signalbox keeps them.
+        // During the long waits, some connections to Signalbox are idle for longer than Signalbox keeps them.
         await many();
         upstream.next(silent, silent, silent);
         client.socket.send(JSON.stringify({ type: 'response.create', model: 'best', input: 'Hi' }));

@@ -67,7 +67,8 @@ test('if a provider comes and goes, callers notice nothing, and it is used again
       expect(back).toBeGreaterThanOrEqual(0);
       const backAfter = up[back]!.at - since;
       expect(backAfter).toBeLessThanOrEqual(PROBE_MS + 4 * EVERY_MS);
-      // After its return, all later requests go to this provider and none fails; some requests were already in progress before.
+      // After the provider has returned, all later requests go to this provider and none fails; some requests were already in progress
+      // before.
       const settled = up.slice(back).filter(({ at }) => at > up[back]!.at + 500);
       expect(new Set(settled.map(({ model, failures }) => `${model} ${failures}`))).toEqual(new Set(['best 0']));
       told.push(`${down} requests while it was down, back after ${(backAfter / 1000).toFixed(1)} s`);

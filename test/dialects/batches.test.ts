@@ -25,7 +25,7 @@ const part: fc.Arbitrary<StreamPart> = fc.oneof(
   }),
   fc.record({ type: fc.constant('state' as const), choice, details: fc.constant([{ data: 'x' }]) }),
 );
-/** The parts of one upstream event, which arrive in one batch, because token probabilities belong to their tokens. */
+/** The parts of an upstream event, which arrive in the same batch, because token probabilities belong to their tokens. */
 const event: fc.Arbitrary<readonly StreamPart[]> = fc.oneof(
   part.map((one) => [one]),
   fc.record({ choice, text }).map(({ choice: at, text: its }): readonly StreamPart[] => [

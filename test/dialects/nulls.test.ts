@@ -102,7 +102,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, Form>>>> = {
   'responses error.error': always(...demandedNulls('ErrorPayload')),
 };
 
-/** Yields every object in an answer with its path. `platform` and its contents are Signalbox's own. */
+/** Yields every object in an answer with its path. The object `platform` and its contents are Signalbox's own. */
 function* placesIn(value: unknown, place: string): Generator<readonly [string, Json]> {
   if (Array.isArray(value)) {
     for (const one of value) yield* placesIn(one, `${place}[${isObject(one) ? String(one.type ?? '') : ''}]`);

@@ -12,7 +12,7 @@ import { batchLine, endLine, replayedAnswer } from '../../src/gateway/exchange/r
 import { frameParser } from '../../src/providers/frames.ts';
 import { RECEIPT } from '../support/caller-message.ts';
 
-/** An answer in its provider's own dialect: its events are passed on byte for byte, except the last one. */
+/** Signalbox passes the events of an answer in its provider's own dialect on byte for byte, except the last event. */
 const IDENTITY = { decision: 1, created: 1, model: 'm' };
 
 interface PassedDialect {

@@ -5,7 +5,7 @@ import { RULE_EXAMPLES } from './diagnostics-examples-of-rules.ts';
 
 const extra = '    max_output: 2048\n';
 
-/** Code → its example, grouped as in docs/policies/diagnostics.md. */
+/** Maps each code to its example, grouped as in docs/policies/diagnostics.md. */
 export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Example>>>> = {
   'Files and YAML': FILE_EXAMPLES,
   'Keys and values': {

@@ -49,7 +49,7 @@ function resultOf(outcome: Outcome): string {
   }
 }
 
-/** Returns one text if both forms have the same, else one for each. */
+/** Returns a single text if JSON and streams have the same text, else a text for each form. */
 function forBoth({ json, stream }: Fault, tell: (outcome: Outcome) => string): string {
   const [ofJson, ofStream] = [tell(json), tell(stream)];
   return ofJson === ofStream ? ofJson : `JSON: ${ofJson}; stream: ${ofStream}`;

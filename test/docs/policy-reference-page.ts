@@ -9,7 +9,7 @@ import { cell, code, limitsOf, typeName } from './schema-words.ts';
 
 const ALL = Object.entries<Section>(LANGUAGE);
 
-/** The sections by subject. Those without a page share a table. */
+/** The sections by subject. Sections without their own page share a table. */
 const GROUPS = ['Serve', 'Choose', 'Spend', 'Run'].map((title) => ({
   title,
   members: ALL.filter(([, { page }]) => page?.[0] === title),

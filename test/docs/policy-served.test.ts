@@ -13,7 +13,7 @@ import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { PROGRAM, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 import { GUIDE, SCRIPTS, shippedBeside } from './policy-page.ts';
 
-/** One server with everything in docs/policies/guide.md: a request for each task, and its shell blocks as printed. */
+/** A server has everything in docs/policies/guide.md: the test sends a request for each task, and runs the shell blocks as printed. */
 const ROOT = join(import.meta.dir, '../..');
 const KEYS = { OPENAI_API_KEY: 'of-the-house', OPENAI_EU_API_KEY: 'of-the-eu', OPENAI_RESEARCH_KEY: 'of-research' };
 // An edit at the end shows the effect of `answer_worth`.
@@ -135,7 +135,7 @@ describe('a server with the policy of docs/policies/guide.md', () => {
     const grant = await live.box.post(`/admin/keys/${agent.id}/grant`, { credits: 1 });
     expect(grant.status).toBe(200);
     expect(await served(agent.key, { model: 'gpt-6-luna', max_tokens: 100 })).toEqual(['gpt-6-luna', 'openai']);
-    // The rest of the balance is less than the cost of the shortest useful answer.
+    // After the chat, the key's balance is less than the cost of the shortest useful answer.
     const rest = await keyWith({ role: 'agent' });
     await live.box.post(`/admin/keys/${rest.id}/grant`, { credits: 0.001 });
     await expectError(await chat(rest.key, { model: 'gpt-6-luna' }), 'insufficient_quota');
@@ -190,7 +190,7 @@ describe('a server with the policy of docs/policies/guide.md', () => {
       (await adviceOf(await live.box.post('/v1/route', { model, ...query }, as(key)))).recommended_model;
     const before = await ask('auto');
     const { revision } = await live.status();
-    // Only one file may set this value, so the test moves it from the shipped file to this one.
+    // A policy may set this value in only one file, so the test moves the value from the shipped file to this file.
     for (const { path, text } of [...shippedBeside(worth), ...worth]) {
       live.replace(path.replace('policies/', ''), here(text));
     }

@@ -100,7 +100,7 @@ function capabilities(): string {
   }).join('\n');
 }
 
-/** One model of each adapter, as the shipped catalog describes it; and the dialect without the specifics of any service. */
+/** A model of each adapter, as the shipped catalog describes it; and the dialect without the specifics of any service. */
 function probed(): readonly (readonly [string, Probed])[] {
   const all = traits({ capabilities: CAPABILITY_NAMES.filter((name) => name !== 'reasoning') });
   return [

@@ -9,7 +9,7 @@ import { ACCENT, DIM, GOOD, LINE, picture, text, WARM } from './svg.ts';
 
 /**
  * The picture of `docs/route/selectors.md`: cost and quality of every model, for four requests of the panel with all keys, and the choices
- * of the three selectors. Every figure in it is an estimate of the shipped policy.
+ * of the three selectors. Every figure in the picture is an estimate of the shipped policy.
  */
 const REQUESTS: readonly (readonly [id: string, title: string])[] = [
   ['good-morning-one-line', '“Good morning :)”'],

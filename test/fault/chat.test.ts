@@ -66,7 +66,7 @@ const health = (stage: () => Stage) => () => {
 const shortOfFunds = (stage: () => Stage) => () => {
   for (const one of POOR) {
     test.concurrent(`without money for another attempt, no other endpoint is tried and the usage is charged: ${one.form}`, async () => {
-      // Enough for one attempt, but not for a second.
+      // The limit is enough for one attempt, but not for a second.
       const got = await ask(stage().box, one, { budget_limit: 0.122 });
       await expectError(got, 'upstream_failed', null, false);
       expect(got.headers.get('x-signalbox-credits')).toBe(String(REPORTED / 1e6));

@@ -46,7 +46,7 @@ const GIANT_EVENT = `data: {"junk":"${JUNK.repeat(160_000)}"}\n\n`;
 const MEBIBYTE = ' '.repeat(1_048_576);
 const GIANT_REPLY = Array.from({ length: 34 }, () => MEBIBYTE);
 let bomb: Uint8Array | null = null;
-/** The same bytes, compressed on the wire. */
+/** Sends the same bytes, compressed on the wire. */
 function giantGzip(): Uint8Array {
   bomb ??= Bun.gzipSync(Buffer.alloc(34 * 1_048_576, ' '));
   return bomb;

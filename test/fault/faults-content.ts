@@ -7,7 +7,7 @@ const bytes = (writes: (request: UpstreamRequest) => readonly (string | Uint8Arr
   ({ speaks: 'bytes', play: (line, request) => send(line, request, writes(request)) }) satisfies Fault['upstream'];
 const good = { json: answered(), stream: answered() };
 
-/** An answer with one text, in JSON or as a stream. */
+/** Sends an answer with a text, in JSON or as a stream. */
 const saying =
   (text: string) =>
   ({ stream, dialect }: UpstreamRequest): string =>

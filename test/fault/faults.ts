@@ -38,7 +38,7 @@ export function outcomeOf(fault: Fault, form: Form, { name }: Dialect): Outcome 
 }
 
 /**
- * The gateway handles a failure the same way in every dialect, so one dialect is tested with all settings. The other dialects test their
+ * The gateway handles a failure the same way in every dialect, so one dialect is tested with all settings. Other dialects test only their
  * adapters: with another endpoint, and alone if the caller is told to wait.
  */
 export const settingsOf = (fault: Fault, { name }: Dialect): readonly Setting[] =>

@@ -15,8 +15,7 @@ const titleOf = ({ fault, dialect, form, setting }: Case): string =>
 /**
  * Tests every fault of an upstream × JSON and SSE × alone, with another endpoint and with a fallback, through the real server, for callers
  * of one dialect. Dialects of upstreams other than OpenAI's are tested with another endpoint. The table is in `faults.ts`. `npm test` runs
- * one of `share` cases, different ones each time; `npm run test:deep -- SECTION` runs all.
- * @param others cases for tests that run after the faults and before the final checks
+ * one of `share` cases, different ones each time; `npm run test:deep -- SECTION` runs all cases.
  */
 export function faultMatrix(
   section: string,

@@ -41,7 +41,7 @@ export type Outcome =
   /** Content was shown, so the caller sees where the answer broke. */
   | { readonly ends: 'cut'; readonly kind: FailureKind; readonly code: ErrorCode; readonly charged: Charge };
 
-/** One request, as the upstream sees it. */
+/** A request, as the upstream sees it. */
 export interface UpstreamRequest {
   readonly dialect: Dialect;
   readonly stream: boolean;
@@ -57,7 +57,7 @@ export type Upstream =
   | { readonly speaks: 'http'; answer(request: UpstreamRequest): Response | Promise<Response> }
   /** A TCP server that violates HTTP. */
   | { readonly speaks: 'bytes'; play(connection: ServerConnection, request: UpstreamRequest): void | Promise<void> }
-  /** There is no server. */
+  /** No server listens at the address. */
   | { readonly speaks: 'nothing'; readonly address: 'nobody' | 'unresolvable' | 'untrusted' | 'plain' };
 
 export interface Fault {

@@ -11,11 +11,11 @@ import { type CallerSurface, chat } from './surfaces.ts';
 import { openai } from './wire-openai.ts';
 
 /**
- * A fault in one dialect of a caller and one dialect of an upstream, in one form and setting. Each case has its own model and provider, so
- * that endpoint health stays separate.
+ * A fault in one dialect of a caller and one dialect of an upstream, in one form and setting. Each case of a fault has its own model and
+ * provider, so that endpoint health stays separate.
  */
 export interface Case {
-  /** The name of its model and provider. */
+  /** The name of the case's model and provider. */
   readonly id: string;
   readonly fault: Fault;
   /** The dialect of the caller. */
@@ -29,7 +29,7 @@ export interface Case {
   readonly asks: string;
   /** How many requests its own upstream has read. */
   calls: number;
-  /** True if one of these requests reused a connection. */
+  /** True if a request of the case reused a connection. */
   reused: boolean;
   /** Resolved when the reader of the answer has read the first content. */
   seen: PromiseWithResolvers<void>;
@@ -159,7 +159,7 @@ function policyOf(all: readonly Case[], healthy: string, urlOf: (one: Case) => s
   );
 }
 
-/** One server for all cases with valid HTTP. The first path segment names the case; the rest belongs to its dialect. */
+/** A server for all cases with valid HTTP. The first path segment names the case; the rest belongs to its dialect. */
 function startHttpUpstream(all: readonly Case[]): OwnServer {
   const cases = new Map(all.map((one) => [one.id, one]));
   return startOwnServer(async (request) => {
@@ -184,7 +184,7 @@ const requestOf = ({ dialect, form, seen }: Case, nth: number): UpstreamRequest 
   seen: seen.promise,
 });
 
-/** A server of its own, so that broken connections do not affect other cases. */
+/** The case has its own server, so that broken connections do not affect other cases. */
 async function startRaw(one: Case, servers: Map<Case, RawUpstream>): Promise<void> {
   const { upstream } = one.fault;
   if (upstream.speaks !== 'bytes') return;

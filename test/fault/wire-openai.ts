@@ -71,7 +71,7 @@ export const openai: Dialect = {
   emptyEvents: (usage) => [ROLE, chunk([], usage)],
   emptyReply: (usage) => completion([], usage),
 
-  // Some servers report the status as the code.
+  // Some upstreams report the status as the code of the error.
   error: (status, message) => error(status, message, status),
   // The form that vLLM sends.
   oddError: (message) => ({ object: 'error', message, type: 'InternalServerError', code: 500 }),

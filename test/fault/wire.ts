@@ -23,7 +23,7 @@ export function spoken(dialect: Dialect, count: number = WORDS.length, usage: To
   return eventsText(dialect, dialect.opening(usage), words);
 }
 
-/** The word at this position. Some dialects add the running count. */
+/** The word at this position. Some dialects add the running count to the word. */
 export function wordAt(dialect: Dialect, text: string, at: number, usage: Tokens | null = USAGE): readonly Event[] {
   const running = usage && dialect.counts === 'all along' ? { ...usage, output: Math.min(at + 1, usage.output) } : null;
   return dialect.word(text, running);
@@ -63,7 +63,7 @@ export function head(request: UpstreamRequest, ...lines: readonly string[]): str
 const CHUNKED = 'transfer-encoding: chunked';
 const bytesOf = (data: string | Uint8Array): Uint8Array => (typeof data === 'string' ? Buffer.from(data) : data);
 
-/** Bytes as one chunk of a body. */
+/** Returns bytes as one chunk of a body. */
 export function piece(data: string | Uint8Array): Uint8Array {
   const bytes = bytesOf(data);
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
@@ -85,7 +85,7 @@ export async function send(
   connection.end();
 }
 
-/** Starts an answer and stops halfway. For a stream, it waits until the caller has read some of it. */
+/** Starts an answer and stops halfway. Before a stream stops, the function waits until the caller has read some of it. */
 export async function begin(connection: ServerConnection, request: UpstreamRequest): Promise<void> {
   await connection.write(head(request, CHUNKED));
   await connection.write(piece(half(request)));

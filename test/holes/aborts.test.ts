@@ -94,7 +94,7 @@ describe.each(DIALECTS)('answers of $name that their callers abort', ({ adapter,
       'passthrough: [verbosity]',
       `after_abort: { bills: stops, reports: each, margin_tokens: ${MARGIN}, margin_ms: 0 }`,
     );
-    // A process of its own in the deep tests, so that the waiting time of another request depends only on the server.
+    // The deep tests use a separate process, so that the waiting time of another request depends only on the server.
     const isProcess = isDeep;
     box = await startSignalbox({
       policy: `${policy}\nledger: { whole_hold_share: 1 }\n`,

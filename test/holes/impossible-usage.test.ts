@@ -114,7 +114,7 @@ async function recordOf(platform: Json): Promise<Json> {
   return objectOf(objectOf(decision).outcome);
 }
 
-/** The usages of one message, merged as Anthropic's SDK merges them. */
+/** Merges the usages of a message as Anthropic's SDK merges them. */
 const folded = (usages: readonly Json[]): Json =>
   Object.assign(
     {},

@@ -22,7 +22,10 @@ import {
   type UnmeteredDialect,
 } from './unmetered.ts';
 
-/** Output that only the dialect of the service has, from services that report no usage. Such output must not be free. */
+/**
+ * Output that only the dialect of the service has, from services that report no usage. Output that only a service's own dialect has must
+ * not be free.
+ */
 const DIALECTS = [MESSAGES, RESPONSES, CHAT];
 /** The expected tokens of the prompt. Each token costs a thousandth of a Credit, input and output. */
 const PROMPT = 8;
@@ -72,7 +75,7 @@ describe('half a megabyte of output without usage', () => {
 
   const PIECE = 1_024;
   const PIECES = 500;
-  /** Each piece has its own words, because a repeated text counts once. */
+  /** Each piece has its own words, because a repeated text counts only once. */
   const pieces = Array.from({ length: PIECES }, (_, at) =>
     `piece${at.toString(36)} ${'of a plain text that goes on '.repeat(40)}`.slice(0, PIECE),
   );

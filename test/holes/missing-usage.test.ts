@@ -23,7 +23,7 @@ const FIGURES = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens',
 /** The JSON text of a figure. */
 const ODD = ['null', 'left out', '"42"', '"NaN"', '-1', '1.5', '1e300', '1e999', '[]', 'true'] as const;
 
-/** The JSON of a usage with one odd figure. A mark shows its place, because no other value has the text `1e999`. */
+/** The JSON of a usage with one odd figure. The text `1e999` marks the place of the odd figure, because no other value has this text. */
 function usageWith(name: string, odd: string): { readonly usage: Json; fix(json: string): string } {
   const usage = { input_tokens: 8, output_tokens: 3, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
   return {

@@ -110,7 +110,7 @@ const mostOf = (model: Model, files: number) => {
   return Math.min(WINDOW, PAGE_TOKENS * Math.min(request, file * files));
 };
 
-/** Sets what both services bill for the next prompt, and what they report if they are asked to count it. */
+/** Sets what both services bill for the next prompt, and the count that they report on request. */
 function serve(billed: number, counted: number | null): void {
   const behave = (request: RecordedRequest): Behaviour => {
     if (isCount(request) && counted === null) return { fail: 'context' };
@@ -169,7 +169,7 @@ describe('a PDF that looks shorter than it is', () => {
   ])(
     'the hold is the maximum if an address names %s, because its server may send another file for the count than for the answer',
     async (_, content) => {
-      // The server sends one page for the count, and all pages that the service reads for the answer.
+      // The server sends a single page for the count, and all pages that the service reads for the answer.
       serve(mostOf('claude', 1), PAGE_TOKENS);
       const body = { model: 'claude', max_tokens: 64, messages: [{ role: 'user', content }] };
       const before = await overrunsOf(honest);

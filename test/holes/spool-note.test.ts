@@ -21,8 +21,8 @@ import { readSpool, Spool } from '../../src/store/spool/spool.ts';
 import { effort } from '../deep/effort.ts';
 
 /**
- * A spool and its note in `ledger.id`, as real files. The test stops at each moment at which a process can die between two writes. The
- * database is a set that has everything once the spool was booked.
+ * The test uses a spool and its note in `ledger.id` as real files. The test stops at each moment at which a process can die between two
+ * writes. The database is a set that has everything once the spool was booked.
  */
 const { runs, seed, proved } = effort('holes', 50, 10_000);
 

@@ -58,8 +58,8 @@ const newRequests = (count: number): Sent[] =>
   Array.from({ length: count }, () => newSent(++requests % 4 === 0 ? ++requests : requests));
 
 /**
- * Sends requests that end on a full disk or with the server, and resolves once they have ended. One more request is measured on the full
- * disk.
+ * Sends requests that end on a full disk or with the server, and resolves once they have ended. The function measures one more request on
+ * the full disk.
  */
 async function endOnFullDisk(
   data: string,
@@ -106,7 +106,7 @@ interface Round {
   readonly waitedMs: number;
 }
 
-/** One round: a full disk, a kill, and different damage to the spool before the next start. */
+/** A round has a full disk, a kill, and different damage to the spool before the next start. */
 async function round(data: string, count: number): Promise<Round> {
   const older = readFileSync(spoolIn(data));
   const server = await startServer({ data, policies, env });
@@ -147,7 +147,7 @@ async function round(data: string, count: number): Promise<Round> {
   const restored = copyOf(data);
   expect(await startedOn(restored)).toEqual({ refusal: null, booked: sent.length });
   expect(differing(restored, sent, known)).toEqual([]);
-  // Here the operator accepts the loss.
+  // In this copy of the folder, the operator accepts the loss.
   const given = copyOf(data);
   rmSync(spoolIn(given));
   rmSync(noteIn(given));

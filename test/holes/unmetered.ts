@@ -7,7 +7,7 @@ import { startOwnServer } from '../support/own-server.ts';
  * count shares no code with the gateway except the token weight of a text.
  */
 
-/** One part of an answer: its pieces of text, and its state in base64. */
+/** A part of an answer: its pieces of text, and its state in base64. */
 export interface AnswerPart {
   readonly kind: string;
   readonly pieces: readonly string[];

@@ -85,7 +85,7 @@ test('a wallet that one instance has blocked is refused by the other until it is
 test('a key with a budget is admitted by both instances, which spend its budget once', async () => {
   const budgets = [{ limit: 1_000_000, window: 'day', timeZone: 'UTC', onExhausted: 'reject' }] as const;
   const { key } = await a.keys.create({ name: 'app', scopes: ['chat'], budgets });
-  // Instance `b` polls only when this test tells it to.
+  // Instance `b` does not poll by itself in this test.
   await waitFor(() => b.keys.authenticate(`Bearer ${key}`).caller, 4_000);
   const statuses: number[] = [];
   while (!statuses.includes(402)) statuses.push(await statusAt(statuses.length % 2 === 0 ? a : b, key));

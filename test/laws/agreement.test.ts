@@ -177,7 +177,7 @@ describe('chat and route', () => {
         fc.nat(keys.length - 1),
         withRetries(async (body, at) => {
           const own = { headers: { authorization: `Bearer ${keys[at]!.key}` } };
-          // The requests run one after the other, because a running chat holds funds that a parallel recommendation would miss.
+          // The test sends the requests one after another, because a running chat holds funds that a parallel recommendation would miss.
           const advice = await adviceOf(await box.post('/v1/route', body, own));
           const answer = await answerOf(await box.post('/v1/chat/completions', body, own));
           if (advice.error) {
@@ -193,7 +193,7 @@ describe('chat and route', () => {
       ),
       {
         ...tries('chat and /v1/route agree for keys whose budgets run out', 50, 800),
-        // Keys of both kinds run out of budget in every run.
+        // In every run, keys of both kinds run out of budget.
         examples: [
           ...[0, 1, 0, 1, 0, 1].map((at): [ChatFields, number] => [{ ...DEAREST, messages: hello }, at]),
           [IMPOSSIBLE, 1],

@@ -119,7 +119,7 @@ describe('vector spaces', () => {
     alternatives: fc.integer({ min: 0, max: 5 }),
   });
 
-  /** All models of one decision are in one vector space. @param disguised returns the space that the decision believes a model to be in */
+  /** All models of a decision are in the same vector space. */
   const isOneSpace = (disguised: (space: string) => string) =>
     fc.property(catalogs, ({ spaces, space, alternatives }) => {
       const embedding = (vectorSpace: string) => ({

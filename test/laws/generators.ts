@@ -123,7 +123,7 @@ export const candidates: fc.Arbitrary<readonly Candidate[]> = fc
 
 export const newcomer = fc.record({ q: quality, c: cost, l: latency, id: fc.constantFrom('a', 'm04x', 'z') });
 
-/** Credits of one reference cost. */
+/** The Credits of a reference cost. */
 export const reference = fc.oneof(
   fc.constantFrom(0.01, 0.1, 1),
   fc.double({ min: 0.001, max: 100, noNaN: true, noDefaultInfinity: true }),
@@ -186,7 +186,7 @@ export interface Law {
   readonly mutants: Readonly<Record<string, Ranker>>;
 }
 
-/** Tests that a strategy satisfies the law, and that each mutant breaks it. A failure prints its seed. */
+/** Tests that a strategy satisfies the law, and that each mutant breaks it. A failed law prints its seed. */
 export function prove(strategy: string, real: Ranker, { says, holds, mutants }: Law): void {
   test(says, () => {
     fc.assert(holds(real), tries(`${strategy}: ${says}`, 300, 20_000));

@@ -50,7 +50,7 @@ const HOLDERS: readonly (readonly [HolderKind, string])[] = [
   ...KEYS.map((key) => ['key', key] as const),
 ];
 
-/** Whether the spending of a key counts for a level. It shares no code with the ledger. */
+/** Whether the spending of a key counts for a level. The function shares no code with the ledger. */
 function counts(key: string, [kind, id]: (typeof HOLDERS)[number]): boolean {
   const { line, team, user } = MEMBERS[key]!;
   if (kind === 'key') return key === id || line.includes(id);

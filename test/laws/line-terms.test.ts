@@ -197,7 +197,7 @@ test('after any changes, a key works only while its parents work, and with at mo
   await fc.assert(law(), tries(NAME, 60, 3_000));
 });
 
-/** The same keys, with a wrong answer to credentials. */
+/** Makes the same keys give a wrong answer to credentials. */
 const judged = (judge: (keys: Keys, header: string | null) => ReturnType<Keys['authenticate']>): Mutant => {
   return (keys) =>
     new Proxy(keys, {

@@ -96,7 +96,10 @@ const BLANK_STOP: ChatRequest = { model: 'auto', messages: [{ role: 'user', cont
 
 let recommended = 0;
 
-/** Asks one server for advice, and sends the chat to another. Both are the same server, except when the law is expected to fail. */
+/**
+ * Requests a recommendation from a server, and sends the chat to another server. Both parameters are the same server, except when the law
+ * is expected to fail.
+ */
 const law = (adviser: Signalbox, server = adviser, asRead = (body: ChatRequest): object => body) =>
   fc.asyncProperty(bodies, async (body) => {
     const routed = await adviser.post('/v1/route', asRead(body));

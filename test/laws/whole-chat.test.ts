@@ -106,7 +106,8 @@ describe('a chat that was sent to /v1/route unchanged', () => {
       ...CUT,
       usage: { completion_tokens: Number(body.max_completion_tokens ?? body.max_tokens) },
     }));
-    // One budget is spent before the random requests begin, because each of these requests costs more than half of it.
+    // The key spends one of its budgets before the random requests begin, because each of these requests costs more than half of that
+    // budget.
     const dear = { model: 'best', messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 700 };
     for (let sent = 0; sent < 3; sent++) await withRetries(agree)(dear, unchanged, callers[0]!);
     expect(outcomes.get('insufficient_quota')).toBeGreaterThan(0);

@@ -17,7 +17,7 @@ export interface Reckoned {
   readonly totalS: number;
   /** The number of levels that the model is below the request's needs, for the ability that is lacking most; 0 if it does the task well. */
   readonly lacks: number;
-  /** The same number if one level less is enough, see `leastOf`. */
+  /** The number of missing abilities if one level less is enough, see `leastOf`. */
   readonly lacksLoosely: number;
 }
 

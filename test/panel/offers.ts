@@ -5,8 +5,8 @@ import { parse } from 'yaml';
 import type { Case } from './panel.ts';
 
 /**
- * The models as their vendors offer them: list prices, limits and abilities. They are read from the shipped catalog as plain YAML, so that
- * none of Signalbox's own calculations influences them.
+ * The models as their vendors offer them, with list prices, limits and abilities. The panel reads the models from the shipped catalog as
+ * plain YAML, so that none of Signalbox's own calculations influences them.
  */
 const Line = Type.Object({ input: Type.Number(), output: Type.Number() });
 const PriceList = Type.Object({
@@ -25,7 +25,7 @@ const Offer = Type.Object({
 });
 const Catalog = Type.Object({ models: Type.Record(Type.String(), Offer) });
 
-/** A model as one set of keys reaches it. */
+/** A model as a set of keys reaches it. */
 export interface Offered {
   readonly id: string;
   /** USD per 1M tokens. */
@@ -44,7 +44,7 @@ function catalogOf(name: string): Static<typeof Catalog> {
 const models = { ...catalogOf('models.yaml').models, ...catalogOf('models-local.yaml').models };
 export const MODELS = Object.keys(models);
 
-/** One or several keys or addresses that are set. */
+/** A set of one or several keys or addresses. */
 export interface KeySet {
   readonly name: string;
   readonly providers: readonly string[];

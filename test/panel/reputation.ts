@@ -32,7 +32,7 @@ export interface Reputation {
   readonly startS: number;
   /** Output tokens per second. */
   readonly rate: number;
-  /** Hidden tokens at its default effort, as a multiple of the usual number for the kind of request. */
+  /** The hidden tokens of the model at its default effort, as a multiple of the usual number for the kind of request. */
   readonly thinking: number;
   /** Prompt tokens that the model reads per second. */
   readonly readRate: number;

@@ -198,7 +198,7 @@ describe('A payment is refused', () => {
 
   benchTest('with 400 or 402 for any invalid header, without network calls', async (bench) => {
     const header = await bench.header(newAccount());
-    // A header without its padding would still be valid, so the padding is removed first.
+    // A header without its padding would still be valid, so the test removes the padding first.
     const good = header.replace(/=+$/, '');
     expect((await bench.read(good)).amount).toBe(6_000n);
     const spoiled = fc.oneof(
@@ -227,7 +227,7 @@ function placesOf(value: unknown, path: readonly string[] = []): string[][] {
   return Object.entries(value).flatMap(([name, inner]) => placesOf(inner, [...path, name]));
 }
 
-/** A copy with one path changed; `undefined` removes it. */
+/** Returns a copy with a changed path; `undefined` removes the path. */
 function changedAt(value: object, [name = '', ...rest]: readonly string[], to: unknown): object {
   const inner: unknown = Reflect.get(value, name);
   const next = rest.length === 0 ? to : changedAt(inner as object, rest, to);

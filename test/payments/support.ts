@@ -32,7 +32,7 @@ export const TOKEN = '0x036cbd53842c5426634e7929541ec2318f3dcf7e';
 export const PAY_TO = '0x1d2c3b4a5f6e7d8c9b0a1f2e3d4c5b6a7f8e9d0c';
 export const NETWORK = 'eip155:84532';
 
-/** One atomic unit is 1,000 microcredits, as with USDC and a Credit of 0.001 USD. */
+/** An atomic unit is 1,000 microcredits, as with USDC and a Credit of 0.001 USD. */
 export const network = (over: Partial<PaymentNetwork> = {}): PaymentNetwork => ({
   id: NETWORK,
   chainId: 84_532,

@@ -78,7 +78,7 @@ describe('A payment with an unknown outcome', () => {
       await failure(bench.payments.settle(offer, CONTEXT, never));
       bench.chain.behavior = 'prompt';
       const calls = bench.chain.count('settle');
-      // The same nonce with another signature: it pays less, or can be mined after the chain is no longer asked.
+      // A payment with the same nonce and another signature pays less, or can be mined after Signalbox has stopped polling the chain.
       const { amount, validBefore, requirements, terms } = offer;
       for (const other of [
         { amount: amount / 90n, requirements: { ...requirements, amount: String(amount / 90n) } },

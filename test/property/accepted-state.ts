@@ -32,7 +32,7 @@ const GEMINIS: readonly Fields[] = [
   google('CiQB'),
 ];
 
-/** Reasoning of another Anthropic model. The API accepts it and leaves it out. */
+/** Reasoning of another Anthropic model. The API accepts reasoning of another Anthropic model and leaves it out. */
 const thinking = (text: string, id: string): Fields => ({
   type: 'reasoning.text',
   text,

@@ -28,7 +28,7 @@ export interface Subject {
   readonly upstreams: readonly string[];
   /** Additional fields that the preset lets through. */
   readonly extras?: readonly Readonly<Record<string, unknown>>[];
-  /** All of its models reason, refuse a temperature, and refuse encrypted reasoning of other services. */
+  /** All models of the service reason, refuse a temperature, and refuse encrypted reasoning of other services. */
   readonly isOpenAi?: true;
 }
 

@@ -161,7 +161,7 @@ const goesOn = (subject: Subject, saw: () => void) =>
     }
   });
 
-/** What happened to the requests, by subject. It is reported once all laws hold. */
+/** What happened to the requests, by subject. The test reports the shares once all laws hold. */
 const shares: string[] = [];
 let continued = 0;
 
@@ -204,11 +204,11 @@ describe('a conversation can continue with', () => {
 describe('the laws detect an adapter that', () => {
   for (const [of, name, mutant] of MUTANTS) {
     test(`${name} (${of})`, () => {
-      // Some mutants need a rare request. A mutant that is not found in this many runs counts as undetected.
+      // Some mutants can be found only with a rare request. A mutant that is not found in this many runs counts as undetected.
       const laws = [goesOn(mutant, () => {}), isAlwaysTaken(mutant, () => {})];
       const isFound = (numRuns: number) =>
         laws.some((law) => fc.check<unknown[]>(law, { numRuns, seed, endOnFailure: true }).failed);
-      // Few runs of both laws come first, because most mutants break one of the laws soon.
+      // The test begins with few runs of both laws, because most mutants break one of the laws soon.
       expect(isFound(200) || isFound(25_000)).toBe(true);
     });
   }

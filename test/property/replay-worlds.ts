@@ -5,7 +5,7 @@ export type Random = () => number;
 export const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
 const chance = (random: Random, share: number): boolean => random() < share;
 
-/** The variable that the provider `second` needs. Without it, the provider is left out. */
+/** The variable that the provider `second` needs. If the variable is not set, the policy leaves the provider out. */
 export const SECOND_KEY = 'SECOND_UPSTREAM_KEY';
 export const SECOND_URL = 'SECOND_UPSTREAM_URL';
 

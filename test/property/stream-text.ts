@@ -7,7 +7,7 @@ import { chunk, DONE, delta, finish } from '../fault/wire-openai.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 
 /**
- * The stream of one answer as text, in any form that the rules of server-sent events allow. Line ends, comments and other fields do not
+ * The stream of an answer as text, in any form that the rules of server-sent events allow. Line ends, comments and other fields do not
  * change its meaning.
  */
 export interface StreamText {
@@ -67,7 +67,7 @@ function openaiAnswers(): fc.Arbitrary<readonly Frame[]> {
   });
 }
 
-/** Blocks one after the other, each with its deltas: reasoning with its signature, and calls with their arguments in pieces. */
+/** Generates successive blocks, each with its deltas: reasoning with its signature, and calls with their arguments in pieces. */
 function anthropicAnswers(): fc.Arbitrary<readonly Frame[]> {
   const thinking = fc
     .tuple(fc.array(words, { maxLength: 4 }), fc.base64String({ minLength: 4 }))
@@ -116,7 +116,7 @@ function geminiAnswers(): fc.Arbitrary<readonly Frame[]> {
   });
 }
 
-/** Items one after the other, each in pieces: texts, refusals, reasoning, and calls of both kinds. */
+/** Generates successive items, each in pieces: texts, refusals, reasoning, and calls of both kinds. */
 function responsesAnswers(): fc.Arbitrary<readonly Frame[]> {
   const item = fc
     .tuple(fc.constantFrom('output_text', 'refusal', 'reasoning', 'function_call', 'custom_tool_call'), pieces)

@@ -16,7 +16,7 @@ afterEach(async () => {
   live = null;
 });
 
-/** A policy with one model. */
+/** A policy with a single model. */
 const serving = (model: string, more = '') =>
   testPolicy({ first: upstream.url }, { [model]: { endpoints: ['first'] } }, more);
 /** A file that adds a model to the policy. */

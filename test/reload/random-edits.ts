@@ -39,7 +39,7 @@ export class RandomEdits {
     await this.state();
   }
 
-  /** Makes one random edit with its pauses. Returns the revision of the new state; null for none. */
+  /** Makes a random edit with its pauses. Returns the revision of the new state; null for none. */
   async edit(): Promise<string | null> {
     const kinds = Object.keys(EDITS) as (keyof typeof EDITS)[];
     const kind = kinds[Math.floor(this.#random() * kinds.length)]!;

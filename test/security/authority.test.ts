@@ -131,7 +131,7 @@ describe('a key of an application', () => {
     const [a, b] = [await foreign.json(), await none.json()];
     expect([foreign.status, a]).toEqual([none.status, b]);
     expect(foreign.status).toBe(404);
-    // Even its own stored text is only readable for operators.
+    // Only operators can read the stored text of a key, even if the key itself asks.
     for (const key of [plain, other]) {
       await expectError(await box.get(`/admin/decisions/${decision}/content`, as(key)), 'insufficient_permissions');
     }
@@ -265,7 +265,7 @@ describe('a path in another spelling', () => {
       for (const key of [null, plain]) {
         const { status, body } = await raw('/admin/policy', key, host);
         expect(SIGNS.filter((sign) => body.includes(`"${sign}"`))).toEqual([]);
-        // The answer belongs to the path that the host made of it, such as the health page. It must be open to all callers.
+        // The answer belongs to the path that the host made of it, such as the health page. Such a path must be open to all callers.
         if (status < 300) expect(body).toMatch(/^\{"status":"ok"|^\{"openapi"|^<!doctype/);
       }
     }

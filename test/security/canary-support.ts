@@ -4,7 +4,7 @@ import { RUN_MIN } from '../../src/core/runs.ts';
 import { waitFor } from '../support/answers.ts';
 import { cleanEnvironment, PROGRAM } from '../support/signalbox.ts';
 
-/** A random text. Because it is random, any piece of it that appears somewhere comes from this text. */
+/** A random text. Because the text is random, any piece of it that appears somewhere comes from this text. */
 export const makeCanary = (bytes = 30): string =>
   Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('base64url');
 

@@ -9,7 +9,7 @@ export interface Seat {
   readonly out: string;
   /** A server that runs on other data. */
   readonly server: string;
-  /** IDs of a key, of one of its decisions, and of a login. */
+  /** The IDs of a key, of a decision of that key, and of a login. */
   readonly key: string;
   readonly decision: string;
   readonly login: string;

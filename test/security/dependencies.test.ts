@@ -33,7 +33,7 @@ const Bom = Type.Object({
 type Entry = Static<typeof Entry>;
 
 const json = async (path: string): Promise<unknown> => Bun.file(join(ROOT, path)).json();
-/** The folders with their own packages, and the packages that each requests. */
+/** Maps each folder that has its own packages to the packages that it requests. */
 const FOLDERS = ['.', 'test/system', 'test/deep'] as const;
 const installed = await Promise.all(
   FOLDERS.map(async (folder) => ({

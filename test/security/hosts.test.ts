@@ -31,7 +31,7 @@ async function statusOf(method: string, target: string, host: string | null, key
   await connection.write(`${lines.join('\r\n')}\r\n\r\n{}`);
   const text = await Promise.race([connection.closed, Bun.sleep(2_000).then(() => connection.received)]);
   connection.close();
-  // These are the start page and the health check, with a query that they ignore.
+  // The start page and the health check ignore the query.
   if (target.startsWith('/?') && /^location: \/docs\r$/im.test(text)) return 404;
   if (target.startsWith('/healthz?') && text.endsWith('{"status":"ok"}')) return 404;
   return Number(/^HTTP\/1\.\d (\d{3})/.exec(text)?.[1] ?? 0);
@@ -96,7 +96,7 @@ describe('a malformed Host', () => {
   async function answerTo(head: string): Promise<string | null> {
     const connection = await connect(open.url);
     await connection.write(Uint8Array.from(head, (char) => char.charCodeAt(0)));
-    // Some bytes leave the request unfinished.
+    // Some byte sequences leave the request unfinished.
     connection.finish();
     const text = await Promise.race([connection.closed, Bun.sleep(5_000).then(() => null)]);
     connection.close();

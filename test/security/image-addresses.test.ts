@@ -32,7 +32,7 @@ const REFUSED = [
     'http://[ff02::1]/',
     'http://[fec0::1]/',
   ],
-  // The same addresses in other notations.
+  // The next addresses are the same addresses in other notations.
   ...[
     'http://2130706433/',
     'http://0x7f000001/',
@@ -224,7 +224,7 @@ describe('the gateway', () => {
   test('passes on public and inline images unchanged, and fetches none itself', async () => {
     const fetched: string[] = [];
     const spy = Bun.serve({
-      // This server counts calls to any path. The system gives its port to no other test.
+      // This server counts calls to any path. The operating system gives this server's port to no other test.
       port: freePort(),
       hostname: '127.0.0.1',
       fetch({ url }) {

@@ -293,7 +293,7 @@ describe('changes', () => {
       Array.from({ length: 50 }, () => member.send('PATCH', `/admin/keys/${id}`, { scopes: [] })),
     );
     expect(bad.filter(({ status }) => status === 400)).toHaveLength(50);
-    // Repeats of one change count once.
+    // Repeats of the same change count once.
     const headers = { ...member.headers, 'content-type': 'application/json', 'idempotency-key': 'one change' };
     for (let repeat = 0; repeat < 5; repeat++) {
       expect((await fetch(`${box.url}/admin/keys`, { method: 'POST', headers, body: '{}' })).status).toBe(200);

@@ -103,7 +103,7 @@ describe('each role gets the status of its row from each operation', () => {
         for (const role of ROLES) {
           const status = statusOf(operation, headersOf(role), target);
           statuses.push(status);
-          // Only one verification may run at a time.
+          // The server allows only one verification at a time.
           if (operation === 'GET /admin/trail/verify') await status;
         }
         expect([target, ...(await Promise.all(statuses))]).toEqual([target, ...cellsOf(row, target)]);

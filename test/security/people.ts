@@ -27,7 +27,7 @@ const NAMES = Object.keys(PEOPLE) as PersonName[];
 
 /** A browser in which a person has signed in. */
 export interface Browser {
-  /** Its cookie, and the Origin of the console's pages. */
+  /** The person's cookie, and the Origin of the console's pages. */
   readonly headers: Readonly<Record<string, string>>;
   get(path: string): Promise<Response>;
   send(method: string, path: string, body?: object): Promise<Response>;
@@ -86,7 +86,7 @@ function browserAt({ url }: Signalbox, value: string): Browser {
 
 const NO_MONEY = { models: null, limits: null, budgets: [], memberDefaults: NO_TERMS };
 
-/** Gives the users IDs that tests can name. Their roles and teams come from the sign-in. */
+/** Gives the users IDs that tests can name. The sign-in sets the users' roles and teams. */
 async function seat(box: Signalbox, issuer: string): Promise<void> {
   const store = await openStore(join(box.data, 'signalbox.db'), { mode: 'beside', rooms: ['access', 'people'] });
   const { people } = store;

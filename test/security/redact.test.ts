@@ -84,7 +84,7 @@ describe('personal data', () => {
           const clean = redact(text, [kind]);
           expect(clean).not.toContain(sample);
           expect(clean).toContain(`[${kind}]`);
-          // The text around it stays.
+          // The redaction keeps the text around the secret.
           expect(clean.replaceAll(`[${kind}]`, '').length).toBeLessThanOrEqual(head.length + tail.length);
         }),
         { numRuns: 300 },
@@ -200,7 +200,8 @@ describe('a hostile text', () => {
         all(part);
         return performance.now() - since;
       };
-      // Both are measured at the same moment, because a busy machine slows both. A minimum keeps noise from counting.
+      // Both inputs are measured at the same moment, because a busy machine slows both. A minimum keeps noise from counting. A minimum
+      // keeps noise from counting.
       const ratio = () => {
         const small = Math.min(...[1, 2, 3].map(() => time(text.slice(0, text.length / 4))));
         return time(text) / Math.max(small, 2);

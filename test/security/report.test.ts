@@ -37,7 +37,7 @@ const run = (team: string) => ({ session: `run-of-${team}`, agent: `agent-of-${t
 /** Texts of callers, which no report may contain. */
 const WORDS = ['Marmalade', 'note-of-legal', 'note-of-search'];
 
-/** Sends one request with a key, in a session of its own, and returns the ID of the decision. */
+/** Sends a request with a key, in its own session, and returns the ID of the decision. */
 async function ask(key: string, team: string): Promise<string> {
   const { session, agent, parent } = run(team);
   const named = { 'x-claude-code-session-id': session, 'x-claude-code-agent-id': agent };
@@ -188,7 +188,7 @@ describe('a report', () => {
       }),
       tries('reports', 30, 500),
     );
-    // The same search finds an ID where IDs are shown.
+    // The same search finds an ID in answers that show IDs.
     expect(idsIn(JSON.stringify(await readJson('/admin/usage?by=key', admin)))).not.toEqual([]);
   });
 });
@@ -264,7 +264,7 @@ rate_limits: [{ name: shared, requests_per_minute: 2 }]
       return () => fetch(`${few.url}/admin/usage`, { headers: { cookie } });
     };
     const [first, second] = [await signIn(), await signIn()];
-    // This is four times the limit of a key.
+    // The requests are four times the limit of a key.
     for (let pair = 0; pair < 6; pair++) expect([(await first()).status, (await second()).status]).toEqual([200, 200]);
     const { details } = await expectError(await second(), 'rate_limit_exceeded', null, true);
     expect(details).toEqual({ limit: 'gateway.reports_per_minute', kind: 'requests' });

@@ -109,7 +109,7 @@ describe('the store', () => {
       ...['state', 'purpose', 'network', 'asset', 'pay_to', 'payer', 'nonce', 'amount', 'key_id', 'request_mark'],
       ...['quote', 'tx', 'error'],
     ].map((name) => `payments.${name}`);
-    // The caller's names for a session and its agent. They are plain and short, or hashes if they contain an address or a secret.
+    // The caller's names for a session and its agent. The names are plain and short, or hashes if they contain an address or a secret.
     named.push('accounts.session', 'accounts.agent', 'records.session', 'record_index.session');
     // IDs that Signalbox makes.
     for (const table of ['accounts', 'records', 'record_index']) named.push(`${table}.team_id`, `${table}.user_id`);

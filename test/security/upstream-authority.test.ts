@@ -20,7 +20,7 @@ const STOLEN = 'sk-attackers-own-key-0123456789';
 beforeAll(async () => {
   upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   attacker = Bun.serve({
-    // This server counts calls to any path. The system gives its port to no other test.
+    // This server counts calls to any path. The operating system gives this server's port to no other test.
     port: freePort(),
     hostname: '127.0.0.1',
     fetch(request) {

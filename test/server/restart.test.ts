@@ -9,7 +9,9 @@ import { waitFor } from '../support/answers.ts';
 import { HandTimers } from '../support/hand-timers.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 
-/** A process as its parent sees it. It sends the messages that a test chooses, and ends when it is told to leave, unless it drains. */
+/**
+ * A process as its parent sees it. The process sends the messages that a test chooses, and ends when it is told to leave, unless it drains.
+ */
 class FakeProcess {
   readonly pid: number;
   readonly exited: Promise<number>;

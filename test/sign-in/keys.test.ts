@@ -7,7 +7,7 @@ import { LOGIN, loginOf, MODEL, meBy } from './stage.ts';
 
 /** Tests keys that sign in at the console with the requests of its page, and attacks without a valid key. */
 let box: Signalbox;
-/** How far the gateway’s clock is ahead, ms. It never goes back. */
+/** How far the gateway’s clock is ahead, ms. The gateway's clock never goes back. */
 let ahead = 0;
 
 const HOUR_MS = 3_600_000;

@@ -75,7 +75,7 @@ export const history = fc
   )
   .map((parts) => parts.flat());
 
-/** The issuer's current state. It accepts each refresh token once. */
+/** The issuer's current state. The issuer accepts each refresh token once. */
 export class Stated {
   isAway = false;
   readonly groups = new Map<Sub, Group>(SUBS.map((one) => [one, 'staff']));
@@ -155,7 +155,7 @@ export class Model {
     return !hasEnded && now < createdAt + WHOLE && now < usedAt + IDLE;
   }
 
-  /** The role that a cookie has now; null if it does not admit. It also records the consequences of the request. */
+  /** The role that a cookie has now; null if it does not admit. The function also records the consequences of the request. */
   use(login: ModelLogin): string | null {
     const { now } = this.#clock;
     if (!this.lives(login)) return null;

@@ -61,7 +61,7 @@ const over = <T extends object>(one: T, own: Partial<T> = {}): T =>
     },
   });
 
-/** The two instances. They receive each other's changes between steps. */
+/** The two instances. The instances receive each other's changes between steps. */
 async function stand(spoil: Spoil, clock: { now: number }, stated: Stated, policy: () => SignInPolicy | null) {
   const store = await openInMemory();
   const now = () => clock.now;
@@ -128,7 +128,7 @@ function spied(stated: Stated, { away }: Spoil): Disposable {
 
 type Stand = Awaited<ReturnType<typeof stand>>;
 
-/** One history with the instances and the model. */
+/** A history with the instances and the model. */
 class Run {
   readonly #clock = { now: START };
   readonly #stated = new Stated();

@@ -12,7 +12,7 @@ import { LOGIN, loginOf, meBy, SIGN_IN, startGateway } from './stage.ts';
 /** Tests sign-in at a real OpenID provider with the requests that a browser sends. */
 let issuer: TestIssuer;
 let box: Signalbox;
-/** How far the gateway’s clock is ahead, ms. It never goes back. */
+/** How far the gateway’s clock is ahead, ms. The gateway's clock never goes back. */
 let ahead = 0;
 
 const HOUR_MS = 3_600_000;
@@ -163,7 +163,7 @@ test('an admin key makes the first owner, who stays an owner if the claims conta
   ahead += HOUR_MS;
   expect(await json(await meBy(box, value))).toMatchObject({ role: 'owner' });
   expect(await json(await (await signedIn('bob')).go(`${box.url}/admin/me`))).toMatchObject({ role: 'owner' });
-  // Only the operator can remove the role. Then the claims decide again.
+  // Only the operator can remove the role. Without the operator's role, the claims decide again.
   await adminSend(`/admin/users/${user.id}`, { ...promote, body: '{"role":"member"}' });
   ahead += HOUR_MS;
   await expectError(await meBy(box, value), 'not_signed_in');

@@ -70,7 +70,7 @@ export async function vectorsOf<Vector = readonly number[]>(response: Response):
   return (await response.json()) as VectorsAnswer<Vector>;
 }
 
-/** Reads a stream to its end. Returns its chunks, an error event if the stream broke, and whether `[DONE]` came last. */
+/** Reads a stream to its end. Returns the stream's chunks, an error event if the stream broke, and whether `[DONE]` came last. */
 export const eventsOf = async (response: Response) => eventsIn(await response.text());
 
 /** Returns the text of a stream up to its end, or up to the point where its connection breaks. */
@@ -112,9 +112,8 @@ export async function waitFor<T>(look: () => T | Promise<T>, ms = 20_000): Promi
 }
 
 /**
- * Calls `came` for `ms` and throws as soon as it returns something. Use it to show that something does not happen, where only time can show
- * it.
- * @param what names the event that must not happen, for the error
+ * Calls `came` for `ms` and throws as soon as it returns something. A test uses this function to show that an event does not happen, where
+ * only time can show it.
  */
 export async function quietFor(ms: number, what: string, came: () => unknown): Promise<void> {
   const until = performance.now() + ms;

@@ -1,6 +1,9 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 
-/** A client that is built from the server's own OpenAPI document. It sends only documented requests and accepts only documented answers. */
+/**
+ * A client that is built from the server's own OpenAPI document. The client sends only documented requests and accepts only documented
+ * answers.
+ */
 
 export interface ApiCall {
   readonly id?: string;

@@ -1,6 +1,6 @@
 /**
- * A client on a separate thread, which the work of the test cannot delay. It sends one request after another and measures how long each
- * answer takes. Any message makes it report the longest wait since the previous message, in ms. The request in progress counts.
+ * A client on a separate thread, which the work of the test cannot delay. The client sends requests one after another and measures how long
+ * each answer takes. Any message makes it report the longest wait since the previous message, in ms. The request in progress counts.
  */
 declare const self: Worker;
 

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** One connection through the cable. */
+/** A connection through the cable. */
 export interface Way {
   /** The first bytes that the client of this connection sent. */
   readonly said: string;
@@ -9,7 +9,7 @@ export interface Way {
 /** The most characters of `said` that are kept. */
 const SAID_MAX = 10_000;
 
-/** A proxy in front of a server on this machine. A test can make it slow, silent or broken. */
+/** A proxy in front of a server on this machine. A test can make the proxy slow, silent or broken. */
 export interface Cable extends Disposable {
   readonly port: number;
   /** Stops all bytes in both directions; neither side notices. */

@@ -27,8 +27,8 @@ export interface DeafCaller {
 }
 
 /**
- * A client on 127.0.0.1 that sends a request and then reads nothing. Its kernel buffers almost nothing, so the answer stays with the
- * server. Linux only. Throws if it cannot connect.
+ * A client on 127.0.0.1 that sends a request and then reads nothing. The client's kernel buffers almost nothing, so the answer stays with
+ * the server. Linux only. The function throws if it cannot connect.
  */
 export function startDeafCaller(port: number, request: string): DeafCaller {
   const fd = libc.socket(AF_INET, SOCK_STREAM, 0);

@@ -39,7 +39,7 @@ export function vectorFor(text: string, dimensions: number): number[] {
 /** The tokens that every upstream in these tests counts for a text. */
 export const tokensFor = (text: string): number => text.split(/\s+/).length;
 
-/** Starts a server of OpenAI's embeddings or of Gemini's `batchEmbedContents`. It refuses the same requests as the real service. */
+/** Starts a server of OpenAI's embeddings or of Gemini's `batchEmbedContents`. The server refuses the same requests as the real service. */
 export function useEmbeddings(wire: 'openai' | 'gemini'): EmbeddingUpstream {
   const server = startOwnServer(answer);
   afterAll(() => server.stop());

@@ -45,7 +45,7 @@ export async function startFleet(world: World, count: number, options: StartOpti
   };
 }
 
-/** Starts one application on a shared store, as an instance with this name. */
+/** Starts an application on a shared store, as an instance with this name. */
 export const startOver = (world: World, name: string, options: StartOptions = {}): Promise<Signalbox> =>
   startSignalbox({ ...options, openStore: async () => world.open(name) });
 

@@ -31,7 +31,7 @@ interface Answering {
 
 const BLOCK = 65_536;
 
-/** Starts the upstream on 127.0.0.1. It answers every request. */
+/** Starts the upstream on 127.0.0.1. The upstream answers every request. */
 export function startFlood({ contentType, start = '', piece, bytes, end = '' }: FloodOptions): Flood {
   const sent: number[] = [];
   let closed = 0;

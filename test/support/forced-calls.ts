@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import { isObject, objectOf, objectsIn, textOf } from '../../src/core/object.ts';
 import type { Platform } from '../../src/gateway/money/receipt.ts';
 
-/** A forced call of one function, as each dialect states it, and its answers as clients of the dialect read them. */
+/** A forced call of a function, as each dialect states it, and its answers as clients of the dialect read them. */
 export const CITY = '{"city":"Bern","days":3}';
 
 export const SCHEMA = {

@@ -13,7 +13,7 @@ export async function leastOf(bound: number, measure: () => number | Promise<num
   return least;
 }
 
-/** Returns the result of an attempt that took less than `ms`. It makes up to ten attempts, so the attempt must be repeatable. */
+/** Returns the result of an attempt that took less than `ms`. The function makes up to ten attempts, so the attempt must be repeatable. */
 export async function inTime<T>(ms: number, attempt: () => T | Promise<T>): Promise<T> {
   let result: { readonly of: T } | undefined;
   const took = await leastOf(ms, async () => {
@@ -56,8 +56,8 @@ export interface GrowthOptions {
 
 /**
  * Returns how many times as long a reader takes for eight times the input: the smallest of up to ten measurements of both inputs, stopping
- * at the first below `GROWTH_MAX`. It measures a growth slightly above `GROWTH_MAX` again with larger inputs: a quadratic reader grows
- * there too, but a step of the machine, such as a full cache, does not. It measures the time of the thread.
+ * at the first below `GROWTH_MAX`. The function measures a growth slightly above `GROWTH_MAX` again with larger inputs: a quadratic reader
+ * grows there too, but a step of the machine, such as a full cache, does not. The function measures the time of the thread.
  */
 export async function growthOf(shape: Shape, { partsMax, leastMs }: GrowthOptions): Promise<number> {
   let parts = leastMs === 0 ? partsMax : await measurableParts(shape, leastMs, partsMax);

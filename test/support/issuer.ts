@@ -10,7 +10,7 @@ export const CLIENT_SECRET = 'only-the-gateway-knows-0123456789';
 /** A real OpenID provider on this machine, whose login page accepts every password. */
 export interface TestIssuer {
   readonly url: string;
-  /** People by their `sub`; nobody else can sign in. Tests change this map. */
+  /** The people who can sign in, by their `sub`. Tests change this map. */
   readonly people: Map<string, Person>;
   /** Whether the issuer is down: it then cuts each connection. */
   isAway: boolean;

@@ -56,7 +56,7 @@ export interface LivePolicy {
   stop(): Promise<void>;
 }
 
-/** The time limit for activating an edit, ms. We promise one second; busy test machines get ten. */
+/** The time limit for activating an edit, ms. Signalbox promises one second; busy test machines get ten. */
 export const IN_FORCE_MS = 10_000;
 
 export interface LiveOptions {

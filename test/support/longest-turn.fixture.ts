@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * A server preloads this file. On a signal it prints the longest turn of its event loop since the previous signal, in ms of CPU time of its
- * main thread, so that other work on the machine does not count. Linux only.
+ * A server preloads this file. On a signal the file prints the longest turn of the server's event loop since the previous signal, in ms of
+ * CPU time of its main thread, so that other work on the machine does not count. Linux only.
  */
 const FILE = `/proc/self/task/${process.pid}/schedstat`;
 const ownMs = (): number => Number(readFileSync(FILE, 'latin1').split(' ')[0]) / 1e6;

@@ -61,7 +61,7 @@ export class MessageFold {
       expect(this.#end).not.toBeNull();
       this.#isOver = true;
     } else if (event.type === 'message_delta') {
-      // Some services report usage while they write.
+      // Some services report usage before the answer is complete.
       if (objectOf(event.delta).stop_reason === null) return;
       expect(this.#open).toBeNull();
       expect(this.#end).toBeNull();

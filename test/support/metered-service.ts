@@ -39,10 +39,7 @@ export const PROMPT_TOKENS = 40;
 const TICK_MS = 10;
 const TEXT = ' tok';
 
-/**
- * A service that records what it bills. It uses OpenAI's chat dialect by default.
- * @param bills what the service bills for an aborted answer
- */
+/** A service that records what it bills. The service uses OpenAI's chat dialect by default. */
 export function startMeteredService(
   bills: AbortBilling['bills'],
   answerTo: (nth: number) => ServiceAnswer,

@@ -4,7 +4,7 @@ interface BilledTokens {
   readonly output: number;
 }
 
-/** One answer of a metered service, as texts in its dialect. */
+/** An answer of a metered service, as texts in its dialect. */
 interface MeteredAnswer {
   whole(text: string, isCut: boolean, usage: BilledTokens): object;
   begin(usage: BilledTokens): string;
@@ -69,7 +69,7 @@ const deltaOf = (kind: AnswerKind, text: string) => {
     : { type: 'input_json_delta', partial_json: text };
 };
 
-/** Anthropic's Messages. It reports running usage as the API does: in a `message_delta` without a stop reason. */
+/** Anthropic's Messages. The service reports running usage as the API does: in a `message_delta` without a stop reason. */
 export const messagesWire = (kind: AnswerKind): MeteredWire => ({
   cap: 'max_tokens',
   answer(model) {

@@ -32,7 +32,7 @@ const MAX_BODY_BYTES = 1 << 30;
 
 export const foreignCall = (): Response => new Response(FOREIGN_TEXT, { status: FOREIGN_STATUS });
 
-/** The same refusal as bytes, for a server that writes them itself. */
+/** Returns the same refusal as bytes, for a server that writes its answers itself. */
 export const FOREIGN_HEAD = `HTTP/1.1 ${FOREIGN_STATUS} Misdirected Request\r\ncontent-length: ${FOREIGN_TEXT.length}\r\nconnection: close\r\n\r\n${FOREIGN_TEXT}`;
 
 /** Makes a prefix of letters only, because an importer of configurations takes other paths for secrets. */

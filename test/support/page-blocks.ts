@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dir, '../..');
 export interface PageBlock {
   /** The first word of its first line, such as `python`. */
   readonly language: string;
-  /** The other words of that line. */
+  /** The other words of the fence's line. */
   readonly words: readonly string[];
   readonly text: string;
 }

@@ -8,7 +8,10 @@ import type { PrivateKeyAccount } from 'viem/accounts';
 
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** The standard x402 client, which pays everything that `signQuote` would sign. Its spend controls know only the assets of real chains. */
+/**
+ * The standard x402 client, which pays everything that `signQuote` would sign. The client's spend controls know only the assets of real
+ * chains.
+ */
 function clientOf(account: PrivateKeyAccount): x402Client {
   return new x402Client().register('eip155:*', new ExactEvmScheme(account)).setSpendControls({ allowedAssets: true });
 }
@@ -37,7 +40,7 @@ export interface SignOptions {
   readonly tamper?: (payload: PaymentPayload) => PaymentPayload;
 }
 
-/** Signs a payment for an offer by hand. It can also make payments that no honest client makes. */
+/** Signs a payment for an offer by hand. The function can also make payments that no honest client makes. */
 export async function signPayment(
   account: PrivateKeyAccount,
   required: PaymentRequired,

@@ -12,8 +12,8 @@ export interface ModelOptions {
 }
 
 /**
- * A small policy with round figures: 1 Credit is 0.001 USD, so a price of 1 is 1 millicredit per token. It does not retry unless a
- * `gateway` section in `more` sets retries.
+ * A small policy with round figures: 1 Credit is 0.001 USD, so a price of 1 is 1 millicredit per token. The policy allows no retries unless
+ * a `gateway` section in `more` sets them.
  */
 export function testPolicy(upstreams: Upstreams, models: Readonly<Record<string, ModelOptions>>, more = ''): string {
   const providers = Object.entries(upstreams).map(([name, upstream]) => {
@@ -37,7 +37,9 @@ ${Object.entries(models)
 ${more}${/^gateway:/m.test(more) ? '' : '\ngateway: { retries_max: 0 }\n'}`;
 }
 
-/** The same policy, except that an answer below 100 tokens is not useful: a request for 100 tokens fits completely or not at all. */
+/**
+ * Returns the policy with a change: an answer below 100 tokens is not useful, so a request for 100 tokens fits completely or not at all.
+ */
 export const allOrNothing = (policy: string): string =>
   policy.replaceAll('min_useful_output: 64', 'min_useful_output: 100');
 
@@ -65,7 +67,7 @@ ${more}`;
 export const UPSTREAM_KEY = 'upstream-secret-for-tests';
 export const UPSTREAM_ENV = { TEST_UPSTREAM_KEY: UPSTREAM_KEY };
 
-/** A policy with one simulated model, `toy`, which needs no upstream. */
+/** A policy with the simulated model `toy`, which needs no upstream. */
 export const TOY = `version: 2
 providers: { sim: { adapter: simulated } }
 models:

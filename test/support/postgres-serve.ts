@@ -1,8 +1,8 @@
 import { startPostgres } from './postgres.ts';
 
 /**
- * `npm run postgres`: starts a PostgreSQL server on this machine for experiments. Ctrl-C stops it and deletes its data, even while it
- * starts.
+ * `npm run postgres`: starts a PostgreSQL server on this machine for experiments. Ctrl-C stops PostgreSQL and deletes its data, even while
+ * it starts.
  */
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());

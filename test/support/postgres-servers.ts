@@ -2,7 +2,7 @@ import { type PostgresOptions, type PostgresServer, startPostgres } from './post
 import { laidDatabase } from './shared-postgres.ts';
 import { makeTestKey, type Signalbox, type StartOptions, startSignalbox } from './signalbox.ts';
 
-/** Servers that share one PostgreSQL database. They stop at the end of the scope. */
+/** Servers that share one PostgreSQL database. The servers stop at the end of the scope. */
 export interface PostgresServers extends AsyncDisposable {
   readonly database: PostgresServer;
   /** The URL of the shared database. */

@@ -46,7 +46,7 @@ export interface PostgresOptions {
   readonly bin?: string;
 }
 
-/** A separate PostgreSQL server on this machine. It ends when this process ends, for whatever reason. */
+/** A separate PostgreSQL server on this machine. The PostgreSQL server ends when this process ends, for whatever reason. */
 export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
   /** The process ID of the shell that runs the server; undefined while the server is down. */

@@ -45,7 +45,7 @@ export class PromptCache {
 
   #readBySteps(prompt: string): { cached: number; written: number } {
     let cached = 0;
-    // At least one token is never read from the cache.
+    // A prompt has at least one token that is never read from the cache.
     for (let tokens = TOKENS_MIN; tokens * CHARS_PER_TOKEN < prompt.length; tokens += STEP) {
       const beginning = prompt.slice(0, tokens * CHARS_PER_TOKEN);
       if (this.#held.has(beginning)) cached = tokens;

@@ -4,7 +4,7 @@ import { parser } from '@prometheus-io/lezer-promql';
 /** What the check knows about a metric. */
 export interface Metric {
   readonly type: 'counter' | 'gauge' | 'histogram';
-  /** Its own labels and the labels of the target; `le` is added automatically. */
+  /** The labels of the metric itself and of its target; `le` is added automatically. */
   readonly labels: readonly string[];
   /** The possible values of labels that have a fixed list of values. */
   readonly values?: Readonly<Record<string, readonly string[]>>;
@@ -68,7 +68,7 @@ class Judging {
     this.#metrics = metrics;
   }
 
-  /** A value to show or to calculate with. It must not be a raw counter, because a restart resets counters. */
+  /** A value to show or to calculate with. A shown value must not be a raw counter, because a restart resets counters. */
   flat(node: SyntaxNode): Value {
     const value = this.#value(node);
     if (value.kind === 'counter' || value.kind === 'bucket') {

@@ -53,7 +53,7 @@ export function contextWith(facts: ContextFacts = {}): RequestContext {
   return Object.assign(context, noted);
 }
 
-/** One attempt that answered at once, except for these facts. */
+/** An attempt that answered at once, except for these facts. */
 export const attemptRecord = (more: Partial<AttemptRecord> = {}): AttemptRecord => ({
   ...{ model: 'a', provider: 'p', upstream: 'a-up', endpoint: 0, requestId: null, finishReasons: [] },
   ...{ startMs: 1, ms: 10, firstPartMs: 5, failure: null },

@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000;
 export const addressIn = (line: string): string | undefined =>
   /"message":"listening","address":"([^"]+)"/.exec(line)?.[1];
 
-/** The parts of its process that a test can replace; the others are the usual ones. */
+/** The parts of the server's process that a test can replace; all others are the usual parts. */
 export interface HereOptions
   extends Partial<Pick<Host, 'version' | 'now' | 'clock' | 'timers' | 'openStore' | 'stalledS'>> {
   readonly surfaces?: readonly Surface[] | undefined;
@@ -70,7 +70,7 @@ export async function serveHere(
   await serve(command.options, host, surfaces).catch((error: Error) => {
     throw new Error(`the server ended: ${[...printed, complaint(error.message)].join('')}`);
   });
-  // Elysia stops its server in this listener. The listener would keep the whole server in memory until this process ends.
+  // Elysia registers this listener to stop its server. The listener would keep the whole server in memory until this process ends.
   for (const listener of process.listeners('beforeExit')) {
     if (!before.has(listener)) process.off('beforeExit', listener);
   }

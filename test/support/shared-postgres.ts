@@ -4,7 +4,7 @@ import { MIGRATION_BOUNDS, migrate } from '../../src/store/postgres/migrate.ts';
 import { SCHEMA } from '../../src/store/postgres/schema/versions.ts';
 import { type PostgresServer, startPostgres } from './postgres.ts';
 
-/** A database on a test server. It is dropped at the end of the scope. */
+/** A database on a test server. The database is dropped at the end of the scope. */
 export interface TestDatabase extends AsyncDisposable {
   readonly url: string;
   readonly server: PostgresServer;
@@ -20,10 +20,10 @@ export async function layTables(url: string): Promise<void> {
   await connection.close();
 }
 
-/** A database with all tables. A copy of it takes a quarter of the time that making the tables takes. */
+/** A database with all tables. Copying this database takes a quarter of the time that creating the tables takes. */
 const TEMPLATE = 'laid';
 
-/** One server for all tests of this process. The first test that needs it starts it. */
+/** All tests of this process share a PostgreSQL server. The first test that needs it starts it. */
 let shared: Promise<PostgresServer> | null = null;
 let made = 0;
 

@@ -39,23 +39,23 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
   /**
-   * Starts a separate process, which costs a second of CPU, in place of a server inside the test process. Use it for tests of its exit, its
-   * memory and its settings.
+   * Starts a separate process, which costs a second of CPU, in place of a server inside the test process. Tests of the server's exit,
+   * memory or settings use a separate process.
    */
   readonly isProcess?: boolean;
   /** The dialects that callers may use, in place of the shipped ones; not for a process. */
   readonly surfaces?: readonly Surface[];
-  /** Its version; not for a process. */
+  /** The server's version; not for a process. */
   readonly version?: string;
-  /** Its clock, ms since 1970; not for a process. */
+  /** The server's clock, ms since 1970; not for a process. */
   readonly now?: () => number;
-  /** Its monotonic clock, ms; not for a process. */
+  /** The server's monotonic clock, ms; not for a process. */
   readonly clock?: () => number;
-  /** Its timers; not for a process. */
+  /** The server's timers; not for a process. */
   readonly timers?: Timers;
   /** After this time, the server disconnects a client that reads nothing, seconds; not for a process. */
   readonly stalledS?: number;
-  /** Opens its store, in place of the database in the data folder; not for a process. */
+  /** Opens the server's store, in place of the database in the data folder; not for a process. */
   readonly openStore?: () => Promise<OpenStore>;
 }
 
@@ -67,7 +67,7 @@ export interface Signalbox {
   readonly pid: number;
   /** All lines that the server has printed. */
   readonly lines: string[];
-  /** Its standard error, once the process has ended; only a process has it. */
+  /** The server's standard error, once the process has ended; only a process has it. */
   readonly errors: Promise<string>;
   /** Sends a request with the key and a JSON body. */
   post(path: string, body: unknown, init?: RequestInit): Promise<Response>;
@@ -145,8 +145,8 @@ export function writePolicy(policy: Readonly<Record<string, string>> | string): 
 const streams = new Set<Response>();
 
 /**
- * Keeps a reference to a stream that no test reads. Otherwise the garbage collector closes its connection, which the server takes for a
- * client that disconnects.
+ * Keeps a reference to a stream that no test reads. Without the reference, the garbage collector closes the stream's connection, which the
+ * server takes for a client that disconnects.
  */
 async function kept(answer: Promise<Response>): Promise<Response> {
   const response = await answer;

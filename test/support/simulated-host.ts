@@ -6,7 +6,7 @@ interface PendingTimer {
   at: number;
 }
 
-/** A process whose clocks and timers the test controls. While it is stopped, its clock advances but no timer runs. */
+/** A process whose clocks and timers the test controls. While the process is stopped, its clock advances but no timer runs. */
 export class SimulatedHost {
   readonly timers: Timers = {
     after: (ms, run) => this.#set(ms, null, run),

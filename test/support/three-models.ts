@@ -10,14 +10,14 @@ export interface ThreeModels {
   readonly second: FakeUpstream;
   /** The upstream of `hasty`, which has a very short timeout. */
   readonly third: FakeUpstream;
-  /** Starts another server with the same models and no knowledge of its upstreams. It stops with the others. */
+  /** Starts another server with the same models and no knowledge of its upstreams. The new server stops together with the first servers. */
   afresh(): Promise<Signalbox>;
   readonly makeKey: Signalbox['makeKey'];
   stop(): Promise<void>;
 }
 
 /**
- * Tests send requests with a new key until the server knows the key, so failed authentication is not limited. One kind of key can send a
+ * Tests send requests with a new key until the server knows the key, so failed authentication is not limited. Keys of one kind can send a
  * single request a minute. The wait for funds held by other requests is short.
  */
 const LIMITS = `gateway: { failed_auth_per_minute: 1000000, retries_max: 0 }

@@ -6,7 +6,7 @@ import { type Signalbox, type StartOptions, startSignalbox } from './signalbox.t
 
 /** Servers for all tests of a file, or of a `describe` that calls these at its top; they stop after the last test. */
 
-/** Starts a provider at once. It expects `UPSTREAM_KEY` unless the options set another key. */
+/** Starts a provider at once. The provider expects `UPSTREAM_KEY` unless the options set another key. */
 export function useUpstream(options: FakeOptions = {}): FakeUpstream {
   const upstream = startFakeUpstream({ key: UPSTREAM_KEY, ...options });
   afterAll(() => upstream.stop());

@@ -71,7 +71,7 @@ describe('a conversation', () => {
     ]);
     expect(request.conversation.nativeTools).toMatchObject([{ kind: 'bash_20250124', billing: 'tokens' }]);
     expect([request.conversation.toolChoice, request.settings.parallelToolCalls]).toEqual(['required', false]);
-    // If one tool must be called, there is one call, and providers need no special field for it.
+    // If a request forces a call of a single tool, the answer has a single call, and providers need no special field for it.
     const choices = [
       { tools: RICH.tools, tool_choice: { ...RICH.tool_choice, type: 'tool', name: 'look' } },
       { tools: RICH.tools.slice(0, 1), tool_choice: RICH.tool_choice },

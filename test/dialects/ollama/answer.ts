@@ -19,7 +19,10 @@ interface OllamaMessage {
   readonly tool_calls?: readonly { readonly function: { readonly name: string; readonly arguments: unknown } }[];
 }
 
-/** Collects the parts for both forms. Calls are collected because their arguments are one object. The dialect has one choice. */
+/**
+ * Collects the parts for both forms. Calls are collected because their arguments are one object. An answer in this dialect has a single
+ * choice.
+ */
 class Gathering {
   readonly #head: { readonly model: string; readonly created_at: string };
   #calls: Call[] = [];
@@ -87,7 +90,7 @@ function objectOf(text: string): unknown {
   }
 }
 
-/** Writes one JSON body. */
+/** Writes an answer as a single JSON body. */
 export class OllamaWriter implements AnswerWriter {
   readonly #gathering: Gathering;
   #message: OllamaMessage = { role: 'assistant', content: '' };
@@ -116,7 +119,7 @@ export class OllamaWriter implements AnswerWriter {
   }
 }
 
-/** Writes one JSON object per line. */
+/** Writes an answer as one JSON object per line. */
 export class OllamaLines implements EventWriter {
   readonly #gathering: Gathering;
 

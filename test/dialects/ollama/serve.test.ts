@@ -7,8 +7,8 @@ import { useUpstream } from '../../support/use.ts';
 import { ollamaChat } from './surface.ts';
 
 /**
- * A dialect that is unrelated to OpenAI's, served together with OpenAI's by the whole server over a socket. It has another stream, other
- * errors and another header for the key. Code outside of this folder does not know it.
+ * A dialect that is unrelated to OpenAI's, served together with OpenAI's by the whole server over a socket. The dialect has other streams,
+ * other errors and another header for the key. Code outside of this folder does not know it.
  */
 const surfaces = [openaiChat, ollamaChat];
 const COMMIT_MS = 200;

@@ -32,7 +32,7 @@ const args = fc.oneof(
   fc.constantFrom('', '{"input":7}', '{"in'),
 );
 const call = fc.record({ name: fc.constantFrom('f', 'c', 'g', 'unknown'), args, extra: fc.option(members) });
-/** One element of an answer. A call is complete or in pieces. */
+/** An element of an answer. A call is complete or in pieces. */
 const things = fc.array(
   fc.oneof(
     fc.record({ type: fc.constant('text' as const), choice: fc.constant(choice), text }),

@@ -5,7 +5,7 @@ import { hashOfTurn } from '../../../src/gateway/prompt/message-hash.ts';
 import { bearsState, withReadableState } from '../../../src/gateway/prompt/reasoning-state.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
 
-/** One answer consists of several items in this dialect, but is one turn in the neutral form. */
+/** An answer in this dialect consists of several items, but is a single turn in the neutral form. */
 const REASONING = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' };
 const call = (id: string, args = '{}') => ({ type: 'function_call', call_id: id, name: 'look', arguments: args });
 const output = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'seen' });

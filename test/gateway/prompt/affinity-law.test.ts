@@ -71,8 +71,8 @@ function reference(most: number) {
 type Subject = Pick<Affinity, 'history' | 'size'>;
 
 /**
- * The law: the result equals the reference's result. A result belongs to the same caller, is fresh, comes from the longest turn, and
- * survives if it was used last.
+ * The law: the result equals the reference's result. The memory separates callers, returns fresh results
+ * of the longest turn, and keeps the conversations that were used last.
  */
 const law = (subject: (clock: () => number, most: number) => Subject) =>
   fc.property(turns, fc.integer({ min: 1, max: 12 }), (played, most) => {

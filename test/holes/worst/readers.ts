@@ -48,7 +48,7 @@ export const IMPORTERS = readdirSync(join(import.meta.dir, '../../../src/tools/i
 const NO_HEADERS = new Headers();
 const IDENTITY = { decision: 1, created: 1_790_000_000, model: 'm' };
 
-/** The same body with a last turn of an unknown kind. */
+/** Returns the same body with a last turn of an unknown kind. */
 const mistaken = (body: object): object =>
   Object.fromEntries(
     Object.entries(body).map(([name, value]) => [name, Array.isArray(value) ? [...value, { role: 'none' }] : value]),

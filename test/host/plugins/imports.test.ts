@@ -12,7 +12,7 @@ test.each([
   // Bun runs these files as JSX, too.
   ...['a.js', 'a.jsx', 'a.tsx', '/some/where.d/a.b.tsx'].map((path) => [path, MARKUP] as const),
 ])('imports are found in the language of a file: %s', (path, code) => {
-  // JSX imports its own runtime.
+  // Compiled JSX imports its own runtime.
   expect(of(path, code)).toContain('node:fs');
 });
 

@@ -196,7 +196,7 @@ describe('a pretty line', () => {
     expect(lines.map((line) => line.trim()).join(' ')).toBe(
       `providers=${items.join(', ').replaceAll('\u001b', '\ufffd')}`,
     );
-    // One long text is not a list.
+    // A single long text is not a list.
     const sentence = 'so many words '.repeat(20).trim();
     expect(textOf(PRETTY, (log) => log.info('said', { detail: sentence }))).toBe(`09:30:05 said  detail=${sentence}\n`);
   });

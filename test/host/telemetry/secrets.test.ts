@@ -4,7 +4,7 @@ import { RUN_MIN } from '../../../src/core/runs.ts';
 import { createLog, type LogFields } from '../../../src/host/telemetry/log.ts';
 import { hasSecret, mask, registerSecrets, scrub, scrubAll } from '../../../src/host/telemetry/secrets.ts';
 
-/** Secrets like those of providers: random letters and digits. */
+/** Creates a secret like the secrets of providers: random letters and digits. */
 const makeSecret = () => Buffer.from(crypto.getRandomValues(new Uint8Array(30))).toString('base64url');
 const SECRETS = Array.from({ length: 5 }, makeSecret);
 const ODD = 'pass"word\\with/odd+signs=9';
@@ -13,7 +13,7 @@ registerSecrets([...SECRETS, ODD, undefined, '', null]);
 /** Returns every piece of a secret that must not appear. */
 const piecesOf = (secret: string) =>
   Array.from({ length: secret.length - RUN_MIN + 1 }, (_, at) => secret.slice(at, at + RUN_MIN));
-/** Eight letters of one case could be a word, so they may appear on their own. */
+/** Eight letters of the same case could be a word, so they may appear on their own. */
 const leaks = (text: string) => SECRETS.flatMap(piecesOf).filter((piece) => text.includes(piece));
 
 const secret = fc.constantFrom(...SECRETS);

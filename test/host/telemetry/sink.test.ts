@@ -113,7 +113,7 @@ const law = (change: (write: WriteCall) => WriteCall) =>
   fc.asyncProperty(batches, reads, room, fc.integer({ min: 500, max: 100_000 }), (writes, readings, bytesMax, most) =>
     keepsLinesWhole(writes, readings, { bytesMax, write: change(inParts(most)) }),
   );
-/** There are few runs, because pipes are slow. */
+/** The test makes few runs, because pipes are slow. */
 const FEW = { numRuns: 60, endOnFailure: true };
 
 /** Sinks with plausible mistakes. */

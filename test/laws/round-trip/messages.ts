@@ -61,7 +61,7 @@ const document = fc.record({
 const said = fc.oneof(text, image, document);
 
 interface Call {
-  /** Index of its tool. */
+  /** The index of the called tool. */
   readonly of: number;
   readonly input: Json;
   readonly cache_control?: Json | undefined;
@@ -77,7 +77,7 @@ const result = fc.record({
   cache_control,
 });
 
-/** One round of a conversation: a question, an answer with its calls, and their results. */
+/** A round of a conversation: a question, an answer with its calls, and their results. */
 const round = fc.record({
   question: fc.oneof(words, fc.array(said, { minLength: 1, maxLength: 3 })),
   instruction: maybe(fc.oneof(words, fc.array(text, { minLength: 1, maxLength: 2 }))),

@@ -9,8 +9,9 @@ import { type RoundTrip, thereAndBack } from './round-trip.ts';
 import { membersIn, membersNamed } from './schema-members.ts';
 
 /**
- * The law: everything that a dialect's schema names survives the neutral form. Requests in their endpoint's own dialect are passed through;
- * here each request is read and written as if for another dialect. `exempt` of each dialect lists the members that do not survive.
+ * The law: everything that a dialect's schema names survives the neutral form. Signalbox passes requests in their endpoint's own dialect
+ * through; this law reads and writes each request as if for another dialect. `exempt` of each dialect lists the members that do not
+ * survive.
  */
 const comesBack = (dialect: RoundTrip, spoil: (translated: Json) => Json = (body) => body) =>
   fc.property(dialect.bodies, (body) => {

@@ -48,7 +48,7 @@ export class Reference extends Books {
   /** The writes in progress, in the order of their requests. */
   writing: Writing[] = [];
 
-  // The request runs and ends.
+  // The methods below handle requests and their ends.
 
   /** @returns null if the request waits */
   reserve(ask: Ask): Answer | null {

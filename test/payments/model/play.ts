@@ -68,7 +68,7 @@ const REQUEST: FundingRequest = {
 
 const NOON = Date.UTC(2026, 10, 20, 12);
 const HOUR_MS = 3_600_000;
-/** The atomic units of a wallet. They suffice for some of its payments, but not for all. */
+/** The atomic units of a wallet. The units suffice for some of the wallet's payments, but not for all. */
 const WALLET_FUNDS = 60_000n;
 
 /** A chain that survives all crashes, and server runs that do not. */
@@ -95,7 +95,7 @@ export class Play {
     this.#infection = infection;
     this.onCrash = this.#yes(0.5) ? 'charge' : 'release';
     this.chain = new ScriptedChain(() => this.#now);
-    // As in a server, IDs never repeat. They name payments and holds.
+    // As in a server, IDs never repeat. The IDs name payments and holds.
     this.#nextId = createIds(() => this.#now, 0);
     this.wallets = Array.from({ length: 3 }, () => privateKeyToAccount(generatePrivateKey()));
     for (const { address } of this.wallets) this.chain.fund(address.toLowerCase(), WALLET_FUNDS);
@@ -118,7 +118,7 @@ export class Play {
     if (this.house.isDead) await this.#restart();
   }
 
-  /** Ends all faults, mines, advances the clock and reconciles. Then the ledger must be consistent. */
+  /** Ends all faults, mines, advances the clock and reconciles. The ledger must then be consistent. */
   async end(): Promise<readonly string[]> {
     this.house.dieAfter(Number.POSITIVE_INFINITY);
     while (this.#runs.length > 0) this.#finish();

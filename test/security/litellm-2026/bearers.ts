@@ -49,7 +49,7 @@ const SQL = [
   ],
 ];
 const fragment = fc.oneof(fc.constantFrom(...SQL), fc.string({ unit: 'grapheme-ascii', maxLength: 12 }));
-/** Some values begin like a key of this server, or have the full length of a key. */
+/** Some of these tokens begin like a key of this server, or have the full length of a key. */
 export const bearer = fc
   .tuple(
     fc.constantFrom('', 'sb_live_', `sb_live_${KEY_ID}_`, `sb_live_${KEY_ID}_${'A'.repeat(43)}`, `${KEY_ID}`),

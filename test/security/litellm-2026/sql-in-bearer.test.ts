@@ -16,7 +16,7 @@ describe('CVE-2026-42208, SQL in the bearer value', () => {
     expect((await withCanary(box)).status).toBe(200);
     const db = new Database(join(box.data, 'signalbox.db'), { readonly: true });
     const named = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-    // A server writes its own reports at any time.
+    // A server may write its own reports at any time.
     const tables = named.filter(({ name }) => name !== 'instance_reports');
     const contents = () =>
       tables.map(({ name }) => [name, Bun.hash(JSON.stringify(db.query(`SELECT * FROM "${name}"`).values()))]);

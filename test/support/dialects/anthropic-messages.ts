@@ -146,7 +146,7 @@ function checkEnd(messages: readonly Message[], claude: Claude): void {
   }
 }
 
-/** The message after a tool call must answer every call. Its results come first and answer only these calls. */
+/** The message after a tool call must answer every call. The results of the calls come first and answer only these calls. */
 function checkToolUse(messages: readonly Message[]): void {
   const seen = new Set<unknown>();
   for (const [at, { role, blocks }] of messages.entries()) {

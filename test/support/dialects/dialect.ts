@@ -153,7 +153,7 @@ export function scriptOf({ text: body }: WireRequest, behaviour: Behaviour): Scr
 const count = (value: unknown, otherwise: number): number => (typeof value === 'number' ? value : otherwise);
 const detailsOf = (value: unknown): Json => Object(value);
 
-/** A rule throws it if a request breaks the rule. */
+/** A rule throws this error if a request breaks the rule. */
 export class Refusal extends Error {
   readonly failure: Failure;
 

@@ -1,8 +1,8 @@
 import { isObject } from '../../../plugins/providers/json.ts';
 
 /**
- * The members of one of Google's message types. A member has the shape of another message, or is a value that is not checked. A list or map
- * of messages has the shape of its items.
+ * The members of a Google message type. A member has the shape of another message, or is a value that is not checked. A list or map of
+ * messages has the shape of its items.
  */
 interface Shape {
   readonly [name: string]: Shape | Of | null;

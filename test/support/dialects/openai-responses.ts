@@ -114,7 +114,7 @@ function outputOf({ body }: WireRequest, script: Script, { reasoning, refusal }:
   const others: readonly Json[] = calls.length > 0 ? calls : [message];
   const thoughts = reasoning ? reasoning.split('\n\n') : [];
   return others.flatMap((item, at) => {
-    // One paragraph of reasoning comes before each item; all that are left come before the last item.
+    // A paragraph of reasoning comes before each item; all that are left come before the last item.
     const here = thoughts.slice(at, at === others.length - 1 ? undefined : at + 1);
     return [...here.map((thought, nth) => reasoningItem(body, thought, at + nth, item)), item];
   });

@@ -84,9 +84,8 @@ function checkEvent(event: Json): void {
 const ENDS: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
 /**
- * Checks a complete stream: each event against its schema, its number and its name. It also checks that items come in order, each piece
- * belongs to an open item, the pieces make up the item, and the items make up the final response.
- * @throws Error for the first event that does not fit
+ * Checks a complete stream: each event against its schema, its number and its name. The check also requires that items come in order, each
+ * piece belongs to an open item, the pieces make up the item, and the items make up the final response.
  */
 export function checkStream(text: string): readonly Json[] {
   const events = text.split('\n\n').flatMap((frame) => {
@@ -195,7 +194,7 @@ export async function checkedFetch(input: string | URL | Request, init?: Request
 /** The texts of the streams since the last check; null for a stream that its reader abandoned. */
 const streams: Promise<string | null>[] = [];
 
-/** Checks the streams that passed through `checkedFetch`. Call it after each test. */
+/** Checks the streams that passed through `checkedFetch`. Tests call this function after each test. */
 export async function checkStreams(): Promise<void> {
   for (const text of await Promise.all(streams.splice(0))) if (text !== null) checkStream(text);
 }

@@ -210,7 +210,7 @@ describe('a continued turn', () => {
     const id = await begun('best');
     const key = await live.box.makeKey('--name', 'stranger');
     expect(await codeOf(await goOn(id, {}, key))).toEqual(unknown);
-    // The same service does not serve this model.
+    // A model of another service cannot continue the conversation.
     expect(await codeOf(await goOn(id, { model: 'cheap' }))).toEqual(unknown);
   });
 

@@ -52,7 +52,7 @@ function breaking(): typeof fetch {
   return Object.assign(send, { preconnect: () => {} });
 }
 
-/** One key for each call of the client; retries of a call send the same key. */
+/** Sends a new idempotency key with each call of the client; retries of a call send the same key. */
 class KeyedOpenAI extends OpenAI {
   protected override idempotencyHeader = 'Idempotency-Key';
 }

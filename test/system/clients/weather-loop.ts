@@ -30,8 +30,8 @@ export const TURNS_BEFORE = [
   { ...said, role: 'user', results: told('Rome') },
 ];
 
-/** The same conversation with the answer. */
+/** The conversation with the answer. */
 export const TURNS_ANSWERED = [...TURNS_BEFORE, { ...said, role: 'assistant', text: 'In Rome.' }];
 
-/** The same conversation with the next message. */
+/** The conversation with the answer and the next message. */
 export const TURNS_THANKED = [...TURNS_ANSWERED, { ...said, role: 'user', text: 'Thanks!' }];

@@ -10,7 +10,7 @@ import { platformOf } from '../../support/dialect-bench.ts';
 import { MICROCREDITS_PER_UNIT, payingFetch, startPaid, stockClient, usePaid } from '../support/paying.ts';
 import { rejection } from './openai-rejection.ts';
 
-/** The unmodified clients with which agents pay. Their settings are the defaults, except for the asset of the test chain. */
+/** The unmodified clients with which agents pay. The clients' settings are the defaults, except for the asset of the test chain. */
 let payer: PrivateKeyAccount;
 
 const paid = usePaid();

@@ -85,7 +85,7 @@ test('with the keyboard, a person creates a key, finds it, suspends it, resumes 
   await panel().getByText('Revoked', { exact: true }).first().waitFor();
   await page.keyboard.press('Escape');
   await panel().waitFor({ state: 'detached' });
-  // The list, its filter and its scroll position are unchanged.
+  // The list keeps its filter and its scroll position.
   expect(new URL(page.url()).searchParams.get('q')).toBe('night');
   await waitFor(async () => (await focused()) === 'night-job');
   expect(faults).toEqual([]);

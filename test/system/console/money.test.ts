@@ -12,7 +12,7 @@ import {
   settled,
 } from './stage.ts';
 
-/** Tests of the view Money, operated as a person would. Two days ago one key spent little; today it spends a lot on one model. */
+/** Tests of the view Money, operated as a person would. Two days ago a key spent little; today the same key spends a lot on one model. */
 const DAY_MS = 86_400_000;
 let shift = -1.5 * DAY_MS;
 let stage: ConsoleStage;

@@ -89,7 +89,7 @@ describe('the editor', () => {
     await found.locator('a').click();
     expect(new URL(page.url()).searchParams.get('line')).toBe('11');
     await page.locator('.cm-activeLine', { hasText: 'windo' }).waitFor();
-    // The same link works a second time.
+    // The link works a second time.
     await page.keyboard.press('Control+Home');
     await page.locator('.cm-activeLine', { hasText: 'Rules' }).waitFor();
     await found.locator('a').click();

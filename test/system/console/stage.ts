@@ -107,7 +107,7 @@ export interface OpenedConsole {
   readonly faults: readonly string[];
 }
 
-/** One page for each role of a gateway, with its own cookies. */
+/** Each role of a gateway has its own page with its own cookies. */
 const opened = new WeakMap<Signalbox, Map<ConsoleRole, Promise<OpenedConsole & { readonly faults: string[] }>>>();
 
 /** Closes the pages of a gateway that stops; open pages would continue to poll it. */
@@ -138,7 +138,7 @@ export async function openConsole(
 export async function settled(page: Page): Promise<void> {
   await page.locator('main h1').first().waitFor();
   await page.locator('main .skeletons').first().waitFor({ state: 'detached' });
-  // The gateway runs one policy tool at a time for each person, so the next page would get a refusal.
+  // The gateway runs only one policy tool at a time for each person, so the next page would get a refusal.
   await page.getByText('Checking …').first().waitFor({ state: 'detached' });
 }
 

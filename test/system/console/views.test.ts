@@ -42,7 +42,7 @@ describe.each([...VIEW_PATHS])('the view /console%s', (path) => {
     expect(faults).toEqual([]);
   });
 
-  // All views share one navigation bar.
+  // All views share the same navigation bar.
   test.if(path === '' || isDeep)(
     'the keyboard reaches every part: first the link past the navigation, then its seven entries',
     async () => {

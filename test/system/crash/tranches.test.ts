@@ -12,7 +12,7 @@ const LIMIT = 6;
 /** The operations on the hold of a request whose attempts have not failed. */
 const HELD: ReadonlySet<string> = new Set(['reserve', 'raise']);
 
-/** Reads a stream as far as it comes. Returns its charge in Credits; null if the server reported none. */
+/** Reads a stream as far as it comes. Returns the stream's charge in Credits; null if the server reported none. */
 async function told(asked: Promise<Response>): Promise<number | null> {
   let text = '';
   try {

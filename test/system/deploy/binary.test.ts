@@ -28,7 +28,7 @@ const home = temporaryFolder();
 const program = join(home, 'bin/signalbox');
 const work = join(home, 'work');
 
-/** The upstream answers once this many requests wait, or after a while. It also records requests for packages. */
+/** The upstream answers once this many requests wait, or after a while. The upstream also records requests for packages. */
 let open = 0;
 let most = 0;
 let wanted = 1;

@@ -42,7 +42,7 @@ interface Expected extends History {
 interface EarlierData extends EarlierAnswers {
   readonly title: string;
   readonly folder: string;
-  /** Whether the clock is the server's, so that a test can set it. PostgreSQL has its own. */
+  /** Whether the clock is the server's, so that a test can set it. PostgreSQL has its own clock, which a test cannot set. */
   readonly hasClock: boolean;
   /** The answers that the earlier version gave. */
   readonly answers: string;

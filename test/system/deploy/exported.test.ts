@@ -7,7 +7,7 @@ import type { Metric } from '../../support/promql.ts';
 import { type Signalbox, startSignalbox, withKey } from '../../support/signalbox.ts';
 import { EXPORTED, VALUES } from './exported.ts';
 
-/** One line of the metrics page with a value. */
+/** A line of the metrics page with a value. */
 interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;

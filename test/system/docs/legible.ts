@@ -16,7 +16,7 @@ const Drawn = Type.Object({
 /** A line of text as a page shows it. */
 export type Drawn = Static<typeof Drawn>;
 
-/** This script runs in the page. It finds every visible line of text, in HTML and in drawings. */
+/** This script runs in the page. The script finds every visible line of text, in HTML and in drawings. */
 const READ = `(() => {
   const edges = ({ left, top, right, bottom }) => [left, top, right, bottom];
   const isClear = (colour) => colour === 'none' || colour === 'transparent' || /, 0\\)$/.test(colour);

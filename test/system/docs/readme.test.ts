@@ -10,8 +10,8 @@ import { runToEnd, startSignalbox, temporaryFolder } from '../../support/signalb
 import { useSignalbox } from '../../support/use.ts';
 
 /**
- * The test follows the two pages for newcomers block by block, in order, in one new shell. It starts the server in place of `npm start`,
- * and pastes its key where the page says so.
+ * The test follows the two pages for newcomers block by block, in order, in one new shell. The test starts the server in place of `npm
+ * start`, and pastes its key where the page says so.
  */
 const ROOT = join(import.meta.dir, '../../..');
 const PAGES = ['README.md', 'docs/start.md'];

@@ -16,7 +16,7 @@ const MIB = 1_048_576;
 const UNPACKED = 32 * MIB;
 /** The limit for all answers of the second test together, bytes. A single caller gets half of it. */
 const ROOM = 8 * MIB;
-/** The size of one large JSON answer, bytes; the callers of the second test request several. */
+/** The size of a large JSON answer, bytes; the callers of the second test request several. */
 const LARGE = 3 * MIB;
 /** The memory that the runtime itself needs, plus some copies of each held answer, MiB. */
 const GROWTH_MAX = 160;

@@ -1,6 +1,6 @@
 import { heapStats } from 'bun:jsc';
 
-/** A server preloads this file. On a signal it collects garbage and prints the memory that is left. */
+/** A server preloads this file. On a signal the server collects garbage and prints the memory that is left. */
 process.on('SIGUSR2', async () => {
   Bun.gc(true);
   await Bun.sleep(50);

@@ -3,7 +3,9 @@ import { asWorst, type Purse, startPurse } from '../../gateway/money/purse.ts';
 import { waitFor } from '../../support/answers.ts';
 import { amountOf, MICROCREDITS_PER_UNIT, startPaid } from '../support/paying.ts';
 
-/** What `/metrics` says of money, the database and payments, as a scraper sees it. How it is counted is tested in the rooms. */
+/**
+ * What `/metrics` says of money, the database and payments, as a scraper sees it. Other tests check how the server counts these figures.
+ */
 
 /** The highest possible cost of one request of a purse to `best`, Credits. */
 const WORST = 0.442;
@@ -79,7 +81,7 @@ describe('The metrics page', () => {
     for (const answer of await Promise.all([...running, late])) expect(answer.status).toBe(200);
     expect([await outcome('served'), await outcome('gave_up'), await outcome('crowded')]).toEqual([1, 1, 0]);
     expect(await figure('signalbox_contention_wait_seconds_count')).toBe(2);
-    // One of the requests waited as long as the policy allows.
+    // Of these requests, one waited as long as the policy allows.
     expect(await figure('signalbox_contention_wait_seconds_sum')).toBeGreaterThan(0.39);
   });
 

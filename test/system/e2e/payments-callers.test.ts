@@ -6,12 +6,12 @@ import { amountOf, MICROCREDITS_PER_UNIT, type Paid, requiredOf, startPaid } fro
 
 /** Who pays for a request with a key, a signature, the name of a wallet, or several of them. */
 let paid: Paid;
-/** The same server without payments. */
+/** A server with the same policy, but without payments. */
 let off: Paid;
 /** A server whose policy requires agents to name their wallet. */
 let strict: Paid;
 
-/** The budget of one wallet: enough for two requests of these tests, not for three. */
+/** The budget of a wallet, which is enough for two requests of these tests, not for three. */
 const BUDGET = `budgets:
   - { name: each-wallet, each: key.id, match: 'key.id.startsWith("0x")', limit_credits: 1, window: month }
 `;

@@ -8,7 +8,7 @@ import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { type FacilitatorServer, startFacilitatorServer } from '../support/chain/facilitator-server.ts';
 import { amountOf, MICROCREDITS_PER_UNIT, type Paid, startPaid } from '../support/paying.ts';
 
-/** A service settles these payments. It may fail in every way; the chain then shows the outcome. */
+/** A service settles these payments. The service may fail in every way; the chain then shows the outcome. */
 const BEARER = 'facilitator-token-for-tests';
 const SECOND = 'facilitator-token-of-today';
 const folder = temporaryFolder();
@@ -126,7 +126,7 @@ describe('a service that fails after it has debited the wallet', () => {
       const asking = await paid.ask(asked);
       expect([402, 503]).toContain(asking.status);
       if (asking.status === 402) expect(paid.payments().unknown).toBeUndefined();
-      // One of the payments is left to the reconciler, which starts after some seconds.
+      // The test leaves one of the payments to the reconciler, which starts after some seconds.
       if (fault !== 'hangAfter') await paid.box.post(`/admin/payments/${error.details?.payment_id}/reconcile`, {});
       await waitFor(async () => (await paid.balanceOf(payer.address)) > 0, 15_000);
       const again = await paid.send(header, asked);

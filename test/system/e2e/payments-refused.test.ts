@@ -12,7 +12,7 @@ import { amountOf, type Mutable, type Paid, requiredOf, startPaid, tampered, unt
 let chain: TestChain;
 let proxy: RpcProxy;
 let paid: Paid;
-/** A server whose quotes last ten seconds. One quote is made before all other tests. */
+/** A server whose quotes last ten seconds. The server makes one quote before all other tests. */
 let brief: Paid;
 let early: PaymentRequired;
 
@@ -292,7 +292,7 @@ describe('a quote', () => {
       await paid.reload(paid.policy);
       await untilReady(paid.box);
     }
-    // The same quote can be paid when payments are on again.
+    // The payer can pay the same quote when payments are on again.
     expect((await paid.send(header, body)).status).toBe(200);
   });
 });

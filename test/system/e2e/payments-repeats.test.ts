@@ -4,7 +4,7 @@ import { answerOf, eventsOf, waitFor } from '../../support/answers.ts';
 import { temporaryFolder } from '../../support/signalbox.ts';
 import { amountOf, MICROCREDITS_PER_UNIT, startPaid, tampered, usePaid } from '../support/paying.ts';
 
-/** One signature is one payment and one answer, however often and on whatever route it is sent. */
+/** A signature is a single payment with a single answer, however often and on whatever route it is sent. */
 
 const paid = usePaid();
 

@@ -17,7 +17,7 @@ const FORMS = [
   ['a stream', { ...body, stream: true }],
 ] as const;
 
-/** Waits until a payment is closed. Returns its last state. */
+/** Waits until a payment is closed. Returns the payment's last state. */
 async function closedPayment(id: string | null): Promise<Record<string, unknown>> {
   return waitFor(async () => {
     const payment = (await (await paid.box.get(`/v1/payments/${id}`)).json()) as Record<string, unknown>;

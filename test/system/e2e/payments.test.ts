@@ -182,7 +182,7 @@ describe('a paid request', () => {
       expect(response.status).toBe(200);
       expect((await answerOf(response)).platform.payment?.payer).toBe(payer.address.toLowerCase());
     }
-    // The wallet has one balance, which reduced each payment except the first.
+    // The wallet has a single balance, which reduced each payment except the first.
     const { payments } = (await (await paid.box.get(`/admin/wallets/${payer.address}`)).json()) as {
       payments: { amount_atomic: string }[];
     };

@@ -10,8 +10,8 @@ import { chatHead } from '../../support/raw-http.ts';
 import { useSignalbox } from '../../support/use.ts';
 
 /**
- * If one side does not read, the gateway stops reading from the other side and does not buffer: callers that stop reading, and upstreams
- * whose events or answers never end.
+ * If the caller or the upstream does not read, the gateway stops reading from the other side and does not buffer: the tests use callers
+ * that stop reading, and upstreams whose events or answers never end.
  */
 const { runs: readers, proved } = effort('stalled-readers', 40, 800);
 const MIB = 1_048_576;
@@ -20,12 +20,12 @@ const MIB = 1_048_576;
  * is twice as high: a quarter of what fetch alone would hold for each.
  */
 const READER_MAX = isDeep ? 65_536 : 131_072;
-/** The same with memory that allocators keep after its use, bytes. fetch alone would take several times as much. */
+/** The limit includes memory that allocators keep after its use, bytes. */
 const RESIDENT_MAX = 262_144;
 /** The limit for the part of a 1 MB event that waits in the socket, and for everything that a reader of such events may cost, bytes. */
 const SOCKET_MAX = 262_144;
 const LARGE_READER_MAX = 2 * MIB;
-/** An answer in one piece, bytes. */
+/** The size of an answer in a single piece, bytes. */
 const WHOLE = 3 * MIB;
 /** More bytes than the kernel buffers for one answer. */
 const ANSWER = 20_000_000;

@@ -161,7 +161,7 @@ export class LanguageServer {
     }
   }
 
-  /** Returns one answer for each requested section. */
+  /** Returns an answer for each requested section. */
   #configuration(params: unknown): unknown[] {
     const items: unknown[] = isObject(params) && Array.isArray(params.items) ? params.items : [];
     return items.map((item) => (isObject(item) && item.section === 'yaml' ? SETTINGS.yaml : null));

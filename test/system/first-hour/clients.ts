@@ -5,10 +5,10 @@ import { langchain } from './drives/langchain.ts';
 import { openai } from './drives/openai.ts';
 import type { Drive, Load } from './modes.ts';
 
-/** A client in one major version. */
+/** A client in a major version. */
 export interface Client {
   readonly name: string;
-  /** Its drives, by dialect. */
+  /** The client's drives, by dialect. */
   readonly drives: (load: Load) => Promise<Readonly<Record<string, Drive>>>;
   /** The packages to install with npm; absent if the clone has them. */
   readonly packages?: readonly string[];

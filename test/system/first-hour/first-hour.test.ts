@@ -68,7 +68,7 @@ async function drivesOf({ drives, packages }: Client) {
   return drives((name) => import(Bun.resolveSync(name, folder)));
 }
 
-/** Returns one row for each dialect of a client, with the models that succeeded in each mode, and the failures. */
+/** Returns a row for each dialect of a client, with the models that succeeded in each mode, and the failures. */
 async function drive(client: Client): Promise<{ readonly rows: string[]; readonly failures: string[] }> {
   const [rows, failures]: [string[], string[]] = [[], []];
   for (const [dialect, own] of Object.entries(await drivesOf(client))) {

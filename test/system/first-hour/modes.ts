@@ -11,7 +11,7 @@ export interface Target {
   readonly model: string;
 }
 
-/** A client in one dialect: how it reads the answer in each mode. */
+/** A client in a dialect: how the client reads the answer in each mode. */
 export type Drive = Readonly<Record<Mode, (target: Target) => Promise<unknown>>>;
 
 /** Loads a package from the client's own folder. */

@@ -62,7 +62,7 @@ export async function cloneHere(): Promise<string> {
   const folder = temporaryFolder();
   await succeeded(['git', 'clone', '--quiet', ROOT, folder]);
   const [lock, installed] = [join(folder, 'package-lock.json'), join(ROOT, 'node_modules/.installed-lock')];
-  // Otherwise the start of the clone would install its own packages into these shared ones.
+  // If the lock files differed, the start of the clone would install its own packages into these shared ones.
   if (readFileSync(lock, 'utf8') !== readFileSync(installed, 'utf8')) throw new Error('run `npm ci` before this test');
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   return folder;

@@ -135,8 +135,8 @@ describe('a caller that requests a stream and reads nothing', () => {
   };
 
   /**
-   * Starts a caller that reads nothing. Its own kernel buffers almost nothing of long pieces; for short pieces it buffers some hundred
-   * events, as for any program.
+   * Starts a caller that reads nothing. The caller's own kernel buffers almost nothing of long pieces; for short pieces it buffers some
+   * hundred events, as for any program.
    */
   function start(group: DeafGroup): () => void {
     const port = Number(new URL(box.url).port);

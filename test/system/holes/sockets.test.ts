@@ -26,7 +26,7 @@ const GROWN_MAX = 400;
 const HELD_MAX = 1.6;
 /** The shipped limit for all bodies together, MiB. */
 const ROOM_MIB = 512;
-/** Items of one frame, which together are as large as a message may be, less its other members. */
+/** Items of a frame that together are as large as a message may be, less its other members. */
 const PART = 'x'.repeat(1_000_000);
 
 /** The first part of a message, as large as a complete message may be; and frames that may come between the parts. */

@@ -226,7 +226,7 @@ describe('an answer of more than 1 MiB', () => {
       // The headers of a stream are sent before its charge.
       expect(told.map(givenBack)).toEqual(stream ? [0, 0, 0] : [0, COST, COST]);
       expect(netCharge(place.data)).toBe(COST);
-      // One price buys at most a fixed number of such answers.
+      // The price buys at most a fixed number of such answers.
       const { message, details } = await expectError(
         await ask(box, key, { stream }),
         'idempotency_answer_unavailable',

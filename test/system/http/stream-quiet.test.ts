@@ -114,7 +114,7 @@ describe.concurrent(`silence of ${seconds} s`, () => {
     expect(headOf(connection).toLowerCase()).toContain('content-type: text/event-stream');
     await expectWhole(connection);
     expect(performance.now() - since).toBeGreaterThanOrEqual(SILENCE_MS - 1);
-    // One heartbeat with the headers, and one every 10 s.
+    // The connection gets a heartbeat with the headers, and another every 10 s.
     expect(heartbeats(connection)).toBe(1 + Math.floor((SILENCE_MS - COMMIT_MS) / 10_000));
     // After the first content, no heartbeat is sent.
     const lines = eventsIn(connection);

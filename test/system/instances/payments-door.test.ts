@@ -8,7 +8,7 @@ import { useUpstream } from '../../support/use.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { amountOf, paidServers, requiredOf, stockClient, untilReady } from '../support/paying.ts';
 
-/** One payment header that arrives at two applications with one store. */
+/** The same payment header arrives at two applications that share a store. */
 const upstream = useUpstream();
 const world = new World();
 let chain: TestChain;

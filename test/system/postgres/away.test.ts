@@ -26,7 +26,7 @@ async function sendAndKill(box: Signalbox, key: MadeKey) {
   return under;
 }
 
-/** Sends one request of each kind. Returns how they are answered now. */
+/** Sends a request of each kind. Returns the answers of the server. */
 async function askAll(key: MadeKey, limited: MadeKey) {
   const withId = { 'idempotency-key': crypto.randomUUID() };
   const paths = ['/admin/keys', '/admin/ledger', '/admin/cluster', '/v1/models'];

@@ -3,7 +3,7 @@ import { waitFor } from '../../support/answers.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { ask, audit, COST, type MadeKey, makeKey, type Stage, startStage } from './stage.ts';
 
-/** One process of two is killed; both share one budget. */
+/** The test kills one process of two; both processes share a budget. */
 const LIMIT = 20_000_000;
 let stage: Stage;
 let lasting: Signalbox;

@@ -12,7 +12,7 @@ import { ask, bookedWell, COST, chat, isReady, type MadeKey, type Stage, startSt
 import { type Ending, send } from './storm.ts';
 import { evidenceOf, problemsOf } from './verdict.ts';
 
-/** One server with two processes, as its operator runs it. `npm run test:deep -- rolling` replaces them more often, under more load. */
+/** A server with two processes, as its operator runs it. `npm run test:deep -- rolling` replaces them more often, under more load. */
 const { runs, proved } = effort('rolling', 1, 10);
 const CALLERS = isDeep ? 24 : 6;
 /** The pause of a caller between two requests, ms. */
@@ -152,7 +152,7 @@ test('SIGHUP makes every process read its policy and secrets again', async () =>
   });
 });
 
-/** Streams at both processes end while the database is away and report their prices. @returns their number */
+/** Streams at both processes end while the database is away and report their prices. */
 async function outage(key: MadeKey): Promise<number> {
   const { gate, fleet } = stage;
   gate.close();

@@ -63,7 +63,7 @@ async function figure(name: string): Promise<number> {
   return Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length));
 }
 
-/** Sends one request of each kind. Returns how they are answered. */
+/** Sends a request of each kind. Returns the answers of the server. */
 async function askAll(keys: readonly MadeKey[]) {
   const paths = ['ledger', 'usage', 'traffic', 'decisions', 'trail', 'keys', 'teams', 'cluster'];
   const answers = await Promise.all([

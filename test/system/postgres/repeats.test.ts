@@ -29,7 +29,7 @@ const until = (box: Signalbox, open: number) =>
     return total(page, 'signalbox_requests_open') === open;
   });
 
-/** Sends one request to the first server, then equal requests to both, and resolves once the repeats wait. */
+/** Sends a request to the first server, then equal requests to both servers, and resolves once the repeats wait. */
 async function crowd(team: string) {
   const key = await makeKey(stage, team);
   const id = { 'idempotency-key': newKey() };

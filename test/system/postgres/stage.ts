@@ -125,8 +125,8 @@ export async function ask(...asked: Parameters<typeof chat>): Promise<Told> {
 }
 
 /**
- * Sends a stream and another request, and holds both upstream. `told` lets both be answered and returns their reported prices,
- * microcredits.
+ * Sends a stream and another request, and holds both upstream. `told` lets the upstream answer both requests and returns their reported
+ * prices, microcredits.
  */
 export async function sendTwo({ gate }: Stage, box: Signalbox, key: MadeKey) {
   gate.close();

@@ -3,7 +3,7 @@ import { answerOf, waitFor } from '../../support/answers.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { ask, audit, COST, chat, makeKey, type Stage, startStage } from './stage.ts';
 
-/** One of two processes is paused, and continues long after its lease has ended. */
+/** The test pauses one of two processes, which continues long after its lease has ended. */
 const AT_ONCE_MS = 4_000;
 let stage: Stage;
 let going: Signalbox;

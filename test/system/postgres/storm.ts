@@ -4,7 +4,7 @@ import type { ToldPrice } from './verdict.ts';
 
 /** How a caller's request ended. */
 export interface Ending {
-  /** Null if its connection broke. */
+  /** The status of the answer; null if the connection broke. */
   readonly status: number | null;
   readonly told: ToldPrice | null;
   /** Whether a stream ended without its last event. */

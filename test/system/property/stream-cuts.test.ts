@@ -81,7 +81,7 @@ const STREAMS = DIALECTS.map((known) => {
   };
 });
 
-/** `reset`: the connection breaks. `end`: it ends normally. `stall`: no more bytes come. `junk`: nonsense comes. */
+/** `reset`: the connection breaks. `end`: the connection ends normally. `stall`: no more bytes come. `junk`: nonsense comes. */
 const KINDS = ['reset', 'end', 'stall', 'junk'] as const;
 interface Cut {
   readonly dialect: (typeof DIALECTS)[number]['name'];

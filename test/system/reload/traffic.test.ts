@@ -81,7 +81,7 @@ test(
     try {
       for (let i = 0; i < runs; i++) {
         const revision = await edits!.edit();
-        // Some edits follow at once; the others wait.
+        // Some edits follow at once; all other edits wait.
         if (random() < 0.3) await edits!.pause(200);
         else if (revision === null) {
           await live.refused();

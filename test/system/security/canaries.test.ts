@@ -125,7 +125,7 @@ async function setUp(form: 'json' | 'pretty'): Promise<Stage> {
 
 const said = (content: string) => [{ role: 'user', content }];
 
-/** Sends one request of the caller under a fault, and one request of another caller directly after it. */
+/** Sends a request of the caller under a fault, and a request of another caller directly after it. */
 async function drive(stage: Stage, fault: Fault, stream: boolean): Promise<void> {
   const { nets, known, first, second, box, found } = stage;
   const where = `${fault.name}, ${stream ? 'stream' : 'JSON'}`;
@@ -154,7 +154,7 @@ async function drive(stage: Stage, fault: Fault, stream: boolean): Promise<void>
     found.push(
       ...nets.find(`other on ${where}`, await whole(stage, `/v1/decisions/${decision}`, withKey(stage.other))),
     );
-    // Neither the caller's own record nor an operator's view contains the texts.
+    // The caller's own record and an operator's view do not contain the texts.
     for (const key of [stage.caller, stage.admin]) {
       found.push(...nets.find(`record of ${where}`, await whole(stage, `/v1/decisions/${decision}`, withKey(key))));
     }

@@ -25,7 +25,7 @@ afterAll(() => stand.stop());
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** Sends one request with exactly these bytes. */
+/** Sends a request with exactly these bytes. */
 async function raw(body: object, ...lines: readonly string[]) {
   const text = JSON.stringify(body);
   const head = ['host: localhost', 'content-type: application/json', `content-length: ${text.length}`, ...lines];

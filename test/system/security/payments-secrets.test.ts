@@ -12,8 +12,8 @@ const secretText = () => `${crypto.randomUUID()}${crypto.randomUUID()}`.replaceA
 class Finder {
   readonly found: string[] = [];
   /**
-   * The pieces, with their names, indexed by a part that each piece contains. The search looks for the few parts first, and for pieces
-   * where it finds a part.
+   * The pieces of secrets, with their names, indexed by a part that each piece contains. The search looks for the few parts first, and for
+   * pieces where it finds a part.
    */
   readonly #pieces = new Map<string, [piece: string, name: string][]>();
 

@@ -9,7 +9,7 @@ import { sharedBrowser } from '../support/browser.ts';
 /** A sign-in as a person does it, with a real browser and the real provider’s pages. */
 let issuer: TestIssuer;
 let box: Signalbox;
-/** All tests share one page. */
+/** All tests of this file share a page. */
 let page: Page;
 
 beforeAll(async () => {

@@ -14,7 +14,7 @@ const LEFT_OUT = new Set([
   ...['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
 ]);
 
-/** Starts a real browser with the web's own rules for origins. The tests of one file share it. */
+/** Starts a real browser with the web's own rules for origins. The tests of a file share the browser. */
 export async function startBrowser(): Promise<Browser> {
   const args = [...chromium.args.filter((arg) => !LEFT_OUT.has(arg)), '--disable-gpu'];
   return playwright.launch({ executablePath: await unpacked(), args, headless: true });
@@ -22,7 +22,7 @@ export async function startBrowser(): Promise<Browser> {
 
 let shared: Promise<Browser> | null = null;
 
-/** Returns one browser for all files in this process. It ends with the process. */
+/** Returns a browser that all files in this process share. The browser ends with the process. */
 export function sharedBrowser(): Promise<Browser> {
   shared ??= startBrowser();
   return shared;

@@ -20,7 +20,7 @@ import { type Signalbox, type StartOptions, startSignalbox, writePolicy } from '
 import { useStarted } from '../../support/use.ts';
 import { type ChainOptions, startChain, type TestChain } from './chain/chain.ts';
 
-/** Microcredits in one atomic unit: a Credit is 0.001 USD, and the token has six decimals. */
+/** Microcredits in an atomic unit: a Credit is 0.001 USD, and the token has six decimals. */
 export const MICROCREDITS_PER_UNIT = 1_000;
 /** The fee that a settlement adds by default, atomic units. */
 export const FEE = 1_000n;
@@ -81,7 +81,7 @@ export interface Paid {
   readonly box: Signalbox;
   readonly chain: TestChain;
   readonly upstream: FakeUpstream;
-  /** The policy at its start. */
+  /** The policy of the server at its start. */
   readonly policy: string;
   /** Activates another policy. Throws if the server refuses it. */
   reload(policy: string): Promise<void>;
@@ -89,7 +89,7 @@ export interface Paid {
   payer(atomic?: bigint): Promise<PrivateKeyAccount>;
   /** Sends a request, pays the requested amount, and sends it again, as the standard client does. */
   pay(account: PrivateKeyAccount, body: object, init?: Ask): Promise<Response>;
-  /** Sends one request without a key. */
+  /** Sends a request without a key. */
   ask(body: object, init?: Ask): Promise<Response>;
   /** Returns the quote for a request. Throws if the answer is anything but a price. */
   quote(body: object, init?: Ask): Promise<Quoted>;
@@ -166,7 +166,7 @@ export const paidServers = (chain: TestChain, upstream: Pick<FakeUpstream, 'url'
   env: { ...UPSTREAM_ENV, TEST_GAS_KEY: chain.gasKey },
 });
 
-/** Starts one payee for all tests of a file. After each test, its provider and its chain return to their usual behaviour. */
+/** Starts a payee for all tests of a file. After each test, the payee's provider and chain return to their usual behaviour. */
 export function usePaid(options: PaidOptions = {}): Paid {
   const paid = useStarted(() => startPaid(options));
   afterEach(async () => {

@@ -109,7 +109,7 @@ export function crashedAsking(before: State, submission: Submission, byRule: num
   const { answer, state: run } = claimed(was, submission, now);
   if (answer.kind !== 'run') return [crashed(was, byRule)];
   const all: State[] = [was];
-  // Some charges of the orphans may already be refunded.
+  // Charges of orphans may already be refunded.
   if (was.kind === 'orphan') {
     was.owed.forEach((_, at) => {
       const given = sum(was.owed.slice(0, at + 1));

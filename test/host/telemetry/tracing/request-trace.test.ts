@@ -14,7 +14,7 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 type Act =
   | { readonly do: 'step'; readonly step: (typeof STEPS)[number] }
   | { readonly do: 'call' | 'end' }
-  /** One of the calls so far, which may already have ended. */
+  /** An earlier call, which may already have ended. */
   | { readonly do: 'answer'; readonly which: number };
 
 const acts: fc.Arbitrary<readonly (readonly [act: Act, waitMs: number])[]> = fc.array(
@@ -58,7 +58,7 @@ function spansAfter(script: readonly (readonly [act: Act, waitMs: number])[]): R
 
 const nanoseconds = ([seconds, rest]: HrTime): bigint => BigInt(seconds) * 1_000_000_000n + BigInt(rest);
 
-/** Whether there is one root span for the request, and every span is within its parent. */
+/** Whether the request has a single root span, and every span is within its parent. */
 function isWhole(spans: readonly ReadableSpan[]): boolean {
   const byId = new Map(spans.map((span) => [span.spanContext().spanId, span]));
   const roots = spans.filter(({ parentSpanContext }) => parentSpanContext === undefined);

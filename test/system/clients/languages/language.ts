@@ -3,24 +3,25 @@ import type { PackageVersions, Projects } from './versions.ts';
 /**
  * How a language takes part in `npm run test:deep -- clients`:
  *
- * 1. Add its projects to `versions.json`. A project is a group of packages that are installed together, with the version of each.
+ * 1. Add the projects of the language to `versions.json`. A project is a group of packages that are installed together, with the version of
+ * each.
  * 2. Write a `ClientLanguage` in `test/system/clients/languages/<language>/`, and add it to `LANGUAGES` in `languages.ts`.
- * 3. Write one program for each client. A program reads the variables of `ClientEnvironment`, checks its client, prints
+ * 3. Write a program for each client. A program reads the variables of `ClientEnvironment`, checks its client, prints
  *    one line of JSON (`CheckLine`) for each check, and exits with 0, or with another code and a message on standard error.
  * 4. Write the page. Each block of the page with the language's `fence` runs, in order, with `SIGNALBOX_KEY` and with the server's
  *    address in place of `http://127.0.0.1:8787`. The block must print something, exit with 0 and make at least one call. A block whose
  *    first line has the word `skip` (` ```python skip `) does not run.
  */
 export interface ClientLanguage {
-  /** The key of its projects in `versions.json`, and its name in the summary. */
+  /** The key of the language's projects in `versions.json`, and its name in the summary. */
   readonly name: 'Python' | 'Go' | 'Java' | 'Rust';
   /** Programs that must be on the PATH. The test skips the language if one of them is missing. */
   readonly tools: readonly string[];
-  /** The page with its snippets, from the root of the repository. */
+  /** The page with the language's snippets, from the root of the repository. */
   readonly page: string;
   /** The language of the page's blocks that run, such as `python`. */
   readonly fence: string;
-  /** The clients, in the order of the summary. Each has its own test and keys. */
+  /** The clients, in the order of the summary. Each client has its own test and keys. */
   readonly clients: readonly ClientProgram[];
   /**
    * Installs all projects into an empty folder.
@@ -61,7 +62,7 @@ export interface ClientEnvironment {
   /** A server whose models fail as their names say: see `FAULTS` in `stage.ts`. */
   readonly FAULTY_URL: string;
   readonly FAULTY_KEY: string;
-  /** A server with one model, `claude-opus-5-5`, which refuses a forced tool call and answers in a JSON schema. */
+  /** The address of a server with the model `claude-opus-5-5`, which refuses a forced tool call and answers in a JSON schema. */
   readonly CLAUDE_URL: string;
   readonly CLAUDE_KEY: string;
 }
@@ -74,7 +75,7 @@ export interface CheckLine {
   readonly usage?: readonly SeenUsage[];
 }
 
-/** The usage of one answer, as the client showed it. */
+/** The usage of an answer, as the client showed it. */
 export interface SeenUsage {
   /** Tokens. */
   readonly input: number;

@@ -42,10 +42,8 @@ async function run(
 }
 
 /**
- * Runs a command that must exit with 0, such as an installation. It gets the developer's environment, which may name a proxy, certificates
- * or a registry mirror.
- * @returns its standard output
- * @throws Error with the end of its output
+ * Runs a command that must exit with 0, such as an installation. The command gets the developer's environment, which may name a proxy,
+ * certificates or a registry mirror.
  */
 export async function runWell(command: ClientCommand, timeoutMs = 900_000): Promise<string> {
   const { code, out, err } = await run(command, { ...process.env, ...command.env }, timeoutMs);

@@ -6,8 +6,8 @@ import type { PackageVersions } from './versions.ts';
 import { readVersions, writeVersions } from './versions.ts';
 
 /**
- * `npm run clients:update` writes the newest versions of all clients to `versions.json`. It does not change a language whose tools this
- * machine lacks.
+ * `npm run clients:update` writes the newest versions of all clients to `versions.json`. The command does not change a language whose tools
+ * this machine lacks.
  */
 const { languages: before } = readVersions();
 const asOf = new Date().toISOString();

@@ -20,9 +20,9 @@ export interface Agent {
   readonly config?: string;
   /** True for an agent that sends every request to the proxy in the environment, whatever `NO_PROXY` says. */
   readonly ignoresNoProxy?: boolean;
-  /** Runs one prompt in a new session. */
+  /** The arguments that run a prompt in a new session. */
   readonly run: Arguments;
-  /** Runs one more prompt in the latest session of the folder; absent for an agent that resumes only in a terminal. */
+  /** The arguments that run another prompt in the latest session of the folder; absent for an agent that resumes only in a terminal. */
   readonly resume?: Arguments;
   /** Opens a session in a terminal. */
   readonly terminal?: TerminalUse;

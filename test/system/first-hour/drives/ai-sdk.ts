@@ -6,8 +6,8 @@ const prompt = 'Say hello.';
 const providerOptions = { openai: { store: false } };
 
 /**
- * The AI SDK with its providers of each dialect. The types come from the latest major version; older versions have everything that this
- * file uses.
+ * Drives the AI SDK with its providers of each dialect. The types come from the latest major version; older versions have everything that
+ * this file uses.
  */
 export async function aiSdk(load: Load): Promise<Readonly<Record<string, Drive>>> {
   const { generateObject, generateText, streamText, tool } = (await load('ai')) as typeof import('ai');

@@ -1,7 +1,10 @@
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { type Drive, type Load, type Target, WEATHER } from '../modes.ts';
 
-/** Version 0.3 sends -1 for "none", which Anthropic's newer models refuse, too. Its page therefore leaves both out. */
+/**
+ * Version 0.3 sends -1 for "none", which Anthropic's newer models refuse, too. Signalbox's page about LangChain therefore leaves both
+ * parameters out.
+ */
 const invocationKwargs = { top_p: undefined, top_k: undefined };
 
 /** LangChain's clients of OpenAI, in both dialects, and of Anthropic. The types come from the latest major version. */

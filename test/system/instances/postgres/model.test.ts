@@ -6,9 +6,9 @@ import { movedDatabase } from './side.ts';
 import { historiesOf, type Size } from './steps.ts';
 
 /**
- * The hostile world is a model of a store, against which the laws of several instances run. In its histories, calls come late, are lost or
- * refused, and instances crash, pause and lose their leases. This test sends everything that arrives at the model's store to PostgreSQL,
- * too: each answer and all readable data at the end must be equal.
+ * The hostile world is a model of a store, against which the laws of several instances run. In the histories of this world, calls come
+ * late, are lost or refused, and instances crash, pause and lose their leases. This test sends everything that arrives at the model's store
+ * to PostgreSQL, too: each answer and all readable data at the end must be equal.
  */
 const { runs, seed, proved } = effort('model', 10, 600);
 const FEW: Size = { things: 2, instances: 3, steps: 40 };

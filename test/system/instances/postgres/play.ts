@@ -54,7 +54,7 @@ export const reasonOf = (error: unknown): string => {
 };
 const nobody: InstanceName = { slot: 0, epoch: 0 };
 
-/** One history in the hostile world. It records what arrives at the store; each call finishes before the next one. */
+/** A history in the hostile world. The history records what arrives at the store; each call finishes before the next call. */
 export class Play {
   readonly clock = new VirtualClock(NOON);
   readonly world = new World({ clock: this.clock });

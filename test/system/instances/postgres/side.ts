@@ -59,7 +59,7 @@ export async function movedDatabase() {
   };
 }
 
-/** The instances of a history on one database. It replays the calls in their order, on one connection. */
+/** The instances of a history on one database. The side replays the calls in their order, on a single connection. */
 class Replay {
   readonly #connection: Connection;
   readonly #open: () => Promise<Connection>;
@@ -256,7 +256,7 @@ async function readAll(tables: Tables, books: LedgerBooks, { things }: Play, lea
   const { keys, ...content } = await contentOf(tables);
   return {
     content: { ...content, keys: keys.map(({ version: _, ...key }) => key) },
-    // One statement gives several keys their versions in no fixed order, so only the last version is known.
+    // A single statement gives several keys their versions in no fixed order, so only the last version is known.
     versions: new Set(keys.map(({ version }) => version)).size,
     lastVersion: Math.max(0, ...keys.map(({ version }) => version)),
     owners: owners.toSorted((a, b) => a.slot - b.slot || a.epoch - b.epoch),

@@ -8,7 +8,7 @@ interface Sum {
   readonly rows: number;
 }
 
-/** Microcredits in one atomic unit if a Credit is 0.001 USD. */
+/** Microcredits in an atomic unit if a Credit is 0.001 USD. */
 const PER_ATOMIC = 1_000n;
 
 /**

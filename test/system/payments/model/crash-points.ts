@@ -1,6 +1,6 @@
 /**
- * A server preloads this file before `src/main.ts`. It kills the process where a payment passes the point in `PAY_CRASH_AT`, such as
- * `captured-after-commit:2`. It intercepts the disk, the node and the provider; code in `src/` does not know about it.
+ * A server preloads this file before `src/main.ts`. The file kills the process where a payment passes the point in `PAY_CRASH_AT`, such as
+ * `captured-after-commit:2`. The file intercepts the disk, the node and the provider; code in `src/` does not know about it.
  */
 import { crashPoint, watchCalls, watchStatements } from '../../../support/crash-point.ts';
 

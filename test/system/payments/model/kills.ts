@@ -52,7 +52,7 @@ async function topUp(stand: Stand): Promise<string> {
   return ((await answer.json()) as { readonly key: string }).key;
 }
 
-/** Sends requests that spend a balance, in parallel to paying requests. Their results do not matter. */
+/** Sends requests that spend a balance, in parallel to paying requests. The results of these requests do not matter. */
 async function spend(stand: Stand, key: string, n: number): Promise<void> {
   const one = (stream: boolean) => stand.post(CHAT, chatBody(n, { stream }), { authorization: `Bearer ${key}` });
   const answers = [true, false, true].map((stream) => one(stream).then((answer) => answer.text()));

@@ -23,7 +23,7 @@ export interface StandOptions {
   readonly networks?: (token: string) => string;
   /** YAML inside `payments.x402`, each line indented by four spaces. */
   readonly x402?: string;
-  /** Other sections. They replace a section that admits many requests without a key. */
+  /** Other sections. These sections replace a section that admits many requests without a key. */
   readonly more?: string;
   readonly env?: Readonly<Record<string, string>>;
 }

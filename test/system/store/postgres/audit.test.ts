@@ -50,7 +50,7 @@ async function kindsIn(snapshot: PostgresSnapshot): Promise<readonly string[]> {
 }
 const openSnapshot = () => PostgresSnapshot.open(addressOf(box.url));
 
-/** Changes of one row, and the statements that undo them. */
+/** Changes of a row, and the statements that undo them. */
 const DAMAGES: Readonly<Record<string, readonly [change: string, back: string, kind: string]>> = {
   'a fund that has spent less than its entries': [
     'funds SET spent = spent - 1',

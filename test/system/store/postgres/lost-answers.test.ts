@@ -5,7 +5,10 @@ import { StoreError } from '../../../../src/store/store.ts';
 import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { fundOf, granted, holdOf, nextId } from '../../../store/suites/books.ts';
 
-/** Books on a database that decides while its answers are lost until it is `well`. It may be unreachable after the first loss. */
+/**
+ * Books on a database that decides while its answers are lost until it is `well`. The database may be unreachable after the first lost
+ * answer.
+ */
 async function losing(isAwayBehind: boolean) {
   const ledger = await emptyLedger();
   let isWell = false;

@@ -13,8 +13,9 @@ import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts
 import { waitFor } from '../../../support/answers.ts';
 
 /**
- * A special statement decides most single holds and settlements; the function of the database decides all others. A ledger with both and a
- * ledger with only the function give the same answers, hold the same locks and have the same rows in all tables after the same histories.
+ * A special statement decides most single holds and settlements; the function of the database decides all others. A ledger that uses both
+ * and a ledger that uses only the function give the same answers, hold the same locks and have the same rows in all tables after the same
+ * histories.
  */
 const { runs, seed, proved } = effort('postgres', 12, 2_000);
 
@@ -79,7 +80,7 @@ const byFunction = (decide: Decide): Decide => {
   return (owner, calls, awaited) => decide(owner, [...calls, { ops: [], also: [] }], awaited);
 };
 
-/** One side of the comparison: a ledger, its books, and the observed results. */
+/** A side of the comparison: a ledger, its books, and the observed results. */
 class Side implements AsyncDisposable {
   readonly books: LedgerBooks;
   readonly #ledger: Ledger;

@@ -11,7 +11,7 @@ import { figures, fundOf, holdOf, nextId, settleOf } from '../../../store/suites
 import { waitFor } from '../../../support/answers.ts';
 import { claimOf, HOT } from './spender.ts';
 
-/** One statement of the database decides operations and writes the data attached to them. */
+/** A single statement of the database decides operations and writes the data attached to them. */
 const { runs, seed, proved } = effort('postgres', 8, 1_000);
 
 const reasonOf = (error: unknown): string => (error instanceof StoreError ? error.reason : String(error));
@@ -30,7 +30,8 @@ const calls = fc.array(
 );
 
 /**
- * A name goes to one granted hold. A hold whose name belongs to another one holds nothing, and does not affect other holds of its group.
+ * Only one granted hold can have a name. A hold whose name belongs to another one holds nothing, and does not affect other holds of its
+ * group.
  */
 const law = (ledger: Awaited<ReturnType<typeof emptyLedger>>) =>
   fc.asyncProperty(calls, async (plan) => {

@@ -31,7 +31,7 @@ test('while two instances book and record and two others count, traffic has ever
     const writes = at % 4 ? [log.add(made)] : [];
     const [settled] = await books.append([settleOf(id, COST)], () => ({ ops: [], writes }));
     if (settled?.kind === 'charged') told += settled.charged;
-    // Some records are written after their charge.
+    // The store writes some records after their charge.
     if (writes.length === 0) await ledger.store.commit([log.add(made) as SqlWrite]);
   };
   let isOver = false;

@@ -15,7 +15,7 @@ export interface Anvil {
   stop(): Promise<void>;
 }
 
-/** Starts a separate, empty chain on a free port of this machine. It mines each transaction at once. */
+/** Starts a separate, empty chain on a free port of this machine. The chain mines each transaction at once. */
 export async function startAnvil(chainId: number): Promise<Anvil> {
   const args = ['--host', '127.0.0.1', '--port', '0', '--chain-id', String(chainId), '--accounts', '1'];
   const child = Bun.spawn([anvilPath(), ...args], { stdout: 'pipe', stderr: 'pipe' });

@@ -50,7 +50,7 @@ export interface TestChain extends AsyncDisposable {
   /** Makes a new account with this many atomic units and 1 ether. Mines a block. */
   payer(balanceAtomic: bigint): Promise<PrivateKeyAccount>;
   balanceOf(address: string): Promise<bigint>;
-  /** Sends a transaction of the payer itself that cancels an authorization. Resolves once it is mined. */
+  /** Sends a transaction of the payer itself that cancels an authorization. The promise resolves once the transaction is mined. */
   cancel(account: PrivateKeyAccount, nonce: Hex): Promise<Hex>;
   transfer(account: PrivateKeyAccount, to: Address, amount: bigint): Promise<Hex>;
   /** From now on the token refuses transfers from or to this address. */

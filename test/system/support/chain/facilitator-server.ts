@@ -42,7 +42,7 @@ export interface FacilitatorServer {
   readonly url: string;
   /** The received requests in order, each with its path, some headers and its body. */
   readonly requests: Readonly<ServiceRequest>[];
-  /** Sets a fault for one path or all; null ends it. */
+  /** Sets a fault for one path or for all paths; null ends the fault. */
   fail(fault: ServiceFault | null, path?: ServicePath): void;
   /** Sets an answer in place of the service's own; undefined removes it. */
   answer(path: ServicePath, content: unknown): void;

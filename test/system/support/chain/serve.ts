@@ -4,8 +4,8 @@ import { startChain } from './chain.ts';
 import { TOKEN_ABI } from './token-abi.ts';
 
 /**
- * `npm run chain -- FILE` runs a chain on this machine to try payments, until Ctrl-C. It writes the policy of a gateway that takes payments
- * on the chain to FILE, which must not exist, and prints the environment variables for the gateway and an agent.
+ * `npm run chain -- FILE` runs a chain on this machine to try payments, until Ctrl-C. The command writes the policy of a gateway that takes
+ * payments on the chain to FILE, which must not exist, and prints the environment variables for the gateway and an agent.
  */
 const file = process.argv[2];
 if (file === undefined) {

@@ -4,7 +4,7 @@ import type { ClientCommand, ClientLanguage } from '../language.ts';
 import { runWell } from '../runs.ts';
 import { programWith } from '../snippets.ts';
 
-/** One Go module has all clients. */
+/** A single Go module has all clients. */
 const PROJECT = 'clients';
 
 /** The packages of the clients' programs, under the module name that the summary shows. */

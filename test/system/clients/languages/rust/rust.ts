@@ -5,7 +5,7 @@ import { runWell } from '../runs.ts';
 import { programWith } from '../snippets.ts';
 import type { PackageVersions } from '../versions.ts';
 
-/** One package has all clients. The program of a client has the name of its crate. */
+/** A single Rust package has all clients. The program of a client has the name of its crate. */
 const PROJECT = 'clients';
 const CLIENTS = ['async-openai', 'rig-core'];
 
