@@ -135,7 +135,7 @@ describe('a server with the policy of docs/policies/guide.md', () => {
     const grant = await live.box.post(`/admin/keys/${agent.id}/grant`, { credits: 1 });
     expect(grant.status).toBe(200);
     expect(await served(agent.key, { model: 'gpt-6-luna', max_tokens: 100 })).toEqual(['gpt-6-luna', 'openai']);
-    // After the chat, the key's balance is less than the cost of the shortest useful answer.
+    // The balance of the key `rest` is less than the cost of the shortest useful answer.
     const rest = await keyWith({ role: 'agent' });
     await live.box.post(`/admin/keys/${rest.id}/grant`, { credits: 0.001 });
     await expectError(await chat(rest.key, { model: 'gpt-6-luna' }), 'insufficient_quota');

@@ -53,7 +53,7 @@ const spend = async (key: string) => {
   expect(answer.status).toBe(200);
 };
 
-test('the leader reports once a budget that another server has drawn on, and so does its successor', async () => {
+test('the leading server alerts once for a budget that another server has drawn on, and its successor also alerts once', async () => {
   const first = world.leaders.leaderOf('alerts');
   await spend(leader.key);
   await waitFor(() => rules().includes('early'));

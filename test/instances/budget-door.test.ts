@@ -40,14 +40,14 @@ async function spendAll(key: string): Promise<number> {
   return told;
 }
 
-test('two applications together spend a budget of the policy once', async () => {
+test('two applications that share a store together never spend more than a budget of the policy', async () => {
   const told = await spendAll(await fleet.makeKey({ labels: { team: 'red' } }));
   // After 0.6 Credits, the worst case of the next request no longer fits.
   expect(told).toBeGreaterThan(0.6);
   expect(told).toBeLessThanOrEqual(1);
 });
 
-test('two applications together spend the budget of a key once', async () => {
+test('two applications that share a store together never spend more than the budget of a key', async () => {
   const told = await spendAll(await fleet.makeKey({ budgets: [{ limit_credits: 0.5, window: 'day' }] }));
   expect(told).toBeGreaterThan(0.1);
   // If each application counted the budget alone, each would admit 0.198 Credits.

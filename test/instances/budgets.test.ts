@@ -6,7 +6,7 @@ import { figuresOf, findingsIn, holdOn, ledgerOn, sharedBooks, spend, swap } fro
 const DAY_MS = 86_400_000;
 const each = ({ key }: { readonly key: { readonly id: string } }): string => key.id;
 
-test('two servers that share their books spend a budget once', async () => {
+test('two servers that share their books together never spend more than a budget', async () => {
   const shared = sharedBooks();
   const daily = budget(1_000, { window: 'day' });
   const [one, other] = [await ledgerOn(shared, terms(daily)), await ledgerOn(shared, terms(daily))];
@@ -55,7 +55,7 @@ test('a budget that was removed and added again counts what was spent in between
   expect(await findingsIn(shared)).toEqual([]);
 });
 
-test('a renamed budget has counted all earlier charges before it is active, and each request draws on one of the two', async () => {
+test('before a renamed budget is active, it has counted all earlier charges; each request draws on the old or the new budget', async () => {
   const shared = sharedBooks();
   const old = budget(1_000, { name: 'old' });
   const ledger = await ledgerOn(shared, terms(old));
@@ -81,7 +81,7 @@ test('a renamed budget has counted all earlier charges before it is active, and 
   expect(await findingsIn(shared)).toEqual([]);
 });
 
-test('servers that know different keys spend the budget of a key once', async () => {
+test('two servers that know different keys together never spend more than the budget of a key', async () => {
   const shared = sharedBooks();
   const own = (limit: number) => [{ limit, window: 'month', timeZone: 'UTC', onExhausted: 'reject' }] as const;
   const keys = [

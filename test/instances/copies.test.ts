@@ -41,7 +41,7 @@ test('an instance admits a key that another instance has made, and refuses a key
   expect(await b.keys.get(info.id)).toMatchObject({ revokedAt: expect.any(Number) });
 });
 
-test('suspending, resuming or narrowing a key on one instance applies on the other', async () => {
+test('if an instance suspends, resumes or narrows a key, the change applies on the other instance', async () => {
   const { key, info } = await a.keys.create({ name: 'app', scopes: ['chat'] });
   await answered(b, key, 200);
   expect(await a.keys.suspend(info.id)).toMatchObject({ suspendedAt: expect.any(Number) });
@@ -64,7 +64,7 @@ test('two instances cannot remove the last two admin keys at the same time', asy
   expect(refused).toEqual([expect.objectContaining({ name: 'KeyConflict', reason: 'last_admin_key' })]);
 });
 
-test('an old secret stops working on both instances once one of them has rotated the key', async () => {
+test('once an instance has rotated a key, the old secret stops working on both instances', async () => {
   const { key, info } = await a.keys.create({ name: 'app', scopes: ['chat'] });
   await answered(b, key, 200);
   const made = await b.keys.rotate(info.id, 0);
@@ -72,7 +72,7 @@ test('an old secret stops working on both instances once one of them has rotated
   await answered(a, key, 401);
 });
 
-test('a wallet that one instance has blocked is refused by the other until it is unblocked', async () => {
+test('if an instance blocks a wallet, the other instance refuses the wallet until it is unblocked', async () => {
   const { key } = await a.keys.createForHolder(WALLET, 'an agent');
   await answered(b, key, 402);
   await a.payments.blocklist.add(WALLET, 'fraud');
@@ -82,7 +82,7 @@ test('a wallet that one instance has blocked is refused by the other until it is
   await answered(a, key, 402);
 });
 
-test('a key with a budget is admitted by both instances, which spend its budget once', async () => {
+test('both instances admit a key with a budget and together never spend more than the budget', async () => {
   const budgets = [{ limit: 1_000_000, window: 'day', timeZone: 'UTC', onExhausted: 'reject' }] as const;
   const { key } = await a.keys.create({ name: 'app', scopes: ['chat'], budgets });
   // Instance `b` does not poll by itself in this test.
@@ -97,7 +97,7 @@ test('a key with a budget is admitted by both instances, which spend its budget 
   }
 });
 
-test('a key whose budget cannot be counted is admitted by no instance until it can', async () => {
+test('no instance admits a key until the instance can count the key’s budget', async () => {
   const budgets = [{ limit: 1_000_000, window: 'day', timeZone: 'UTC', onExhausted: 'reject' }] as const;
   const accept = world.books.accept.bind(world.books);
   world.books.accept = () => Promise.reject(new StoreError('away', { reason: 'broken' }));

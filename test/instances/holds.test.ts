@@ -17,11 +17,11 @@ async function startBeside(shared: SharedBooks, other: Partial<LedgerBooks> = {}
 }
 
 describe('a start of another instance during a request', () => {
-  test('a running request keeps its hold when another instance starts, and is charged what its caller is told', async () => {
+  test('a running request keeps its hold when another instance starts, and the charge equals the price that the caller receives', async () => {
     expect(await startBeside(new SharedBooks())).toEqual({ told: 120, booked: 120, recovered: [] });
   });
 
-  test('mutant: a start that takes all open holds for holds of ended instances is found', async () => {
+  test('the test finds a mutant whose start takes all open holds for holds of ended instances', async () => {
     const shared = new SharedBooks();
     const orphans = async () =>
       [...shared.books.openIds()].map((id) => ({ id, reserved: 500, charged: 0, holder: null }));
@@ -33,7 +33,7 @@ describe('a start of another instance during a request', () => {
     ['charge', 500],
     ['release', 0],
   ] as const) {
-    test(`the hold of an ended instance is closed once, whichever instances sweep (${rule})`, async () => {
+    test(`the hold of an ended instance is closed once, whichever instances close abandoned holds (${rule})`, async () => {
       const shared = new SharedBooks();
       await using dead = await shared.ledger(rule);
       const { id } = await held(dead.ledger, order(500));

@@ -73,7 +73,7 @@ const toldIsBooked = (wrap: (books: SharedBooks) => Partial<LedgerBooks> = () =>
     expect(shared.ends().every((ends) => ends.length === 1)).toBe(true);
   });
 
-test('whichever instance dies, sweeps or settles late, callers are told what is booked, and each hold ends once', async () => {
+test('whichever instance dies, closes abandoned holds or settles late, callers receive the booked price, and each hold ends once', async () => {
   await fc.assert(toldIsBooked(), tries('told is booked', 60, 5_000));
 });
 

@@ -34,7 +34,7 @@ const ask = (key: string, more: object = {}, at?: number, signal?: AbortSignal) 
   );
 };
 
-test('of thirty requests at once to both applications, as many pass as the limit allows, and the others get correct headers', async () => {
+test('if thirty requests reach two applications at once, as many pass as the limit allows, and the refused requests get correct headers', async () => {
   const key = await keyFor('slow');
   const begun = performance.now();
   const answers = await Promise.all(Array.from({ length: 30 }, () => ask(key)));
@@ -56,7 +56,7 @@ test('of thirty requests at once to both applications, as many pass as the limit
   for (const { headers } of passed) expect(Number(headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(10_000);
 });
 
-test('tokens that one application has used are not available on the other', async () => {
+test('tokens that an application has used are not available on the other application', async () => {
   const key = await keyFor('tokens');
   const begun = performance.now();
   let used = 0;
@@ -78,7 +78,7 @@ test('tokens that one application has used are not available on the other', asyn
 
 const limitOf = async (answer: Response) => (await expectError(answer, 'rate_limit_exceeded', null, true)).details;
 
-test('both applications count their open streams together, and a stream that ends makes room on the other', async () => {
+test('two applications count their open streams together, and a stream that ends makes room on both applications', async () => {
   const key = await keyFor('streams');
   /** Opens a stream that stalls after its first part. */
   const open = (at: number, signal?: AbortSignal) => {
@@ -100,7 +100,7 @@ test('both applications count their open streams together, and a stream that end
   expect((await eventsOf(next)).done).toBe(true);
 });
 
-test('while limits cannot be counted, a request is refused at once with retry-after, and none passes uncounted', async () => {
+test('while limits cannot be counted, the server refuses each request at once with retry-after, and no request passes uncounted', async () => {
   const key = await keyFor('away');
   const { rates } = fleet.world;
   const take = rates.take.bind(rates);

@@ -6,7 +6,7 @@ import { SharedWorld } from './world.ts';
 
 const USER = { user: 'user_1', key: null, keyHash: null };
 
-test('a login that starts on one instance is known on the other, and refused there once it has ended', async () => {
+test('an instance accepts a login that started on another instance, and refuses the login once it has ended', async () => {
   const world = new SharedWorld();
   const [a, b] = await Promise.all([0, 1].map((slot) => openLogins({ store: world.open(slot), now: Date.now })));
   if (!a || !b) return expect.unreachable();

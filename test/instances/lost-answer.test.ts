@@ -39,7 +39,7 @@ const losing = (books: MemoryBooks, losses: readonly ('before' | 'after')[]): Pi
 
 describe('a commit whose answer is lost', () => {
   for (const loss of ['before', 'after'] as const) {
-    test(`if an answer is lost ${loss} the commit, the commit is sent again with its ID: there is one hold and one price`, async () => {
+    test(`if an answer is lost ${loss} the commit, the server sends the commit again with its ID: there is one hold and one price`, async () => {
       const shared = new SharedBooks();
       const one = await shared.ledger('charge', losing(shared.books, [loss, loss]), hasty());
       const hold = await held(one.ledger, order(500));
@@ -49,7 +49,7 @@ describe('a commit whose answer is lost', () => {
     });
   }
 
-  test('if every answer is lost, the request is refused and its hold is voided', async () => {
+  test('if every answer to the commit is lost, the server refuses the request and voids its hold', async () => {
     const shared = new SharedBooks();
     const timers = hasty();
     const one = await shared.ledger('charge', losing(shared.books, new Array(1_000).fill('after')), timers);
@@ -71,7 +71,7 @@ describe('a commit whose answer is lost', () => {
     expect(shared.books.open()).toEqual({ count: 0, held: 0 });
   });
 
-  test('a raise whose answer is lost is sent again with its step, and made once', async () => {
+  test('if the answer to a raise is lost, the server sends the raise again with its step, and the raise is made once', async () => {
     const shared = new SharedBooks();
     let isLosing = false;
     const apply: LedgerBooks['apply'] = async (ops, also) => {
@@ -87,7 +87,7 @@ describe('a commit whose answer is lost', () => {
     expect([hold.reserved, shared.books.open().held]).toEqual([600, 600]);
   });
 
-  test('the attached writes of a commit that is sent again are written once', async () => {
+  test('if the server sends a commit again, the attached writes of the commit are written once', async () => {
     const written: Write[] = [];
     const take = (writes: readonly Write[]) => void written.push(...writes);
     const books = new MemoryBooks({
@@ -102,7 +102,7 @@ describe('a commit whose answer is lost', () => {
     expect(written).toEqual([claim]);
   });
 
-  test('mutant: if a lost answer counts as a failure, the money stays held', async () => {
+  test('the test finds a mutant that counts a lost answer as a failure, so that the money stays held', async () => {
     const shared = new SharedBooks();
     const other = losing(shared.books, ['after']);
     const apply: LedgerBooks['apply'] = (ops, also) =>

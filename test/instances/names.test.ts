@@ -47,7 +47,7 @@ async function expectBooked(...told: readonly Told[]): Promise<void> {
   expect((await auditLedger(stores.at(-1)!.journal, { idle: true })).findings).toEqual([]);
 }
 
-test('if a repeat reaches the other instance before the first request is held, one of them runs and the other is told', async () => {
+test('if a repeat reaches the other instance before the first request is held, only one of both requests runs, and the other gets a conflict or the answer', async () => {
   upstream.behave({ headersAfterMs: 400 });
   const commit = world.store.commit.bind(world.store);
   world.store.commit = async (writes) => {
@@ -69,7 +69,7 @@ test('if a repeat reaches the other instance before the first request is held, o
   await a.stop();
 });
 
-test('a repeat on the other instance while the first request runs is told that it runs, or that its body differs', async () => {
+test('a repeat on the other instance while the first request runs gets an error that the request runs, or that the body differs', async () => {
   upstream.next({ headersAfterMs: 400 });
   const first = a.ask(key, 'once');
   await reached(1);
@@ -83,7 +83,7 @@ test('a repeat on the other instance while the first request runs is told that i
   await a.stop();
 });
 
-test('a repeat on the other instance after the settlement, but before the answer is stored, is told that it runs', async () => {
+test('a repeat on the other instance after the settlement, but before the answer is stored, gets an error that the request runs', async () => {
   const kept = Promise.withResolvers<void>();
   const commit = world.store.commit.bind(world.store);
   let isSettled = false;
@@ -118,7 +118,7 @@ test('a repeat on the other instance after the first request gets the same answe
   await a.stop();
 });
 
-test('a repeat on the other instance after the first crashed runs once the hold is closed, and the crash is refunded', async () => {
+test('a repeat on another instance after the first instance crashed runs once the hold is closed, and the charge of the crash is refunded', async () => {
   upstream.next({ hang: 'headers' });
   void a.ask(key, 'once').catch(() => {});
   await reached(1);
@@ -169,7 +169,7 @@ test('a repeat that waits on another server runs once the first server has crash
   await c.stop();
 });
 
-test('a start keeps the names of running requests, and a sweep removes the owner from names of ended instances', async () => {
+test('a starting instance keeps the idempotency keys of running requests, and a sweep removes ended instances as owners of idempotency keys', async () => {
   upstream.next({ headersAfterMs: 400 }, { hang: 'headers' });
   const first = a.ask(key, 'once');
   await reached(1);

@@ -117,7 +117,7 @@ shopTest(
 );
 
 shopTest(
-  'if an instance ends while it sends a payment, the other instances look the payment up or send it',
+  'if an instance ends while it sends a payment, another instance looks up the payment or sends it',
   async (shop) => {
     const ships = fleet(shop);
     const [one, other] = [await ships.open(0), await ships.open(1)];

@@ -35,7 +35,7 @@ async function shared(text: string) {
   return { store, candidate, records, stored: new StoredRuntimes({ tools, find }), reads: () => reads };
 }
 
-test('a quote is served by its revision, even if only another server has ever activated that revision', async () => {
+test('a server serves a quote with the quote’s revision, even if only another server has ever activated that revision', async () => {
   const { candidate, stored, reads } = await shared(SMALL);
   const { revision, models } = candidate.runtime.snapshot;
   const [first, second] = await Promise.all([stored.find(revision), stored.find(revision)]);
@@ -46,7 +46,7 @@ test('a quote is served by its revision, even if only another server has ever ac
   expect([second === first, (await stored.find(revision)) === first, reads()]).toEqual([true, true, 1]);
 });
 
-test('an unknown revision is looked up again the next time, and a revision whose text has changed is not served', async () => {
+test('a server searches for an unknown revision again at the next request, and does not serve a revision whose text has changed', async () => {
   const { candidate, records, stored } = await shared(SMALL);
   expect(await stored.find('unknown')).toBeNull();
   const { surroundings } = candidate;

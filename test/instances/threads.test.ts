@@ -36,7 +36,7 @@ async function begun(at: Signalbox, key: string): Promise<string> {
 
 const goOn = (at: Signalbox, key: string, id: string) => turnAt(at, key, { type: 'continue', previous_message_id: id });
 
-test('a conversation continues on the other instance: each turn goes to the instance that did not serve the last one', async () => {
+test('a conversation continues if each turn goes to the instance that did not serve the turn before', async () => {
   const key = await fleet.makeKey();
   let id = await begun(one, key);
   for (const at of [other, one, other]) {
@@ -47,7 +47,7 @@ test('a conversation continues on the other instance: each turn goes to the inst
   expect(service.requests.at(-1)!.body.messages).toHaveLength(1);
 });
 
-test('another key finds the thread on neither instance', async () => {
+test('a key cannot find the thread of another key on any instance', async () => {
   const [key, foreign] = [await fleet.makeKey(), await fleet.makeKey()];
   const id = await begun(one, key);
   for (const at of [one, other]) expect((await goOn(at, foreign, id)).status).toBe(404);

@@ -249,7 +249,7 @@ describe('exploring', () => {
         tried.reason === (isExplored ? 'auto:explored' : 'auto') &&
         (!isExplored || (tried.draw !== null && choice.quality >= top - explore.qualityMargin)) &&
         (tried.draw === null || (tried.draw.probability > 0 && tried.draw.among <= tried.eligible)) &&
-        // The explored candidate moves up, and all other candidates keep their order.
+        // The explored candidate moves to the front, and all other candidates keep their order.
         Bun.deepEquals(
           [choice, ...fallbacks],
           [

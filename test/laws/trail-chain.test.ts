@@ -55,7 +55,7 @@ function chainOf(made: readonly Step[]): TrailLink[] {
 const other = (text: string) => `${text}x`;
 const FORGED = '0123456789abcdef'.repeat(4);
 
-/** Edits of a trail entry. Each changes something that is stored. */
+/** Edits of a trail entry. Each edit changes something that is stored. */
 const EDITS: Readonly<Record<string, (link: TrailLink) => TrailLink | null>> = {
   time: (link) => ({ ...link, time: link.time + 1 }),
   actor: (link) => ({ ...link, actor: other(link.actor) }),

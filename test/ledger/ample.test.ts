@@ -59,10 +59,13 @@ describe('a request whose worst case is beyond a budget', () => {
   });
 });
 
-ledgerTest('a worst case that fits into the budget is held whole, even if less is ample', async (folder) => {
-  const { ledger } = await folder.open(purse());
-  expect((await held(ledger, order(90, { least: 5, ample: 30 }))).reserved).toBe(90);
-});
+ledgerTest(
+  'the ledger holds the whole worst case of a request if it fits into the budget, even if less is ample',
+  async (folder) => {
+    const { ledger } = await folder.open(purse());
+    expect((await held(ledger, order(90, { least: 5, ample: 30 }))).reserved).toBe(90);
+  },
+);
 
 /** A burst must run in parallel: next to the first request, eight more, or as many as half of the money pays ample holds for. */
 function burstLaw(fitOf: typeof fit) {

@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.dispose]());
 
-test('the audit finds nothing wrong with payments whose deposits and fees are in the journal, and adds them up', async () => {
+test('the audit finds nothing wrong with payments whose deposits and fees are in the journal, and adds the payments up', async () => {
   const result = await audit(folder.file);
   expect(result.findings).toEqual([]);
   expect(result.payments.totals).toEqual({ deposited: 860, fees: 10 });

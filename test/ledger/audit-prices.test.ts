@@ -48,7 +48,7 @@ async function findingsAfter(sql: string): Promise<string[]> {
   return audit.findings.filter(({ kind }) => kind === 'wrong_cost').map(({ message }) => message);
 }
 
-test('every charge, with its overrun, equals the cost computed from its tokens and price', async () => {
+test('every charge plus its overrun equals the cost computed from the tokens and the price', async () => {
   expect(await findingsAfter('')).toEqual([]);
 });
 

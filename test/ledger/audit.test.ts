@@ -32,7 +32,7 @@ afterAll(() => folder[Symbol.dispose]());
 
 const copy = copies(() => folder);
 
-test('the audit finds nothing wrong in a journal with every kind of row, two limits, a crash and an unfinished run', async () => {
+test('the audit finds nothing wrong in a journal that has every kind of row, two limits, a crash and an unfinished server run', async () => {
   const result = await audit(folder.file);
   expect(result.findings).toEqual([]);
   expect(result.totals).toEqual({ entries: 28, charged: 2490, corrected: -50, overrun: 300, granted: 4000 });
@@ -40,7 +40,7 @@ test('the audit finds nothing wrong in a journal with every kind of row, two lim
   expect([...result.open.values()]).toMatchObject([{ keyId: 'bob', reserved: 200, charged: 20, seq: 27 }]);
 });
 
-test('an open reservation is a finding only if no request is running', async () => {
+test('the audit reports an open reservation only if no request is running', async () => {
   expect((await audit(folder.file, true)).findings).toMatchObject([{ kind: 'left_open', seq: 27 }]);
 });
 
@@ -283,7 +283,7 @@ function grantDirectly(file: string, keyId: string, amount: number): void {
   );
 }
 
-test('reservations are sorted by ID, in whatever order they are added', () => {
+test('the audit sorts reservations by ID, in whatever order they are added', () => {
   const law = fc.property(fc.array(fc.integer({ min: 0, max: 3_000 }), { maxLength: 3_000 }), (ids) => {
     const seen = new SeenReservations();
     const model = new Map<number, number>();

@@ -189,7 +189,7 @@ describe('queues', () => {
   );
 });
 
-ledgerTest('at most 1,000 requests wait for one fund; the next request is refused at once', async (folder) => {
+ledgerTest('at most 1,000 requests wait for a fund; the ledger refuses the next request at once', async (folder) => {
   const { ledger } = await folder.open({ terms: terms(budget(1_000)) });
   const hold = await held(ledger, order(1_000));
   const { told, ask } = asking(ledger);
@@ -203,7 +203,7 @@ ledgerTest('at most 1,000 requests wait for one fund; the next request is refuse
   expect(ledger.open).toBe(1_000);
 });
 
-ledgerTest('a raise never waits: it takes free money or is refused at once', async (folder) => {
+ledgerTest('the raise of a hold never waits: the raise takes free money or is refused at once', async (folder) => {
   const { ledger } = await folder.open({ terms: terms(budget(100)) });
   const hold = await held(ledger, order(70));
   const { told, ask } = asking(ledger);
@@ -213,7 +213,7 @@ ledgerTest('a raise never waits: it takes free money or is refused at once', asy
   expect(told).toEqual([]);
 });
 
-ledgerTest('a raise that cannot be written wakes waiting requests', async (folder) => {
+ledgerTest('the raise of a hold wakes waiting requests if the raise cannot be written', async (folder) => {
   const { ledger } = await folder.open({ terms: terms(budget(100)) });
   const hold = await held(ledger, order(40));
   const { told, ask } = asking(ledger);

@@ -172,7 +172,7 @@ describe('checkpoints during deposits', () => {
   }
 });
 
-ledgerTest('a checkpoint after a deposit includes a negative grant that was made since', async (folder) => {
+ledgerTest('a checkpoint after a deposit includes a negative grant that was made after the deposit', async (folder) => {
   const { ledger, store } = await folder.open();
   await ledger.deposit(WALLET, deposit(100), []);
   await ledger.close();
@@ -257,27 +257,32 @@ describe('refunded fees', () => {
   });
 });
 
-ledgerTest('an export has a line for each deposit and each fee, and its sums include neither', async (folder) => {
-  const { ledger, store } = await folder.open();
-  await ledger.deposit(WALLET, deposit(5_000_000, 1_000, 'pay_00000000001'), []);
-  (await held(ledger, order(300, agent))).settle(line(200), waiving(ledger, WALLET, 1_000, 'pay_00000000001'));
-  await store.close();
-  const exported = async (...args: string[]): Promise<Record<string, string>[]> => {
-    let text = '';
-    const reader = openReader(folder.file, [ledgerMigrations]);
-    const write = async (part: string): Promise<void> => {
-      text += part;
+ledgerTest(
+  'an export has a line for each deposit and each fee, and its sums include no deposits and no fees',
+  async (folder) => {
+    const { ledger, store } = await folder.open();
+    await ledger.deposit(WALLET, deposit(5_000_000, 1_000, 'pay_00000000001'), []);
+    (await held(ledger, order(300, agent))).settle(line(200), waiving(ledger, WALLET, 1_000, 'pay_00000000001'));
+    await store.close();
+    const exported = async (...args: string[]): Promise<Record<string, string>[]> => {
+      let text = '';
+      const reader = openReader(folder.file, [ledgerMigrations]);
+      const write = async (part: string): Promise<void> => {
+        text += part;
+      };
+      await writeExport(parseExport(args, NOON), reader.journal, () => null, write);
+      reader.close();
+      return readCsv(text);
     };
-    await writeExport(parseExport(args, NOON), reader.journal, () => null, write);
-    reader.close();
-    return readCsv(text);
-  };
-  const lines = await exported('--key', WALLET, '--from', new Date(NOON).toISOString());
-  expect(lines.map((row) => [row.kind, row.key_id, row.granted_credits, row.credits, row.decision, row.note])).toEqual([
-    ['deposit', WALLET, '5', '', '', 'pay_00000000001'],
-    ['fee', WALLET, '-0.001', '', '', 'pay_00000000001'],
-    ['settle', WALLET, '', '0.0002', lines[2]!.decision, ''],
-    ['fee', WALLET, '0.001', '', '', 'pay_00000000001'],
-  ]);
-  expect(await exported('--by', 'key')).toMatchObject([{ key_id: WALLET, charges: '1', credits: '0.0002' }]);
-});
+    const lines = await exported('--key', WALLET, '--from', new Date(NOON).toISOString());
+    expect(
+      lines.map((row) => [row.kind, row.key_id, row.granted_credits, row.credits, row.decision, row.note]),
+    ).toEqual([
+      ['deposit', WALLET, '5', '', '', 'pay_00000000001'],
+      ['fee', WALLET, '-0.001', '', '', 'pay_00000000001'],
+      ['settle', WALLET, '', '0.0002', lines[2]!.decision, ''],
+      ['fee', WALLET, '0.001', '', '', 'pay_00000000001'],
+    ]);
+    expect(await exported('--by', 'key')).toMatchObject([{ key_id: WALLET, charges: '1', credits: '0.0002' }]);
+  },
+);

@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 /** A month of thirty days. */
 const NOVEMBER = windowAt('month', 'UTC', Date.UTC(2026, 10, 20));
 
-test('a forecast assumes that spending continues at the same rate: half of the window spends half', () => {
+test('a forecast assumes that spending continues at the same rate: half of the window is half of the forecast', () => {
   const at = (days: number) => NOVEMBER.starts + days * DAY_MS;
   expect(forecastOf(500, NOVEMBER, at(15)).expected).toBe(1_000);
   expect(forecastOf(500, NOVEMBER, at(10)).expected).toBe(1_500);
@@ -16,7 +16,7 @@ test('a forecast assumes that spending continues at the same rate: half of the w
   expect(forecastOf(0, NOVEMBER, at(10)).expected).toBe(0);
 });
 
-test('before a tenth of the window is over there is no forecast, but the time from which there will be one', () => {
+test('before a tenth of the window is over, a budget has no forecast, but shows the time of its first forecast', () => {
   const knownFrom = NOVEMBER.starts + 3 * DAY_MS;
   expect(forecastOf(500, NOVEMBER, knownFrom - 1)).toEqual({ expected: null, knownFrom });
   expect(forecastOf(500, NOVEMBER, NOVEMBER.starts - DAY_MS)).toEqual({ expected: null, knownFrom });

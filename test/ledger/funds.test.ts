@@ -105,7 +105,7 @@ describe('what funds allow', () => {
   );
 
   ledgerTest(
-    'the highest amount that is free twice is reserved, so a fallback cannot crowd other requests out',
+    'the ledger reserves the highest amount that is free twice, so a fallback cannot crowd other requests out',
     async (folder) => {
       const opened = await folder.open({ terms: terms(budget(100)) });
       const first = await held(opened.ledger, order(10, { amounts: [10, 51, 50] }));
@@ -118,7 +118,7 @@ describe('what funds allow', () => {
     },
   );
 
-  ledgerTest('without a fund, the highest amount is reserved', async (folder) => {
+  ledgerTest('without a fund, the ledger reserves the highest amount', async (folder) => {
     const opened = await folder.open();
     expect((await held(opened.ledger, order(10, { amounts: [10, 500, 60] }))).reserved).toBe(500);
   });
@@ -130,7 +130,7 @@ describe('a condition that fails', () => {
   };
 
   ledgerTest(
-    'a budget applies if its condition throws, and charges without a subject share one window',
+    'a budget applies if its condition throws, and charges without a subject share the same window',
     async (folder) => {
       const opened = await folder.open({ terms: terms(budget(100, { match: fails, each: fails })) });
       await spent(opened, 40);
@@ -259,7 +259,7 @@ describe('the value of a Credit', () => {
 
 describe('alerts', () => {
   ledgerTest(
-    'each fraction causes one alert; several fractions at once cause one for the highest; a restart repeats none',
+    'each fraction of a budget causes one alert; several fractions at once cause an alert for the highest; a restart repeats no alert',
     async (folder) => {
       const alertAt = [0.5, 0.8, 1];
       const opened = await folder.open({ terms: terms(budget(100, { each, alertAt })) });

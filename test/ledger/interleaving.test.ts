@@ -47,7 +47,7 @@ async function play(file: string, plan: readonly Step[]) {
   return { told, status, rows };
 }
 
-test('the books agree with the answers to callers, for any order of steps and failures', async () => {
+test('the ledger’s books agree with the answers to callers, for any order of steps and failures', async () => {
   const law = fc.asyncProperty(steps, async (plan) => {
     using folder = tempFolder();
     const { told, status, rows } = await play(folder.file, plan);

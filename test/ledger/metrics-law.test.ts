@@ -156,7 +156,7 @@ async function play(steps: Script, bug: Bug): Promise<void> {
 const law = (bug: Bug) => fc.asyncProperty(script, (steps) => play(steps, bug));
 
 describe('the law of ledger metrics', () => {
-  test('headroom is the limit minus spent minus reserved of the tightest subject, each wait ends once, and all reservations end', async () => {
+  test('the headroom of a budget is the limit minus spent minus reserved of the tightest subject, each wait ends once, and all reservations end', async () => {
     await fc.assert(
       law((sample) => sample),
       { numRuns: runs, seed },

@@ -158,7 +158,7 @@ describe('metrics of budgets', () => {
     ]);
   });
 
-  test('all budgets beyond the 500th share one set of metrics', () => {
+  test('all budgets beyond the 500th share the same metrics', () => {
     const budgetWindows = Array.from({ length: 503 }, (_, i) => {
       const one = budget(100, { name: `b${i}`, window: 'total' });
       const window = { starts: 0, ends: Number.POSITIVE_INFINITY };
@@ -265,19 +265,22 @@ describe('metrics of holds and balances', () => {
     expect(queries).toBe(0);
   });
 
-  ledgerTest('all metrics of one page come from one reading, and the next page reads again', async (folder) => {
-    const { ledger } = await folder.open({ terms: terms(budget(credits(8))) });
-    let looks = 0;
-    const families = ledgerFamilies({
-      sample: () => {
-        looks++;
-        return ledger.sample();
-      },
-    });
-    figuresOf(families);
-    expect(looks).toBe(1);
-    await Bun.sleep(0);
-    figuresOf(families);
-    expect(looks).toBe(2);
-  });
+  ledgerTest(
+    'all metrics of a page come from the same reading of the ledger, and the next page reads the ledger again',
+    async (folder) => {
+      const { ledger } = await folder.open({ terms: terms(budget(credits(8))) });
+      let looks = 0;
+      const families = ledgerFamilies({
+        sample: () => {
+          looks++;
+          return ledger.sample();
+        },
+      });
+      figuresOf(families);
+      expect(looks).toBe(1);
+      await Bun.sleep(0);
+      figuresOf(families);
+      expect(looks).toBe(2);
+    },
+  );
 });

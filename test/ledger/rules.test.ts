@@ -64,7 +64,7 @@ function isKnown(command: Command): command is Command & { cost: number } {
   return 'cost' in command && command.cost !== null && reservationRules.isCost(command.cost);
 }
 
-test('a hold keeps charged ≤ reserved ≤ limit after each step, and stays closed once it is closed', () => {
+test('after each step of a hold, charged ≤ reserved ≤ limit, and a closed hold stays closed', () => {
   fc.assert(law(reservationRules), { numRuns: 2_000 });
 });
 
@@ -89,7 +89,7 @@ const mutants: Record<string, Partial<Rules>> = {
   },
 };
 
-test.each(Object.entries(mutants))('the law catches %s', (_, mutant) => {
+test.each(Object.entries(mutants))('the law of holds detects %s', (_, mutant) => {
   expect(fc.check(law({ ...reservationRules, ...mutant }), { numRuns: 2_000, endOnFailure: true }).failed).toBe(true);
 });
 
@@ -168,7 +168,7 @@ function fitLaw(fitOf: Fit) {
   });
 }
 
-test('a hold takes what is free in every fund, plus the expected payment for a balance, and a release returns all of it', () => {
+test('a hold takes only free money of every fund, plus the expected payment for a balance, and a release returns the whole amount', () => {
   fc.assert(fitLaw(fit), { numRuns: 4_000 });
 });
 

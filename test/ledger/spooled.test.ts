@@ -152,7 +152,7 @@ const examples: [Step[], boolean][] = [
 ];
 
 describe('settlements in a spool', () => {
-  test('settlements in a spool are booked once by the next start, as callers were told, whenever the process dies', async () => {
+  test('settlements in a spool are booked once by the next start, at the prices that callers received, whenever the process dies', async () => {
     await fc.assert(lawOf(comparing), { numRuns: RUNS, examples });
   });
 
@@ -179,7 +179,7 @@ describe('settlements in a spool', () => {
     60_000,
   );
 
-  test('settlements of another database are refused, with what does not match', async () => {
+  test('settlements of another database are refused with an error that names the difference', async () => {
     using folder = tempFolder();
     const { store } = await start(folder.path, comparing);
     const row = (seq: number, reservation: number): SpooledUnit => [
@@ -235,7 +235,7 @@ describe('settlements in a spool', () => {
   });
 
   for (const rule of ['charge', 'release'] as const) {
-    test(`settlements that arrive after on_crash correct it once to what callers were told (${rule})`, async () => {
+    test(`settlements that arrive after on_crash correct its charge once to the price that the caller received (${rule})`, async () => {
       using folder = tempFolder();
       const { store, ledger } = await start(folder.path, comparing);
       const [told, failed] = [await held(ledger, order(1_000)), await held(ledger, order(1_000))];

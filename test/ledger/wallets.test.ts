@@ -109,7 +109,7 @@ describe('a wallet that pays in the place of a key', () => {
 });
 
 ledgerTest(
-  'a key has one account, whatever its requests name as `agent_wallet`, and each hold stores the name',
+  'a key has a single account, whatever its requests send as `agent_wallet`, and each hold stores that wallet',
   async (folder) => {
     const { ledger, store } = await folder.open();
     for (const agentWallet of ['one', 'two', null]) {
@@ -162,7 +162,7 @@ ledgerTest(
 
 describe('wallets pay in advance', () => {
   ledgerTest(
-    'a wallet that never paid has a balance of 0, as a caller and as a payer; a key has none',
+    'a wallet that never paid has a balance of 0, as a caller and as a payer; a key without grants has no balance',
     async (folder) => {
       const { ledger } = await folder.open();
       const short = { why: 'exhausted', kind: 'balance', name: WALLET, limit: 0, spent: 0, held: 0 };
@@ -197,17 +197,20 @@ describe('wallets pay in advance', () => {
     );
   }
 
-  ledgerTest('available funds leave out the balance if a payment will fill it, but not the budgets', async (folder) => {
-    const opened = await folder.open({ terms: terms(EACH) });
-    const { ledger } = opened;
-    const standing = ledger.availableFunds(AGENT, 'auto', NOON, true);
-    expect(standing?.shortFor(1_000)).toBeNull();
-    expect(standing?.shortFor(1_001)).toMatchObject({ kind: 'budget', name: 'each', subject: WALLET });
-    (await ledger.prepare(terms()))();
-    expect(ledger.availableFunds(AGENT, 'auto', NOON, true)).toBeNull();
-  });
+  ledgerTest(
+    'available funds do not include a balance that a payment will fill, but include the budgets',
+    async (folder) => {
+      const opened = await folder.open({ terms: terms(EACH) });
+      const { ledger } = opened;
+      const standing = ledger.availableFunds(AGENT, 'auto', NOON, true);
+      expect(standing?.shortFor(1_000)).toBeNull();
+      expect(standing?.shortFor(1_001)).toMatchObject({ kind: 'budget', name: 'each', subject: WALLET });
+      (await ledger.prepare(terms()))();
+      expect(ledger.availableFunds(AGENT, 'auto', NOON, true)).toBeNull();
+    },
+  );
 
-  test('reading funds stores nothing, and balances that were created in vain are forgotten', () => {
+  test('reading funds stores nothing, and the ledger forgets balances that no request used', () => {
     const month = windowAt('month', 'UTC', NOON);
     const states = new FundStates();
     const funds = new Funds((holder) => states.balanceOf(holder) !== null);
@@ -264,7 +267,7 @@ describe('wallets pay in advance', () => {
 });
 
 ledgerTest(
-  'after a crash, holds of a wallet are released whatever `on_crash` says, and holds of a key follow `on_crash`',
+  'after a crash, the ledger releases holds of a wallet whatever `on_crash` says, and closes holds of a key by `on_crash`',
   async (folder) => {
     const first = await folder.open();
     await first.ledger.deposit(WALLET, deposit(500), []);

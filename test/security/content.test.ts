@@ -247,7 +247,7 @@ describe('the sink', () => {
     time += 2 * 86_400_000;
     const again = await opened('gone.db');
     await again.records.prune(30 * 86_400_000);
-    // The folder contains no text even while the file is open.
+    // The pruned text is gone from the files even while the database is open.
     expect(holds()).toBe(false);
     await again.store.close();
     expect(holds()).toBe(false);

@@ -163,7 +163,7 @@ test('an admin key makes the first owner, who stays an owner if the claims conta
   ahead += HOUR_MS;
   expect(await json(await meBy(box, value))).toMatchObject({ role: 'owner' });
   expect(await json(await (await signedIn('bob')).go(`${box.url}/admin/me`))).toMatchObject({ role: 'owner' });
-  // Only the operator can remove the role. Without the operator's role, the claims decide again.
+  // Only the operator can remove the role. Once the operator has removed the role, the claims decide again.
   await adminSend(`/admin/users/${user.id}`, { ...promote, body: '{"role":"member"}' });
   ahead += HOUR_MS;
   await expectError(await meBy(box, value), 'not_signed_in');

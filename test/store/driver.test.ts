@@ -8,7 +8,7 @@ const WALLET = `0x${'a1'.repeat(20)}`;
 
 /** The guarantees of every store driver. */
 function suite(open: () => { readonly driver: StoreDriver; readonly url: string } & Disposable): void {
-  test('only opening a store for writing creates it', async () => {
+  test('a store is created only if it is opened for writing', async () => {
     using one = open();
     const { driver, url } = one;
     expect(await driver.exists(url)).toBe(false);
@@ -31,7 +31,7 @@ function suite(open: () => { readonly driver: StoreDriver; readonly url: string 
     await store.close();
   });
 
-  test('accepted terms of a policy and a requested grant raise news', async () => {
+  test('the store notifies listeners of accepted policy terms and of a requested grant', async () => {
     using one = open();
     const { driver, url } = one;
     const store = await driver.open(url, { mode: 'serve' });
@@ -61,7 +61,7 @@ function suite(open: () => { readonly driver: StoreDriver; readonly url: string 
     (await driver.lock(url)).release();
   });
 
-  test('a spool that does not exist has no settlements', async () => {
+  test('the driver finds no settlements if the spool does not exist', async () => {
     using one = open();
     const { driver, url } = one;
     const spool = `${url}.spool`;

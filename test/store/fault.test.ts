@@ -47,6 +47,6 @@ test.each([
   ['a second row with the same ID', listed('INSERT INTO notes (id) VALUES (1)'), 'refused'],
   ['a full disk', listed('INSERT INTO notes (text) VALUES (hex(zeroblob(9999)))'), 'full'],
   ['a full disk, reported by the system', Object.assign(new Error('write'), { code: 'ENOSPC' }), 'full'],
-] as const)('%s is classified', (_, error, reason) => {
+] as const)('the store classifies the database error %s', (_, error, reason) => {
   expect(faultOf(error)).toBe(reason);
 });

@@ -90,7 +90,7 @@ describe.each([
   ['in a turn', harness],
   ['over a wire', remote],
 ])('a database that writes %s', (_, open) => {
-  test('commits of one turn of the event loop share one transaction', async () => {
+  test('commits of the same turn of the event loop share a transaction', async () => {
     const { group, state } = open();
     await Promise.all(Array.from({ length: 500 }, (_, i) => group.commit([note(i)])));
     expect(state.written).toHaveLength(500);
@@ -152,7 +152,7 @@ describe.each([
     expect(state.transactions).toEqual([[1, 2, 3]]);
   });
 
-  test('the store refuses a faulty write and writes the others of its transaction', async () => {
+  test('the store refuses a faulty write and writes all other writes of the transaction', async () => {
     const { group, state } = open();
     const results = await Promise.allSettled([
       group.commit([note(1)]),
@@ -209,7 +209,7 @@ describe.each([
   });
 });
 
-test('an append that a caller waits for is written at once, and synced a few milliseconds later', async () => {
+test('the store writes an append at once if a caller waits for it, and syncs the append a few milliseconds later', async () => {
   const { group, state } = harness();
   group.append([note(1)], false);
   await group.written();
@@ -219,7 +219,7 @@ test('an append that a caller waits for is written at once, and synced a few mil
   await quietFor(20, 'another sync, for the append that is synced', () => state.synced.length > 2);
 });
 
-test('a commit that is due takes awaited appends with it, and syncs appends that were written before', async () => {
+test('a due commit also writes awaited appends, and syncs appends that were written before', async () => {
   const { group, state } = harness();
   group.append([note(1)], false);
   await group.written();
@@ -232,7 +232,7 @@ test('a commit that is due takes awaited appends with it, and syncs appends that
   await group.written();
 });
 
-test('a caller that waits for appends learns that the disk refused them; they are written later', async () => {
+test('a caller that waits for appends gets an error if the disk refuses the appends, which the store writes later', async () => {
   const { group, state } = harness();
   state.fail = true;
   group.append([note(1)], false);
@@ -243,7 +243,7 @@ test('a caller that waits for appends learns that the disk refused them; they ar
   expect(state.written).toEqual([1]);
 });
 
-test('deferred writes wait for further writes, but not for long', async () => {
+test('deferred writes wait a short time for further writes', async () => {
   const { group, state } = harness();
   for (let i = 0; i < 63; i++) group.defer(note(i));
   await group.commit([note(1_000)]);
@@ -298,7 +298,7 @@ function withSpool() {
 }
 const inSpool = (id: number) => [{ name: 'lasting', params: [id] }];
 
-test('a write that the disk refuses goes to the spool, once, before it counts as written', async () => {
+test('the store adds a write that the disk refuses to the spool, once, before the write counts as written', async () => {
   const { group, state, spool } = withSpool();
   state.fail = true;
   group.append([lasting(1), note(2)], false);
@@ -310,7 +310,7 @@ test('a write that the disk refuses goes to the spool, once, before it counts as
   expect(spool.units).toEqual([inSpool(1), inSpool(4)]);
 });
 
-test('the spool is emptied only after the database has all of its entries, synced', async () => {
+test('the store empties the spool only after the database has synced all entries of the spool', async () => {
   const { group, state, spool } = withSpool();
   state.fail = true;
   group.append([lasting(1)], false);
@@ -337,7 +337,7 @@ test('a write that the spool also refuses counts as written only once the databa
   expect([appends.unkept, spool.units]).toEqual([0, [inSpool(1)]]);
 });
 
-test('while the disk fails, commits are rejected and appends are kept, then written in order', async () => {
+test('while the disk fails, the store rejects commits and keeps appends, which it later writes in order', async () => {
   const { group, state } = harness();
   state.fail = true;
   group.append([note(1)], false);
@@ -355,7 +355,7 @@ test('while the disk fails, commits are rejected and appends are kept, then writ
 });
 
 describe('a database over a wire', () => {
-  test('commits that arrive during a transaction share the next one, together with appends', async () => {
+  test('commits that arrive during a transaction share the next transaction with appends', async () => {
     const { group, state } = remote();
     const first = group.commit([note(1)]);
     await new Promise((resolve) => void setImmediate(resolve));
@@ -439,7 +439,7 @@ describe('a database over a wire', () => {
     expect(state.written).toEqual([1, 4]);
   });
 
-  test('one faulty unit of many is refused alone, even if callers of the others stop waiting', async () => {
+  test('the database refuses only the faulty unit of many, even if callers of other units stop waiting', async () => {
     const { group, state } = remote();
     const ends = [group.commit([note(1)]), group.commit([note(2, 'bad')]), group.commit([note(3)])];
     for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => void setImmediate(resolve));

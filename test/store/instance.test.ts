@@ -27,7 +27,7 @@ function markIn(file: string): number {
 }
 
 describe('the instance of a SQLite database', () => {
-  test('after a crash, IDs begin above all earlier ones, even if the clock went back and none of them was stored', async () => {
+  test('after a crash, new IDs are above all earlier IDs, even if the clock went back and no ID was stored', async () => {
     using folder = tempFolder();
     const before = await serve(folder.file, () => START);
     const given = ids(before.instance, 500);
@@ -93,7 +93,7 @@ describe('the instance of a SQLite database', () => {
     await store.close();
   });
 
-  test('a second server on the file ends the first: its commits and IDs are refused, and its message says what to do', async () => {
+  test('if a second server opens the same file, the first server’s commits and IDs are refused with an error that says what to do', async () => {
     using folder = tempFolder();
     let time = START;
     const first = await serve(folder.file, () => time);
@@ -129,7 +129,7 @@ describe('the instance of a SQLite database', () => {
     expect(markIn(folder.file)).toBe(Math.max(...given));
   });
 
-  test('a command gives no IDs and ends no server', async () => {
+  test('a command creates no IDs and ends no server', async () => {
     using folder = tempFolder();
     const store = await serve(folder.file, () => START);
     const command = await openStore(folder.file, { mode: 'beside', rooms: ['access'] });
@@ -142,7 +142,7 @@ describe('the instance of a SQLite database', () => {
 });
 
 describe('a data folder of 0.1', () => {
-  test('the migration scans an older database once: the first IDs are above all stored ones, and later starts read the mark', async () => {
+  test('the migration scans an older database once: the first IDs are above all stored IDs, and later starts read the ID mark', async () => {
     const { data, file } = copyFixture();
     const COLUMNS = [
       'journal.reservation',

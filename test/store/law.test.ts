@@ -66,7 +66,7 @@ async function openFlawed(flaw: Flaw): Promise<TestedStore> {
 }
 
 for (const [name, [soon, flaw]] of Object.entries(MUTANTS))
-  test(`the law detects a store where ${name}`, async () => {
+  test(`the law of repositories detects a store where ${name}`, async () => {
     const [numRuns, seed] = isDeep ? [4_000, seedOf('repositories')] : [400, soon];
     const { failed } = await fc.check(
       lawOf(() => openFlawed(flaw)),
@@ -75,7 +75,7 @@ for (const [name, [soon, flaw]] of Object.entries(MUTANTS))
     expect(failed).toBe(true);
   });
 
-test('the law accepts a store without a flaw', async () => {
+test('the law of repositories accepts a store without a flaw', async () => {
   await fc.assert(
     lawOf(() => openFlawed(() => ({}))),
     { numRuns: 3, seed: seedOf('repositories') },

@@ -57,7 +57,7 @@ test('a refused write or read counts as an error, but not as a failure of the di
   await store.close();
 });
 
-test('a full disk counts as failing until it accepts writes again, and appends wait', async () => {
+test('the metrics count a full disk as failing until the disk accepts writes again, and appends wait', async () => {
   using folder = tempFolder();
   const { store, figures, errors } = await opened(folder.file);
   const limit = (pages: number) => store.query({ sql: `PRAGMA max_page_count = ${pages}` });
@@ -80,7 +80,7 @@ test('a full disk counts as failing until it accepts writes again, and appends w
   await store.close();
 });
 
-test('each write refused because too many wait counts as an error; a write to a closed store does not', async () => {
+test('a write that the store refuses because too many writes wait counts as an error; a write to a closed store does not', async () => {
   using folder = tempFolder();
   const { store, figures, errors } = await opened(folder.file);
   for (let i = 0; i < 10_000; i++) store.append([note(i)]);

@@ -13,7 +13,7 @@ function slowListener() {
   return { calls, listener };
 }
 
-test('a listener is called at the first poll, then only for greater numbers; late and repeated numbers are ignored', async () => {
+test('a listener is called at the first poll, then only for greater version numbers; it is not called for late or repeated numbers', async () => {
   const desk = new NewsDesk();
   let calls = 0;
   desk.on('keys', () => void calls++);
@@ -46,7 +46,7 @@ test('calls of a listener do not overlap: changes during a call share the next c
   expect(calls).toHaveLength(2);
 });
 
-test('a listener that fails is called again at the next poll, and does not keep other listeners from their news', async () => {
+test('a listener that fails is called again at the next poll, and does not delay other listeners', async () => {
   const desk = new NewsDesk();
   const tries: string[] = [];
   let isBroken = true;
@@ -75,7 +75,7 @@ test('a listener that fails is called again at the next poll, and does not keep 
   expect(desk.ageOf('keys', 25)).toBe(5);
 });
 
-test('a notification does not make a copy younger, because it does not cover earlier changes', async () => {
+test('a notification does not make a copy count as newer, because the notification does not cover earlier changes', async () => {
   const desk = new NewsDesk();
   desk.on('keys', () => {});
   await desk.tell({ keys: 1 }, 10);

@@ -76,7 +76,7 @@ test('a path may contain characters that URLs use', () => {
     expect(storeUrlOf('/nowhere', path)).toBe(path);
 });
 
-test('checking whether a store exists does not create it', async () => {
+test('checking whether a store exists does not create the store', async () => {
   using folder = tempFolder();
   expect([await storeExists(folder.file), existsSync(folder.file)]).toEqual([false, false]);
   await (await openStore(folder.file, { mode: 'serve' })).close();
@@ -101,7 +101,7 @@ test('a reader refuses tables that a newer version wrote', async () => {
   (await readStore(folder.file, ['ledger'])).close();
 });
 
-test('the error of a failed opening has a reason that code can switch on', async () => {
+test('if a store cannot be opened, the error has a reason code', async () => {
   using folder = tempFolder();
   const damaged = join(folder.path, 'damaged.db');
   writeFileSync(damaged, 'not a database, but with enough text to be taken for the header of one'.repeat(9));

@@ -109,7 +109,7 @@ for (const [name, change] of Object.entries(MUTANTS)) {
   });
 }
 
-test('the memory of written records is bounded, forgets old ones, and keeps the first of two records with the same ID', () => {
+test('the memory of written records is bounded, forgets old records, and keeps the first of two records with the same ID', () => {
   const written = new WrittenTraffic();
   written.add(record(1, NOON, { keyId: 'first' }));
   written.add(record(1, NOON, { keyId: 'second' }));

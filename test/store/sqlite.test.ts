@@ -9,7 +9,7 @@ import { StoreError } from '../../src/store/store.ts';
 import { note, notes, notesTest, SELECT, tempFolder } from './support.ts';
 
 notesTest(
-  'once a commit resolves, its writes are on the disk: a copy of the files made at that moment contains them',
+  'once a commit resolves, its writes are on the disk: a copy of the files at that moment contains the writes',
   async (store, folder) => {
     await store.commit([note(1), note(2)]);
     const copy = join(folder.path, 'copy.db');
@@ -56,7 +56,7 @@ notesTest('a write without a sync survives the end of the process, and a flush s
   expect(await store.query({ sql: 'PRAGMA synchronous' })).toEqual([{ synchronous: 2 }]);
 });
 
-test('while the disk is full, commits are rejected and appends are kept; they are written once there is room', async () => {
+test('while the disk is full, the store rejects commits and keeps appends, which it writes once there is room', async () => {
   using folder = tempFolder();
   const errors: string[] = [];
   const store = await openSqlite(folder.file, [notes], { onError: (error) => errors.push(error.message) });
@@ -92,7 +92,7 @@ test('another handle is notified of a subject after the commit that raised it, a
   await Promise.all([here.close(), there.close()]);
 });
 
-test('migrations run once each, in order, all or none of them', async () => {
+test('the migrations of a database run once each and in order, and if a migration fails, no migration applies', async () => {
   using folder = tempFolder();
   const grown = { room: 'notes', versions: [...notes.versions, 'ALTER TABLE notes ADD COLUMN author TEXT'] };
   await (await openSqlite(folder.file, [notes])).close();
@@ -105,7 +105,7 @@ test('migrations run once each, in order, all or none of them', async () => {
   await store.close();
 });
 
-test('a database of a newer version is refused instead of misread', async () => {
+test('the store refuses a database of a newer version instead of misreading it', async () => {
   using folder = tempFolder();
   const newer = { room: 'notes', versions: [...notes.versions, 'CREATE TABLE later (id)'] };
   await (await openSqlite(folder.file, [newer])).close();
@@ -150,7 +150,7 @@ test('a server that opens a database fences off the previous server, which can w
   await Promise.allSettled([first.close(), second.close(), command.close()]);
 });
 
-test('a lock lasts exactly as long as its process, even if the process is killed', async () => {
+test('the lock of a database lasts exactly as long as the process that holds it, even if the process is killed', async () => {
   using folder = tempFolder();
   const script = `import { lockFolder } from ${JSON.stringify(join(import.meta.dir, '../../src/store/sqlite/folder-lock.ts'))};
     lockFolder(${JSON.stringify(folder.path)});

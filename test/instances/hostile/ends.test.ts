@@ -50,7 +50,7 @@ async function asked(stream: boolean, happens: () => void): Promise<Response> {
 }
 
 for (const stream of [false, true])
-  test(`an answer ends whole but reports no price if its store becomes unavailable, stream: ${stream}`, async () => {
+  test(`if the store becomes unavailable, an answer is complete but reports no price, stream: ${stream}`, async () => {
     const before = await world.books.charged();
     const answer = await asked(stream, () => store.connection.loseStore(15_000));
     expect(answer.status).toBe(200);
@@ -61,7 +61,7 @@ for (const stream of [false, true])
     await waitFor(async () => (await world.books.charged()) > before && world.books.open().count === 0);
   });
 
-test('an answer whose instance lost its lease reports its price under the next lease', async () => {
+test('if an instance loses its lease during an answer, the answer reports its price once the instance has a new lease', async () => {
   const { slot, epoch } = store.instance;
   const answer = await asked(false, () => world.leases.revoke(slot));
   const { credits_consumed } = (await answerOf(answer)).platform;

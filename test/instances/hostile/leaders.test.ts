@@ -44,7 +44,7 @@ async function openLeaders(count: number, change: (table: LeaderTable) => Leader
   return { clock, world, instances, working };
 }
 
-test('one of three instances leads, another takes over after its lease has ended, and the old leader writes nothing more', async () => {
+test('when the lease of the leader of three instances ends, another instance takes over and the old leader writes nothing more', async () => {
   const { clock, world, instances, working } = await openLeaders(3);
   for (const job of LEADER_JOBS) expect(working(job)).toEqual([0]);
   const [first, second] = instances;
@@ -62,7 +62,7 @@ test('one of three instances leads, another takes over after its lease has ended
   expect(await commit(first)).toBe('unmet');
 });
 
-test('a leader that stops releases its jobs to others at once', async () => {
+test('when a leader stops, other instances can take its jobs at once', async () => {
   const { clock, instances, working } = await openLeaders(2);
   instances[0]!.leadership.stop();
   const closing = instances[0]!.store.close();
@@ -101,17 +101,17 @@ const oneLeads = (change?: (table: LeaderTable) => LeaderTable) =>
     return LEADER_JOBS.every((job) => working(job).length === 1);
   });
 
-test('at most one instance leads a job at any time, and one does as soon as it can', async () => {
+test('at most one instance leads a job at any time, and an instance leads the job as soon as it can', async () => {
   await fc.assert(oneLeads(), tries('one of several instances leads', 30, 1_000));
 });
 
-test('the law of leaders fails if an instance takes jobs that another one has', async () => {
+test('the law of leaders fails if an instance takes jobs that another instance leads', async () => {
   const greedy = (table: LeaderTable): LeaderTable => ({ ...table, take: async () => [...LEADER_JOBS] });
   const { failed } = await fc.check(oneLeads(greedy), { numRuns: 20, seed: 1, endOnFailure: true });
   expect(failed).toBe(true);
 });
 
-test('if the leader dies with open holds, another instance leads and closes them once', async () => {
+test('if the leader dies with open holds, another instance leads and closes each hold once', async () => {
   const { clock, world, members } = await openMembers(policy, 'a', 'b', 'c');
   const leader = world.leaders.leaderOf('sweep');
   const dying = members.find(({ store }) => store.instance.slot === leader?.slot)!;

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => policy[Symbol.dispose]());
 
-test('a commit whose answer is lost is sent again with its ID: there is one hold, and its price is booked once', async () => {
+test('if the answer to a commit is lost, the server sends the commit again with its ID: there is one hold, and its price is booked once', async () => {
   const { clock, world, members } = await openMembers(policy, 'a');
   const { gateway } = members[0]!;
   const id = gateway.nextId();
@@ -29,7 +29,7 @@ test('a commit whose answer is lost is sent again with its ID: there is one hold
   expect([(await settling).charged, await booked(world, id)]).toEqual([100, 100]);
 });
 
-test('a hold whose answer is lost while the store is unavailable is void afterwards: it is not charged and holds nothing', async () => {
+test('if the answer to a hold is lost and the store is unavailable, the hold is voided: it is not charged and holds no money', async () => {
   const { clock, world, members } = await openMembers(policy, 'a');
   const { gateway, connection } = members[0]!;
   const id = gateway.nextId();
@@ -47,7 +47,7 @@ test('a hold whose answer is lost while the store is unavailable is void afterwa
   expect([world.books.open(), await booked(world, id)]).toEqual([{ count: 0, held: 0 }, 0]);
 });
 
-test('an earmark whose capture never reached the store holds nothing, and its payment is booked from the chain', async () => {
+test('if the capture of an earmark never reaches the store, the earmark holds no money, and the payment is booked from the chain', async () => {
   const { clock, members } = await openMembers(policy, 'a');
   const [a] = members as [Member];
   const { ledger, nextId } = a.gateway;

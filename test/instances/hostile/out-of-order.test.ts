@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => policy[Symbol.dispose]());
 
-test('if rows of two writers become visible out of order, a budget counts all of them once', async () => {
+test('if the rows of two writers become visible out of order, a budget counts each row once', async () => {
   const { clock, world, members } = await openMembers(policy, 'a', 'b');
   const [a, b] = members as [(typeof members)[number], (typeof members)[number]];
   const { journal } = world.books;

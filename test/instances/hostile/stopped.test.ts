@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => policy[Symbol.dispose]());
 
-test('an instance that was stopped for 60 s or longer grants nothing until it has a new epoch, and reports the booked price', async () => {
+test('an instance that was paused for 60 s or longer grants no holds until it has a new epoch, and reports the booked price', async () => {
   const { clock, world, members } = await openMembers(policy, 'a', 'b');
   const [a, b] = members as [Member, Member];
   const [short, long] = [await held(a, 300), await held(a, 200)];
@@ -40,7 +40,7 @@ test('an instance that was stopped for 60 s or longer grants nothing until it ha
   expect(isShortage(await asked(a.gateway, a.gateway.nextId(), 1_000))).toBe(true);
 });
 
-test('a hold that is granted while the instance sleeps past its lease is not used, because others may have its request by then', async () => {
+test('if an instance is paused past its lease, it does not use a hold granted in that time, because another instance may run the request', async () => {
   const { clock, world, members } = await openMembers(policy, 'a', 'b');
   const [a] = members as [Member, Member];
   for (const [slept, isOver] of [

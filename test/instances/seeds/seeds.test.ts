@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => policy[Symbol.dispose]());
 
 test(
-  'with three instances, no fund exceeds its limit, each hold ends once, told is booked, a name runs once, and no ID repeats',
+  'with three instances, no fund exceeds its limit, each hold ends once, reported prices are booked, a request name runs once, and no ID repeats',
   async () => {
     const random = randomFrom(seed);
     for (let at = 0; at < runs; at++) {

@@ -33,7 +33,7 @@ const namesOf = (counts: Counts) => Object.keys(counts) as (keyof Counts)[];
 const { runs, seed, proved } = effort('ledger', 5, 2_000);
 
 test(
-  'the ledger does the same as the reference, whatever happens in whatever order',
+  'the ledger gives the same results as the reference model, whatever happens in whatever order',
   async () => {
     const counts = await law(seed, runs);
     const told = namesOf(counts).map((name) => `${counts[name]} ${name}`);

@@ -44,15 +44,18 @@ describe('across the end of a window', () => {
     expect(await refused(again.ledger, order(11, { id: last + 1 }))).toMatchObject({ why: 'exhausted', spent: 90 });
   });
 
-  ledgerTest('a window that starts while a reload is being prepared has what was spent in it', async (folder) => {
-    let now = MIDNIGHT - SECOND;
-    const opened = await folder.open({ now: () => now, terms: terms() });
-    const swap = await opened.ledger.prepare(day);
-    now = MIDNIGHT + SECOND;
-    const last = await spent(opened, 90, { id: idAt(now) });
-    swap();
-    expect(await refused(opened.ledger, order(11, { id: last + 1 }))).toMatchObject({ why: 'exhausted', spent: 90 });
-  });
+  ledgerTest(
+    'a budget window that starts during the preparation of a reload contains the charges of that window',
+    async (folder) => {
+      let now = MIDNIGHT - SECOND;
+      const opened = await folder.open({ now: () => now, terms: terms() });
+      const swap = await opened.ledger.prepare(day);
+      now = MIDNIGHT + SECOND;
+      const last = await spent(opened, 90, { id: idAt(now) });
+      swap();
+      expect(await refused(opened.ledger, order(11, { id: last + 1 }))).toMatchObject({ why: 'exhausted', spent: 90 });
+    },
+  );
 
   ledgerTest('an ID from just before the end of a window counts in the same window after a restart', async (folder) => {
     let now = MIDNIGHT - 1;
@@ -71,7 +74,7 @@ describe('across the end of a window', () => {
 });
 
 ledgerTest(
-  'a hold that expires while it is being written, and then cannot be written, is released once',
+  'the ledger releases a hold once if the hold expires during its write and the write then fails',
   async (folder) => {
     let gate: GatedStore | null = null;
     const start = (store: SqlStore) => {
@@ -99,7 +102,7 @@ ledgerTest(
 );
 
 ledgerTest(
-  'a start counts everything that the run before it has booked, even after a row that could not be written',
+  'a starting server counts all charges that the server booked before its restart, even after a row that could not be written',
   async (folder) => {
     let broken = false;
     const opened = await folder.open({ wrap: (store) => flaky(store, () => broken) });
@@ -119,7 +122,7 @@ ledgerTest(
   },
 );
 
-ledgerTest('`status` includes what a checkpoint is writing', async (folder) => {
+ledgerTest('`status` of the ledger includes the charges that a checkpoint is writing', async (folder) => {
   let gate: GatedStore | null = null;
   const opened = await folder.open({
     wrap: (store) => {

@@ -13,7 +13,7 @@ const virtual = (faults = FRIENDLY, seed = 1) => {
   return { clock, world: new World({ clock, faults, seed }) };
 };
 
-test('time advances only when a test lets it, and alarms ring in the order of their times', async () => {
+test('the time of the hostile world advances only when a test advances it, and timers fire in the order of their times', async () => {
   const clock = new VirtualClock(START);
   const rung: string[] = [];
   for (const ms of [30, 10, 20, 10, 0]) clock.after(ms, () => rung.push(`${ms} at ${clock.now() - START}`));
@@ -25,7 +25,7 @@ test('time advances only when a test lets it, and alarms ring in the order of th
   expect(clock.now()).toBe(START + 120);
 });
 
-test('instances share one limit, because the same books decide for all', async () => {
+test('instances of the hostile world share a limit, because the same books decide for all instances', async () => {
   const { world } = virtual();
   const [one, other] = await Promise.all(
     ['a', 'b'].map(async (name) => (await world.open(name)).openBooks(world.clock.now)),
@@ -35,7 +35,7 @@ test('instances share one limit, because the same books decide for all', async (
   expect(await other!.apply([holdOf(nextId(), [fund], 60)])).toMatchObject([{ kind: 'refused', why: 'contended' }]);
 });
 
-test('the same seed produces the same events at the same times', async () => {
+test('a seed of the hostile world always produces the same events at the same times', async () => {
   const trace = async (seed: number): Promise<readonly string[]> => {
     const { world, clock } = virtual({ ...HOSTILE, refused: 0.2, lostAnswer: 0.2 }, seed);
     const seen: string[] = [];
@@ -60,7 +60,7 @@ test('the same seed produces the same events at the same times', async () => {
   expect(await trace(8)).not.toEqual(first.slice());
 });
 
-test('a commit whose answer is lost fails for its caller, but is carried out', async () => {
+test('if the answer to a commit is lost, the commit fails for its caller, but the store carries it out', async () => {
   const { world } = virtual({ ...FRIENDLY, lostAnswer: 1 });
   const books = await (await world.open('a')).openBooks(world.clock.now);
   const fund = fundOf(100);
@@ -68,7 +68,7 @@ test('a commit whose answer is lost fails for its caller, but is carried out', a
   expect(books.standing([fund])).toMatchObject([{ held: 60 }]);
 });
 
-test('nothing of a refused commit has happened', async () => {
+test('a refused commit changes nothing in the store', async () => {
   const { world } = virtual({ ...FRIENDLY, refused: 1 });
   const books = await (await world.open('a')).openBooks(world.clock.now);
   const fund = fundOf(100);
@@ -76,7 +76,7 @@ test('nothing of a refused commit has happened', async () => {
   expect(books.standing([fund])).toMatchObject([{ held: 0 }]);
 });
 
-test('while the store is away, calls are refused and appends wait; other instances continue', async () => {
+test('while the store is unreachable for an instance, its calls fail and its appends wait; other instances continue', async () => {
   const { world, clock } = virtual();
   const [a, b] = [await world.open('a'), await world.open('b')];
   const books = await a.openBooks(clock.now);
@@ -96,7 +96,7 @@ test('while the store is away, calls are refused and appends wait; other instanc
   expect(await books.written()).toBe(true);
 });
 
-test('a paused instance gets no answer until it continues, but what it sent before is carried out', async () => {
+test('a paused instance gets no answer until it continues, but the store carries out the calls that the instance sent before', async () => {
   const { world, clock } = virtual();
   const a = await world.open('a');
   const books = await a.openBooks(clock.now);
@@ -112,7 +112,7 @@ test('a paused instance gets no answer until it continues, but what it sent befo
   await asked;
 });
 
-test('a crashed instance gets no answers, and its appends that had not arrived are lost', async () => {
+test('a crashed instance gets no answers, and appends that have not reached the store are lost', async () => {
   const { world, clock } = virtual({ ...FRIENDLY, slowBefore: 1, delayMs: 100 });
   const a = await world.open('a');
   const books = await a.openBooks(clock.now);

@@ -239,7 +239,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect(await table.find(hashOf(8))).toBeNull();
   });
 
-  test('of several callers that saw the same row, one claims the name; nothing of the other commits is written', async () => {
+  test('if several callers that saw the same row claim a name, only one commit succeeds, and nothing of the other commits is written', async () => {
     await using store = await open();
     const table = store.idempotency;
     const other = { ...running, salt: bytes('other'), decision: 6 };

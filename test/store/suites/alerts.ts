@@ -69,7 +69,7 @@ export function alertSuite(open: () => Promise<TestedStore>): void {
     expect((await alerts.list({ before: null, limit: 9 })).map(({ id }) => id)).toEqual([3, 2, 1]);
   });
 
-  test('pruning deletes marks and messages that are over, and keeps open or waiting ones', async () => {
+  test('pruning deletes marks and messages that are over, and keeps open marks and waiting messages', async () => {
     await using store = await open();
     const { alerts } = store;
     const marks = [mark('a'), mark('b', { state: 'noted' }), mark('c', { state: 'closed', until: 10 })];

@@ -10,7 +10,7 @@ export const broken = (more: Partial<BrokenDeclaration> = {}): BrokenDeclaration
 
 /** The guarantees of every table of broken declarations. */
 export function endpointSuite(open: () => Promise<TestedStore>): void {
-  test('an endpoint has one broken declaration, the last one stored, until it is deleted', async () => {
+  test('the store keeps only the latest broken declaration of an endpoint, until it is deleted', async () => {
     await using store = await open();
     const { brokenDeclarations: table } = store;
     await store.commit([table.put(broken()), table.put(broken({ upstream: 'v' })), table.put(broken({ model: 'n' }))]);

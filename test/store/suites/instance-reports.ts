@@ -11,7 +11,7 @@ export const report = (slot: number, more: Partial<InstanceReport> = {}): Instan
 
 /** The guarantees of every table of instance reports. */
 export function instanceReportSuite(open: () => Promise<TestedStore>): void {
-  test('a slot has one report, the last one stored', async () => {
+  test('the store keeps only the latest report of an instance slot', async () => {
     await using store = await open();
     const { instanceReports: table } = store;
     await store.commit([table.put(report(3)), table.put(report(0, { error: 'why', rank: 0 }))]);

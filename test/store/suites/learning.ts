@@ -14,7 +14,7 @@ const ALL = { after: 0, before: 100, keyId: null, model: null, source: null };
 
 /** The guarantees of every store of scores. */
 export function learningSuite(open: () => Promise<TestedStore>): void {
-  test('a decision has one outcome of each source; a commit with a second one is refused as a whole', async () => {
+  test('a decision has one outcome of each source; the store refuses a whole commit with a second outcome', async () => {
     await using store = await open();
     const { outcomes } = store.learning;
     await store.commit([outcomes.add(outcome(5, { decision: 1 }))]);
@@ -26,7 +26,7 @@ export function learningSuite(open: () => Promise<TestedStore>): void {
     expect(idsOf(await outcomes.list(ALL, 9))).toEqual([5, 7]);
   });
 
-  test('an outcome that arrives late gets an ID above the stored ones, so that a reader of new IDs finds it', async () => {
+  test('an outcome that arrives late gets an ID above all stored IDs, so that a reader of new IDs finds the outcome', async () => {
     await using store = await open();
     const { outcomes } = store.learning;
     await store.commit([outcomes.add(outcome(7))]);

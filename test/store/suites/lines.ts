@@ -120,7 +120,7 @@ export function linesSuite(open: () => Promise<TestedStore>): void {
     expect([await make('g', 'w'), await make('g', 'w', NOON + DAY_MS)]).toEqual(['unmet', null]);
   });
 
-  test('a child key ends with the secret that created it, and then takes no place', async () => {
+  test('a child key ends with the secret that created it, and then does not count against limits', async () => {
     await using store = await open();
     const { keys, trail } = store;
     const make = (id: string, by: string, at: number) =>

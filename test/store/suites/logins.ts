@@ -50,7 +50,7 @@ export function loginSuite(open: () => Promise<TestedStore>): void {
     }
   });
 
-  test('a read returns the changes since the last one: logins, uses, ends and renewals', async () => {
+  test('a read of logins returns the changes since the last read: new logins, uses, ends and renewals', async () => {
     await using store = await open();
     const { logins } = store;
     const since = async (number: number) => {
@@ -75,7 +75,7 @@ export function loginSuite(open: () => Promise<TestedStore>): void {
     expect((await logins.find('a'))?.login).toMatchObject({ usedAt: 9, confirmedAt: 12 });
   });
 
-  test('one instance at a time renews a login, until its claim expires', async () => {
+  test('only one instance at a time renews a login, until the claim of the instance expires', async () => {
     await using store = await open();
     const { logins } = store;
     await store.commit([logins.insert({ login: login('a'), hash: HASH }, TOKEN)]);

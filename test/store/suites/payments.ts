@@ -105,7 +105,7 @@ export function paymentSuite(open: () => Promise<TestedStore>): void {
     expect(await payments.unsettledOf('0xpayer', 'none')).toEqual([]);
   });
 
-  test('of several instances that saw the same nonce of a gas key, one takes it, and only this one can release it', async () => {
+  test('if several instances saw the same nonce of a gas key, only one instance takes the nonce, and only this instance can release it', async () => {
     await using store = await open();
     const { gasNonces: table } = store;
     const one = { nonce: 4, time: 5, owner: { slot: 1, epoch: 2 } };

@@ -84,7 +84,7 @@ export function peopleSuite(open: () => Promise<TestedStore>): void {
     expect([teams[0]?.row.models, users[0]?.row.name]).toEqual([null, 'new']);
   });
 
-  test('one team has a name and one user is a person, until they are removed; a user’s team must exist', async () => {
+  test('a team name and a person belong to only one team and one user until these are removed; a user’s team must exist', async () => {
     await using store = await open();
     const { people } = store;
     await store.commit([people.putTeam(aTeam('a'), null), people.putUser(aUser('one'), null)]);

@@ -50,7 +50,7 @@ export function pushedPolicySuite(open: () => Promise<TestedStore>): void {
     expect((await table.list(9)).map(({ id }) => id)).toEqual([3, 1]);
   });
 
-  test('each step of a push raises the news of the policy', async () => {
+  test('each step of a policy push notifies listeners of the policy', async () => {
     await using store = await open();
     const { pushedPolicies: table, news } = store;
     let heard = 0;

@@ -160,7 +160,7 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     expect(await tables.log.find(7)).toEqual(record);
   });
 
-  test('records of one commit are added all or none', async () => {
+  test('the store adds either all records of a commit or none', async () => {
     await using store = await open();
     const tables = store.records;
     const content = { until: NOW, prompt: [], answer: null, isCut: false };

@@ -6,7 +6,7 @@ const paid = usePaid();
 
 /** An example of EIP-55. */
 const RIGHT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
-/** The wallet's address with its first capital letter changed. */
+/** A valid address with its first capital letter changed. */
 const MISTYPED = '0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
 const FORMS = [RIGHT, RIGHT.toLowerCase(), `0x${RIGHT.slice(2).toUpperCase()}`];
 const WRONG = [MISTYPED, '0x123', 'agent-7', ''];

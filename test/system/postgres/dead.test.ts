@@ -31,7 +31,7 @@ test('another server ends the holds of a dead process by on_crash after its leas
   await kill(mortal);
   gate.open();
   expect(await Promise.all(dying)).toEqual(Array(HELD).fill(null));
-  // While the lease of the dead server lasts, the server keeps the whole budget and its idempotency key, and is in the list.
+  // While the lease of the dead server lasts, the server keeps the whole budget and the idempotency key, and is in the list.
   expect(await ask(sweeper, key)).toMatchObject({ status: 429 });
   expect(await ask(sweeper, key, {}, name)).toMatchObject({ status: 409 });
   expect(await slots()).toEqual([0, 1]);

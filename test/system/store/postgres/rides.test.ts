@@ -30,7 +30,7 @@ const calls = fc.array(
 );
 
 /**
- * Only one granted hold can have a name. A hold whose name belongs to another one holds nothing, and does not affect other holds of its
+ * Only one granted hold can have a name. A hold whose name belongs to another hold holds nothing, and does not affect other holds of its
  * group.
  */
 const law = (ledger: Awaited<ReturnType<typeof emptyLedger>>) =>
