@@ -189,7 +189,7 @@ describe.each(DOORS)('a forced call of one function in %s', (_, door) => {
   const withSchema = (schema: object) => ({ ...door.body('claude-opus-5-5', schema), ...door.named });
 });
 
-test('thinking with a forced call is adapted on a model that refuses both together', async () => {
+test('Signalbox adapts a request with thinking and a forced call for a model that refuses both together', async () => {
   const body = { ...chat.body('claude-opus-4-8', SCHEMA), ...chat.named, reasoning_effort: 'high' };
   claude.next({ reasoning: 'Bern is in Switzerland.', text: CITY_PIECES });
   const { calls, platform } = await answerOf(chat, { ...body, stream: true });
@@ -219,7 +219,7 @@ test('a Messages request whose `output_config` is null is adapted', async () => 
   expect(calls[0]?.arguments).toBe(CITY);
 });
 
-test('switching off parallel calls requires nothing of a model that answers in a schema', async () => {
+test('a request that switches off parallel calls can also use a model that answers in a schema', async () => {
   const body = { ...chat.body('refuses-calls', SCHEMA), ...chat.named, parallel_tool_calls: false };
   expect((await answerOf(chat, body)).calls[0]?.arguments).toBe(CITY);
   expect(other.requests.at(-1)!.body).not.toContainAnyKeys(['tools', 'tool_choice', 'parallel_tool_calls']);

@@ -180,7 +180,7 @@ describe('signed reasoning', () => {
   });
 });
 
-test('the server learns and shows how long answers are, and how soon they come with a cached prompt', async () => {
+test('the server learns and shows the length of answers, and the time to the first token with a cached prompt', async () => {
   const usage = { prompt_tokens: 2_000, completion_tokens: 40, prompt_tokens_details: { cached_tokens: 1_500 } };
   const ask = async (more: object) => {
     first.next({ usage, firstChunkAfterMs: 5 });

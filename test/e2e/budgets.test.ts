@@ -284,7 +284,7 @@ describe('the requests that a budget counts', () => {
   });
 });
 
-test('the log has each alert once, only for the highest share that was reached, with figures', async () => {
+test('the log has each budget alert once, only for the highest share that was reached, with figures', async () => {
   const key = await purse.key({ kind: 'watched' });
   const alerts = () =>
     purse.live.box.lines

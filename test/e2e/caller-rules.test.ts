@@ -33,7 +33,7 @@ const send = async (
 /** A change of a user's team reaches its keys within a second; the tests allow four times as much, ms. */
 const WITHIN = 4_000;
 
-test('rules follow changes of a key and its user at the next request, and changes of its team within a second', async () => {
+test('policy rules use a changed key and its changed user at the next request, and its changed team within a second', async () => {
   for (const name of ['one', 'two']) await send('POST', '/admin/teams', { name });
   const user = await send('POST', '/admin/users', { name: 'Ada', team: 'one', role: 'member' });
   const { id, key } = await send('POST', '/admin/keys', { user: user.id });

@@ -144,7 +144,7 @@ test('a request whose worst case fits is sent and charged as without a fund', as
   expect(service.bills.at(-1)!.cap).toBe(1_000);
 });
 
-test('of a burst without `max_tokens`, each too large for the budget alone, several run at once and complete', async () => {
+test('if each request of a burst without `max_tokens` is too large for the budget, several requests still run at once and complete', async () => {
   const key = await box.makeKey('--label', 'purse=shared');
   const before = service.bills.length;
   answer = { tokens: 300, atOnce: 100, everyMs: 40, reports: 'last' };
@@ -159,7 +159,7 @@ test('of a burst without `max_tokens`, each too large for the budget alone, seve
   expect(Math.min(...caps)).toBe(AMPLE);
 });
 
-test('of many requests at once, each gets the free money or waits: the budget is used up, and never overspent', async () => {
+test('each of many requests at once gets free money or waits: the budget is used up, and never overspent', async () => {
   const key = await box.makeKey('--label', 'purse=cap');
   answer = writing(120);
   const answers = await Promise.all(Array.from({ length: 12 }, () => ask(key)));

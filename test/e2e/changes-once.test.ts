@@ -30,7 +30,7 @@ const trailOf = async (subject: string): Promise<string[]> => {
   return data.map(({ action }) => action);
 };
 
-test('a repeated change gets the first answer with its secret and etag, and creates no second key', async () => {
+test('a repeated request to create a key gets the first answer with its secret and etag, and creates no second key', async () => {
   const name = newName();
   const first = await send(name, '/admin/keys', { name });
   const again = await send(name, '/admin/keys', { name });
@@ -52,7 +52,7 @@ test('a repeated change gets the first answer with its secret and etag, and crea
   expect(await trailOf(id)).toEqual(['rotate', 'create']);
 });
 
-test('a repeat with another body, path, query or method is refused, and changes nothing', async () => {
+test('the server refuses a repeated change with another body, path, query or method', async () => {
   const name = newName();
   const { id } = (await (await send(name, '/admin/keys', { name })).json()) as Made;
   await expectError(await send(name, '/admin/keys', { name: 'other' }), 'idempotency_key_reused', 'Idempotency-Key');
@@ -68,7 +68,7 @@ test('a repeat with another body, path, query or method is refused, and changes 
   expect(await trailOf(id)).toEqual(['create']);
 });
 
-test('of many equal changes at once, only one is carried out; the others are told to retry', async () => {
+test('of many equal changes at once, the server carries out only one; all others get an error to retry later', async () => {
   const name = newName();
   const all = await Promise.all(Array.from({ length: 20 }, () => send(name, '/admin/keys', { name })));
   const done = all.filter(({ status, headers }) => status === 200 && !headers.has(REPLAYED));

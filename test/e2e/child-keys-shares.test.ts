@@ -39,7 +39,7 @@ const chat = ({ key }: Made, init: RequestInit = {}) => {
   );
 };
 
-test('the child keys of a key together hold its places at the server, and leave the last place to others', async () => {
+test('the child keys of a key together use the key’s places at the server, and leave the last place to other keys', async () => {
   const parent = await delegating();
   const children = await Promise.all([child(parent), child(parent), child(parent)]);
   const stranger = await delegating();
@@ -56,7 +56,7 @@ test('the child keys of a key together hold its places at the server, and leave 
   await Promise.all(held);
 });
 
-test('requests with expired child keys of one key are counted together, whatever address they come from', async () => {
+test('the server counts requests with expired child keys of the same key together, whatever their IP address', async () => {
   const parent = await delegating();
   const children = await Promise.all(Array.from({ length: FAILURES + 1 }, () => child(parent)));
   const stranger = await delegating();

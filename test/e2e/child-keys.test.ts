@@ -225,7 +225,7 @@ describe('an operator’s change of a key', () => {
   });
 });
 
-test('a wallet’s key cannot create child keys, whatever its row says', async () => {
+test('a wallet’s key cannot create child keys, even if the database row of the key allows it', async () => {
   const store = await openSqlite(join(box.data, 'signalbox.db'), [accessMigrations]);
   const keys = await openKeys({ store, now: Date.now });
   const { key, info } = await keys.createForHolder(`0x${'ab'.repeat(20)}`, 'agent');

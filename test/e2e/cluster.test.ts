@@ -61,13 +61,13 @@ test('a server on SQLite shows only itself, over HTTP and with the command', asy
   expect((await box.run('instances')).out).toContain(revision);
 });
 
-test('the command shows no server once it has ended', async () => {
+test('the command `servers` does not show a server that has ended', async () => {
   const other = await startSignalbox({ policy: policyOf(), env: UPSTREAM_ENV, data: join(box.data, 'ended') });
   await other.stop();
   expect(await other.run('instances')).toMatchObject({ code: 0, out: 'No running server uses this database.\n' });
 });
 
-test('each of two servers shows both, that one refuses a policy, that they differ, and that they agree again', async () => {
+test('each of two servers shows both servers, that one server refuses a policy, that their policies differ, and that they agree again', async () => {
   const [a, b] = two as [Signalbox, Signalbox];
   await waitFor(async () => (await figure(a, 'signalbox_instances')) === 2);
   expect(await clusterAt(a)).toMatchObject({ is_split: false, data: [{ policy_error: null }, { policy_error: null }] });

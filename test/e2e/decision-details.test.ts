@@ -47,7 +47,7 @@ async function read(path: string): Promise<unknown> {
 const moneyOf = async (id: string) => (await read(`/admin/decisions/${id}/money`)) as Static<typeof DecisionMoney>;
 const repeatOf = async (id: string) => (await read(`/admin/decisions/${id}/repeat`)) as Static<typeof DecisionRepeat>;
 
-test('the entries and lines of a request add up to its charge', async () => {
+test('the ledger entries and export lines of a request add up to its charge', async () => {
   const id = await ask('best');
   const money = await moneyOf(id);
   expect(money).toMatchObject({ decision_id: id, state: 'settled', usd_per_credit: '0.001' });
@@ -68,7 +68,7 @@ test('the entries and lines of a request add up to its charge', async () => {
     await expectError(await live.box.get(`/admin/decisions/dec_00000000000/${path}`), 'not_found');
 });
 
-test('each attempt says when it began; a recommendation has neither attempts nor money', async () => {
+test('each attempt of a decision shows when it began; a recommendation has no attempts and no money', async () => {
   upstream.next({ status: 503, error: 'busy' });
   const id = await ask('auto');
   const decision = (await read(`/admin/decisions/${id}`)) as Static<typeof Decision>;
@@ -97,7 +97,7 @@ test('each attempt says when it began; a recommendation has neither attempts nor
   });
 });
 
-test('a request is decided again with the active policy and its rules, and no record is made', async () => {
+test('Signalbox decides a stored request again with the active policy and its rules, and makes no record', async () => {
   const id = await ask('auto');
   const count = async () => ((await read('/admin/decisions')) as Static<typeof DecisionList>).data.length;
   const [before, records] = [await repeatOf(id), await count()];

@@ -42,14 +42,14 @@ const ask = (tools: readonly object[], more: object = {}) => ({
 });
 const sentTools = () => Reflect.get(upstream.requests.at(-1)!.body, 'tools');
 
-test('a dropped tool is removed from a request that has other tools, and named; no money is held for it', async () => {
+test('Signalbox removes a dropped tool from a request that has other tools and names the tool; no money is held for it', async () => {
   const answer = await box.post('/v1/responses', ask([SEARCH, FUNCTION]));
   expect(answer.status).toBe(200);
   expect(platformOf((await answer.json()) as object)).toMatchObject({ routed_model: 'other', dropped: ['tools[0]'] });
   expect(sentTools()).toMatchObject([{ type: 'function', function: { name: 'look' } }]);
 });
 
-test('a dropped tool is also removed for models that support it, so the choice is the same for all', async () => {
+test('Signalbox also removes a dropped tool for models that support the tool, so that the choice does not depend on support', async () => {
   const answer = await box.post('/v1/responses', ask([FUNCTION, SEARCH], { model: 'searcher' }));
   expect(answer.status).toBe(200);
   expect(sentTools()).toEqual([FUNCTION]);

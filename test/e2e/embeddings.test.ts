@@ -261,7 +261,7 @@ describe('money', () => {
   });
 });
 
-test('the decision is recorded with its operation, and explained', async () => {
+test('the decision of an embeddings request is recorded with its operation, and can be explained', async () => {
   const body = await vectorsOf(await embed({ model: 'search', input: ['a b', 'c'], dimensions: 4 }));
   const decision = await answerOf(await box.get(`/v1/decisions/${body.platform.decision_id}`));
   expect(decision).toMatchObject({

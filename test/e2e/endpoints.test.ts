@@ -30,7 +30,7 @@ async function endpoints(): Promise<readonly Endpoint[]> {
   return ((await response.json()) as { data: Endpoint[] }).data;
 }
 
-test('every endpoint of the policy is listed, with its attempts and the end of its cool-down', async () => {
+test('the server lists every endpoint of the policy, with its attempts and the end of its cool-down', async () => {
   expect((await endpoints()).map(({ provider, model, state }) => [provider, model, state])).toEqual([
     ['first', 'best', 'healthy'],
     ['second', 'plain', 'healthy'],
@@ -63,7 +63,7 @@ test('every endpoint of the policy is listed, with its attempts and the end of i
   expect([...lines].map(([, provider, outcome, count]) => [provider, outcome, Number(count)])).toEqual(counted);
 });
 
-test('the list shows how close a circuit breaker is to opening, and that it is open', async () => {
+test('the list of endpoints shows how close a circuit breaker is to opening, and whether it is open', async () => {
   const breaker = async () => {
     const [, plain] = await endpoints();
     return (plain as unknown as { breaker: Readonly<Record<string, unknown>> }).breaker;

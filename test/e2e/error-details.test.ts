@@ -74,7 +74,7 @@ describe('before the body is read', () => {
   });
 });
 
-test('headers that are too large end the connection, with or without a 431', async () => {
+test('a request with too large headers ends its connection, with or without a 431', async () => {
   const connection = await connect(box.url);
   await connection.write(chatHead(box.key, `x-big: ${'a'.repeat(400_000)}`));
   expect(await connection.closed).toMatch(/^(HTTP\/1.1 431 |$)/);
@@ -98,7 +98,7 @@ describe('422 no_eligible_model', () => {
   });
 });
 
-test('if every upstream answers 429, the caller gets the shortest wait', async () => {
+test('if every upstream answers 429, the caller gets the shortest `retry-after` of all upstreams', async () => {
   first.next({ status: 429, headers: { 'retry-after': '9' } });
   second.next({ status: 429, headers: { 'retry-after-ms': '2500' } });
   third.next({ status: 429 });
@@ -157,7 +157,7 @@ describe('an upstream’s secrets', () => {
   });
 });
 
-test('503 overloaded comes while the server drains, for a request on an open connection', async () => {
+test('while the server drains, a request on an open connection gets 503 overloaded', async () => {
   const other = await startSignalbox();
   const body = JSON.stringify({ model: 'auto', messages: hello });
   const connection = await connect(other.url);

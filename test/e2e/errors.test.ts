@@ -341,7 +341,7 @@ const OWN_TEST: readonly string[] =
     ' ',
   );
 
-test('the table of errors equals the contract, and every code in it is provoked by a test', () => {
+test('the table of errors equals the OpenAPI contract, and a test provokes every error code in the table', () => {
   const table = Object.entries<{ status: number; type: string; retry: boolean; code?: string }>(ERRORS);
   const shown = table.map(([name, { status, type, retry, code }]) => [name, [status, type, code ?? name, retry]]);
   expect(Object.fromEntries(shown)).toEqual(CONTRACT);

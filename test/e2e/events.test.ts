@@ -49,7 +49,7 @@ const chat = async (model: string, key = box.key) => {
   return response.status;
 };
 
-test('the feed reports that an endpoint is ejected and has recovered, and that a budget is nearly spent', async () => {
+test('the event feed reports that an endpoint is ejected and has recovered, and that a budget is nearly spent', async () => {
   const reader = await follow(box.url, withKey(box.key).headers);
   for (let faults = 0; faults < 5; faults++) {
     upstream.next({ status: 500 });
@@ -92,7 +92,7 @@ async function opens(key: string): Promise<boolean> {
   return status === 200;
 }
 
-test('the feed disconnects readers that do not read, and delays no other reader', async () => {
+test('the event feed disconnects clients that do not read, and delays no other client', async () => {
   const readers = await box.makeKey('--name', 'figures', '--scope', 'report');
   const { host, port } = new URL(box.url);
   const request = `GET /admin/events HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${readers}\r\n\r\n`;
@@ -112,7 +112,7 @@ test('the feed disconnects readers that do not read, and delays no other reader'
   await waitFor(() => opens(readers));
 });
 
-test('after a restart the feed says that events may be missing, whatever the reader had received', async () => {
+test('after a restart the event feed reports that events may be missing, whatever the client had received', async () => {
   const options = { policy, data: temporaryFolder(), env: { ...UPSTREAM_ENV, ...ENV, SIGNALBOX_API_KEY: box.key } };
   const ask = (url: string) =>
     fetch(`${url}/v1/chat/completions`, {

@@ -114,7 +114,7 @@ test('scores change no decision, and their means are shown by model and task', a
   expect(await (await box.get('/metrics')).text()).toMatch(/signalbox_outcomes_total\{source="caller"\} [1-9]\d*\n/);
 });
 
-test('the question of a refused request does not count: it changes no estimate', async () => {
+test('the length of a refused request’s question does not change any estimate', async () => {
   const content = `Write a function that adds two numbers. ${'It must keep every digit. '.repeat(20)}`;
   const estimated = async () => {
     const advice = await box.post('/v1/route', { messages: [{ role: 'user', content }] });

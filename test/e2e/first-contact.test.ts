@@ -10,7 +10,7 @@ const box = useSignalbox();
 const send = (body: string, headers: Readonly<Record<string, string>>) =>
   fetch(`${box.url}/v1/chat/completions`, { method: 'POST', headers: { ...headers }, body });
 
-test('a key is accepted in the headers of other APIs, wherever it is accepted as a bearer token', async () => {
+test('every route that accepts a key as a bearer token also accepts the key in the headers of other APIs', async () => {
   const bodies = { messages: [{ role: 'user', content: 'hi' }], model: 'auto' };
   const names = KEY_HEADERS.filter((one) => one !== 'authorization');
   const statusesBy = (name: string) =>
@@ -59,7 +59,7 @@ describe('a request with a key in two headers', () => {
   });
 });
 
-test('a browser that opens the address is redirected to the documentation', async () => {
+test('the server redirects a browser that opens its address to the documentation', async () => {
   const answer = await fetch(`${box.url}/`, { redirect: 'manual' });
   expect([answer.status, answer.headers.get('location')]).toEqual([302, '/docs']);
 });
@@ -128,7 +128,7 @@ test('the error about a mistyped model suggests the right name, but never a name
   });
 });
 
-test('the error about a name that nothing serves has similar names, the policy’s keys and the page to read', async () => {
+test('the error about a model that no provider serves has similar names, the policy’s keys and the page to read', async () => {
   const answer = await send(JSON.stringify({ model: 'sim-gigantic', messages: [{ role: 'user', content: 'hi' }] }), {
     'content-type': 'application/json',
     authorization: `Bearer ${box.key}`,
@@ -190,7 +190,7 @@ test('/health answers like /healthz, without a key and without a rate limit', as
   );
 });
 
-test('fields of other APIs do not break a request: the log says once what to send, and the answer names them', async () => {
+test('fields of other APIs do not break a request: the log says once what to send, and the answer names the fields', async () => {
   const messages = [{ role: 'user', content: 'hi' }];
   const fields = { maxTokens: 5, system: 'be short', thinking: { type: 'enabled' } };
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${box.key}` };

@@ -138,7 +138,7 @@ describe('requests that do not enable thinking', () => {
   });
 });
 
-test('a refusal names the models that accept the request', async () => {
+test('the error for a refused forced tool call names the models that accept the request', async () => {
   const { message } = (await expectError(await FORCED.chat('claude-opus-5-5'), 'no_eligible_model', 'tool_choice'))!;
   expect(message).toContain('Leave `tool_choice` out');
   expect(message).toContain('use one of: ');

@@ -30,7 +30,7 @@ export const lazy = defineStrategy({
 `;
 const LEARNING = 'learning: { mode: on, estimator: tally, options: { worth: 7 } }\n';
 
-test('a policy with an estimator is served, and every check of it warns at the plugin and at the section', async () => {
+test('the server serves a policy with an estimator, and every check of the policy warns at the plugin and at the section', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'plugins'));
   writeFileSync(join(folder, 'plugins/mine.ts'), MODULE);

@@ -337,7 +337,7 @@ describe('connections without a complete request', () => {
   );
 });
 
-test('after all these requests the next request is served, and no defect was logged', async () => {
+test('after all hostile requests, the server serves the next request and has logged no defect', async () => {
   await expectOrdinaryService();
   expect(box.lines.filter((line) => line.includes('defect') || line.includes('"level":"error"'))).toEqual([]);
 });

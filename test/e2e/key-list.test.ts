@@ -31,7 +31,7 @@ test.each([
   [['--state', 'expired'], []],
   [['--state', 'valid', '--name', 'batch'], ['batch']],
   [['--parent', 'nobody'], []],
-])('keys list %p shows the keys that match, and no others', async (flags, names) => {
+])('keys list %p shows only the keys that match', async (flags, names) => {
   expect(await list(...flags)).toEqual(names);
 });
 

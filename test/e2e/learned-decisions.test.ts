@@ -59,7 +59,7 @@ afterAll(async () => {
 });
 
 test.each(decisions)(
-  'decision %s with learned qualities is explained as before, and repeated from them and its seed with the same result',
+  'decision %s with learned qualities has the same explanation later, and the same result when repeated with its seed',
   async (id, one) => {
     const body = (await (await box.get(`/v1/decisions/${id}`)).json()) as Explanation;
     expect(body).toMatchObject({ ...one });

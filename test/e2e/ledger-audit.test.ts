@@ -17,7 +17,7 @@ interface AuditAnswer {
 }
 
 test(
-  'an audit over HTTP returns the same as the command while requests run, and its result and time are kept',
+  'an audit over HTTP returns the same result as the command while requests run, and the server keeps the result and its time',
   async () => {
     const box = await start();
     upstream.behave(USAGE);
@@ -62,7 +62,7 @@ test(
   PATIENCE,
 );
 
-test('an audit that takes too long or cannot read is refused, and the earlier result is kept', async () => {
+test('the server refuses an audit that takes too long or cannot read, and keeps the earlier result', async () => {
   const box = await start();
   const lines: string[] = [];
   const log = { info: (message: string) => lines.push(message), error: (message: string) => lines.push(message) };

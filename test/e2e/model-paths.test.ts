@@ -82,7 +82,7 @@ test.each(Object.keys(services).flatMap((name) => Object.keys(FORMS).map((form) 
 );
 
 test.each(embedding)(
-  '%s gets the name of an embedding model in the path as one segment, too',
+  '%s gets the name of an embedding model in the path as one segment',
   async (adapter, { received }) => {
     const paths: string[] = [];
     for (const upstream of [PLAIN, LISTED]) {

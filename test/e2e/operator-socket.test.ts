@@ -11,7 +11,7 @@ const socketIn = (data: string) => join(data, 'operator.sock');
 const overSocket = (path: string, init: RequestInit = {}) =>
   fetch(`http://localhost${path}`, { ...init, unix: socketIn(box.data) });
 
-test('only the user who runs the server can open the socket', () => {
+test('only the user who runs the server can open the operator socket', () => {
   expect(statSync(socketIn(box.data)).mode & 0o777).toBe(0o600);
 });
 
@@ -36,17 +36,17 @@ test('the socket serves operations of operators, and no model requests', async (
   expect((await overSocket('/admin/keys')).status).toBe(200);
 });
 
-test('the headers that the socket uses give a network request no additional rights', async () => {
+test('the headers of the operator socket give a network request no additional rights', async () => {
   const headers = { 'x-signalbox-operator': 'root', 'x-signalbox-terminal': 'root' };
   const answer = await fetch(`${box.url}/admin/keys`, { headers });
   expect(answer.status).toBe(401);
 });
 
-test('headers of the socket that are not percent-encoded are used unchanged', async () => {
+test('the server uses headers of the operator socket that are not percent-encoded unchanged', async () => {
   expect((await overSocket('/admin/keys', { headers: { 'x-signalbox-operator': '%zz' } })).status).toBe(200);
 });
 
-test('the socket disappears with its server, and commands then work on the database', async () => {
+test('the operator socket disappears with its server, and commands then work on the database', async () => {
   const data = temporaryFolder();
   const server = await startSignalbox({ data });
   expect(existsSync(socketIn(data))).toBe(true);
@@ -55,7 +55,7 @@ test('the socket disappears with its server, and commands then work on the datab
   expect((await runHere(['keys', 'create', '--name', 'later', '--data', data])).code).toBe(0);
 });
 
-test('a socket that a killed server left is ignored, and the next server replaces it', async () => {
+test('commands ignore an operator socket that a killed server left, and the next server replaces the socket', async () => {
   const data = temporaryFolder();
   await (await startSignalbox({ data })).stop();
   // A socket whose process ended without removing it refuses connections.
@@ -71,7 +71,7 @@ test('a socket that a killed server left is ignored, and the next server replace
   await next.stop();
 });
 
-test('a server that does not answer within 2 s is reported, and --offline works on the database', async () => {
+test('a command reports a server that does not answer within 2 s, and --offline works on the database', async () => {
   const data = temporaryFolder();
   await (await startSignalbox({ data })).stop();
   const silent = Bun.serve({ unix: socketIn(data), fetch: () => new Promise<Response>(() => {}) });

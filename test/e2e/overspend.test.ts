@@ -221,7 +221,7 @@ describe(`${REQUESTS} requests at once, with money for the worst case of 10,`, (
   });
 });
 
-test('a journal with one hold too many is found to be faulty', async () => {
+test('the audit finds a journal with one hold too many', async () => {
   const copy = temporaryFolder();
   await closedBooks(hasty.data);
   // Copies everything, including data that SQLite has not yet moved into the file.

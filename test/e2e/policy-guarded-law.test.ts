@@ -59,7 +59,7 @@ const SEED = 47;
 const disguises = (of: object) =>
   fc.sample(fc.tuple(forms, names(ORDINARY, 0)), { seed: SEED, numRuns: Object.keys(of).length });
 
-test(`no guarded edit is written, whatever edits hide it and however it is written (seed ${SEED})`, async () => {
+test(`the server writes no guarded edit of a policy, whatever edits hide it and in whatever form (seed ${SEED})`, async () => {
   const before = await begin();
   for (const [at, [form, ordinary]] of disguises(GUARDED).entries()) {
     const name = Object.keys(GUARDED)[at]!;
@@ -69,7 +69,7 @@ test(`no guarded edit is written, whatever edits hide it and however it is writt
   }
 });
 
-test(`every ordinary edit is written, in every form (seed ${SEED})`, async () => {
+test(`the server writes every ordinary edit of a policy, in every form (seed ${SEED})`, async () => {
   for (const [at, [form]] of disguises(ORDINARY).entries()) {
     const name = Object.keys(ORDINARY)[at]!;
     await begin();

@@ -79,7 +79,7 @@ test('CRLF is a line break like LF, and an escape in a double-quoted text can re
   }
 });
 
-test('a stored revision of an earlier version with such a character prevents a start, with its location, and a push replaces it', async () => {
+test('a stored revision with an invalid line break prevents a start, the error has the location, and a push replaces the revision', async () => {
   const data = temporaryFolder();
   const folder = writePolicy({ 'policy.yaml': base, 'rules.yaml': '# rules\n' });
   const args = ['--policies', folder, '--policies-from', 'store'];

@@ -92,7 +92,7 @@ describe('the server handles other requests during:', () => {
   });
 });
 
-test('a caller gets one patch or difference at a time, and another caller is served', async () => {
+test('the server computes one policy patch or difference at a time for a caller, and serves other callers in parallel', async () => {
   const changes = comments(500);
   const other = await live.box.makeKey('--scope', 'report');
   const answers = await Promise.all([

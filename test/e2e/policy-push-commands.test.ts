@@ -36,7 +36,7 @@ const pushed = async (...args: string[]) => {
   return JSON.parse(out) as PushOutput;
 };
 
-test('before the first push the files of the folder are active; after it, edits of the files have no effect', async () => {
+test('before the first push the policy files of the folder are active; after the push, edits of the files have no effect', async () => {
   const before = await served();
   write(policyOf('language_worth: 0.07\n'));
   const first = await pushed('push', folder);
@@ -52,7 +52,7 @@ test('before the first push the files of the folder are active; after it, edits 
   expect((await served()).revision).toBe(first.revision);
 });
 
-test('a push must name the revision that it began from, and must change something', async () => {
+test('a policy push must name the revision that it began from, and must change something', async () => {
   const { revision } = await served();
   const unstated = await box.run('policy', 'push', folder);
   expect([unstated.code, unstated.err]).toEqual([1, expect.stringContaining(`--from ${revision}`)]);
@@ -75,7 +75,7 @@ test('a push must name the revision that it began from, and must change somethin
   expect([again.code, again.err]).toEqual([1, expect.stringContaining('already active, as push 2')]);
 });
 
-test('a push shows the difference from the active policy, even if it is refused because it does not name its base', async () => {
+test('a policy push shows the difference from the active policy, even if the push is refused because it does not name its base', async () => {
   const { revision } = await served();
   write(policyOf('language_worth: 0.085\n'));
   const unstated = await box.run('policy', 'push', folder);
@@ -84,7 +84,7 @@ test('a push shows the difference from the active policy, even if it is refused 
   expect((await served()).revision).toBe(revision);
 });
 
-test('an invalid policy, or a policy that the server cannot serve, is not stored', async () => {
+test('the server does not store an invalid policy or a policy that it cannot serve', async () => {
   const { revision } = await served();
   write(policyOf('language_wort: 0.08\n'));
   const wrong = await box.run('policy', 'push', folder, '--from', '2');
@@ -115,7 +115,7 @@ test('an earlier revision can be activated again, and the history says who has p
   expect(newest).toMatchObject({ id: 4, is_in_force: true, author: { kind: 'cli', name: expect.any(String) } });
 });
 
-test('a server starts with the stored revision, even one that was pushed while no server ran', async () => {
+test('a server starts with the stored policy revision, even if the revision was pushed while no server ran', async () => {
   const { revision } = await served();
   await box.stop();
   box = await start();

@@ -157,7 +157,7 @@ describe('a pushed revision', () => {
   });
 });
 
-test('a server that starts uses the pushed revision, and enters it in the audit trail once', async () => {
+test('a starting server uses the pushed policy revision, and enters the revision in the audit trail once', async () => {
   const [a] = two;
   const third = await startOver(world, 'c', {
     env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: a.key },

@@ -186,7 +186,7 @@ describe('a guarded edit', () => {
   });
 });
 
-test('files on disk that are not active are returned next to the active files', async () => {
+test('the API returns policy files on disk that are not active next to the active files', async () => {
   const before = textOf(open, 'rules.yaml');
   writeFileSync(open.file('rules.yaml'), 'nonsense: true\n');
   const shown: unknown = await (await get(open, 'files')).json();

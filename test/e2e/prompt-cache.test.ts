@@ -145,7 +145,7 @@ test('the next turn of a conversation reads what its earlier turns have written 
   }
 });
 
-test('after a failure of the first endpoint, nothing is expected in its cache', async () => {
+test('after a failure of the first endpoint, estimates assume no cached tokens at that endpoint', async () => {
   for (const model of served) {
     const way: Way = { surface: SURFACES[0]!, isStream: false };
     const [{ upstream, usages }, { usages: elsewhere }] = [...model.services];

@@ -108,7 +108,7 @@ describe.each([
   });
 });
 
-test('a caller who disconnects stops waiting, releases its place, and never starts a run', async () => {
+test('a repeat whose caller disconnects stops waiting, releases its place, and never starts a run', async () => {
   const { key, named, answers } = await crowd(1);
   const leaving = new AbortController();
   const left = send(key, named, { signal: leaving.signal }).catch(() => null);
@@ -182,7 +182,7 @@ describe('an API key that changes while its repeat waits', () => {
   });
 });
 
-test('an API key that repeats endlessly leaves places for others', async () => {
+test('an API key that repeats requests endlessly leaves places for other keys', async () => {
   const { answers } = await crowd(PLACES - 2);
   const other = send(await newApiKey(), newKey());
   await waitFor(() => gate.inside === 2);
@@ -233,7 +233,7 @@ test('a repeat that has waited for the longest total deadline gets 409', async (
   await server.stop();
 });
 
-test('with `repeats_in_flight: refuse`, a repeat gets 409 at once', async () => {
+test('with `repeats_in_flight: refuse`, a repeat of a running request gets 409 at once', async () => {
   const policy = policyOf(gate.url).replace(GATEWAY, 'gateway: { retries_max: 0, repeats_in_flight: refuse }\n');
   const server = await startSignalbox({ policy, env: UPSTREAM_ENV });
   const [key, named] = [await newApiKey(server), newKey()];

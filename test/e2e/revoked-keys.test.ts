@@ -103,7 +103,7 @@ test(
 );
 
 test(
-  'the budget of a key counts what its revoked child keys have spent, after a restart and if the budget is added later',
+  'the budget of a key counts the spending of its revoked child keys, after a restart and if the budget is added later',
   async () => {
     const data = newPath();
     upstream.behave(USAGE);

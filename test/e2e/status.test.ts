@@ -34,7 +34,7 @@ function takeOver(by: number): void {
   db.run('UPDATE fence SET epoch = epoch + ?', [by]);
 }
 
-test('the status shows the place of the server, and that its copies are up to date with the database', async () => {
+test('the status shows the slot of the server, and that the server’s copies are up to date with the database', async () => {
   expect((await chat()).status).toBe(200);
   expect(await status()).toEqual({
     version: expect.any(String),
@@ -52,7 +52,7 @@ test('the status shows the place of the server, and that its copies are up to da
   expect(await figure('signalbox_instance_copy_age_seconds{subject="keys"}')).toBe(0);
 });
 
-test('a server that another server has fenced off says what happened and what to do, and works again if that is undone', async () => {
+test('a server that another server has fenced off reports what happened and what to do, and works again when the other server has stopped', async () => {
   takeOver(1);
   // The server notices it without a request that would write.
   await waitFor(async () => (await box.get('/readyz')).status === 503);

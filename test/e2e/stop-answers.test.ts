@@ -40,7 +40,7 @@ function chunk(index: number, delta: object, finish: string | null = null, token
   return `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [choice] })}\n\n`;
 }
 
-test('each of several choices is cut separately, and a choice without a stop sequence continues to its end', async () => {
+test('Signalbox cuts each choice of an answer separately, and a choice without a stop sequence continues to its end', async () => {
   const raw = [
     chunk(0, { content: 'one E' }),
     chunk(1, { content: 'two E' }),
@@ -84,7 +84,7 @@ test('stop sequences are not searched in the arguments of tools, or across a too
   });
 });
 
-test.each([true, false])('structured output is cut like other text (stream: %p)', async (stream) => {
+test.each([true, false])('a stop sequence cuts structured output like other text (stream: %p)', async (stream) => {
   const schema = { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } };
   upstream.next({ text: ['{"a":', '1}', '\n\n', 'more'] });
   const body = { ...asked, model: 'plain', stop: ['\n\n'], response_format: schema, stream };
@@ -94,7 +94,7 @@ test.each([true, false])('structured output is cut like other text (stream: %p)'
   expect(text.join('')).toBe('{"a":1}');
 });
 
-test('an empty stop sequence is omitted, and the others are still sent to a provider that accepts them', async () => {
+test('Signalbox omits an empty stop sequence and still sends the other stop sequences to a provider that accepts them', async () => {
   upstream.next({ text: 'one two' });
   const answer = await chat({ model: 'taking', stop: ['', 'END'] });
   expect(upstream.requests.at(-1)!.body).toMatchObject({ stop: ['END'] });

@@ -195,14 +195,14 @@ describe('a cut stream whose provider stays silent', () => {
   });
 });
 
-test('a stop sequence is sent to a model that accepts it, and its answer is not changed', async () => {
+test('Signalbox sends a stop sequence to a model that accepts it, and does not change the model’s answer', async () => {
   upstream.next({ text: 'one two END' });
   const answer = await answerOf(await box.post('/v1/chat/completions', { ...chat, model: 'taking', stop: 'END' }));
   expect(upstream.requests.at(-1)!.body).toMatchObject({ stop: ['END'] });
   expect(answer.choices[0]?.message.content).toBe('one two END');
 });
 
-test('a blank stop sequence, which Anthropic refuses, is cut by Signalbox; others are sent, and the one found is reported', async () => {
+test('Signalbox applies a blank stop sequence itself, because Anthropic refuses it; it sends other stop sequences and reports the one found', async () => {
   claude.next({ text: 'one\ntwo' });
   const blank = await answerOf(await box.post('/v1/chat/completions', { ...chat, model: 'claude-sim', stop: ['\n'] }));
   expect(blank.choices[0]?.message.content).toBe('one');

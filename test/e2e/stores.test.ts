@@ -53,7 +53,7 @@ async function ask(fleet: Fleet, key: string, path: string, body?: object, heade
 }
 
 function suite(open: () => Fleet, upstreamOf: () => ReturnType<typeof startFakeUpstream>): void {
-  test('a key is created, its chat is answered and metered, and its usage and its decision agree', async () => {
+  test('a new key gets an answer to its chat, the chat is metered, and the key’s usage and decision agree', async () => {
     const fleet = open();
     const key = await fleet.makeKey();
     const answer = await ask(fleet, key, CHAT, QUESTION);
@@ -67,7 +67,7 @@ function suite(open: () => Fleet, upstreamOf: () => ReturnType<typeof startFakeU
     expect(decision.body).toMatchObject({ receipt: { credits_consumed: credits }, replay: { matches: true } });
   });
 
-  test('a budget of a key refuses what it cannot pay', async () => {
+  test('the budget of a key refuses requests that it cannot pay', async () => {
     const key = await open().makeKey({ budgets: [{ limit_credits: 0.001, window: 'day' }] });
     const { status, body } = await ask(open(), key, CHAT, QUESTION);
     expect([status, body.error?.code]).toEqual([402, 'request_exceeds_budget']);
@@ -83,7 +83,7 @@ function suite(open: () => Fleet, upstreamOf: () => ReturnType<typeof startFakeU
     expect((await ask(open(), key, '/v1/usage')).body).toMatchObject({ days: [{ charges: 1 }] });
   });
 
-  test('if the store refuses, no request is sent to a provider', async () => {
+  test('if the store refuses a hold, the server sends no request to a provider', async () => {
     const { world, makeKey } = open();
     const key = await makeKey();
     const before = upstreamOf().requests.length;
@@ -103,7 +103,7 @@ function suite(open: () => Fleet, upstreamOf: () => ReturnType<typeof startFakeU
     expect((await ask(open(), key, '/v1/feedback', score)).body).toMatchObject({ result: 'repeated' });
   });
 
-  test('the audit of everything that was booked finds nothing', async () => {
+  test('the audit of all bookings finds no mistake', async () => {
     const store: OpenStore = open().world.store;
     const { findings, totals } = await auditLedger(store.journal, { idle: true });
     expect(findings).toEqual([]);

@@ -116,7 +116,7 @@ test('nothing is inserted between a tool call and its result if a server accepts
   expect(template.requests.at(-1)!.body.messages).toEqual([user, calls, { ...result, content: marked }]);
 });
 
-test('a recommended model also accepts it, through a selector', async () => {
+test('a model that a selector recommends accepts a system message in the middle', async () => {
   const response = await box.post('/v1/chat/completions', { ...BODIES['/v1/chat/completions'], model: 'auto' });
   expect(response.status).toBe(200);
 });

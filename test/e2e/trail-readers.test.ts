@@ -84,7 +84,7 @@ test('only one verification runs at a time: another of the same key gets 429, an
   expect(await (await box.get('/admin/trail/verify', withKey(other))).json()).toMatchObject({ is_whole: true });
 });
 
-test('an export that is closed early, or requested with HEAD, takes no place', async () => {
+test('a trail export that is closed early, or requested with HEAD, uses no place', async () => {
   for (let at = 0; at < 5; at++) {
     expect((await box.get(EXPORT, { method: 'HEAD' })).status).toBe(200);
     await waitFor(async () => (await statusOf(box.key)) === 200);
@@ -123,7 +123,7 @@ test('clients that read nothing are disconnected although they send more, and re
   }
 });
 
-test('each stalled export holds one page and no more', async () => {
+test('each stalled export of the trail holds one page in memory and no more', async () => {
   const copy = temporaryFolder();
   cpSync(join(data, 'signalbox.db'), join(copy, 'signalbox.db'));
   const server = await startSignalbox({ data: copy, env, isProcess: true });

@@ -110,7 +110,7 @@ test('the list is filtered by actor, action and time, by the API and by a comman
   expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('--action must be one of') });
 });
 
-test('each policy that becomes active is in the audit trail, with who requested it; a refused policy is not', async () => {
+test('each policy that becomes active is in the audit trail with its requester; a refused policy is not', async () => {
   const [first] = (await trail()).filter(({ action }) => action === 'load');
   expect(first).toMatchObject({ actor: { kind: 'server' }, details: { cause: 'start', before: { revision: null } } });
   writeFileSync(join(folder, 'policy.yaml'), policy(`${PROXIES}records: { retention_days: 31 }\n`));
@@ -165,7 +165,7 @@ test.each([
   expect(code).toBe(2);
 });
 
-test('an export proves that entries after it were cut off, even if the folder has no stored head', async () => {
+test('an earlier export of the trail proves that later entries were cut off, even if the folder has no stored head', async () => {
   const file = join(box.data, 'export.jsonl');
   writeFileSync(file, (await box.run('trail', 'export')).out);
   const cut = 'DELETE FROM trail WHERE id = (SELECT max(id) FROM trail)';
@@ -241,7 +241,7 @@ test('a reset of scores is in the audit trail', async () => {
   });
 });
 
-test('the words of a key are erased from its changes, and the audit trail stays valid', async () => {
+test('erasing a key removes its texts from the trail of its changes, and the audit trail stays valid', async () => {
   const created = (await trail()).find(({ details }) => details.name === 'app');
   const id = created?.key_id ?? '';
   expect((await box.run('trail', 'erase', '--subject', id)).err).toContain('cannot be restored');
@@ -260,7 +260,7 @@ test('the words of a key are erased from its changes, and the audit trail stays 
   );
 });
 
-test('the retention of the policy removes old entries, and leaves an anchor that the check accepts', async () => {
+test('the retention of the policy removes old entries of the trail, and leaves an anchor that the verification accepts', async () => {
   const data = temporaryFolder();
   const DAYS_31 = 31 * 86_400_000;
   const options = {

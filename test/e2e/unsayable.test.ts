@@ -34,7 +34,7 @@ test('a request that the chosen model’s dialect cannot express goes to the nex
   expect(claude.requests).toEqual([]);
 });
 
-test('if no other model may answer, the error names the field, and nothing is charged', async () => {
+test('if only the model whose dialect cannot express a field may answer, the error names the field, and nothing is charged', async () => {
   const response = await box.post('/v1/chat/completions', { model: 'claude-opus-4-8', ...ARCHIVE });
   const { error } = await answerOf(response);
   expect([response.status, error.code]).toEqual([400, 'upstream_rejected_request']);

@@ -231,7 +231,7 @@ describe('an answer that is too large to be stored', () => {
   });
 });
 
-test('any batches of parts are the same after they were stored', async () => {
+test('the parts of a stored answer are the same after they were stored, in any batches', async () => {
   const part: fc.Arbitrary<StreamPart> = fc.oneof(
     fc.record({
       type: fc.constant('text' as const),

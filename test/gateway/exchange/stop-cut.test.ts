@@ -202,7 +202,7 @@ describe('an answer that the gateway cuts at its stop sequences', () => {
   });
 });
 
-test('the search takes time that grows linearly with the text, even for the worst stop sequences', () => {
+test('the search for stop sequences takes time that grows linearly with the text, even for the worst stop sequences', () => {
   const stops = Array.from({ length: 16 }, (_, at) => `${'a'.repeat(240 + at)}b`);
   const steps = (length: number) => {
     const search = new StopSearch(stops);
@@ -216,7 +216,7 @@ test('the search takes time that grows linearly with the text, even for the wors
   expect(Math.min(...ratios)).toBeLessThan(20);
 });
 
-test('all choices of an answer share one search and differ only in their position', async () => {
+test('all choices of an answer share one search for stop sequences and differ only in their position', async () => {
   const stops = Array.from({ length: STOPS_MAX }, (_, at) => String.fromCharCode(97 + at).repeat(STOP_CHARS_MAX));
   const heapWith = (answers: number) => {
     const cuts = Array.from({ length: answers }, () => new StopCut(stops, 128));
@@ -235,7 +235,7 @@ test('all choices of an answer share one search and differ only in their positio
   expect(bytes).toBeLessThan(200_000);
 });
 
-test('each choice is cut separately, and the text after its stop sequence is not sent', () => {
+test('Signalbox cuts each choice separately, and does not send the text after its stop sequence', () => {
   const cut = new StopCut(['END'], 2);
   const seen = cut.read([
     { type: 'text', choice: 0, text: 'one EN' },
@@ -256,7 +256,7 @@ test('each choice is cut separately, and the text after its stop sequence is not
   expect(cut.isOver).toBe(true);
 });
 
-test('the probabilities of tokens are sent with their text, and none after it', () => {
+test('Signalbox sends the probabilities of tokens with their text, and no probabilities after a stop sequence', () => {
   const cut = new StopCut(['END'], 1);
   const tokens = (...texts: string[]): StreamPart => {
     const content = texts.map((token) => ({ token, logprob: -1 }));

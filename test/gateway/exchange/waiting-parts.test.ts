@@ -36,7 +36,7 @@ test('batches are read unchanged and in their order, however slow the reader is'
   );
 });
 
-test('batches that wait for a reader are released when the reader leaves', () => {
+test('batches that wait for a reader are released when the reader disconnects', () => {
   const waiting = new WaitingParts();
   const batch: StreamPart[] = [{ type: 'text', choice: 0, text: 'x' }];
   for (let count = 0; count < 3; count++) waiting.add(batch);

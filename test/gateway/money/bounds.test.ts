@@ -255,7 +255,7 @@ const forgetful: Readonly<Record<string, Worst>> = {
     worstCase(price, one, { ...known, inputTokensMax: known.inputTokens }, cap),
 };
 for (const [name, worst] of Object.entries(forgetful)) {
-  test(`the law catches a worst case that counts ${name}`, () => {
+  test(`the law of the worst case detects a mutant that counts ${name}`, () => {
     expect(fc.check(lawOfRequests(worst), { numRuns: 2000, seed, endOnFailure: true }).failed).toBe(true);
   });
 }

@@ -16,7 +16,7 @@ test.each<[string[], string]>([
   expect(droppedText(dropped)).toBe(text);
 });
 
-test('the header counts names that do not fit in 1,024 bytes, together with names that were omitted earlier', () => {
+test('the header of dropped fields counts names that do not fit in 1,024 bytes, together with names that were omitted earlier', () => {
   const names = Array.from({ length: 64 }, (_, at) => `field_number_${at}_of_many`);
   const text = droppedText([...names, 'and 100 more']);
   const shown = text.split(', ');
@@ -26,7 +26,7 @@ test('the header counts names that do not fit in 1,024 bytes, together with name
   expect(droppedText(['ü'.repeat(2_000), 'seed'])).toBe('and 2 more');
 });
 
-test('for any names the header is valid, has at most 1,024 bytes, and says how many names there are', () => {
+test('for any dropped fields the header is valid, has at most 1,024 bytes, and states the number of fields', () => {
   fc.assert(
     fc.property(
       fc.array(

@@ -216,7 +216,7 @@ test('a long prompt is charged at the expensive price tier: the actual size deci
   expect(await charge(1_001)).toBe(3 * 1_001 + 90);
 });
 
-test('after all these incidents the audit finds nothing, and no hold is open', async () => {
+test('after all incidents of this file, the audit finds no mistake, and no hold is open', async () => {
   await closedBooks(live.box.data);
   expect(await live.box.run('ledger', 'audit', '--idle')).toMatchObject({
     code: 0,

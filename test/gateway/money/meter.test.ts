@@ -53,7 +53,7 @@ describe('the measurements of a meter', () => {
   });
 });
 
-test('the count, the count since the last report, and the mark do not depend on when they are read', () => {
+test('the meter’s count, its count since the last report, and its mark do not depend on when they are read', () => {
   const part = fc.oneof(
     fc.string().map(said),
     fc.string().map((id): StreamPart => ({ type: 'tool-call', choice: 0, index: 0, id, name: id, arguments: id })),
@@ -113,7 +113,7 @@ test('output after the last report is charged as counted, within the limit', () 
   fc.assert(law, { numRuns: 500 });
 });
 
-test('a report before the end may be an intermediate count: the counted output is charged if it is more', () => {
+test('a usage report before the end may be an intermediate count: Signalbox charges its own count if that is more', () => {
   const expected = { inputTokens: 9, outputMax: 1_000 };
   const text = 'Wherefore art thou Romeo? '.repeat(20);
   const { counted } = metered(said(text));
@@ -159,7 +159,7 @@ test('a cut answer is charged the largest of the counted, reported and estimated
   }
 });
 
-test('parts that only one dialect can express are counted: texts as text, four characters of base64 state as a token', () => {
+test('the meter counts parts that only one dialect can express: texts as text, four characters of base64 state as a token', () => {
   const text = 'Wherefore art thou';
   const event = { type: 'content_block_delta' };
   const passed = (unread: UnreadOutput): StreamPart => ({ type: 'passthrough', choice: 0, event, unread });

@@ -14,7 +14,7 @@ const unpinned = facts();
 const { outcome } = resultOf({ charged: 12_000, saved: 18_000 });
 const decision = { id: 1, revision: 'r', reason: 'best', choice: 'a' };
 
-test('the receipt shows in Credits what was saved or lost against the baseline; nothing if the request names a model', () => {
+test('the receipt shows the Credits saved or lost against the baseline; it shows none if the request names a model', () => {
   // The baseline would cost 10 + 4 × 5 millicredits.
   expect(savedBy(12_000, usage, baseline, unpinned)).toBe(18_000);
   expect(savedBy(31_000, usage, baseline, unpinned)).toBe(-1_000);

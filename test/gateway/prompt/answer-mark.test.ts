@@ -6,7 +6,7 @@ import { chatRequest } from '../../support/model-request.ts';
 
 const markOfMessage = (message: ChatMessage) => markOfTurn(chatRequest({ messages: [message] }).conversation.turns[0]!);
 
-test('an answer is recognized by its words and calls, however it is split into pieces', () => {
+test('Signalbox recognizes an answer by its words and calls, however the answer is split into pieces', () => {
   fc.assert(
     fc.property(fc.array(fc.string()), fc.array(fc.string({ minLength: 1 }), { maxLength: 3 }), (pieces, ids) => {
       const mark = new AnswerMark();

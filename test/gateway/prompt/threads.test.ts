@@ -50,11 +50,11 @@ const lawOf = (make: Made) =>
     { numRuns: 200 },
   );
 
-test('values of keys are bounded in number, and other keys cannot reach them', () => {
+test('the number of stored values of a key is limited, and other keys cannot read these values', () => {
   lawOf((clock, limits) => new RecentByKey(clock, limits));
 });
 
-test('the law catches a mutant without a limit for one key or for all keys, or that shares values between keys', () => {
+test('the law of threads detects a mutant that has no limit for a key or for all keys, or that shares values between keys', () => {
   expect(() => lawOf((clock, limits) => new RecentByKey(clock, { ...limits, most: 100 }))).toThrow();
   expect(() => lawOf((clock, limits) => new RecentByKey(clock, { ...limits, mostOfAll: 100 }))).toThrow();
   const shared: Made = (clock, limits) => {
@@ -105,7 +105,7 @@ const answerOf = (id: string) => ({
   facts: facts(),
 });
 
-test('an answer is found for a day, only by its own key, among the key’s latest 1,000 answers', async () => {
+test('for a day, a key can continue its own latest 1,000 answers, and no other key can', async () => {
   await using store = await openInMemory();
   let now = DAY_MS;
   const threads = new Threads(store, () => now);

@@ -147,7 +147,7 @@ test('pruning deletes all older records and no others, however many there are', 
   await store.close();
 });
 
-test('a revision stays as it was first saved', async () => {
+test('a policy revision stays as it was first saved', async () => {
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
   const surroundings = { unset: ['KEY'], plugins: [['./own.ts', 'c0de']] } as const;

@@ -103,7 +103,7 @@ describe('the resources of a request', () => {
 
   const isOverloaded = (error: unknown) => error instanceof SignalboxError && error.code === 'overloaded';
 
-  test('a request whose caller leaves the queue releases its place at once', async () => {
+  test('a request whose caller disconnects in the queue releases its place at once', async () => {
     const inside = admitted();
     const leaving = new AbortController();
     const { context, gate } = admitted({ signal: leaving.signal }, inside.gate);
@@ -115,7 +115,7 @@ describe('the resources of a request', () => {
     expect([gate.inside, gate.waiting]).toEqual([0, 0]);
   });
 
-  test('a request whose caller leaves after its turn came keeps its place until its work has ended', async () => {
+  test('a request whose caller disconnects after its start keeps its place until its work has ended', async () => {
     const inside = admitted();
     const leaving = new AbortController();
     const { context, gate } = admitted({ signal: leaving.signal }, inside.gate);
