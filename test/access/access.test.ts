@@ -122,7 +122,7 @@ describe('authenticate', () => {
   });
 });
 
-test('the database files contain neither a key nor its secret', async () => {
+test('the database files contain no key and no secret of a key', async () => {
   using folder = tempFolder();
   const { keys, close } = await open(folder.file);
   const { key } = await keys.create({ name: 'a', scopes: ['chat'] });
@@ -136,7 +136,7 @@ test('the database files contain neither a key nor its secret', async () => {
   await close();
 });
 
-test('a key that another process revoked or created is known here after one refresh', async () => {
+test('a process knows a key that another process revoked or created after one refresh', async () => {
   using folder = tempFolder();
   const server = await open(folder.file);
   const command = await open(folder.file);

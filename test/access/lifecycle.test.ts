@@ -163,7 +163,7 @@ const lifecycle = (mutant: Mutant = (keys) => keys) =>
     }
   });
 
-test('a process accepts a secret exactly from when it has read its creation until its rotation, expiry, suspension or revocation', async () => {
+test('a process accepts a secret from when it has read the key’s creation until the key’s rotation, expiry, suspension or revocation', async () => {
   await fc.assert(lifecycle(), { numRuns: 60 });
 });
 
@@ -263,7 +263,7 @@ const mutants: Readonly<Record<string, Mutant>> = {
   'an expiry that is not changed': (keys) => wrap(keys, { change: (id) => keys.get(id) }),
 };
 
-test('the law finds nothing wrong with keys that are only wrapped', async () => {
+test('the law of key lifecycles accepts keys that are only wrapped', async () => {
   await fc.assert(
     lifecycle((keys) => wrap(keys, {})),
     { numRuns: 10 },
@@ -271,7 +271,7 @@ test('the law finds nothing wrong with keys that are only wrapped', async () => 
 });
 
 for (const [name, mutant] of Object.entries(mutants)) {
-  test(`the law finds ${name}`, async () => {
+  test(`the law of key lifecycles detects ${name}`, async () => {
     const { failed } = await fc.check(lifecycle(mutant), { numRuns: 400, endOnFailure: true });
     expect(failed).toBe(true);
   });

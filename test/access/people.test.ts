@@ -78,7 +78,7 @@ test('users and teams created in the same millisecond are listed in the order of
   expect(people.users().map(({ name }) => name)).toEqual(names);
 });
 
-test('a person who signs in stays one user, is written only if something is new, and keeps what a sign-in does not state', async () => {
+test('a person who signs in stays the same user, is stored only after a change, and keeps attributes that the sign-in does not state', async () => {
   await using store = await openInMemory();
   const people = await open(store);
   const ada = { issuer: 'https://id.example', sub: '7', name: 'Ada', email: 'ada@example.com' };
@@ -98,7 +98,7 @@ test('a person who signs in stays one user, is written only if something is new,
   expect((await people.putUser(ada)).id).not.toBe(first.id);
 });
 
-test('two servers that sign the same person in at the same time create one user', async () => {
+test('two servers that sign the same person in at the same time create a single user', async () => {
   await using store = await openInMemory();
   const [one, other] = [await open(store), await open(store)];
   const ada = { issuer: 'i', sub: '7', name: 'Ada', email: null };
@@ -218,7 +218,7 @@ const MUTANTS: Readonly<Record<string, (store: TestedStore) => Partial<TestedSto
 };
 
 for (const [what, flaw] of Object.entries(MUTANTS)) {
-  test(`the law finds the mistake that ${what}`, async () => {
+  test(`the law of people detects the mistake that ${what}`, async () => {
     const openFlawed = async () => {
       const store = await openInMemory();
       return Object.assign(store, { people: { ...store.people, ...flaw(store) } });

@@ -36,7 +36,7 @@ test('a name refers to the team that has it, or else to the team that had it las
   expect(found('other')).toBeUndefined();
 });
 
-test('a renamed team keeps a name that another team had before it', async () => {
+test('a renamed team keeps a name that another team had earlier', async () => {
   await using store = await openInMemory();
   const people = await open(store);
   const [late, early] = [await create(people, 'a1'), await create(people, 'x')];
@@ -161,7 +161,7 @@ test(LAW, async () => {
   proved(LAW);
 });
 
-test('the law finds the mistake that a name stays with its former team when another team takes it', async () => {
+test('the law of team names detects the mistake that a name stays with its former team when another team takes it', async () => {
   const openFlawed = async () => {
     const store = await openInMemory();
     const { people } = store;

@@ -78,7 +78,7 @@ test('rotations by many processes at the same time each return a secret; only th
   await close();
 });
 
-test('of revocations and rotations by many processes at the same time, one revocation succeeds, no change follows it, and no secret works', async () => {
+test('if many processes revoke and rotate a key at the same time, one revocation succeeds, no change follows, and no secret works', async () => {
   using folder = tempFolder();
   const { keys, close } = await open(folder.file, { now: Date.now() });
   const { key, info } = await keys.create({ name: 'app', scopes: ['chat'] });

@@ -87,7 +87,7 @@ test('every field encodes a value that matches its JSON schema and decodes to th
 const withoutMs: typeof f.encode = (field, value, worth) =>
   JSON.parse(JSON.stringify(f.encode(field, value, worth)).replaceAll(/\.\d{3}Z"/g, 'Z"'));
 
-test('the law rejects a codec that writes moments to the second', () => {
+test('the law of fields rejects a codec that writes times to the second', () => {
   expect(fc.check(law(withoutMs), tries('fields', 300, 20_000)).failed).toBe(true);
 });
 

@@ -246,7 +246,7 @@ test('every operation has a unique name and a unique address', () => {
   for (const same of performers.values()) expect(new Set(same.map(({ perform }) => perform)).size).toBe(1);
 });
 
-test('every operation is served as its definition says, and has a row in the matrix of roles', async () => {
+test('the server serves every operation as its definition says, and each operation has a row in the matrix of roles', async () => {
   const { paths } = (await (await fetch(`${box.url}/docs/json`)).json()) as {
     paths: Record<string, Record<string, { summary: string }>>;
   };

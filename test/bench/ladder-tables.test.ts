@@ -47,7 +47,7 @@ test('every table of the ladder compares each rung with the bare proxy and with 
   expect(aloneLine(cells)).toContain('0.30 ms');
 });
 
-test('the first requests of a new server are compared with its later ones and with the flat gateway’s first', () => {
+test('the tables compare the first requests of a new server with its later requests and with the flat gateway’s first requests', () => {
   const starts = [
     { rung: 'flat', first: 100, warm: 80 },
     { rung: 'auto', first: 500, warm: 200 },

@@ -66,7 +66,7 @@ test('tables are aligned, and a lower quartile does not depend on the order', ()
   expect(lowerQuartile([9, 1, 5, 3])).toBe(3);
 });
 
-test('a load sends so many requests, each with its own bytes, and its CPU is split by thread', async () => {
+test('a load sends the given number of requests, each with its own bytes, and reports its CPU time by thread', async () => {
   const bodies = new Set<string>();
   const server = startOwnServer(async (request) => {
     bodies.add(await request.text());

@@ -23,7 +23,7 @@ const GATEWAY = {
 };
 const NO_PROCESS = 2 ** 30;
 
-test('a file of running gateways is read, and a mistake in it is reported with its location and without a key', () => {
+test('the benchmark reads a file of running gateways, and reports a mistake in the file with its location and without a key', () => {
   const folder = temporaryFolder();
   const file = join(folder, 'gateways.json');
   const read = (list: unknown) => {
@@ -46,7 +46,7 @@ test('a file of running gateways is read, and a mistake in it is reported with i
   rmSync(folder, { recursive: true });
 });
 
-test('CPU of a process counts its children, also those that have ended, and none that was spent before', async () => {
+test('the CPU time of a process includes its children, even ended children, and excludes earlier time', async () => {
   const busy = (times: number) => `sh -c 'i=0; while [ $i -lt ${times} ]; do i=$((i+1)); done'`;
   const script = `${busy(1_000_000)}; echo; read go; ${busy(100_000)} & wait; echo; read end`;
   const parent = Bun.spawn(['sh', '-c', script], { stdin: 'pipe', stdout: 'pipe' });
@@ -65,7 +65,7 @@ test('CPU of a process counts its children, also those that have ended, and none
   await parent.exited;
 });
 
-test('the memory of processes leaves out program files, and a process that has ended has none', async () => {
+test('the memory of processes excludes program files, and an ended process has no memory', async () => {
   const child = Bun.spawn(['sleep', '60']);
   const both = treeMiB([process.pid]);
   expect(both).toBeGreaterThan(treeMiB([child.pid]));
@@ -112,7 +112,7 @@ test('growth is not measured at a gateway whose answers are wrong', async () => 
   await server.stop();
 });
 
-test('an installation that failed is made again, and one that succeeded is kept', async () => {
+test('the benchmark repeats a failed installation, and keeps a successful installation', async () => {
   const home = mkdtempSync(join(tmpdir(), 'signalbox-peers-test-'));
   const folder = join(home, 'one');
   const failed = installOnce(folder, async (draft) => {

@@ -65,7 +65,7 @@ const draft: fc.Arbitrary<Draft> = fc
   })
   .map((answer) => draftOf(PARTS, answer));
 
-test(`a draft on a newer version keeps what was typed, and gets the new values of all other members (seed ${SEED})`, () => {
+test(`a draft on a newer version keeps the typed values, and gets the new values of all other members (seed ${SEED})`, () => {
   /** The texts of a draft by path. Each limit is a text of its own. */
   const texts = (of: Draft): ReadonlyMap<string, unknown> =>
     new Map(

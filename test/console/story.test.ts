@@ -108,14 +108,14 @@ test('the first sentence names the model that answered, and the story contains e
   expect(failed, `seed ${effort.seed}: ${JSON.stringify(counterexample)}`).toBe(false);
 });
 
-test('the law finds a story that omits the failover, and a story that omits a rule', () => {
+test('the law of stories detects a story that omits the failover, and a story that omits a rule', () => {
   const forgetsTurn: typeof storyOf = (told, cost) => storyOf({ ...told, outcome: null }, cost);
   const forgetsRule: typeof storyOf = (told, cost) =>
     storyOf(told, cost).filter((one) => !textOf(one).includes('not-dear'));
   for (const mutant of [forgetsTurn, forgetsRule]) expect(check(mutant).failed).toBe(true);
 });
 
-test('the first sentence about a request that failed over says so', () => {
+test('the first sentence about a request that failed over mentions the failover', () => {
   const told = {
     ...{
       choice: 'a',
@@ -148,7 +148,7 @@ test('the first sentence about a request that failed over says so', () => {
   ]);
 });
 
-test('the story of a running request says where it went, and the story of a recommendation does not', () => {
+test('the story of a running request names the model that got the request; the story of a recommendation does not', () => {
   const told = {
     ...{ choice: 'a', route_reason: 'pinned', strategy_failed: false, draw: null, preferences: [], constraints: [] },
     choice_without_preferences: null,

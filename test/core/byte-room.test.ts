@@ -43,7 +43,7 @@ function play(room: Room, steps: readonly { readonly hold: number; readonly more
 
 const law = (make: () => Room) => fc.property(fc.array(step, { maxLength: 60 }), (steps) => play(make(), steps));
 
-test('a byte room bounds the bytes of all callers, no caller takes what the others need, and `leave` releases everything', () => {
+test('a byte room limits the bytes of all callers, no caller takes bytes that other callers need, and `leave` releases everything', () => {
   fc.assert(law(() => new ByteRoom()));
 });
 
@@ -92,7 +92,7 @@ test.each<[string, () => Room]>([
       ),
   ],
   ['that releases nothing', () => altered(() => ({ leave() {} }))],
-])('the law detects a room %s', (_, mutant) => {
+])('the law of byte rooms detects a room %s', (_, mutant) => {
   expect(fc.check(law(mutant), { endOnFailure: true }).failed).toBeTrue();
 });
 

@@ -73,7 +73,7 @@ test('an edit changes the JSON text of a body only at its location, and shares t
   holds(withEdits);
 });
 
-test('the law detects an edit that copies too much, changes the original body, or moves a member', () => {
+test('the law of edited bodies detects an edit that copies too much, changes the original body, or moves a member', () => {
   const mutants: Apply[] = [
     (body, edits) => structuredClone(withEdits(body, edits)),
     (body, edits) => {
@@ -105,7 +105,7 @@ test('undefined removes a member, and an edit whose location does not exist chan
   expect(withEdits(body, [{ at: ['list', 0], value: undefined }])).toBe(body);
 });
 
-test('several edits in one object are all applied', () => {
+test('several edits of the same object all apply', () => {
   const body = { a: { b: 1, c: 2 }, rest: {} };
   const result = withEdits(body, [
     { at: ['a', 'b'], value: 3 },

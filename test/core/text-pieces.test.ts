@@ -8,7 +8,7 @@ const cut = (text: string, at: readonly number[]): string[] => {
   return places.slice(1).map((end, index) => text.slice(places[index], end));
 };
 
-test('a gathered text equals the sum of its pieces, whenever it is read', () => {
+test('a gathered text equals the sum of its pieces, whenever the text is read', () => {
   const pieces = fc.array(fc.tuple(fc.string({ unit: 'binary', maxLength: 4 }), fc.boolean()), { maxLength: 400 });
   fc.assert(
     fc.property(pieces, (all) => {

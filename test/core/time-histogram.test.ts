@@ -47,7 +47,7 @@ const MUTANTS: Readonly<Record<string, Merge>> = {
 };
 
 for (const [name, mutant] of Object.entries(MUTANTS)) {
-  test(`the law detects a merge that ${name}`, () => {
+  test(`the law of histograms detects a merge that ${name}`, () => {
     const { failed } = fc.check(lawOf(mutant), { numRuns: 500, seed: 7 });
     expect(failed).toBe(true);
   });

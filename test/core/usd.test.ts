@@ -24,7 +24,7 @@ test('Rows in USD add up to their total, to the last digit, whatever a Credit is
   fc.assert(law(usdWriter), { seed: 45, numRuns: 500 });
 });
 
-test('The law detects a writer that computes with doubles', () => {
+test('the law of USD amounts detects a writer that computes with doubles', () => {
   const byDoubles: Writer = (worth) => (amount) => ((amount / 1e6) * Number(worth)).toFixed(9);
   expect(fc.check(law(byDoubles), { seed: 45, numRuns: 500 }).failed).toBeTrue();
 });

@@ -12,7 +12,7 @@ for (const [at, point] of POINTS.entries()) {
   if (at !== seed % POINTS.length) continue;
   const random = randomFrom(seed + at);
   const rule = random() < 0.5 ? 'charge' : 'release';
-  test(`after kill -9 at ${point.name}, the ledger has what clients were told, and orphans are closed once (${rule})`, async () => {
+  test(`after kill -9 at ${point.name}, the ledger has the prices that clients received, and orphaned holds are closed once (${rule})`, async () => {
     const chain = startChain(random);
     try {
       // Try again: on a busy machine, the process may die before any client has seen content.

@@ -132,7 +132,7 @@ test('a reload logs which providers serve, with how many models', async () => {
   await live.changedFrom(next);
 });
 
-test('the error about a model whose provider is a last resort says so', async () => {
+test('if a provider serves only when no other provider can, the error about its model says so', async () => {
   const { revision } = await live.status();
   live.write('spare.yaml', spare);
   const { revision: next } = await live.changedFrom(revision);

@@ -52,7 +52,7 @@ test('the status shows the slot of the server, and that the server’s copies ar
   expect(await figure('signalbox_instance_copy_age_seconds{subject="keys"}')).toBe(0);
 });
 
-test('a server that another server has fenced off reports what happened and what to do, and works again when the other server has stopped', async () => {
+test('a server that another server has fenced off reports what happened and what to do, and works again once the takeover is undone', async () => {
   takeOver(1);
   // The server notices it without a request that would write.
   await waitFor(async () => (await box.get('/readyz')).status === 503);

@@ -93,7 +93,7 @@ test('`/v1/models/` returns the list of models', async () => {
   expect((await ask('/v1/models/', 'GET', {})).status).toBe(401);
 });
 
-test('a call of Gemini’s API gets an error that says that it is not served, whatever the key and the version', async () => {
+test('a request to Gemini’s API gets an error that Signalbox does not serve this API, whatever the key and the version', async () => {
   const paths = ['/v1beta/models/x', '/v1/models/x', '/models/x', '/v1beta/models/best', '/v1/models/best'];
   for (const path of paths) {
     for (const method of ['generateContent', 'streamGenerateContent', 'countTokens', 'embedContent']) {

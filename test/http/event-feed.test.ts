@@ -48,14 +48,14 @@ const gapless = (make: (now: () => number) => Pick<EventFeed, 'tell' | 'follow' 
     },
   );
 
-test('a follower that reconnects gets every event since it left, or learns that some are missing', () => {
+test('a client of the event feed that reconnects gets every event since it disconnected, or a notice that events are missing', () => {
   fc.assert(
     gapless((now) => new EventFeed(now)),
     tries('event feed', 200, 5_000),
   );
 });
 
-test('the law finds a feed that forgets that it has missed an event', () => {
+test('the law of the event feed detects a feed that forgets that it has missed an event', () => {
   class Forgetful extends EventFeed {
     override follow(listener: Parameters<EventFeed['follow']>[0], after: string | null) {
       return super.follow(listener, after) ?? [];
@@ -92,7 +92,7 @@ const allStreams = (feed: EventFeed) =>
   );
 const FOLLOWER = { holder: 'k', callerNow: () => OPERATOR };
 
-test('a reader that does not read is disconnected, and no events are kept for it', () => {
+test('the event feed disconnects a client that does not read, and keeps no events for the client', () => {
   const feed = new EventFeed(() => 0);
   const stream = allStreams(feed).open(FOLLOWER, null, '');
   for (let at = 0; at < 600; at++) feed.tell(() => event(at));
@@ -103,7 +103,7 @@ test('a reader that does not read is disconnected, and no events are kept for it
   expect(stream.next()).toBeNull();
 });
 
-test('an event becomes text only when its reader is ready, so that slow readers hold no copies', () => {
+test('the feed converts an event to text only when its client is ready, so that slow clients hold no copies', () => {
   const feed = new EventFeed(() => 0);
   const streams = allStreams(feed);
   const open = Array.from({ length: 16 }, () => streams.open(FOLLOWER, null, ''));
@@ -122,7 +122,7 @@ test('an event becomes text only when its reader is ready, so that slow readers 
   expect(written).toBe(500);
 });
 
-test('a reader that reconnects gets all kept events, however large they are', () => {
+test('a client of the event feed that reconnects gets all kept events, however large they are', () => {
   const feed = new EventFeed(() => 0);
   const streams = allStreams(feed);
   const before = streams.open(FOLLOWER, null, '');

@@ -37,7 +37,7 @@ test('the error of an unpaid request says how to pay with the active funding, an
   expect(upstream.requests.length).toBe(asked);
 });
 
-test('a voucher pays for an answer that names it; the same voucher gets the same answer and pays once', async () => {
+test('a voucher pays for an answer that names the voucher; a repeat with the same voucher gets the same answer and pays nothing', async () => {
   const first = await app.send(CHAT, BODY, { 'x-voucher': 'one' });
   expect([first.status, first.headers.get('x-voucher-used')]).toEqual([200, 'one']);
   const { charged } = await app.gateway.ledger.status();

@@ -88,7 +88,7 @@ function refusal(run: () => unknown): SignalboxError {
 }
 const codeOf = (run: () => unknown) => refusal(run).code;
 
-test('a key is judged only by a copy of keys that is at most 5 seconds old; an older copy neither admits nor refuses it', () => {
+test('the server checks a key only with a copy of keys that is at most 5 seconds old; an older copy does not admit or refuse the key', () => {
   expect(door({ ageMs: 5_000 }).send('/v1/models', { authorization: 'Bearer good' }, 'GET').caller).toBe(key);
   const { send } = door({ ageMs: 5_001 });
   for (const one of ['good', 'bad'])
@@ -205,7 +205,7 @@ describe('while payments are on, a request without a key', () => {
   });
 });
 
-test('while payments are off, a request without a key gets 401 on every route that needs one', () => {
+test('while payments are off, a request without a key gets 401 on every route that needs a key', () => {
   for (const path of PAID) expect(codeOf(() => door({ isOn: false }).send(path))).toBe('invalid_api_key');
 });
 

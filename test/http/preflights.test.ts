@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { preflightRefusal } from '../../src/http/cors.ts';
 import { ROUTE_TABLE } from '../support/routes.ts';
 
-test('at most a hundred refused origins are logged, each once', () => {
+test('the server logs at most a hundred refused origins, each once', () => {
   const logged: unknown[] = [];
   const refuse = preflightRefusal({ warn: (_, fields) => logged.push(fields?.origin) });
   const route = ROUTE_TABLE.find('/v1/models')!;

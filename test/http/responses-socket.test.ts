@@ -137,7 +137,7 @@ test('a connection needs a key', async () => {
   expect(client.events).toEqual([]);
 });
 
-test('a key holds at most 64 connections, and can open another after one is closed', async () => {
+test('a key has at most 64 WebSocket connections, and can open another connection after it closes one', async () => {
   const clients = Array.from({ length: 64 }, () => open());
   await waitFor(() => clients.every(({ socket }) => socket.readyState === WebSocket.OPEN));
   const late = open();
@@ -149,7 +149,7 @@ test('a key holds at most 64 connections, and can open another after one is clos
   for (const { socket } of [next, ...clients]) socket.close();
 });
 
-test('a plain GET gets 426, and so does every request if the policy turns WebSockets off', async () => {
+test('a plain GET gets 426; if the policy turns WebSockets off, every WebSocket request gets 426', async () => {
   const upgrade = {
     connection: 'Upgrade',
     upgrade: 'websocket',

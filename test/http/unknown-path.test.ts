@@ -59,7 +59,7 @@ test('the error for a path of another API names that API, with or without /v1', 
     expect(help(path)).toBe(`Signalbox does not serve ${name} yet. ${SERVED}`);
 });
 
-test('the error for any other path lists the paths, and shortens a long path', () => {
+test('the error for an unknown path that resembles no known path lists the paths, and shortens a long path', () => {
   expect(help('/probe/liveliness')).toBe(`${SERVED} /docs lists every path.`);
   expect(help('/v1/frobnicate')).toBe(`${SERVED} /docs lists every path.`);
   expect(nothingAt(`/${'x'.repeat(5000)}`, routes).message.length).toBeLessThan(250);

@@ -142,7 +142,7 @@ test('GET /.well-known/x402 shows the payment terms to any caller', async () => 
   }
 });
 
-test('only the answer that created a key contains it, and the log never does', async () => {
+test('only the answer to the creation of a key contains the key, and the log never contains it', async () => {
   const { key, reply } = await richWallet(app);
   const secret = key.split('_').slice(3).join('_');
   expect(secret).toHaveLength(43);

@@ -30,7 +30,7 @@ test('a stored stream of version 0.1 is replayed with its frame in every event, 
   expect(await response.text()).toBe(`${events.join('').replaceAll(FRAME_MARK, frame)}data: [DONE]\n\n`);
 });
 
-test('a failed stream of version 0.1 breaks its connection when it is replayed, if the policy says so', async () => {
+test('if the policy says so, the replay of a failed stream of version 0.1 breaks its connection', async () => {
   const head = { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, frame: 'data: {' };
   const failed = `${FRAME_MARK}"choices":[]}\n\ndata: {"error":{"code":"upstream_failed"}}\n\n`;
   for (const [body, failedStreams, breaks] of [

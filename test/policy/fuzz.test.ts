@@ -46,7 +46,7 @@ test('a mistake after an alias as the first key is reported at its location', ()
 });
 
 test(
-  'a damaged policy never crashes the loader: it loads, or its problems have valid locations',
+  'a damaged policy never crashes the loader: the policy loads, or its problems have valid locations',
   () => {
     fc.assert(
       fc.property(damage, (given) => {

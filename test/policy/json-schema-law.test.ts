@@ -80,7 +80,7 @@ const MUTANTS: Readonly<Record<string, (keywords: Keywords) => Keywords>> = {
 
 for (const [name, change] of Object.entries(MUTANTS)) {
   test(
-    `the law detects a schema that ${name}`,
+    `the law of the JSON schema detects a schema that ${name}`,
     () => {
       const mutant = changed(schema, change);
       const found = checkerOf(typeof mutant === 'object' && mutant !== null ? { ...mutant } : {}, { strict: false });

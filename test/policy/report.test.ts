@@ -13,7 +13,7 @@ test('a load lists at most 1,000 errors and 1,000 warnings, and also fails if a 
   expect([later.sorted().length, later.failed]).toEqual([2_000, true]);
 });
 
-test('if no names of a kind are declared, the report of an unknown name says so, and where to declare one', () => {
+test('if a policy declares no names of a kind, the diagnostic of an unknown name says so, and where to declare such a name', () => {
   const report = new Report();
   report.addUnknown('team', 'search', [], place(1));
   report.addUnknown('preset', 'fast', [], place(2));

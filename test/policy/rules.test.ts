@@ -169,7 +169,7 @@ describe('`require`', () => {
   });
 });
 
-test('a constraint keeps its ceilings and its location, and has no bits if it requires nothing', () => {
+test('a compiled constraint keeps its ceilings and its location, and has no bits if it requires nothing', () => {
   const text = SMALL + constraint('    max_latency_ms: 5000\n    max_cost_credits: 0.5\n');
   expect(snapshotOf(loadText(text)).constraints).toEqual([
     {

@@ -23,12 +23,12 @@ function keysOf(path: string, schema: TSchema): Key[] {
 const all = Object.entries<TSchema>(SECTIONS).flatMap(([name, schema]) => keysOf(name, schema));
 const isFigure = ({ schema }: Key) => schema.type === 'number' || schema.type === 'integer';
 
-test('every key of the language has a description', () => {
+test('every key of the policy language has a description', () => {
   const silent = all.filter(({ path, schema }) => !schema.description && !path.endsWith('.<name>'));
   expect(silent.map(({ path }) => path)).toEqual([]);
 });
 
-test('every key that is a value has an example of its own type', () => {
+test('every key of the policy language that has a value has an example of its type', () => {
   const values = all.filter(
     ({ schema }) => !schema.properties && !schema.patternProperties && !schema.items?.properties,
   );
@@ -42,7 +42,7 @@ test('every key that is a value has an example of its own type', () => {
   expect(wrong.map(({ path }) => path)).toEqual([]);
 });
 
-test('every figure states its unit, in its name or its description', () => {
+test('every figure of the policy language states its unit, in its name or its description', () => {
   const unit =
     /_(?:ms|s|max|days|tokens|credits|window|output)\b|\b(?:USD|tokens|Tokens|ms|Milliseconds|Seconds|Days|Bytes|Most|rate|share|Share|how many|How (?:many|much)|0 to 1|Credits|quality|Version|ratio|dollars)\b/i;
   const silent = all.filter(isFigure).filter(({ path, schema }) => !unit.test(`${path} ${schema.description ?? ''}`));

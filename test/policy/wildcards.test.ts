@@ -222,7 +222,7 @@ function isAllowed(name: string, list: readonly string[], snapshot: PolicySnapsh
   }
 }
 
-test('if several versions have public figures, none of them is used for the plain name, and the refusal names them', () => {
+test('if several versions of a model have public figures, the plain name uses none of these figures, and the refusal names the versions', () => {
   const rows = ['gpt-4o-2024-07-18', 'gpt-4o-0613'];
   const { wildcards } = snapshotOf({
     models: [{ provider: 'b', upstream: 'x', aliases: [] }],
@@ -263,7 +263,7 @@ constraints: [{ name: c, require: 'model.id != "${name}"' }]
   ]);
 });
 
-test('only the most recently requested IDs stay compiled', () => {
+test('only the most recently requested IDs of a wildcard stay compiled', () => {
   const snapshot = snapshotOf({
     models: [{ provider: 'b', upstream: 'qwen', aliases: [] }],
     patterns: ['a/*'],

@@ -76,7 +76,7 @@ test.each([
   expect(parts).toMatchObject([TOO_LONG]);
 });
 
-test('a repeated end of an item repeats nothing', () => {
+test('if a provider repeats the end of an item, the answer repeats nothing', () => {
   const read = readerOf(openaiOf());
   const end = ended(0, { summary: [{ type: 'summary_text', text: 'Hm.' }] });
   expect([...read(end), ...read(end)]).toEqual([{ type: 'reasoning', choice: 0, text: 'Hm.' }]);
@@ -122,7 +122,7 @@ test('IDs of several megabytes are truncated, and still match results to calls',
   expect(results.map((turn) => calls.answeredBy(turn))).toEqual(wire);
 });
 
-test('consecutive answers become one turn, in linear time', async () => {
+test('the adapter joins consecutive answers to one turn, in linear time', async () => {
   const blocks = Array.from({ length: 30 }, () => ({ type: 'text', text: 'x' }));
   const lengths = await inTime(3_000, () => {
     const turns = new MessagesBuilder(true);

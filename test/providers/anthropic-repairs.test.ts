@@ -117,7 +117,7 @@ describe('a field that cannot be repaired is refused by name:', () => {
   });
 });
 
-test('calls of one answer that share an ID get their results in order', () => {
+test('calls of the same answer that share an ID get their results in order', () => {
   expect(messagesOf([user, calls('c', 'c'), told('c', 'first'), told('c', 'second')])).toMatchObject([
     { role: 'user' },
     { role: 'assistant', content: [use('c'), use('c_2')] },

@@ -14,9 +14,12 @@ test.each([
   ['a key of ours', KEY],
   ['a piece of the key at the end', `length ${KEY.slice(0, 14)}`],
   ['a novel', 'word '.repeat(100_000)],
-])('a finish reason is passed on unless it contains a key or is not a word: %s', async (told, finish) => {
-  upstream.next({ text: 'Hello', finish });
-  const parts = await partsOf(openTo(upstream.url, { apiKey: KEY }));
-  const raw = parts.flatMap((part) => (part.type === 'finish' ? [part.raw] : []));
-  expect(raw).toEqual([told === finish ? finish : '']);
-});
+])(
+  'Signalbox passes a finish reason on unless the reason contains an API key or is not a word: %s',
+  async (told, finish) => {
+    upstream.next({ text: 'Hello', finish });
+    const parts = await partsOf(openTo(upstream.url, { apiKey: KEY }));
+    const raw = parts.flatMap((part) => (part.type === 'finish' ? [part.raw] : []));
+    expect(raw).toEqual([told === finish ? finish : '']);
+  },
+);

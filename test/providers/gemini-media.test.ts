@@ -62,6 +62,6 @@ test.each([
   'https://storage.googleapis.com/bucket/a.png',
   'https://example.com/youtube.com.png',
   'https://notyoutube.com/a',
-])('any other URL is fetched: %s', (url) => {
+])('Signalbox fetches the media of any other URL for Gemini: %s', (url) => {
   expect(requested(url)).toMatchObject({ body: expect.stringContaining(url) });
 });

@@ -154,7 +154,7 @@ describe.each(['openai', 'openai-compatible'])('an error of %s', (folder) => {
   });
 });
 
-test('an error with a location is reported with it', () => {
+test('Signalbox reports a provider’s error with its location', () => {
   const body = { detail: [{ loc: ['body', 'messages', 0, 'name'], msg: 'Extra inputs are not permitted' }] };
   expect(adapter.failure(422, new Headers(), JSON.stringify(body)).message).toBe(
     'body.messages.0.name: Extra inputs are not permitted',

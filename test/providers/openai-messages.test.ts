@@ -81,7 +81,7 @@ test('a translation does not change the original, and translating its result cha
   );
 });
 
-test('an answer with no content left is left out, because servers reject it', () => {
+test('the adapter omits an earlier answer without content, because servers reject it', () => {
   const asked = { role: 'user', content: 'Go on.', cache_control: { type: 'ephemeral' } };
   const thought = { role: 'assistant', content: null, refusal: null, reasoning_details: [{ text: 'Hm.' }] };
   const called = { ...plainMessages[2], reasoning_content: 'Hm.' };

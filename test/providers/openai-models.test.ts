@@ -102,7 +102,7 @@ test('Azure gets the key in its own header', () => {
   expect(adapterOf(openai.presets?.['azure-openai']?.settings ?? {}).auth).toEqual({ header: 'api-key', prefix: '' });
 });
 
-test('capabilities that the catalog says a model lacks are neither used nor sent', () => {
+test('Signalbox does not use or send capabilities that a model lacks according to the catalog', () => {
   const model = { capabilities: ['tools' as const], lacks: ['single_tool_calls' as const, 'forced_tools' as const] };
   const call = providerCall({ tools, tool_choice: 'auto', parallel_tool_calls: true }, { model });
   expect(adapter.lacks?.(call.model, 'm')).toEqual(['single_tool_calls', 'forced_tools']);

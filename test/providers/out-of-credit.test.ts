@@ -266,7 +266,7 @@ test.each(ACCOUNTS)(
 );
 
 test.each(ACCOUNTS.filter(([, , , body]) => 'error' in body && typeof body.error === 'object'))(
-  'the same error instead of an answer has the same meaning: %s',
+  'an error about lacking credit instead of an answer means the same as an error status: %s',
   (_, adapter, __, body) => {
     expect(adapter().reply(JSON.stringify(body))).toMatchObject([
       { type: 'failure', failure: { kind: 'credit', ofAccount: true } },

@@ -50,7 +50,7 @@ const anyText = (isFree: (text: string) => boolean) =>
     expect(isFree(text)).toBe(!holdsKey(text)),
   );
 
-test('a key, or a piece of it at the end, is found wherever it begins', () => {
+test('the search in a request ID finds an API key, or a piece of a key at the end, wherever the key begins', () => {
   fc.assert(
     anyText((text) => requestIdOf({ header: () => text }, REPEATED) !== null),
     { numRuns: 2_000 },

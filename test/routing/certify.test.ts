@@ -232,7 +232,7 @@ describe('the entry of a rejected model', () => {
   });
 });
 
-test('the certificate shows the health of endpoints, and whether they may be tried', () => {
+test('the certificate of a decision shows the health of endpoints, and whether Signalbox may try them', () => {
   const endpoint = (provider: string) => ({ provider, upstream: 'u', regions: [], price: price(1, 4) });
   const from = snapshot([model('a', { endpoints: [endpoint('p'), endpoint('q')] })]);
   const readings = { ...priorReadings(from), number: 3, health: Uint8Array.of(HEALTH.ejected, 0), allHealthy: false };
@@ -244,7 +244,7 @@ test('the certificate shows the health of endpoints, and whether they may be tri
   ]);
 });
 
-test('the certificate lists preferences with the models that they prefer, and the choice without them', () => {
+test('the certificate of a decision lists preferences with the models that they prefer, and the choice without preferences', () => {
   const from = snapshot([model('a', { q: 0.9 }), model('b', { q: 0.8 })], {
     preferences: [{ name: 'b-first', place: place(2), when: null, prefers: bitsOf(2, [1]), worth: 0.15 }],
   });

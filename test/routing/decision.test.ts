@@ -174,7 +174,7 @@ describe('the ceilings of constraints', () => {
   });
 });
 
-test('some output is expected even if the request states 0, unless it allows no output', () => {
+test('a decision expects some output even if the request states 0, unless the request allows no output', () => {
   const from = snapshot([model('a')]);
   const expected = (more: Partial<Facts>) => expectedOutput(facts(more), from, priorReadings(from));
   expect(expected({ outputTokens: 0 })).toBe(1);

@@ -149,7 +149,7 @@ function expected(endpoints: readonly number[], states: readonly HealthState[]):
   return healthy.length > 0 ? healthy : left(['healthy', 'ejected']);
 }
 
-test('for any catalog and health, the eligible models are exactly those of the rule', () => {
+test('for any catalog and health, the eligible models are exactly the models that the rule of health admits', () => {
   const seen = { decided: 0, lastResort: 0, refused: 0 };
   fc.assert(
     fc.property(

@@ -29,6 +29,6 @@ test.each([
   ['gpt-4o-mni', ' Did you mean `gpt-4o-mini`?'],
   ['mistral', ''],
   ['', ''],
-])('%s suggests the names that share words or a beginning with it', (name, hint) => {
+])('the error about %s suggests the model names that share words or a beginning with it', (name, hint) => {
   expect(nameHint(name, KNOWN)).toBe(hint);
 });

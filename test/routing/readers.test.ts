@@ -54,7 +54,7 @@ function lawOf(change: (decides: Decides) => Decides): void {
   fc.assert(law, { numRuns: 500 });
 }
 
-test('if a model that can read the reasoning is healthy, such models are chosen as if there were no others, which are tried after them', () => {
+test('if a model that can read the reasoning is healthy, Signalbox chooses only among such models, and tries other models after them', () => {
   lawOf((decide) => decide);
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(30);
 });

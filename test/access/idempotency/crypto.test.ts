@@ -29,7 +29,7 @@ test('a sealed text that was changed or cut cannot be opened', () => {
   }
 });
 
-test('the same text is sealed differently each time, and none of it is visible', () => {
+test('a text is encrypted differently each time, and no part of the text is visible', () => {
   const seal = new AnswerSeal('secret', newSalt());
   const text = 'a text that must stay secret';
   const [one, other] = [seal.seal(text, '1'), seal.seal(text, '1')];
@@ -51,7 +51,7 @@ test('the mark of a body depends on the secret and the salt, so that it reveals 
   expect(new AnswerSeal('secres', salt).verifier).not.toEqual(new AnswerSeal('secret', salt).verifier);
 });
 
-test('different API keys, and different idempotency keys of one API key, never share a name', () => {
+test('different API keys, and different idempotency keys of the same API key, never share a stored name', () => {
   const names = [
     requestNameOf('ab', 'c'),
     requestNameOf('a', 'bc'),

@@ -6,7 +6,7 @@ import { tempFolder } from '../../store/support.ts';
 
 const terms = { ...NO_TERMS, budgets: [budget(1_000, { onExhausted: 'downgrade' })] };
 
-test('the rest of a charge is refunded once, to the budget and the sums, and the audit agrees', async () => {
+test('the ledger refunds the rest of a charge once, to the budget and the sums, and the audit agrees', async () => {
   using folder = tempFolder();
   const { ledger, store } = await open(folder.file, { terms });
   const hold = await held(ledger, order(600));
@@ -26,7 +26,7 @@ test('the rest of a charge is refunded once, to the budget and the sums, and the
   await store.close();
 });
 
-test('two refunds of a charge at the same time refund it once', async () => {
+test('two simultaneous refunds of a charge refund the charge once', async () => {
   using folder = tempFolder();
   const { ledger, store } = await open(folder.file, { terms });
   const hold = await held(ledger, order(600));
@@ -64,7 +64,7 @@ test('nothing is refunded for an open or unknown hold', async () => {
   await store.close();
 });
 
-test('a refund survives a crash immediately after it', async () => {
+test('a refund survives a crash immediately after the refund', async () => {
   using folder = tempFolder();
   const first = await open(folder.file, { terms });
   const hold = await held(first.ledger, order(600));

@@ -5,7 +5,7 @@ import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { loneInstance } from '../../store/memory/instance.ts';
 import { storeInMemory } from '../../store/memory/store.ts';
 
-test('the end of a run without an answer causes one read of the store, however many repeats wait', async () => {
+test('if a run ends without an answer, the server reads the store once, however many repeats wait', async () => {
   const store = storeInMemory();
   let reads = 0;
   const find = store.idempotency.find.bind(store.idempotency);

@@ -175,7 +175,7 @@ const noLess = (rival: Rival = {}) =>
     return admitted >= fair - 2 * Math.ceil(perMinute / 60);
   });
 
-test('servers that share a limit allow together no more than one bucket, whatever dies or fails', async () => {
+test('servers that share a rate limit together allow no more than one bucket, whatever dies or fails', async () => {
   await fc.assert(noMore(), { numRuns: runs, seed });
   proved('servers that share a limit by slices allow no more than one bucket would');
 });
@@ -213,7 +213,7 @@ const MUTANTS: Readonly<Record<string, () => ReturnType<typeof noMore> | ReturnT
 };
 
 for (const [name, law] of Object.entries(MUTANTS))
-  test(`the law fails if ${name}`, async () => {
+  test(`the law of shared limits fails if ${name}`, async () => {
     const { failed } = await fc.check(law(), { numRuns: 400, seed, endOnFailure: true });
     expect(failed).toBe(true);
   });

@@ -122,7 +122,7 @@ const MUTANTS: Readonly<Record<string, Judge>> = {
 };
 
 for (const [name, judge] of Object.entries(MUTANTS)) {
-  test(`the law finds a rule checker that ${name}`, () => {
+  test(`the law of alerts detects a rule checker that ${name}`, () => {
     expect(fc.check(lawOf(judge), { numRuns: 2_000, seed }).failed).toBe(true);
   });
 }

@@ -42,7 +42,7 @@ test.each([
   [['--url', 'localhost:8787'], /^--url must be the URL of a server, such as http:\/\/127\.0\.0\.1:8787\.$/],
   [['--url', 'ftp://example.com'], /^--url must be/],
   [['now'], /Unexpected argument/],
-])('%j is refused in one sentence', async (args, sentence) => {
+])('the health command refuses %j in one sentence', async (args, sentence) => {
   await expect(runHealth(args, 1)).rejects.toThrow(sentence);
 });
 

@@ -76,7 +76,7 @@ test.each([
   expect((await opened.keys.get(id))?.budgets).toMatchObject([budget]);
 });
 
-test('--has-models lists keys with their own list of models, --no-has-models lists the others', async () => {
+test('--has-models lists keys with their own list of models, --no-has-models lists keys without such a list', async () => {
   for (const [name, ...flags] of [['listed', '--model', 'toy'], ['open']] as const) {
     await run('create', '--name', name, ...flags);
   }
@@ -87,7 +87,7 @@ test('--has-models lists keys with their own list of models, --no-has-models lis
   expect(await names('--no-has-models')).not.toContain('listed');
 });
 
-test('scopes can be given one by one or as one list, and each is stored once', async () => {
+test('a command accepts scopes one by one or as one list, and each scope is stored once', async () => {
   await run('create', '--name', 'scoped', '--scope', 'route,chat', '--scope', 'admin', '--scope', 'chat');
   const made = (await everyKey(opened.keys)).find(({ name }) => name === 'scoped');
   expect(made?.scopes.toSorted()).toEqual(['admin', 'chat', 'route']);
@@ -116,7 +116,7 @@ test('a database without a ledger shows budgets as unspent, and refuses a grant'
   await expect(run('grant', id, '5')).rejects.toThrow('no ledger of this version yet');
 });
 
-test('a key can be bound to wallets in upper or lower case; keys show lists them, or all', async () => {
+test('a key can be bound to wallets in upper or lower case; `keys show` lists these wallets, or `all`', async () => {
   const flags = ['--wallet', WALLET.toUpperCase().replace('0X', '0x'), '--wallet', `0x${'12'.repeat(20)}`];
   const id = (await run('create', ...flags)).split('_')[2]!;
   const wallets = [WALLET, `0x${'12'.repeat(20)}`];

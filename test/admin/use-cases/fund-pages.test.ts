@@ -12,7 +12,7 @@ const fund = (name: string, subject: string, spent: number, limit: number): Fund
 });
 const namesIn = (funds: readonly FundUse[]): string[] => funds.map(({ title }) => title.name);
 
-test('the budget that runs out first is listed first, even if others are fuller', () => {
+test('the list of budgets begins with the budget that runs out first, even if others are used up more', () => {
   const funds = [
     fund('full by night', '', 90, 100),
     fund('within', '', 40, 100),
@@ -27,7 +27,7 @@ test('the budget that runs out first is listed first, even if others are fuller'
 
 type Page = ReturnType<typeof pageOfFunds<FundUse>>;
 
-test('the pages contain each fund once, in the overall order, even if the clock moves between them', () => {
+test('the pages of funds contain each fund once, in the overall order, even if the clock advances between pages', () => {
   // Use few names, so that several funds have the same rank.
   const some = fc.array(
     fc.tuple(fc.constantFrom('a', 'b'), fc.constantFrom('', 'app'), fc.nat(3), fc.integer({ min: 1, max: 4 })),
@@ -61,7 +61,7 @@ test('a cursor that no page returned is refused', () => {
   }
 });
 
-test('twenty thousand budgets are sorted within one request', () => {
+test('the server sorts twenty thousand budgets within one request', () => {
   const funds = Array.from({ length: 20_000 }, (_, at) => fund('user-day', `user_${at}`, at % 97, 60 + (at % 11)));
   const { funds: page } = pageOfFunds(funds, { limit: 1_000, after: null }, NOON, (use) => use);
   expect(page).toHaveLength(1_000);

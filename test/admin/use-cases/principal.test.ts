@@ -232,7 +232,7 @@ describe('the one door', () => {
     ]);
   });
 
-  test('this test has every use case that takes a principal', () => {
+  test('this test file has every use case that takes a principal', () => {
     const taking =
       /^export (?:async )?function (\w+)(?:<\w+>)?\(\s*(?:\w+|\{[^}]*\}): Principal\b|^export const (\w+) = (?:async )?\(\s*(?:\w+|\{[^}]*\}): Principal\b/gm;
     const names = filesIn('admin/use-cases').flatMap(({ text }) =>

@@ -66,7 +66,7 @@ const { scopes: _, ...application } = OPERATOR;
 const person = (role: 'lead' | 'member'): Caller => ({ ...OPERATOR, role, keyId: 'u1', user: 'u1', team: 'red' });
 const report: Caller = { ...application, keyId: 'r', scopes: new Set(['report']) };
 
-test('an operator sees all traffic, by the team at that time, and the rest as one line', async () => {
+test('an operator sees all traffic by the team at that time, with all further teams in one line', async () => {
   expect(await tell(OPERATOR, { by: 'team' })).toEqual({
     total: 15,
     lines: [
@@ -98,7 +98,7 @@ test('traffic is known from the first request on, to the minute', async () => {
   expect(await firstAt()).toBe(Date.parse('2026-11-20T11:00:00.000Z'));
 });
 
-test('if the store cannot count the latest requests, the answer is counted until the last row that it has', async () => {
+test('if the store cannot count the latest requests, a traffic report includes the requests up to the last counted row', async () => {
   const store = openMemoryStore(() => NOON);
   const [time, principal] = [
     NOON - 60_000,
@@ -113,7 +113,7 @@ test('if the store cannot count the latest requests, the answer is counted until
   expect(await until(() => Promise.reject(new StoreError('disk full')))).toBe(time);
 });
 
-test('users and labels are those at the time of the request; an empty label and a missing label share one line', async () => {
+test('a traffic report shows users and labels as they were at the time of the request; an empty label and a missing label share a line', async () => {
   const told = async (by: string, more = {}) => {
     const { total, lines, other } = await tell(OPERATOR, { by, ...more });
     return { total, lines: lines.map(([value, , requests]) => [value, requests]), other };
@@ -178,7 +178,7 @@ test('totals contain only what the caller may see: a lead sees the keys of its t
   }
 });
 
-test('a report sees names instead of keys, and keys with the same name as one', async () => {
+test('a report key sees names instead of key IDs, and keys with the same name as one key', async () => {
   expect(await tell(report, { by: 'key' })).toEqual({
     total: 15,
     lines: [

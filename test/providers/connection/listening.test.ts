@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { listensHere } from '../../../src/providers/connection/listening.ts';
 
-test('a server on this machine is found by each name, a missing one is reported, and another machine is never tried', async () => {
+test('the search for a local server finds it by each name, reports a missing server, and never tries another machine', async () => {
   const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('') });
   const { port } = server;
   try {

@@ -133,7 +133,7 @@ test('the second law finds a case run that remembers results by the requested mo
   expect(fc.check(standsAlone(forgetful), MUTANT_RUNS).failed).toBe(true);
 });
 
-test('the random requests of these laws include decided, refused and rejected ones', () => {
+test('the random requests of the laws of cases include decided, refused and rejected requests', () => {
   const kinds = new Set(fc.sample(anyGiven, 300).map((given) => Object.keys(truthOf(given)).length));
   expect([...kinds].sort()).toEqual([1, 3, 8]);
 });

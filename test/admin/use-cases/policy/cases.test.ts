@@ -70,7 +70,7 @@ describe('what fails', () => {
   });
 });
 
-test('a case that is refused although it expects a choice is one diagnostic, with every key in the result', async () => {
+test('if a case expects a choice but is refused, the result has one diagnostic with every key of the expectation', async () => {
   const text = policyText(`cases:
   - { name: it, given: { constraints: { max_latency_ms: 1 } }, expect: { model: dear, provider: first, quality_above: 0.1 } }
 `);

@@ -123,7 +123,7 @@ const grows = (touched: (cases: readonly PolicyCase[]) => readonly string[]) =>
 
 const LAW = { numRuns: 100, endOnFailure: true };
 
-test('one more case never reduces the coverage, and the order of cases does not matter', () => {
+test('another case never reduces the coverage of a policy, and the order of cases does not matter', () => {
   fc.assert(
     grows((cases) => touchedIn(coverageBy(cases))),
     LAW,

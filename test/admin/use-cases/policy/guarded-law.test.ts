@@ -47,7 +47,7 @@ const MUTANTS: Readonly<Record<string, Judge>> = {
     JSON.stringify(a) === JSON.stringify(b) ? [] : [{ section: '', name: null, key: null, why: '' }],
 };
 
-test.each(Object.keys(MUTANTS))('the law finds a check that compares only %s', async (name) => {
+test.each(Object.keys(MUTANTS))('the law of guarded edits detects a check that compares only %s', async (name) => {
   expect((await law(MUTANTS[name]!, 5_000)).failed).toBe(true);
 });
 

@@ -15,7 +15,7 @@ test('four pieces of work on policies and an edit run at the same time; a fifth 
   expect(await turns.take('a', async () => 'again')).toBe('again');
 });
 
-test('a caller can start ten explanations in a second, and the next one when the first is a second old', async () => {
+test('a caller can start ten explanations in a second, and an eleventh explanation when the first is a second old', async () => {
   let now = 0;
   const turns = new Turns(() => now);
   const explain = async (who = 'a') => turns.explain(who, async () => 'explained');
