@@ -26,7 +26,7 @@ test('a policy is checked against the current state of the ledger', async () => 
   expect(isRejected(result) && result.problems.map(({ code }) => code)).toEqual(['credits-changed']);
 });
 
-test('a server without a ledger checks a policy without a ledger', async () => {
+test('a policy can also be checked on a server without a ledger', async () => {
   expect(isRejected(await buildCandidate(bundle, tools))).toBe(false);
 });
 

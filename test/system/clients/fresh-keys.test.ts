@@ -103,7 +103,7 @@ const CLIENTS: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 
 test.each(Object.keys(CLIENTS))(
-  '%s repeats a call on a broken connection, and the provider gets one',
+  '%s repeats a call after a broken connection, and the provider gets a single request',
   async (client) => {
     const calls = upstream.requests.length;
     upstream.next({ text: 'Sunny.', headersAfterMs: 300 });

@@ -46,7 +46,7 @@ const say: Readonly<
 };
 
 test.each(Object.keys(say))(
-  'the SDK of %s times out, repeats the request and receives the one answer, which is charged once',
+  'the SDK of %s times out, repeats the request and receives the answer, which is charged once',
   async (sdk) => {
     const apiKey = await box.makeKey('--name', sdk);
     const calls = upstream.requests.length;

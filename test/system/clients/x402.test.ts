@@ -159,7 +159,7 @@ describe('the AI SDK with a fetch that pays', () => {
   });
 });
 
-test('after these tests the books are consistent', async () => {
+test('after all payments of x402 clients, the books are consistent', async () => {
   const { findings, open, deposits, received } = await paid.books();
   expect(findings).toEqual([]);
   expect(open).toBe(0);

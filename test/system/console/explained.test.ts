@@ -45,7 +45,7 @@ test('the keyboard opens and closes an explanation, and keeps the focus', async 
   expect(await page.locator(':focus').getAttribute('aria-label')).toBe(nameOf('saved'));
 });
 
-test('Escape closes an explanation first and the detail around it second', async () => {
+test('the first Escape closes an explanation, and the second Escape closes the detail around it', async () => {
   const { page } = await openConsole(stage, { path: '/requests' });
   // If the caller named the model, the page shows no comparison with a baseline.
   await page

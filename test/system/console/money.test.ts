@@ -49,7 +49,7 @@ afterAll(() => stage.stop());
 
 const read = async (path: string) => JSON.parse(await (await stage.box.get(path)).text());
 
-test('the key whose spend grew most is first, and its detail shows the model that it spends on', async () => {
+test('the list of keys begins with the key whose spend grew most, and its detail shows the model that causes the spend', async () => {
   const { page, faults } = await openConsole(stage, { path: '/money?range=24h' });
   const table = page.getByRole('table', { name: 'Spend by key' });
   const row = table.locator('tbody tr').first();

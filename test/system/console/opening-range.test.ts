@@ -39,7 +39,7 @@ test('Overview and Money open with the shortest range that contains all data', a
   }
 });
 
-test('a range in the URL is used, and links keep it', async () => {
+test('a view uses the time range in its URL, and links keep the range', async () => {
   expect(await rangeAt('?range=30d')).toBe('30d');
   const { page } = await openConsole(stage, { path: '/money?range=7d' });
   await page.getByText('Last 7 days, all teams').waitFor();
@@ -49,7 +49,7 @@ test('a range in the URL is used, and links keep it', async () => {
   expect(await rangeAt('/money?from=2026-01-01&to=2026-01-05')).toBe(null);
 });
 
-test('other views open with the last chosen range, and views without a time range have none in their URL', async () => {
+test('other views open with the last chosen time range, and views without a time range have no range in their URL', async () => {
   const { page } = await openConsole(stage, { path: '/fleet?range=24h' });
   await page.getByLabel('Time range').selectOption({ label: 'Last 7 days' });
   expect(await rangeAt('/requests')).toBe('7d');

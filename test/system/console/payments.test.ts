@@ -46,7 +46,7 @@ const fact = (page: Page, name: string) =>
     .locator('+ dd');
 const read = async (path: string) => JSON.parse(await (await paid.box.get(path)).text());
 
-test('the page shows the outcome of each payment, and asks the chain about an unknown one', async () => {
+test('the page shows the outcome of each payment, and queries the chain about an unknown payment', async () => {
   const cancelled = await unmined();
   await paid.chain.dropTransactions();
   const late = await unmined();
@@ -117,7 +117,7 @@ test('a balance links to its wallet, the wallet to its payment and key, and the 
   expect(faults).toEqual([]);
 });
 
-test('with the keyboard, an operator grants Credits to a wallet once, removes them, and blocks and unblocks the wallet', async () => {
+test('with the keyboard, an operator grants Credits to a wallet once, removes the Credits, and blocks and unblocks the wallet', async () => {
   const address = agent.address.toLowerCase();
   const { page, faults } = await open('/money?tab=payments');
   const { keyboard } = page;

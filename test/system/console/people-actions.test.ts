@@ -91,7 +91,7 @@ test('a person blocks a workload with a reason after a confirmation, and Undo un
   await waitFor(async () => (await ask()) === 200);
 });
 
-test('a list without matches says so, and one button clears its filters', async () => {
+test('a list without matches says so, and a button clears the filters of the list', async () => {
   await made('/admin/keys', { name: 'findable' });
   const page = await open('/keys?q=nowhere&state=valid');
   await page.getByText('No key matches').waitFor();
@@ -100,7 +100,7 @@ test('a list without matches says so, and one button clears its filters', async 
   expect(new URL(page.url()).search).toBe('');
 });
 
-test('a list that cannot be read says so, and appears after a retry', async () => {
+test('if a list cannot be read, the console says so, and the list appears after a retry', async () => {
   const page = await open('/logins');
   await page.route('**/admin/keys?*', (route) =>
     route.fulfill({ status: 503, json: { error: { message: 'The database is away.' } } }),

@@ -82,7 +82,7 @@ test.each([
   await waitFor(async () => !(await figures.allTextContents()).join().includes('could not be read'));
 });
 
-test('the overview does not report that all is well if it could not read the state', async () => {
+test('the overview does not report that all is well if it could not read the server’s state', async () => {
   const { page } = await openConsole(stage);
   const pattern = /\/admin\/(endpoints|traffic)/;
   await page.route(pattern, (route) => route.fulfill({ status: 503, json: { error: { message: 'Try again.' } } }));

@@ -5,7 +5,7 @@ import { linguistEntries, linguistTable } from '../support/linguist-table.ts';
 
 const FILE = join(import.meta.dir, '../../../src/core/linguist.ts');
 
-test('the table is made from the package, and `UPDATE=1` writes it', async () => {
+test('the table of languages is generated from the package, and `UPDATE=1` writes the table', async () => {
   const table = await linguistTable();
   if (Bun.env.UPDATE) await Bun.write(FILE, table);
   expect(await Bun.file(FILE).text()).toBe(table);
@@ -16,7 +16,7 @@ test('the table knows every language of the package by its name and aliases', ()
   expect(unknown).toEqual([]);
 });
 
-test('a name means one language: if our name and Linguist’s differ, ours applies', () => {
+test('a name means a single language: if Signalbox’s name and Linguist’s name differ, Signalbox’s name applies', () => {
   const owners = Map.groupBy(
     linguistEntries().flatMap(({ names }) => names.map((name) => ({ name, language: names[0]! }))),
     ({ name }) => name,

@@ -69,7 +69,7 @@ function heldBack(): { readonly url: string; readonly asked: Promise<void>; letG
 }
 
 test(
-  'a server whose folder another server has taken over is not ready, and reports no price for holds that the other has closed',
+  'a server whose folder another server has taken over is not ready, and reports no price for holds that the other server has closed',
   async () => {
     const data = newFolder();
     const env = { SIGNALBOX_API_KEY: makeTestKey() };

@@ -5,7 +5,7 @@ import { modelOf, statusOf, summaryOf } from '../../../src/core/decision-record.
 import { openStore } from '../../../src/store/open.ts';
 import { copyFixture } from '../../fixtures/folder.ts';
 
-test('the list indexes the records of 0.1 in batches that survive restarts, and filters find them', async () => {
+test('the list of decisions indexes the records of 0.1 in batches that survive restarts, and filters find the records', async () => {
   const { data, file } = copyFixture();
   let store = await openStore(file, { mode: 'serve' });
   const before = await store.records.log.list({ limit: 500 });

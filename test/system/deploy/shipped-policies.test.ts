@@ -21,7 +21,7 @@ test('the first start writes the complete policy folder and no other file', () =
   expect(copied()).toEqual([['policies'], 'version: 1\n']);
 });
 
-test('a second start during the first one uses the files that the first one writes', () => {
+test('a second start during the first start uses the policy files that the first start writes', () => {
   mkdirSync(at('data', 'policies'), { recursive: true });
   writeFileSync(at('data', 'policies', 'policy.yaml'), '# of the first\n');
   copyWhole(at('shipped'), at('data', 'policies'));

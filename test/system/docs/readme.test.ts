@@ -44,7 +44,7 @@ function commandsOf(block: PageBlock, at: number, written: string[]): string {
   return `bun ${file}\n`;
 }
 
-test('every block works as printed, after the blocks before it', async () => {
+test('every shell block of the start pages works as printed, after the blocks before it', async () => {
   expect(
     blocks.map(({ language }) => language).filter((language) => !['sh', 'ts', 'python', 'yaml'].includes(language)),
   ).toEqual([]);

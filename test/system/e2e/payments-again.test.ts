@@ -10,7 +10,7 @@ const paid = usePaid({ policy: 'ledger: { contention_wait_ms: 0 }\n', x402 });
 
 const body = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
 
-test('an SDK does not repeat a request after its payment arrived: it would send no signature and pay again', async () => {
+test('an SDK does not repeat a request after its payment arrived, because the repeat would have no signature and pay again', async () => {
   const payer = await paid.payer();
   const header = await paid.sign(payer, (await paid.quote(body)).required);
   paid.upstream.behave({ status: 500, error: 'down' });
@@ -64,7 +64,7 @@ test('if a wallet disconnects while its payment settles, a repeat of the request
   expect(amountOf(requiredOf(quoted))).toBe(0n);
 });
 
-test('a top-up whose wallet disconnects during settlement is settled once, even if it is signed again', async () => {
+test('if a wallet disconnects during the settlement of a top-up, the top-up is settled once, even if the wallet signs again', async () => {
   const payer = await paid.payer();
   const topUp = { path: '/v1/wallets/topup' };
   const asked = { usd: 1 };
@@ -91,7 +91,7 @@ test('a top-up whose wallet disconnects during settlement is settled once, even 
 });
 
 for (const stream of [false, true]) {
-  test(`an answer that is too large to store is returned once, not three times for one price, stream: ${stream}`, async () => {
+  test(`an answer that is too large to store is returned once, not three times for the same price, stream: ${stream}`, async () => {
     const payer = await paid.payer();
     expect((await paid.pay(payer, { usd: 1 }, { path: '/v1/wallets/topup' })).status).toBe(201);
     paid.upstream.behave({ text: Array.from({ length: 20 }, () => 'x '.repeat(40_000)) });

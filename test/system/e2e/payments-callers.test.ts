@@ -281,7 +281,7 @@ describe('policies apply to wallets', () => {
   });
 });
 
-test('after these tests the books agree with the chain', async () => {
+test('after all payments by wallets and keys, the books agree with the chain', async () => {
   paid.upstream.next({ usage: USAGE });
   const [books, others] = [await paid.books(), await strict.books()];
   expect([...books.findings, ...others.findings]).toEqual([]);

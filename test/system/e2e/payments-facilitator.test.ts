@@ -149,7 +149,7 @@ test('if the service does not answer, the request gets a retryable 503, and the 
   expect((await paid.send(header, body)).status).toBe(200);
 });
 
-test('after these tests the books are consistent and agree with the chain', async () => {
+test('after all payments through a facilitator, the books are consistent and agree with the chain', async () => {
   const books = await paid.books();
   expect(books.findings).toEqual([]);
   expect(books.open).toBe(0);

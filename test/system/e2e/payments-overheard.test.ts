@@ -52,7 +52,7 @@ test('a signature read from the chain does not create a key of its wallet', asyn
   expect((JSON.parse(text) as Told).error?.details.reason).toBe('other_quote');
 });
 
-test('a signature read from the chain spends no balance, and reveals none', async () => {
+test('a signature read from the chain cannot spend a balance or show it', async () => {
   const victim = await paid.payer();
   expect((await paid.pay(victim, { usd: 1 }, TOP_UP)).status).toBe(201);
   const body = (content: string) => ({ model: 'best', messages: [{ role: 'user', content }], max_tokens: 500 });

@@ -93,7 +93,7 @@ describe.each(FORMS)('the same signature, for %s', (_form, asked) => {
   });
 });
 
-test('a server repeats a paid answer after a restart, and no other server does', async () => {
+test('a server repeats a paid answer after a restart; no other server repeats the answer', async () => {
   const data = temporaryFolder();
   const { upstream } = paid;
   const before = await startPaid({ upstream, data });
@@ -155,7 +155,7 @@ test('a crash between payment and answer costs the wallet nothing, and the same 
   }
 });
 
-test('with `repeats_in_flight: wait`, a payment with an Idempotency-Key waits, and one without gets in_flight', async () => {
+test('with `repeats_in_flight: wait`, a repeated payment with an Idempotency-Key waits, and a repeated payment without a key gets in_flight', async () => {
   const { upstream } = paid;
   const section = 'gateway: { retries_max: 0, keyless_per_minute: 1000000, repeats_in_flight: wait }\n';
   const waiting = await startPaid({ upstream, policy: section });
@@ -199,7 +199,7 @@ test('an Idempotency-Key belongs to its payment: another signature pays nothing 
   expect(await saidIn(await paid.send(first, body, { headers }), body)).toBe('Hello once.');
 });
 
-test('a payment belongs to the request of its Idempotency-Key: with another key or none it pays for nothing more', async () => {
+test('a payment belongs to the request of its Idempotency-Key: with another key or no key, the payment pays for nothing more', async () => {
   const payer = await paid.payer();
   const asked = { ...body, agent_wallet: payer.address };
   for (const named of [null, 'task-2']) {
@@ -231,7 +231,7 @@ test('a top-up with the same signature is booked once, and returns the same key'
   expect(await paid.balanceOf(payer.address)).toBe(1_000);
 });
 
-test('after these tests the books are consistent and agree with the chain', async () => {
+test('after all repeated payments, the books are consistent and agree with the chain', async () => {
   const books = await paid.books();
   expect(books.findings).toEqual([]);
   expect(books.open).toBe(0);

@@ -184,7 +184,7 @@ describe('the words before an answer broke off are charged, and no more', () => 
   });
 });
 
-test('after these tests the books are consistent and agree with the chain', async () => {
+test('after all paid streams, the books are consistent and agree with the chain', async () => {
   const books = await paid.books();
   expect(books.findings).toEqual([]);
   expect(books.open).toBe(0);

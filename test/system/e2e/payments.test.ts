@@ -331,7 +331,7 @@ test('words in any script do not break the headers of a paid answer', async () =
   for (const [, value] of response.headers) expect(value).toMatch(/^[\x20-\x7e]*$/);
 });
 
-test('after these tests the books are consistent and agree with the chain', async () => {
+test('after all paid requests, the books are consistent and agree with the chain', async () => {
   const books = await paid.books();
   expect(books.findings).toEqual([]);
   expect(books.open).toBe(0);

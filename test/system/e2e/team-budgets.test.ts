@@ -43,7 +43,7 @@ test('two servers that share one PostgreSQL database count a renamed team in one
     });
 });
 
-test('two servers that share one PostgreSQL database rename a declared team once, and count it in one window', async () => {
+test('two servers that share one PostgreSQL database rename a declared team once, and count the team in one window', async () => {
   const folder = writePolicy(declared('name: billing', 'billing'));
   folders.push(folder);
   await using fleet = await startServers(2, { env: UPSTREAM_ENV, args: ['--policies', folder] });

@@ -49,7 +49,7 @@ async function expectKeysServed(): Promise<void> {
 }
 
 for (const fault of ['hangAfter', 'resetAfter', 'statusAfter', 'garbageAfter', 'crashAfter'] as const) {
-  test(`a service that debited the payer without reporting it (${fault}): unknown, never 402, answered once the chain confirms`, async () => {
+  test(`if a payment service debits the payer without reporting it (${fault}), the payment is unknown, the request never gets 402, and it is answered once the chain confirms`, async () => {
     const body = bodyOf(payer);
     const paid = await stand.sign(payer, body);
     const calls = stand.upstream.requests.length;
@@ -76,7 +76,7 @@ for (const fault of ['hangAfter', 'resetAfter', 'statusAfter', 'garbageAfter', '
 
 const BEFORE: readonly ServiceFault[] = ['status', 'hang', 'reset', 'garbage', 'wrong', 'busy', 'redirect'];
 for (const fault of BEFORE) {
-  test(`a service that fails before its verdict (${fault}): a retryable 503, nothing moved, the signature stays valid`, async () => {
+  test(`if a payment service fails before it answers (${fault}), the request gets a retryable 503, no money moves, and the signature stays valid`, async () => {
     const body = bodyOf(payer);
     const paid = await stand.sign(payer, body);
     service.fail(fault);

@@ -21,7 +21,7 @@ const PURSE = 1_000_000_000n;
 const LATER = 3_600;
 
 for (const fault of orDeeply<'hang' | 'error' | 'cut'>(['cut'], ['hang', 'error'])) {
-  test.concurrent(`a broadcast that is lost on its way (${fault}): held back until it expires, then quoted again and paid once`, async () => {
+  test.concurrent(`if the broadcast of a payment is lost (${fault}), Signalbox makes no new quote until the payment expires, then makes a quote that is paid once`, async () => {
     const stand = await start();
     const { chain, proxy, upstream } = stand;
     const payer = await chain.payer(PURSE);
@@ -48,7 +48,7 @@ for (const fault of orDeeply<'hang' | 'error' | 'cut'>(['cut'], ['hang', 'error'
   });
 }
 
-test.concurrent('a pool that loses its transactions: held back until they expire, while other payers continue', async () => {
+test.concurrent('if the pool of a node loses transactions, their payers get no new quote until the payments expire, while other payers continue', async () => {
   const stand = await start();
   const { chain } = stand;
   const payer = await chain.payer(PURSE);

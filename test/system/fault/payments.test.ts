@@ -57,7 +57,7 @@ const bodyOf = (account: PrivateKeyAccount, more: object = {}) =>
   chatBody(++requests, { agent_wallet: account.address, ...more });
 const calls = () => stand.upstream.requests.length;
 
-test('50 paid requests at once, one payer drained in the middle: 49 answers, one refusal, no stall', async () => {
+test('if one of 50 payers loses its money during 50 parallel paid requests, 49 requests are answered, one is refused, and none stalls', async () => {
   const { chain } = stand;
   const shared = await chain.payer(1_000_000_000n);
   const drained = await chain.payer(1_000_000n);
@@ -82,7 +82,7 @@ test('50 paid requests at once, one payer drained in the middle: 49 answers, one
   expect(calls() - before).toBe(49);
 });
 
-test('a chain that does not mine: the outcome is unknown and there is no new quote; once it mines, the same signature gets the answer', async () => {
+test('while a chain does not mine, the outcome of a payment is unknown and there is no new quote; once the chain mines, the same signature gets the answer', async () => {
   await stand.chain.automine(false);
   const body = bodyOf(payer);
   const before = { calls: calls(), balance: await balanceOf(payer.address) };
@@ -100,7 +100,7 @@ test('a chain that does not mine: the outcome is unknown and there is no new quo
   expect(before.balance - (await balanceOf(payer.address))).toBe(BigInt(paid.payload.accepted.amount));
 });
 
-test('if the node’s answer to the broadcast is lost: never a new 402, one debit, and the same signature gets the answer', async () => {
+test('if the node’s answer to the broadcast of a payment is lost, the payer never gets a new 402, pays once, and gets the answer with the same signature', async () => {
   const body = bodyOf(payer);
   const paid = await stand.sign(payer, body);
   stand.proxy.fail('lost', 'eth_sendRawTransaction', 'eth_getTransactionReceipt');
@@ -114,7 +114,7 @@ test('if the node’s answer to the broadcast is lost: never a new 402, one debi
   expect(PURSE - (await balanceOf(payer.address))).toBe(BigInt(paid.payload.accepted.amount));
 });
 
-test('if the node is down before anything is sent: a retryable 503, no row, the signature stays valid', async () => {
+test('if the node is down before a payment is sent, the request gets a retryable 503, the store gets no row, and the signature stays valid', async () => {
   const body = bodyOf(payer);
   const paid = await stand.sign(payer, body);
   await stand.proxy.down();
@@ -184,7 +184,7 @@ test('a provider that fails before its first part: the whole payment, with the f
   expect(await balanceOf(account.address)).toBe(debited);
 });
 
-test('a gas key without gas is the operator’s fault: 503, and the signature is valid again once there is gas', async () => {
+test('if the operator’s gas key has no gas, a paid request gets 503, and its signature is valid again once there is gas', async () => {
   const { chain } = stand;
   const body = bodyOf(payer);
   const paid = await stand.sign(payer, body);

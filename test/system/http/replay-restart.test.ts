@@ -327,7 +327,7 @@ describe('SIGTERM', () => {
   });
 });
 
-test('after a rotation the old secret reads the answer while it is valid; the new secret gets an error without a charge', async () => {
+test('after a key rotation, the old secret can replay the answer while the secret is valid; the new secret gets an error without a charge', async () => {
   const place = newPlace();
   const key = newKey();
   const box = await start(place);

@@ -147,7 +147,7 @@ describe('a service', () => {
   });
 });
 
-test('the service does not receive the quote, with which it could obtain the answer', async () => {
+test('the payment service does not receive the quote, with which it could obtain the answer', async () => {
   const { facilitator } = await open();
   const { requirements, payload, ...rest } = await authorized();
   const extra = {
@@ -166,7 +166,7 @@ test('the service does not receive the quote, with which it could obtain the ans
   expect(sent.every((body) => body.includes('"name":"USDC"'))).toBe(true);
 });
 
-test('neither token nor signature appears in any error or answer', async () => {
+test('no error or answer contains the service’s token or a payment’s signature', async () => {
   const { facilitator } = await open();
   const payment = await authorized();
   const signature = String(payment.payload.payload.signature);

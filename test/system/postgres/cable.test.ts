@@ -50,7 +50,7 @@ const postKey = async (box: Signalbox, name: string) => ({
   status: (await box.post('/admin/keys', { name })).status,
 });
 
-test('if a database slows down under traffic and recovers: all requests are served, leases are kept, and reported prices are booked', async () => {
+test('if a database slows down under traffic and recovers, all requests are served, leases are kept, and reported prices are booked', async () => {
   const { cable, fleet } = stage;
   const { servers } = fleet;
   const key = await makeKey(stage, 'slow');
@@ -134,7 +134,7 @@ test('while the database does not respond, the pieces of a stream arrive, and it
   expect(await booked(box, 'stream')).toBe(COST);
 });
 
-test('if connections break at COMMIT or while money is decided: answers or 503, and nothing is booked twice', async () => {
+test('if connections break at COMMIT or during a money operation, requests get answers or 503, and nothing is booked twice', async () => {
   const { cable, fleet } = stage;
   const { servers } = fleet;
   const cuts: Record<string, number> = {};

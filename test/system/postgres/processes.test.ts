@@ -111,17 +111,20 @@ test('a restart fails no request and cuts no stream, even with tables of a newer
   );
 }, 600_000);
 
-test.if(isDeep)('if a new process cannot start, the restart says so and the old processes continue', async () => {
-  await query(
-    "INSERT INTO signalbox_schema SELECT max(version) + 1, max(version) + 1, '100.0.0' FROM signalbox_schema",
-  );
-  const { code, err } = await restart();
-  expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('The other processes keep running.') });
-  await query("DELETE FROM signalbox_schema WHERE program = '100.0.0'");
-  const key = await keyOf('others');
-  for (let at = 0; at < 4; at++) expect(await ask(box, key, {}, FRESH)).toMatchObject({ status: 200 });
-  expect(await processes()).toHaveLength(2);
-});
+test.if(isDeep)(
+  'if a new process cannot start, the restart command says so and the old processes continue',
+  async () => {
+    await query(
+      "INSERT INTO signalbox_schema SELECT max(version) + 1, max(version) + 1, '100.0.0' FROM signalbox_schema",
+    );
+    const { code, err } = await restart();
+    expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('The other processes keep running.') });
+    await query("DELETE FROM signalbox_schema WHERE program = '100.0.0'");
+    const key = await keyOf('others');
+    for (let at = 0; at < 4; at++) expect(await ask(box, key, {}, FRESH)).toMatchObject({ status: 200 });
+    expect(await processes()).toHaveLength(2);
+  },
+);
 
 test('a data folder has one server: a second server is refused, even next to processes', async () => {
   const env = { DATABASE_URL: stage.fleet.url };
@@ -203,18 +206,21 @@ test.if(isDeep)(
   },
 );
 
-test.if(isDeep)('a process without a free slot for a server waits, and a stop ends it with the others', async () => {
-  await query(`INSERT INTO instances (slot, epoch, until, ids_through, is_released)
+test.if(isDeep)(
+  'a process waits if the database has no free server slot, and a stop of the server ends this process with all others',
+  async () => {
+    await query(`INSERT INTO instances (slot, epoch, until, ids_through, is_released)
     SELECT slot, 1, ${Date.now() + 3_600_000}, 0, 0 FROM generate_series(0, 127) AS slot ON CONFLICT (slot) DO NOTHING`);
-  const listening = () => box.lines.filter((line) => line.includes('"listening"')).length;
-  const before = listening();
-  const restarted = restart();
-  await waitFor(() => box.lines.some((line) => line.includes('this server waits for a free slot')));
-  box.signal('SIGTERM');
-  expect(await box.exited).toBe(0);
-  expect(await restarted).toMatchObject({ code: 1, out: expect.stringContaining('waits until one is free.') });
-  expect(listening()).toBe(before);
-});
+    const listening = () => box.lines.filter((line) => line.includes('"listening"')).length;
+    const before = listening();
+    const restarted = restart();
+    await waitFor(() => box.lines.some((line) => line.includes('this server waits for a free slot')));
+    box.signal('SIGTERM');
+    expect(await box.exited).toBe(0);
+    expect(await restarted).toMatchObject({ code: 1, out: expect.stringContaining('waits until one is free.') });
+    expect(listening()).toBe(before);
+  },
+);
 
 test('a second signal ends the processes at once and frees their slots', async () => {
   const places = async () => {

@@ -54,7 +54,7 @@ test('a server that starts later uses the pushed revision, and is listed', async
   expect(await count()).toBe(3);
 });
 
-test('for servers with different variables, the list says that they run one push with different providers', async () => {
+test('if servers have different variables, the list of servers says that they run the same push with different providers', async () => {
   const other = '  other: { adapter: openai-compatible, base_url: "http://127.0.0.1:1", api_key_env: OTHER_KEY }\n';
   writeFileSync(join(folder, 'policy.yaml'), policyOf().replace(/^reference_price/m, `${other}$&`));
   expect((await run('policy', 'push', folder, '--from', await revisionOf(fleet.servers[0]!))).code).toBe(0);

@@ -103,7 +103,7 @@ test.each([
   ],
   ['has a full disk', FULL, 'DROP FUNCTION IF EXISTS full_disk CASCADE', 'the disk of the database is full'],
 ])(
-  'if a database %s: new requests get 503 with retry-after, running requests report booked prices, and service resumes without a restart',
+  'if a database %s, new requests get 503 with retry-after, running requests report booked prices, and service resumes without a restart',
   async (what, begin, end, words) => {
     const key = await makeKey(stage, what);
     const limited = await makeKey(stage, `${what}, limited`, { requests_per_minute: 100_000 });

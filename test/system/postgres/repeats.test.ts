@@ -41,7 +41,7 @@ async function crowd(team: string) {
   return { first, repeats };
 }
 
-test('repeats on both servers wait for the run of one, and get its kept answer: one call, one charge', async () => {
+test('repeats of a request on both servers wait for its run on one server, and get the stored answer: one call, one charge', async () => {
   const { first, repeats } = await crowd('waits');
   stage.gate.release();
   const answers = await Promise.all([first, ...repeats]);
@@ -51,7 +51,7 @@ test('repeats on both servers wait for the run of one, and get its kept answer: 
   expect(await booked(there, 'waits')).toBe(COST);
 });
 
-test('after a run without a charge, one repeat of both servers runs and the others get its answer', async () => {
+test('after a run without a charge, one of the repeats on both servers runs and all other repeats get its answer', async () => {
   const { first, repeats } = await crowd('free');
   failing = 1;
   stage.gate.release();
@@ -64,7 +64,7 @@ test('after a run without a charge, one repeat of both servers runs and the othe
   expect(await audit(here)).toBe('nothing wrong');
 });
 
-test('equal requests that come to both servers at once are one call, and both get its answer', async () => {
+test('equal requests that reach both servers at once cause a single call, and both requests get its answer', async () => {
   const key = await makeKey(stage, 'once');
   const id = { 'idempotency-key': newKey() };
   const both = [here, there].map((box) => chat(box, key, {}, id));

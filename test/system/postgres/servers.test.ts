@@ -26,7 +26,7 @@ async function spentAt(at: Signalbox, team: string): Promise<number | undefined>
   return funds.find(({ subject }) => subject === team)?.spent_credits;
 }
 
-test('a server whose database is an older copy says so and grants nothing; ledger audit names the lost entries, and a start is refused', async () => {
+test('a server whose database is an older copy says so and grants no holds; ledger audit names the lost entries, and a start is refused', async () => {
   const timers = { ...processTimers, every: (ms: number, run: () => void) => processTimers.every(ms / 20, run) };
   await using fleet = await startServers(1, { timers });
   const [server] = fleet.servers as [Signalbox];

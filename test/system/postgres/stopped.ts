@@ -18,7 +18,7 @@ afterAll(async () => {
   await stage[Symbol.asyncDispose]();
 });
 
-test('the other process continues, and the paused one works under a new instance name; reported prices are booked', async () => {
+test('while a process is paused, the other process continues; the paused process then works under a new instance name, and reported prices are booked', async () => {
   const { fleet, gate } = stage;
   const key = await makeKey(stage, 'blue');
   gate.close();

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
-test('one Idempotency-Key on both servers at once is one call and one charge, and both return the same answer', async () => {
+test('a request with the same Idempotency-Key on both servers at once causes one call and one charge, and both servers return the same answer', async () => {
   const key = await makeKey(stage, 'once');
   const before = stage.gate.requests.length;
   const id = { 'idempotency-key': crypto.randomUUID() };
@@ -34,7 +34,7 @@ test('one Idempotency-Key on both servers at once is one call and one charge, an
   expect(await booked(late, 'once')).toBe(COST);
 });
 
-test('a key that is revoked on one server is refused on the other', async () => {
+test('if a server revokes a key, the other server refuses the key', async () => {
   const key = await makeKey(stage, 'gone');
   expect((await late.post(`/admin/keys/${key.id}/revoke`, {})).status).toBe(200);
   await waitFor(async () => (await models(early, key)).status === 401, 8_000);

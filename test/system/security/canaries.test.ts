@@ -254,7 +254,7 @@ function breakDisk(pid: number, broken: boolean): boolean {
 
 for (const form of orDeeply<'json' | 'pretty'>(['json'], ['pretty'])) {
   test(
-    `no fault takes a secret, or the words of one caller, to anybody or anything else; log ${form}`,
+    `no fault reveals a secret or a caller’s texts to any other caller or output; log ${form}`,
     async () => {
       const stage = await setUp(form);
       // The format of the log changes nothing else, so the second format has every third fault and policy; `npm run test:system` has every
