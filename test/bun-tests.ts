@@ -8,7 +8,7 @@ export interface TestOutcome {
 }
 
 export interface Failure extends TestOutcome {
-  /** The error and where it was thrown. */
+  /** The text of the error and its location. */
   readonly text: string;
 }
 

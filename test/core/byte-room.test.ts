@@ -5,7 +5,7 @@ import { type ByteHold, ByteRoom } from '../../src/core/byte-room.ts';
 const MAX = 1_000;
 const CALLERS = ['a', 'b', 'c'];
 
-/** The interface of a room that the law needs. Mutants implement it, too. */
+/** The interface of a room that the law needs. Mutants implement this interface, too. */
 type Room = Pick<ByteRoom, 'bytes' | 'callers' | 'hold'>;
 
 const step = fc.record({

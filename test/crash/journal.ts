@@ -49,7 +49,7 @@ export interface Booked {
   expired: number;
   /** The kinds of the rows that closed it. */
   readonly closings: string[];
-  /** The funds that it draws on. */
+  /** The funds that the reservation draws on. */
   funds: readonly Fund[];
 }
 

@@ -18,9 +18,9 @@ export interface Server {
   readonly pid: number;
   /** Null if the server died before it listened. */
   readonly url: string | null;
-  /** Everything that it has logged, line by line. */
+  /** Everything that the server has logged, line by line. */
   readonly lines: readonly string[];
-  /** Everything that it has printed to stderr; complete once it has ended. */
+  /** Everything that the server has printed to stderr; complete once the server has ended. */
   errors(): string;
   /** The time from the start of the process to the line with these words, ms; null until there is one. */
   sawAfter(words: string): number | null;

@@ -78,7 +78,7 @@ test('callers of the proxy notice nothing while a server stops: a stream continu
   expect(await booked(second!, 'blue')).toBe((told.length + 2) * COST);
   expect(told).toEqual(told.map(() => COST));
   expect(await audit(second!)).toBe('nothing wrong');
-  // HAProxy logs this if its health check uses the wrong protocol or path.
+  // HAProxy logs this message if its health check uses the wrong protocol or path.
   expect(readFileSync(join(home, 'log'), 'utf8')).not.toContain('wrong status');
   proved(
     'haproxy: deploy/compose/haproxy.cfg has callers notice nothing while one of two servers at a PostgreSQL stops',

@@ -4,7 +4,10 @@ import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** Tests `tool_choice: allowed_tools`. Few providers know it; the others are simply not sent the tools that it does not allow. */
+/**
+ * Tests `tool_choice: allowed_tools`. Few providers know the field; Signalbox simply does not send the tools that it does not allow to
+ * other providers.
+ */
 const [chat, claude, gemini, own] = [
   useUpstream(),
   useUpstream({ dialect: 'anthropic' }),

@@ -74,7 +74,7 @@ describe('one key cannot exclude other keys', () => {
     await Promise.all(heads.map((length) => begin(attacker, `content-length: ${length}`)));
     await waitFor(async () => (await open()) >= heads.length);
     for (let i = 0; i < 5; i++) expect((await chat()).status).toBe(200);
-    // This request reserves its memory as its bytes arrive, in addition to the two that may reserve it at once.
+    // This request reserves memory as its bytes arrive, in addition to the two requests that may reserve memory at once.
     expect((await chat(other, padded(2 * MiB))).status).toBe(200);
     leave();
     await waitFor(async () => (await open()) === 0);

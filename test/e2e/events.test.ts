@@ -85,7 +85,7 @@ test('the event feed reports that an endpoint is ejected and has recovered, and 
   expect(reader.text).not.toContain('canary');
 });
 
-/** Whether a stream opens; it is closed at once. */
+/** Whether a stream opens; the stream is closed at once. */
 async function opens(key: string): Promise<boolean> {
   const { status, body } = await box.get('/admin/events', withKey(key));
   await body?.cancel();

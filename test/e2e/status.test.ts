@@ -54,7 +54,7 @@ test('the status shows the slot of the server, and that the server’s copies ar
 
 test('a server that another server has fenced off reports what happened and what to do, and works again once the takeover is undone', async () => {
   takeOver(1);
-  // The server notices it without a request that would write.
+  // The server notices the takeover without a request that would write.
   await waitFor(async () => (await box.get('/readyz')).status === 503);
   const sent = upstream.requests.length;
   await expectError(await chat(), 'overloaded');

@@ -19,8 +19,8 @@ interface Bill {
 }
 
 /**
- * Starts a service that writes a part of an answer at once, reports it, and waits. When the connection closes, it bills `MARGIN` more
- * tokens.
+ * Starts a service that writes a part of an answer at once, reports it, and waits. When the connection closes, the service bills `MARGIN`
+ * more tokens.
  */
 function startStoppingService(wire: MeteredWire) {
   /** The bills by the output cap that the request sent. */

@@ -52,7 +52,7 @@ const usageOf = (dialect: UnmeteredDialect, isOdd: boolean): fc.Arbitrary<Json> 
       : { input_tokens, output_tokens, total_tokens: wrongAt(2, input + output + 2) };
   });
 
-/** Where a service states its usage: at the beginning, on the way, and at the end. */
+/** The places where a service states its usage: at the beginning, on the way, and at the end. */
 interface Stated {
   readonly begin: Json | null;
   readonly running: Json | null;

@@ -148,7 +148,7 @@ describe('a PDF that looks shorter than it is', () => {
       const all = Object.values(DECEIVING);
       for (const files of [all, ...all.map((file) => [file])]) {
         const most = mostOf(model, files.length);
-        // The service counts it correctly: there is not enough money for it.
+        // The service counts the prompt correctly: there is not enough money for it.
         serve(most, most);
         expect(await ask(honest, model, files, poor)).toBe(402);
         expect([claude, gemini].flatMap(({ requests }) => requests.map(isCount))).toEqual([true]);

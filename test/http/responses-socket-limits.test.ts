@@ -12,7 +12,7 @@ const MIB = 1_048_576;
 const IDLE_MS = 60_000;
 const LINGER_MS = 20_000;
 const UNREAD_MS = 30_000;
-/** The server checks its connections every 250 ms, so after this time it has checked. */
+/** The server checks its connections every 250 ms, so the check has happened after this time. */
 const LOOKED_MS = 350;
 const upstream = useUpstream();
 const policy = (gateway: string) =>

@@ -8,7 +8,7 @@ import { ScriptedAnswer } from '../support/scripted-answer.ts';
 
 /** An endless answer in batches of one part, with a given pause between them. */
 class EndlessAnswer extends ScriptedAnswer {
-  /** How many characters of it were read. */
+  /** How many characters of the answer were read. */
   chars = 0;
   readonly #part: StreamPart & { readonly type: 'text' };
   readonly #paceMs: number | null;

@@ -26,7 +26,7 @@ alerts:
     - { name: late, on: budget_share, at: [0.1], budgets: [late], to: [ops] }
 `;
 const SOON = 50;
-/** Polls and lease renewals run twenty times a second. Everything else runs at its usual interval. */
+/** Polls and lease renewals run twenty times a second. All other timers run at their usual interval. */
 const timers: Timers = {
   after: processTimers.after,
   every: (ms, run) => processTimers.every(ms === LOOK_EVERY_MS || ms === RENEW_MS ? SOON : ms, run),

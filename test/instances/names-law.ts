@@ -332,7 +332,7 @@ export const LAW = 'at most one of two instances runs a request of a name at a t
 interface Place {
   readonly name: string;
   readonly lay: Lay;
-  /** Decides whose turn it is. */
+  /** Decides which call or answer comes next. */
   readonly turns: fc.Arbitrary<fc.Scheduler>;
   readonly runs: ReturnType<typeof tries>;
   /** How many histories may be needed to find a mutant. */

@@ -115,7 +115,7 @@ const fields = fc
   .subarray(Object.keys(FIELDS), { maxLength: 6 })
   .chain((names) => fc.record(Object.fromEntries(names.map((name) => [name, FIELDS[name]!]))));
 
-/** Any chat, also invalid ones. */
+/** Generates any chat, including invalid chats. */
 export const chats: fc.Arbitrary<Body> = fc
   .record({
     model: fc.oneof(

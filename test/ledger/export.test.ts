@@ -102,7 +102,7 @@ beforeAll(async () => {
     insertAdjustment({ ...correction, note: '=HYPERLINK("x")', time: now }),
     insertAdjustment(granting('carol', 12_345_678)),
   ]);
-  // A hold that a crash leaves open. The next start charges it.
+  // A hold that a crash leaves open. The next start charges the open hold.
   await held(ledger, order(777, { id: idAt(now) + 999, caller: ALICE }));
   await store.close();
   const again = await open(folder.file, { now: () => now, terms: { ...NO_TERMS, usdPerCredit: UNIT } });

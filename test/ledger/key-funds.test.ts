@@ -36,7 +36,7 @@ ledgerTest('the journal, the sums, and both together show the same spending of a
   expect(await spent()).toEqual([300, 320, 60_321]);
   const [first, , last] = await holderBudgetUses((window) => spentIn(store, 'a', window), [daily, berlin, total], now);
   expect([first?.renewsAt, last?.renewsAt]).toEqual([midnight + DAY, Number.POSITIVE_INFINITY]);
-  // The sums are written here. The charges below are only in the journal.
+  // The sums are written when the ledger closes. The charges below are only in the journal.
   await ledger.close();
   expect(await spent()).toEqual([300, 320, 60_321]);
   await charge('a', NOON, 1_000, 2);

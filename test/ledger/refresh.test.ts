@@ -19,7 +19,7 @@ ledgerTest('a grant by this server is applied at the next poll, even if the firs
   isBusy = true;
   expect(await opened.ledger.refresh().catch(() => 'failed')).toBe('failed');
   isBusy = false;
-  // The periodic refresh. Nothing else has changed.
+  // The periodic refresh. The refresh has no other effect.
   await opened.ledger.refresh();
   expect(await fundsOf(opened)).toEqual([['key', '', 100, 0, 0]]);
 });

@@ -105,8 +105,8 @@ type Fit = (...asked: Parameters<typeof fit<Fund>>) => ReturnType<typeof fit<Fun
 
 /**
  * A hold takes only what all funds have free. A balance may also use what a payment is expected to bring. The hold is whole if there is
- * enough, and never below its least amount. If there is not enough, the hold leaves as much for others as it takes. If other requests hold
- * money, it leaves more, unless it takes only its ample amount.
+ * enough, and never below its least amount. If there is not enough money, the hold leaves as much money for other requests as it takes. If
+ * other requests hold money, the hold leaves more, unless it takes only its ample amount.
  */
 function fitLaw(fitOf: Fit) {
   const amount = fc.integer({ min: 0, max: 60 });

@@ -64,7 +64,7 @@ type Step = {
 
 /** A server whose database is sometimes locked by another process, which has the same effect as a full disk. */
 class World {
-  /** The charges that callers were told, by the ID of the hold. */
+  /** The charges that callers received, by the ID of the hold. */
   readonly told = new Map<number, number>();
   readonly #open: Hold[] = [];
   readonly #ledger: Ledger;
@@ -107,7 +107,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 });
 const opening: Step[] = [0, 1, 2].map((at) => ({ kind: 'reserve', at }));
 
-/** At any time when the process may die, the next start books exactly once what callers were told. */
+/** At any time when the process may die, the next start books exactly once the prices that callers received. */
 const lawOf = (takeIn: TakeIn) =>
   fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 9 }), fc.boolean(), async (steps, dies) => {
     using folder = tempFolder();

@@ -46,7 +46,7 @@ const of = (
   readRate = 10_000,
 ): Reputation => ({ levels, startS, rate, thinking, readRate, why });
 
-/** The reputation of each model. The panel's test names models that are missing here. */
+/** The reputation of each model. The panel's test names models that this table lacks. */
 export const REPUTATION: Readonly<Record<string, Reputation>> = {
   // Columns: talk, writing, coding, math, reasoning, translation, extraction, tools, vision; start, rate, thinking.
   'gpt-6-astra': of([5, 5, 5, 5, 5, 5, 5, 5, 5], [2, 50, 0.3], 'flagship; tops reasoning and maths, dearest of all'),

@@ -36,7 +36,7 @@ async function leave(
 
 const stateOf = async (bench: Bench, id: number) => (await bench.row(id)).state;
 
-/** The rounds are fast here. The clock that the test moves decides when a payment is checked. */
+/** The reconciler polls quickly in these tests. The clock that the test moves decides when a payment is checked. */
 const QUICK: BenchOptions = { reconcileEveryMs: 4 };
 
 describe('In the background', () => {

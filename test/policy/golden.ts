@@ -23,7 +23,7 @@ interface GoldenEnvironment {
   readonly problems?: PolicyFile[];
   /** Specifier → an error message, or the names of its strategies. */
   readonly plugins?: Record<string, string | string[]>;
-  /** Specifier → the names of its estimators. */
+  /** Maps a specifier to the names of its estimators. */
   readonly estimators?: Record<string, string[]>;
   /** Specifier → the file outside the policy's folder. */
   readonly outside?: Record<string, string>;

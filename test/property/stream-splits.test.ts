@@ -59,7 +59,7 @@ const anySplit = (dialect: DialectName, reading: Read) =>
     expect(reading(split(encoder.encode(stream.text), places), adapter)).toEqual(meant(stream, adapter));
   });
 
-/** Each mutant makes a mistake that a real reader could make. The law must detect it. */
+/** Each mutant makes a mistake that a real reader could make. The law must detect the mutant. */
 const decoded = (pieces: readonly Uint8Array[]) => {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   return [...pieces.map((piece) => decoder.decode(piece, { stream: true })), decoder.decode()];

@@ -78,7 +78,7 @@ const LICENCES = new Set([
 /** Packages whose licence a person has checked: npm cannot read the first, and the second is under MPL-2.0 but only tests run it. */
 const READ_BY_HAND = new Set(['memorystream', 'axe-core']);
 
-/** A development binary for another kind of machine. The registry that locked it did not have it. */
+/** A development binary for another kind of machine. The registry of the locked packages did not have this binary. */
 const isForAnotherMachine = ({ dev, optional, os, cpu, libc }: Entry): boolean =>
   Boolean(dev && optional && os && cpu && !(os.includes('linux') && cpu.includes('x64') && !libc?.includes('musl')));
 

@@ -89,7 +89,7 @@ describe('GET /admin/events', () => {
       const lost = await followAs('auditor', { 'last-event-id': id });
       await waitFor(() => lost.events.length === 1);
       expect(lost.events[0]).toMatchObject({ event: 'reset', data: { time: expect.any(String) } });
-      // The stream continues from here.
+      // The stream continues from this event.
       const again = await followAs('auditor', { 'last-event-id': lost.events[0]!.id });
       const own = await ask(member);
       await waitFor(() => again.events.length === 1);

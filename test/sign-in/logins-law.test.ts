@@ -52,7 +52,7 @@ const POLICY: SignInPolicy = {
   })),
 };
 
-/** An object that replaces some members of another one. */
+/** Returns an object that replaces some members of another object. */
 const over = <T extends object>(one: T, own: Partial<T> = {}): T =>
   new Proxy(one, {
     get(target, name) {

@@ -78,7 +78,7 @@ export class Stand {
   }
 }
 
-/** Lets all promises run that wait for nothing else. */
+/** Resolves once all promises have run that wait for no timer or call. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Resolves with the reason why some work was refused; null if it was not. */

@@ -7,7 +7,7 @@ import { BOOKS_CASES } from './suites/books.ts';
 import { INCIDENT_CASES } from './suites/incidents.ts';
 import { overBooks } from './tested-books.ts';
 
-/** `npm test` runs only these tests with PostgreSQL. `npm run test:system` has the others. */
+/** `npm test` runs only these tests with PostgreSQL. `npm run test:system` has all other tests with PostgreSQL. */
 overBooks([TWO_IN_POSTGRES], { ...BOOKS_CASES, ...INCIDENT_CASES }, testLaws);
 
 const SPENDER = join(import.meta.dir, 'postgres/spend-together.ts');

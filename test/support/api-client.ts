@@ -22,7 +22,7 @@ export interface ApiAnswer<Body> {
 export interface ApiClient {
   /** All documented operations, such as `GET /admin/keys`. */
   readonly operations: readonly string[];
-  /** The names of the parameters of an operation, except the ones in its path. */
+  /** The names of the parameters of an operation, except the parameters in its path. */
   parametersOf(operation: string): readonly string[];
   /**
    * Sends a documented request, and checks the answer against the schema of its status.

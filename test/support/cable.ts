@@ -12,7 +12,7 @@ const SAID_MAX = 10_000;
 /** A proxy in front of a server on this machine. A test can make the proxy slow, silent or broken. */
 export interface Cable extends Disposable {
   readonly port: number;
-  /** Stops all bytes in both directions; neither side notices. */
+  /** Stops all bytes in both directions without a notice to the client or the server. */
   isSilent: boolean;
   /** Delays each byte by this time in both directions, ms. */
   delayMs: number;

@@ -7,7 +7,7 @@ import { tempFolder } from '../store/support.ts';
 /** The file of a database whose tables are all empty, except for the random ID of the database. */
 interface EmptyStore {
   readonly bytes: Buffer;
-  /** The offset of the random ID in the file. A server recognizes its database by this ID. */
+  /** The offset of the random ID in the file. A server recognizes its database by the random ID. */
   readonly nameAt: number;
 }
 

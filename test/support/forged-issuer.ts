@@ -17,7 +17,7 @@ export interface Forgery {
 export interface ForgedIssuer {
   readonly url: string;
   next: Forgery;
-  /** Members that replace those of its discovery document. */
+  /** Members that replace members of the issuer's discovery document. */
   configuration: Readonly<Record<string, unknown>>;
   /** The authorization codes that browsers received. */
   readonly codes: string[];

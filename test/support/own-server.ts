@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
- * A server that plays a provider, an issuer or another peer for one test. The system may give it the port of another test's server that has
- * just ended, and clients of that test may still retry. Each server therefore has a secret path in its address, and refuses all other calls
- * before the test sees them.
+ * A server that plays a provider, an issuer or another peer for one test. The operating system may give the server the port of another
+ * test's server that has just ended, and clients of that test may still retry. Each server therefore has a secret path in its address, and
+ * refuses all other calls before the test sees them.
  */
 export interface OwnServer {
   /** `http://127.0.0.1:PORT/for-SECRET`, without a slash at the end. */

@@ -5,7 +5,7 @@ const ROOT = join(import.meta.dir, '../..');
 
 /** A fenced code block of a page. */
 export interface PageBlock {
-  /** The first word of its first line, such as `python`. */
+  /** The first word of the block's first line, such as `python`. */
   readonly language: string;
   /** The other words of the fence's line. */
   readonly words: readonly string[];

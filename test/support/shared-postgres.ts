@@ -9,7 +9,7 @@ export interface TestDatabase extends AsyncDisposable {
   readonly url: string;
   readonly server: PostgresServer;
   readonly name: string;
-  /** Runs a statement in it as the superuser. */
+  /** Runs a statement in the database as the superuser. */
   run(text: string): Promise<Record<string, unknown>[]>;
 }
 

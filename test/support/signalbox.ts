@@ -63,7 +63,7 @@ export interface Signalbox {
   readonly url: string;
   readonly key: string;
   readonly data: string;
-  /** Only a process has it. */
+  /** The ID of the process; only a process has it. */
   readonly pid: number;
   /** All lines that the server has printed. */
   readonly lines: string[];

@@ -121,7 +121,7 @@ describe('the gate', () => {
             }
             expect(gate.inside).toBe(Math.min(most, there.length));
             expect(gate.waiting).toBe(there.length - gate.inside);
-            // The running requests are those that arrived first.
+            // The running requests are the requests that arrived first.
             const states = await Promise.all(there.map(stateOf));
             expect(states.slice(0, gate.inside)).not.toContain('refused');
             expect(states.slice(gate.inside).every((state) => state === 'waiting')).toBe(true);

@@ -23,7 +23,7 @@ export interface Gate {
   stop(): Promise<void>;
 }
 
-/** How the upstream answers. A test may replace it while no request is waiting. */
+/** How the upstream answers. A test may replace the answers while no request is waiting. */
 export interface GateAnswers {
   /** Returns the usage that an answer reports. */
   usageOf: (request: OpenAiRequest) => Readonly<Record<string, unknown>>;

@@ -5,7 +5,7 @@ import { openStore } from '../../../src/store/open.ts';
 import { tempFolder } from '../../store/support.ts';
 import { record } from './support.ts';
 
-/** Lists of many records: they read only the index, and the work for each page is bounded. */
+/** Lists of many records read only the index, and the work for each page is bounded. */
 
 const NOISE = 'UPDATE records SET body = ?';
 

@@ -81,7 +81,7 @@ function readReply(pieces: readonly string[]): void {
     parser.head?.headers();
     for (const name of ['content-type', 'x-request-id', 'a']) parser.head?.header(name);
   } catch {
-    // The reader refuses it.
+    // The parser refuses the answer head.
   }
 }
 

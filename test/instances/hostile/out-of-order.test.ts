@@ -22,7 +22,7 @@ test('if the rows of two writers become visible out of order, a budget counts ea
     return (await status).funds.find(({ title }) => title.name === 'all')?.spent;
   };
   const [early, late] = [await held(b, 300), await held(b, 200)];
-  // This commit takes its number first, and the next commit becomes visible before it.
+  // This commit gets its number first, but the next commit becomes visible first.
   let isNext = true;
   journal.isOvertaken = () => isNext;
   const posting = late.post(lineOf(70));

@@ -26,7 +26,7 @@ test('an instance that was paused for 60 s or longer grants no holds until it ha
   // The other instance has charged the amount that the stopped instance held.
   expect(await booked(world, long.id)).toBe(200);
   expect(isShortage(await asked(b.gateway, b.gateway.nextId(), 700))).toBe(false);
-  // The instance notices that its lease has ended before it does anything.
+  // The instance notices the end of its lease before it does anything.
   expect(a.store.instance.isCurrent).toBe(false);
   expect(() => a.gateway.nextId()).toThrow();
   await clock.pass(1_000);
@@ -56,7 +56,7 @@ test('if an instance is paused past its lease, it does not use a hold granted in
     a.connection.pause(slept);
     await clock.pass(slept + 20_000);
     expect(await asking).toBe(isOver ? 'fenced' : 'granted');
-    // No caller pays for it, although a sweep may have charged it.
+    // No caller pays for the request, although a sweep may have charged it.
     expect(await booked(world, id)).toBe(0);
   }
 });

@@ -35,7 +35,7 @@ interface Seat {
   member: Member | null;
   /** Increased with each start. */
   run: number;
-  /** The policy that it got last. */
+  /** The policy that the member got last. */
   variant: readonly Budget[];
 }
 
@@ -46,7 +46,7 @@ interface PlayKey {
   isRevoked: boolean;
 }
 
-/** Three instances on one store. A seed determines their requests and everything that goes wrong. */
+/** Three instances on one store. A seed determines the requests and faults of the play. */
 export class Play {
   readonly clock = new VirtualClock(START);
   readonly world: World;

@@ -35,7 +35,7 @@ export const ACTIONS = [
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** How often each action is chosen, relative to the others. */
+/** How often each action is chosen, relative to all other actions. */
 export const WEIGHTS: Readonly<Record<Action, number>> = {
   admit: 30,
   raise: 6,

@@ -82,13 +82,13 @@ export interface Entry {
   readonly amount: number;
   /** The payment that a deposit or a fee belongs to; empty for other entries. */
   readonly note: string;
-  /** For a refund: when it was booked. A window that was over by then does not get it. */
+  /** For a refund: the time of its booking. A window that was over at that time does not get the refund. */
   readonly at: number;
   /** The row of `adjustments` that it was made from; 0 for none. */
   readonly adjustment: number;
-  /** True once a caller was told that it is written: no crash may lose it. */
+  /** True once a caller received the result of the written entry: no crash may lose the entry. */
   promised: boolean;
-  /** For a deposit and its fee: true while it is being written, so that it does not count yet. */
+  /** For a deposit and its fee: true while the entry is being written, so that it does not count yet. */
   coming: boolean;
 }
 

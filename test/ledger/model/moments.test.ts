@@ -8,7 +8,7 @@ import { GatedStore } from './gate.ts';
 import { adjust, fundsOf, reload, spent } from './spending.ts';
 import { Subject } from './subject.ts';
 
-/** Cases in which two things happen at the same time. The random model found them; here each has a test of its own. */
+/** Cases in which two things happen at the same time. The random model found these moments; each moment has its own test in this file. */
 const MIDNIGHT = Date.UTC(2026, 10, 21);
 const SECOND = 1_000;
 

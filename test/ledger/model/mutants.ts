@@ -39,7 +39,7 @@ function patchGetter<Of extends object>(of: Of, name: keyof Of, get: () => unkno
   return () => Object.defineProperty(of, name, original);
 }
 
-/** A store that writes something else than it is told to. */
+/** A store that writes other rows than the ledger requests. */
 function rewriting(store: SqlStore, rewrite: (writes: readonly SqlWrite[]) => readonly SqlWrite[]): SqlStore {
   return {
     commit: (writes: readonly SqlWrite[]) => store.commit(rewrite(writes)),

@@ -164,7 +164,9 @@ export interface Played {
   readonly counts: Counts;
 }
 
-/** A crash is simulated by copying the files from here. A sync to disk proves nothing, so the files are in memory if possible. */
+/**
+ * The test simulates a crash by copying the files of this folder. A sync to disk proves nothing, so the files are in memory if possible.
+ */
 const PLACE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 /**

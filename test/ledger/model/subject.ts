@@ -24,7 +24,7 @@ export interface Row {
   readonly amount: number;
 }
 
-/** The ledger under test. The test controls its disk, its clock and its timers. */
+/** The ledger under test. The test controls the ledger's disk, clock and timers. */
 export class Subject {
   readonly file: string;
   readonly gate: GatedStore;

@@ -73,7 +73,7 @@ export interface HouseOptions {
 /** Counts the runs, because each run is an instance of its own. */
 let epoch = 0;
 
-/** A run of the server, reduced to money: the real ledger and payments on a real file. The test can kill it at any step. */
+/** A run of the server, reduced to money: the real ledger and payments on a real file. The test can kill the run at any step. */
 export class ServerRun {
   readonly file: string;
   readonly ledger: Ledger;

@@ -7,7 +7,7 @@ import { type Counts, play } from './play.ts';
 const STEPS = 60;
 /** How many runs may pass before a fault must be found. Most faults are found in the first run. */
 const MUTANT_RUNS = 60;
-/** Seeds for `npm test` that find these mutants soon. The usual seed finds them late. */
+/** Seeds for `npm test` that find these mutants soon. The usual seed finds these mutants late. */
 const SOON: Readonly<Record<string, number>> = {
   'the reconciler treats a cancelled authorization as paid': 301_116,
   'an unknown settlement is reported as failed': 301_109,

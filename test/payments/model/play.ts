@@ -260,7 +260,7 @@ export class Play {
       if (house.isDead) return;
       if (cause instanceof PaymentRefused) {
         this.trace.push(`  refused: ${cause.reason}`);
-        // Like the gateway, it makes no quote for a payment in progress. All payments that arrived earlier are balance.
+        // Like the gateway, the play makes no quote for a payment in progress. All payments that arrived earlier are balance.
         const isOpen = (await house.payments.unsettled(wallet, requestHash)) !== null;
         this.#tell(one, isOpen ? 'unsettled' : (await this.#hasArrived(one)) ? 'error' : 'refused');
       } else if (cause instanceof SignalboxError) {

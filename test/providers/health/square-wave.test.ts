@@ -35,7 +35,7 @@ interface Run {
   readonly allShut: readonly number[];
 }
 
-/** Simulates two endpoints under steady traffic. Available endpoints are tried in order, then the others by force. */
+/** Simulates two endpoints under steady traffic. The simulation tries available endpoints in order, then all other endpoints by force. */
 function simulate({ isUp, everyMs, chance }: Wave): Run {
   const { health, time, changes } = fakeHealth(randomFrom(chance));
   const models = snapshot([model('a'), model('b')]);

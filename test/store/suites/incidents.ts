@@ -35,8 +35,8 @@ const takenOf = (books: LedgerBooks, fund: FundRef): number =>
 
 /**
  * Incidents of budgets that happened in other systems, numbered as in the list where they were collected. Each case proves that the
- * incident cannot happen here. Incidents about prices are in `test/routing/price.test.ts`; incidents about policies of different instances
- * are in `test/system/instances/two-policies.test.ts`.
+ * incident cannot happen in Signalbox. Incidents about prices are in `test/routing/price.test.ts`; incidents about policies of different
+ * instances are in `test/system/instances/two-policies.test.ts`.
  */
 export const INCIDENT_CASES: Cases<BooksUnderTest> = {
   '1: a hold frees its funds on every way in which it can end': async ({ books }) => {

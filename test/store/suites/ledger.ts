@@ -133,7 +133,7 @@ export const LEDGER_CASES: Cases<LedgerUnderTest> = {
       ['other', 500],
     ]);
     expect(await findings(journal)).toEqual(['wrong_payment']);
-    // Stored sums up to here do not change the result.
+    // Storing the sums at this point does not change the result.
     await books.checkpoint();
     expect(await findings(journal)).toEqual(['wrong_payment']);
   },

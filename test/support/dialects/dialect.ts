@@ -2,7 +2,7 @@ import type { Json } from '../../../plugins/providers/json.ts';
 import type { Behaviour } from '../fake-upstream.ts';
 import { finishOf, pieces, textOf } from '../openai-wire.ts';
 
-/** A provider's API: the requests that it accepts, the ones that it refuses, and its answers. */
+/** A provider's API: the requests that it accepts, the requests that it refuses, and its answers. */
 export interface Dialect {
   /** The path at the end of a base URL. */
   readonly basePath: string;

@@ -3,8 +3,8 @@ import { isObject, type Json, listOf, parseJson, textOf } from '../../../plugins
 import spec from './schemas.json' with { type: 'json' };
 
 /**
- * Checks answers and events against the published schemas of Open Responses. `schemas.json` has them, from openresponses.org, Apache-2.0,
- * without descriptions. The specification allows other items and events as extensions; custom tools are an example.
+ * Checks answers and events against the published schemas of Open Responses. `schemas.json` has the schemas, from openresponses.org,
+ * Apache-2.0, without descriptions. The specification allows other items and events as extensions; custom tools are an example.
  */
 const ajv = new Ajv({ strict: false, allErrors: true });
 ajv.addSchema({ $id: 'spec', components: { schemas: mended(spec.schemas) } });

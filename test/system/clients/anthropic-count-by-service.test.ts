@@ -169,7 +169,7 @@ budgets: [{ name: all, each: key, limit_credits: 1000, window: total }]
     expect([stream.status, (await stream.text()).includes('message_stop')]).toEqual([200, true]);
     leaving.abort();
     expect(await count).toBeNull();
-    // The only decision is the one of the stream.
+    // The stream's decision is the only decision.
     expect(await waitFor(async () => [await decisions()].find(({ length }) => length > 0))).toHaveLength(1);
   });
 

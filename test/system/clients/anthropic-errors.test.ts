@@ -103,7 +103,10 @@ test('every error has the Anthropic type of its status', () => {
   }
 });
 
-/** Features that Anthropic bills without a price in the catalog. Signalbox must refuse them only if it holds money for the request. */
+/**
+ * Features that Anthropic bills without a price in the catalog. Signalbox must refuse these features only if it holds money for the
+ * request.
+ */
 const BILLED: readonly (readonly [string, object, string])[] = [
   ['a fast mode', { speed: 'fast' }, 'speed'],
   ['a tier', { service_tier: 'flex' }, 'service_tier'],

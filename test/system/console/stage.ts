@@ -5,7 +5,7 @@ import { CLIENT_SECRET, startIssuer, type TestIssuer } from '../../support/issue
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 import { sharedBrowser } from '../support/browser.ts';
 
-/** The roles that tests use in the console. `owner` signs in with a key, the others with OpenID. */
+/** The roles that tests use in the console. `owner` signs in with a key, and all other roles sign in with OpenID. */
 export type ConsoleRole = 'owner' | 'admin' | 'finance' | 'auditor' | 'lead' | 'member';
 
 /** A gateway with a console, an issuer where people of every role can sign in, and some traffic. */

@@ -28,7 +28,7 @@ const ATTEMPT = {
   ],
 };
 
-/** The values of labels with a fixed list. `exported.test.ts` compares them with real servers. */
+/** The values of labels with a fixed list. `exported.test.ts` compares these values with real servers. */
 export const VALUES: Readonly<Record<string, NonNullable<Metric['values']>>> = {
   signalbox_chats_total: OUTCOME,
   signalbox_chat_duration_seconds: OUTCOME,

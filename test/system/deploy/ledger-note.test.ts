@@ -7,7 +7,7 @@ import { runHere } from '../../support/run-here.ts';
 import { makeTestKey, type Signalbox } from '../../support/signalbox.ts';
 import { chat, end, useServers } from './stand.ts';
 
-/** A server must not start with books other than the ones it had, because money would be spent twice. */
+/** A server must not start with other books than it had before, because money would be spent twice. */
 const PATIENCE = 60_000;
 const env = { SIGNALBOX_API_KEY: makeTestKey() };
 const { newFolder, start: startWith } = useServers();

@@ -105,7 +105,7 @@ export function instructionsOf(text: string): { readonly name: string; readonly 
     });
 }
 
-/** The schema without its `id`s, which use another draft than it names. No reference uses them. */
+/** The schema without its `id`s, which use another draft than it names. No reference uses the `id`s. */
 const composeSchema = JSON.parse(JSON.stringify(schema), (key, value) =>
   ['id', '$schema'].includes(key) && typeof value === 'string' ? undefined : value,
 );

@@ -68,7 +68,7 @@ test('every shell block of the start pages works as printed, after the blocks be
   }
 });
 
-/** Runs the first block of `docs/start.md` in a language. Returns the body that it sends and its output. */
+/** Runs the first block of `docs/start.md` in a language. Returns the body that the first request sends and its output. */
 async function firstRequest(language: string, command: (block: PageBlock, url: string) => readonly string[]) {
   const bodies: unknown[] = [];
   const server = startOwnServer(async (request) => {

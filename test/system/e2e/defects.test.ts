@@ -93,7 +93,7 @@ async function rejections(box: Signalbox): Promise<Record<string, number>> {
   return Object.fromEntries(found.map(([, plugin, count]) => [plugin, Number(count)]));
 }
 
-/** Opens streams that continue for a second. Each resolves with its text, or with `cut`. */
+/** Opens streams that continue for a second. Each stream resolves with its text, or with `cut`. */
 async function openStreams(box: Signalbox, count: number) {
   upstream.next(...Array(count).fill({ text: ['a ', 'long ', 'answer'], betweenChunksMs: 600 }));
   const open = await Promise.all(

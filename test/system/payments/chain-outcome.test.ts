@@ -26,7 +26,7 @@ const reader = async (changes: Partial<PaymentNetwork> = {}): Promise<Chain> =>
   (await openNetwork(networkOn(chain, changes), meansOf(chain))).chain;
 const authorized = ({ payload }: Authorization) => payload.payload as { authorization: Authorized; signature: Hex };
 
-/** Returns the call that carries out an authorization. Any account may send it. */
+/** Returns the call that carries out an authorization. Any account may send the call. */
 function callOf(payment: Authorization): Hex {
   const { authorization: a, signature } = authorized(payment);
   return encodeFunctionData({

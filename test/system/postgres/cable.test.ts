@@ -101,7 +101,7 @@ test('while the database does not respond, the pieces of a stream arrive, and it
   let text = '';
   let sent = 0;
   answers.text = pieces;
-  // The provider sends each piece after the client has received the one before.
+  // The provider sends each piece after the client has received the previous piece.
   answers.pace = async () => {
     const before = pieces[sent++ - 2];
     if (before) await waitFor(() => text.includes(before));

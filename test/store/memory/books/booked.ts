@@ -15,7 +15,7 @@ export interface MemoryReservation {
   readonly first: OpResult;
   readonly steps: Map<number, OpResult>;
   closing: OpResult | null;
-  /** For an expired hold: its sums without the expiry, until it is settled after all. */
+  /** For an expired hold: its sums without the expiry, until the hold is settled after all. */
   late: rules.HeldSum | null;
   /** The result of the settlement after the expiry; null before. */
   corrected: OpResult | null;

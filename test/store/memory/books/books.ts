@@ -39,7 +39,7 @@ import { MemoryTerms } from './terms.ts';
 type SequelMaker = (results: readonly OpResult[]) => Sequel;
 const NOTHING: Sequel = { ops: [], writes: [] };
 
-/** Books in memory: plain maps, lists and the rules of money. Several instances can share them, each with its own handle. */
+/** Books in memory: plain maps, lists and the rules of money. Several instances can share the books, each with its own handle. */
 export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
   /** The instance that is calling now. */
   asking: InstanceName = { slot: 0, epoch: 0 };

@@ -87,7 +87,7 @@ export class MemoryJournal {
     return this.#entries;
   }
 
-  /** Numbers an entry. Drop the entry if it turns out not to be durable. */
+  /** Numbers an entry. The caller drops the entry if it turns out not to be durable. */
   add({ funds = [], draws = funds, entry = null, note = null, ...rest }: NewEntry): MemoryEntry {
     const ids = funds.map((fund) => this.#rowOf(fund).id);
     const drawn = draws.flatMap((fund) => (fund instanceof MemoryFund ? [fund.budget] : []));

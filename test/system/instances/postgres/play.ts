@@ -40,7 +40,7 @@ export type Arrival = Asked & {
   answer: unknown;
 };
 
-/** Operations that cannot be refused. An instance sends them until the store has them. */
+/** Operations that cannot be refused. An instance sends these operations until the store has them. */
 const SURE: ReadonlySet<LedgerOp['kind']> = new Set([
   ...(['post', 'settle', 'expire', 'void', 'release', 'attach', 'waive', 'count', 'join', 'enforce'] as const),
 ]);

@@ -55,7 +55,7 @@ const turnOf = (one: Step, isLapsed = false): Turn => ({ steps: [one], isLapsed,
 const KEEN: readonly (readonly Turn[])[] = [
   // The second amount fits once but not twice.
   [turnOf(holdBy(0, 0)), turnOf(holdBy(1, 10, 60))],
-  // A request waits for an amount that another one holds.
+  // A request waits for an amount that another request holds.
   [turnOf(holdBy(0, 60)), turnOf(holdBy(1, 60)), turnOf(holdBy(2, 10))],
   // A window needs a new row after a change of its limit: before a hold, and before a settlement.
   ...[turnOf(holdBy(1, 20)), turnOf(settleBy(0, 20))].map((last) => [

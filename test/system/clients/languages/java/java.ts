@@ -5,7 +5,7 @@ import { runWell } from '../runs.ts';
 import { programWith } from '../snippets.ts';
 import type { PackageVersions } from '../versions.ts';
 
-/** Each client with the project that installs it. The summary shows its name, and its program has the same name. */
+/** Each client with the project that installs it. The summary shows the client's name, and its program has the same name. */
 const CLIENTS = [
   { name: 'com.openai:openai-java', project: 'common' },
   { name: 'com.anthropic:anthropic-java', project: 'common' },

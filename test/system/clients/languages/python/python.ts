@@ -4,7 +4,7 @@ import type { ClientLanguage } from '../language.ts';
 import { runWell } from '../runs.ts';
 import { type Projects, readVersions } from '../versions.ts';
 
-/** Each client with the project that installs it. The summary shows its name, and its program has the same name. */
+/** Each client with the project that installs it. The summary shows the client's name, and its program has the same name. */
 const CLIENTS = [
   { name: 'openai', project: 'common' },
   { name: 'anthropic', project: 'common' },
