@@ -5,8 +5,8 @@ import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /**
- * Tests `tool_choice: allowed_tools`. Few providers know the field; Signalbox simply does not send the tools that it does not allow to
- * other providers.
+ * Tests `tool_choice: allowed_tools`. Few providers know the field; for all other providers, Signalbox omits
+ * the tools that the field does not allow.
  */
 const [chat, claude, gemini, own] = [
   useUpstream(),
