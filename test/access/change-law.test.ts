@@ -9,7 +9,7 @@ import { tries } from '../deep/effort.ts';
 import { openHostile, openInMemory, openInSqlite, type TestedStore } from '../store/implementations.ts';
 import { MORNING } from './support.ts';
 
-/** Two servers on one store change the same few keys, several changes at the same time. */
+/** Two servers that share a store change the same few keys, several at the same time. */
 interface Step {
   readonly by: 0 | 1;
   readonly at: number;

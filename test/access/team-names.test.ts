@@ -115,7 +115,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(at, name).map(([place, one]): Step => {
     return async (people, bind) => bind(one, (await rename(people, teamAt(people, place), one)).id);
   }),
-  // Each name occurs once, as a policy requires. Some teams keep a name, some are renamed, and some are new.
+  // Each name occurs once, as a policy requires. The policy keeps the names of some teams, renames other teams, and adds new teams.
   fc.tuple(fc.shuffledSubarray(NAMES), fc.nat(2), fc.nat(4)).map(([names, renames, end]): Step => {
     const [formerly, stated] = [names.slice(0, renames), names.slice(renames, renames + end)];
     return async (people, bind) => {

@@ -113,7 +113,7 @@ function dominated(of: Facts, share: typeof shareOf): string[] {
 
 const logits = (all: Abilities, model: string, task: string) => all.of(model, MEASURES[task] ?? []).logits;
 
-/** Whether both models have the same measures and `a` is nowhere below `b`. */
+/** Whether the models `a` and `b` have the same measures and `a` is nowhere below `b`. */
 function isAsAble(all: Abilities, a: string, b: string, task: string): boolean {
   return ['index', ...(MEASURES[task] ?? [])].every((measure) => {
     const [mine, other] = [all.by(a, measure), all.by(b, measure)];

@@ -243,7 +243,8 @@ describe('alerts of providers', () => {
   test('a server alerts about a provider that does not answer, and again when it answers', async () => {
     expect((await chat('hello')).status).toBe(200);
     upstream.behave({ status: 500, error: 'no' });
-    // The circuit breaker lets single attempts through. Such attempts must fail, too, until the server has checked the rule.
+    // The circuit breaker lets single attempts through. Attempts that the circuit breaker lets through must fail, too, until the server has
+    // checked the alert rule.
     await waitFor(async () => {
       await chat('hello');
       return told().length > 0;

@@ -51,8 +51,8 @@ export interface Dialect {
   /** When a stream reports usage: only at its end, the prompt also at its start, or running counts with every piece. */
   readonly counts: 'at its end' | 'from its start' | 'all along';
   /**
-   * The events at the end of the text, with reason and usage. Some dialects repeat the text in these events; by default it is the usual
-   * text.
+   * The events at the end of the text, with reason and usage. Some dialects repeat the text in the last events of a stream; by default it
+   * is the usual text.
    */
   finish(reason: 'stop' | 'length', usage: Tokens | null, text?: string): readonly Event[];
   /** The events that report the usage once more. */

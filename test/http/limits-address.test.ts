@@ -64,7 +64,7 @@ describe('a range', () => {
     fc.assert(
       fc.property(ranges, fc.oneof(ipv4, ipv6), fc.nat(128), ([base, bits], other, near) => {
         const family = base.includes(':') ? 'ipv6' : 'ipv4';
-        // Signalbox treats both forms of an IPv4 address as equal, but node:net does not.
+        // Signalbox treats an IPv4 address and its IPv6 form as equal, but node:net does not.
         fc.pre(family === 'ipv4' || bits > 96);
         const list = new BlockList();
         list.addSubnet(base, bits, family);

@@ -72,7 +72,7 @@ test('before a renamed budget is active, it has counted all earlier charges; eac
   expect(await figuresOf(ledger)).toEqual({ 'new/': [1_000, 100, 100] });
   running!.settle(line(50), () => []);
   expect(await figuresOf(ledger)).toEqual({ 'new/': [1_000, 150, 0] });
-  // The other server still has the old policy and counts its charges in the new budget later.
+  // The second server still has the old policy, and its charges are counted in the new budget later.
   await spend(other, 5);
   await ledger.refresh();
   await other.refresh();

@@ -97,8 +97,8 @@ const BLANK_STOP: ChatRequest = { model: 'auto', messages: [{ role: 'user', cont
 let recommended = 0;
 
 /**
- * Requests a recommendation from a server, and sends the chat to another server. Both parameters are the same server, except when the law
- * is expected to fail.
+ * Requests a recommendation from a server, and sends the chat to another server. The adviser and the server are the same, except when the
+ * law is expected to fail.
  */
 const law = (adviser: Signalbox, server = adviser, asRead = (body: ChatRequest): object => body) =>
   fc.asyncProperty(bodies, async (body) => {

@@ -74,7 +74,7 @@ const tool = (name: string) => ({
 });
 const share = fc.constantFrom(0, 0.2, 0.5, 1, 3);
 
-/** Each field is optional. Both routes must refuse contradictory fields with the same error. */
+/** Each field is optional. The chat route and the recommendation route must refuse contradictory fields with the same error. */
 const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   stream: fc.constantFrom(true, false, null),
   tools: fc.constantFrom([tool('weather')], [tool('weather'), tool('search')], []),

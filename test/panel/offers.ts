@@ -44,7 +44,7 @@ function catalogOf(name: string): Static<typeof Catalog> {
 const models = { ...catalogOf('models.yaml').models, ...catalogOf('models-local.yaml').models };
 export const MODELS = Object.keys(models);
 
-/** A set of one or several keys or addresses. */
+/** A set of keys or addresses that a user configures. */
 export interface KeySet {
   readonly name: string;
   readonly providers: readonly string[];

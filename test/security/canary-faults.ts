@@ -12,7 +12,7 @@ export interface Known {
 
 export interface Fault {
   readonly name: string;
-  /** How both upstreams behave. */
+  /** The behaviour of both upstreams under the fault. */
   readonly upstream?: (known: Known) => Behaviour;
   /** Fields in addition to the usual request. */
   readonly ask?: (known: Known) => object;

@@ -200,7 +200,7 @@ describe('a hostile text', () => {
         all(part);
         return performance.now() - since;
       };
-      // Both inputs are measured at the same moment, because a busy machine slows both. A minimum
+      // The test measures the small and the large text at the same moment, because a busy machine slows both. A minimum
       // keeps noise from counting.
       const ratio = () => {
         const small = Math.min(...[1, 2, 3].map(() => time(text.slice(0, text.length / 4))));

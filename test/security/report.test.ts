@@ -264,7 +264,7 @@ rate_limits: [{ name: shared, requests_per_minute: 2 }]
       return () => fetch(`${few.url}/admin/usage`, { headers: { cookie } });
     };
     const [first, second] = [await signIn(), await signIn()];
-    // These 12 requests are four times the limit of a key.
+    // A login may send 12 requests, four times the limit of a key.
     for (let pair = 0; pair < 6; pair++) expect([(await first()).status, (await second()).status]).toEqual([200, 200]);
     const { details } = await expectError(await second(), 'rate_limit_exceeded', null, true);
     expect(details).toEqual({ limit: 'gateway.reports_per_minute', kind: 'requests' });

@@ -173,7 +173,7 @@ export const contentOf = async ({
 
 type Commits = readonly (readonly MakeWrite[])[];
 
-/** Whether both stores give the same answers to the same commits and have the same content after each. */
+/** Whether the two stores give the same answers to the same commits and have the same content after each. */
 async function agree(commits: Commits, open: () => Promise<TestedStore>): Promise<boolean> {
   await using one = await openInSqlite();
   await using other = await open();

@@ -3,8 +3,8 @@ import { writeSync } from 'node:fs';
 import { Dial } from '../../src/providers/connection/dial.ts';
 
 /**
- * Support for files that are preloaded before `src/main.ts`. Such files intercept calls between the real parts of the program; code in
- * `src/` does not know about them.
+ * Support for files that are preloaded before `src/main.ts`. The preloaded files intercept calls between the real parts of the program;
+ * code in `src/` does not know about them.
  */
 export interface CrashPoint {
   readonly wanted: string;

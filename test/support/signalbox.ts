@@ -241,8 +241,8 @@ function callerOf(
     async makeKey(...flags) {
       const { code, out, err } = await runHere(['keys', 'create', ...flags, '--data', data], place);
       if (code !== 0) throw new Error(err);
-      // The command waits five seconds for the server and then warns. A server reads its keys before it lists them, so this request makes
-      // the key known.
+      // The command waits five seconds for the server and then warns. A server reads its keys before it lists them, so a request for the
+      // list makes a new key known.
       if (err !== '') await fetch(`${url}/admin/keys`, { headers });
       return out.split('\n')[0] ?? '';
     },

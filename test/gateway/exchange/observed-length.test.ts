@@ -18,7 +18,7 @@ function lengthAt(index: number, median: number): number {
   return median * Math.exp(0.55 * Math.log(share / (1 - share)));
 }
 
-/** Measures answers one after another, gives every second answer this limit, and returns the measured length. */
+/** Measures answers one after another, gives every second answer the limit, and returns the measured length. */
 function measuring(observe: Observe) {
   let now = 0;
   const lengths = new OutputLengths(() => now);

@@ -59,7 +59,9 @@ test('a message with calls has the same hash without content and with null as co
   expect(hashOfAll([{ ...calls, content: '' }])).not.toBe(hashOfAll([calls]));
 });
 
-/** Some texts look like the text of a call, so that messages could be confused at other boundaries. Some texts are halves of characters. */
+/**
+ * Some texts look like the text of a call, so that messages could be confused at other boundaries. Other texts are halves of characters.
+ */
 const TEXTS = ['', '1', '0 0 ', '0 1 1', '1 0 1', '\ud800', '\ud801'];
 const MESSAGES: readonly ChatMessage[] = TEXTS.flatMap((a): ChatMessage[] => [
   { role: 'user', content: a },

@@ -23,7 +23,7 @@ test('an instance that was paused for 60 s or longer grants no holds until it ha
   expect((await settled).charged).toBe(100);
   a.connection.pause(240_000);
   await clock.pass(239_000);
-  // The other instance has charged the amount that the stopped instance held.
+  // The running instance has charged the amount that the stopped instance held.
   expect(await booked(world, long.id)).toBe(200);
   expect(isShortage(await asked(b.gateway, b.gateway.nextId(), 700))).toBe(false);
   // The instance notices the end of its lease before it does anything.

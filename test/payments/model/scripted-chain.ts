@@ -36,7 +36,7 @@ export class ScriptedChain {
   weather: Weather = 'good';
   /** Atomic units that arrived at the payee. */
   received = 0n;
-  /** The number of transfers by authorization. More than one transfer for an authorization means that this fake chain has a bug. */
+  /** The number of transfers by authorization. More than one transfer for an authorization means that the fake chain has a bug. */
   readonly debits = new Map<string, number>();
   settles = 0;
   readonly #now: () => number;

@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../../../src/core/clock.ts';
 import type { InstanceName } from '../../../src/store/instance.ts';
 import { AHEAD_MS, type RateDemand, type RateGrant } from '../../../src/store/rates.ts';
 
-/** A row: its bucket, and what was taken in advance in the current second and in the previous one. */
+/** A row of the rate limits: its bucket, and the units taken in advance in the current second and in the previous one. */
 interface MemoryRate {
   readonly bucket: Bucket;
   second: number;

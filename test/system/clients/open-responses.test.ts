@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => box.stop());
 
-/** Requests the answer in JSON and as a stream. Both answers must be equal except for IDs, times and costs. */
+/** Requests the answer in JSON and as a stream. The JSON answer and the streamed answer must be equal except for IDs, times and costs. */
 async function answers(body: object): Promise<readonly Json[]> {
   const json = await box.post('/v1/responses', { model: 'best', ...body });
   const whole = (await json.json()) as Json;

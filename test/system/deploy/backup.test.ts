@@ -111,7 +111,7 @@ describe('the page’s own commands', () => {
       const books = await booksOf(second);
       expect(books.held_credits).toBe(0);
       expect(books.charged_credits).toBeCloseTo(atCopy.charged_credits + atCopy.held_credits, 6);
-      // Both servers continue separately: the copy lacks later charges of the first server.
+      // The first server and its restored copy continue separately: the copy lacks later charges of the first server.
       expect(spentOf(books)).not.toEqual(spentOf(await booksOf(box)));
       expect(spentOf(books)).toHaveLength(3);
       for (const key of [box.key, prepaid]) expect((await chat(second, key)).status).toBe(200);

@@ -155,7 +155,7 @@ test('SIGHUP makes every process read its policy and secrets again', async () =>
   });
 });
 
-/** Streams at both processes end while the database is away and report their prices. */
+/** Streams at two processes of a server end while the database is away and report their prices. */
 async function outage(key: MadeKey): Promise<number> {
   const { gate, fleet } = stage;
   gate.close();

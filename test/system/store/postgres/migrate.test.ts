@@ -196,7 +196,7 @@ test('a new database has the same tables, indexes, triggers and functions as a d
   await using fresh = await laidDatabase();
   const partsOf = async (database: TestDatabase) => {
     const rows = await database.run(TABLES);
-    // Both databases have the same condition, but one database writes it with `IN` and the other with `OR`.
+    // The two databases have the same condition, but one writes it with `IN` and the other with `OR`.
     return rows.filter(({ part }) => !`${part}`.startsWith('idempotency_state_check '));
   };
   const found = await partsOf(fresh);
