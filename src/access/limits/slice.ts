@@ -62,7 +62,7 @@ export class Slice {
     return this.#batches.reduce((sum, { units }) => sum + units, 0);
   }
 
-  /** When the first of the units expire; Infinity if there are none. */
+  /** The time at which the first unit of a rate limit that this server holds expires; Infinity if the server holds no units. */
   get until(): number {
     return this.#batches[0]?.until ?? Number.POSITIVE_INFINITY;
   }

@@ -34,7 +34,7 @@ export const bundleOf = (files: readonly PolicyFile[]): PolicyBundle => ({
   hash: hashOf(JSON.stringify(files)),
 });
 
-/** Returns a bundle with names instead of paths, as all answers show the bundle. */
+/** Replaces the paths of the files in a bundle of policy files with their names, because answers of the API name files without their folder. */
 export const namedBundle = ({ files }: PolicyBundle): PolicyBundle =>
   bundleOf(files.map((file) => ({ ...file, path: basename(file.path) })));
 
