@@ -144,7 +144,9 @@ function TeamActions({ of, onRemoved }: { readonly of: TeamMoney; onRemoved(): v
       <div class="stack-tight">
         <p>
           {declared_at ? `The policy declares this team in ${declared_at.file}, line ${declared_at.line}. ` : ''}
-          {mayChange ? 'Change the policy to change the team.' : 'Only a change of the policy can change the team.'}
+          {mayChange
+            ? 'The policy declares this team. To change the team, edit the policy.'
+            : 'The policy declares this team. Only an edit of the policy can change the team.'}
         </p>
         {reachOfViewer('policy.read') !== null && (
           <div>

@@ -121,7 +121,7 @@ export function itemsOf(
 
 export const CAPITALS = /^[A-Z_][A-Z0-9_]*$/;
 
-/** Makes a valid name of an environment variable. A leading digit comes from a server's IP address. */
+/** Makes a valid name of an environment variable from the name of a server. If the name is an IP address, it begins with a digit, which a variable may not. */
 export const asVariable = (text: string): string =>
   text
     .toUpperCase()
