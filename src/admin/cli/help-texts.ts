@@ -17,6 +17,8 @@ import { helpOf } from './operation-flags.ts';
 import { POLICY_HELP } from './policy/help-texts.ts';
 import { SERVE_HELP } from './serve-help.ts';
 
+/** The form of the argument T. */
+const MOMENT = 'T is a month (2026-11), a day (2026-11-20) or a time (2026-11-20T08:00Z).';
 const DATABASE = `If DATABASE_URL names a PostgreSQL database, the command uses it instead of the database in the data folder.`;
 
 /** Adds the flag --policies to the help of a command whose answer depends on a policy. */
@@ -95,7 +97,7 @@ Exit code: 0 if the trail is unchanged, 2 if something is wrong.`,
   'trail export': {
     usage: '[--from T] [--to T] [--time-zone UTC] [--data DIR]',
     summary: 'Write the audit trail as JSON lines. The last line is the head of its hash chain.',
-    details: 'T is a month (2026-11), a day (2026-11-20) or a time (2026-11-20T08:00Z).',
+    details: MOMENT,
   },
   [eraseEntries.name]: helpOf(eraseEntries),
   instances: helpOf(showCluster),
@@ -106,8 +108,9 @@ Exit code: 0 if the trail is unchanged, 2 if something is wrong.`,
 [--by day,month,key,team,user,label:NAME,model,provider,selector,session,agent]
 [--format csv|json] [--data DIR]`,
     summary: 'Write every charge, or sums of charges, as CSV or JSON.',
-    details: `--month is last, this or a month such as 2026-11. T is a month (2026-11), a day (2026-11-20) or a time
-(2026-11-20T08:00Z). The export ends before --to. If you give only --from 2026-11, it covers that month.
+    details: `--month is last, this or a month such as 2026-11.
+${MOMENT}
+The export ends before --to. If you give only --from 2026-11, it covers that month.
 --by writes a sum for each group instead of a line for each charge.`,
   },
   'ledger audit': {
@@ -138,7 +141,7 @@ ${DATA}`,
     usage: `[--from T] [--to T] [--time-zone UTC] [--key ID] [--model ID]
 [--source caller|checks|retry] [--format jsonl|csv] [--data DIR]`,
     summary: 'Write every score.',
-    details: 'T is a month (2026-11), a day (2026-11-20) or a time (2026-11-20T08:00Z).',
+    details: MOMENT,
   },
   'learn reset': {
     usage: '[--model ID] --yes [--data DIR]',

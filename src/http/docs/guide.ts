@@ -8,7 +8,6 @@ const DOCS = join(import.meta.dir, Bun.isStandaloneExecutable ? 'docs' : '../../
 
 /** A file of `docs/`, with no way out of that folder. */
 const FILE = /^(?:[A-Za-z0-9-]+\/)*[A-Za-z0-9-]+\.(md|svg|webp|png)$/;
-const TYPES: Readonly<Record<string, string>> = { svg: 'image/svg+xml', webp: 'image/webp', png: 'image/png' };
 
 /** The pages need no script, and load nothing from another host. */
 const POLICY =
@@ -32,7 +31,7 @@ async function pageOf(name: string): Promise<Response> {
   if (extension === undefined || !(await file.exists())) {
     throw new SignalboxError('not_found', 'The documentation has no such page. /docs/guide/README.md lists all pages.');
   }
-  if (extension !== 'md') return answer(file, TYPES[extension] ?? '');
+  if (extension !== 'md') return answer(file, file.type);
   const text = await file.text();
   const title = /^# (.*)$/m.exec(text)?.[1] ?? name;
   const body = new HTMLRewriter()
