@@ -31,7 +31,7 @@ export interface BookedTariff {
   readonly price: Price;
 }
 
-/** What a real server leaves in a folder: its tables, policy, people and keys, and a decision of each kind. */
+/** The data folder of a real server: its tables, policy, people and keys, and a decision of each kind. */
 export interface Base {
   readonly keys: readonly MadeKey[];
   readonly templates: readonly Template[];

@@ -152,7 +152,7 @@ function readStream(trial: Trial, body: string): string {
   return isWhole(trial, got) ? 'the answer' : `${part}, clean end`;
 }
 
-/** What a program with the `openai` package concludes from the answer. */
+/** The outcome that a program with the `openai` package concludes from the answer. */
 export type Conclusion =
   | { readonly made: 'answer' | 'silence' | 'hung' }
   /** The program threw an error, with this status if the error has a status. */

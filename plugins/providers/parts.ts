@@ -6,7 +6,7 @@ export function malformed(message: string): StreamPart {
   return { type: 'failure', failure: { kind: 'malformed', message } };
 }
 
-/** What an event contains in addition to the content in other parts. */
+/** The content of an event that no other part contains. */
 interface EventNotes {
   readonly unread?: UnreadOutput;
   readonly usage?: Usage;

@@ -14,7 +14,7 @@ export const LINE_LIMITS = { depth: 3, live: 100, aDay: 1_000, aDayOfUser: 2_000
 /** The lifetime of a child key, ms: a day by default, a month at most. */
 export const CHILD_LIFE = { usualMs: DAY_MS, mostMs: 30 * DAY_MS };
 
-/** What a child key gets from the key that created it: the effective terms and the secrets. */
+/** The effective terms and the secrets that a child key gets from the key that created it. */
 export interface Above extends Pick<StoredKey, 'hash' | 'previousHash'> {
   readonly inForce: Info;
 }

@@ -263,7 +263,7 @@ export type PreparedProvider = (WireAdapter | InProcessAdapter) & {
    */
   takesStops?(stops: readonly string[]): boolean;
   /**
-   * What the service bills for an answer that the gateway aborts. Without `afterAbort`, the gateway assumes `unknown`. Declare `stops` only
+   * The part of an answer that the service bills if the gateway aborts it. Without `afterAbort`, the gateway assumes `unknown`. Declare `stops` only
    * for a service that documents it: the gateway then reserves money in steps as the answer grows, and the operator pays if the service
    * bills more than the stated margin.
    */

@@ -1,5 +1,5 @@
 /**
- * What a service bills for an answer whose connection is closed before its end. `stops`: only the tokens that it wrote before it noticed,
+ * The part of an answer that a service bills if the connection is closed before the end of the answer. `stops`: only the tokens that it wrote before it noticed,
  * within the stated margin. `whole`: the whole answer, as if it had been read to its end. `unknown`: the service may bill like `stops` or
  * like `whole`.
  */

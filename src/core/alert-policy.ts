@@ -21,7 +21,7 @@ interface BudgetRule {
   readonly budgets: readonly string[];
 }
 
-/** What an alert watches, with its parameters. */
+/** The subject that an alert watches, with its parameters. */
 export type AlertTrigger =
   /** `at`: shares of the limit, ascending, above 0 and at most 1. */
   | (BudgetRule & { readonly on: 'budget_share'; readonly at: readonly number[] })

@@ -15,7 +15,7 @@ export interface AlertContent {
   readonly type: AlertType;
   /** The name of the alert rule; '' for a test message. */
   readonly rule: string;
-  /** What the alert rule watches; `test` for a test message. */
+  /** The kind of event that the alert rule watches; `test` for a test message. */
   readonly on: string;
   /** A sentence for each of the first subjects of the alert. */
   readonly lines: readonly string[];

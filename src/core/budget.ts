@@ -6,7 +6,7 @@ export const WINDOWS = ['day', 'week', 'month', 'total'] as const;
 export type WindowKind = (typeof WINDOWS)[number];
 
 /**
- * What happens to a request whose worst case does not fit into the budget. `cap`: Signalbox caps the output at the amount that fits, if the
+ * The treatment of a request whose worst case does not fit into the budget. `cap`: Signalbox caps the output at the amount that fits, if the
  * shorter output is still useful. `reject`: Signalbox refuses the request. `downgrade`: Signalbox chooses only from models whose worst case
  * fits; if there are none, it acts as for `cap`.
  */
@@ -100,7 +100,7 @@ export interface LedgerPolicy {
    * answer.
    */
   readonly wholeHoldShare: number;
-  /** What happens to holds that a crash left open: they are charged in full, or released. */
+  /** The treatment of holds that a crash left open: they are charged in full, or released. */
   readonly onCrash: 'charge' | 'release';
 }
 

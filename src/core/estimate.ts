@@ -43,7 +43,7 @@ export interface Estimate {
   readonly quality: Float64Array;
   /** How much the length of the question adds to the log odds of each declared quality. */
   readonly length: number;
-  /** What earlier versions learned from outcomes; set only in records of these versions. */
+  /** The corrections that earlier versions learned from outcomes; set only in records of these versions. */
   readonly learned?: LearnedQuality;
 }
 
@@ -51,7 +51,7 @@ export interface Estimate {
 export const LEARNING_MODES = ['off', 'shadow', 'on'] as const;
 export type LearningMode = (typeof LEARNING_MODES)[number];
 
-/** What earlier versions added to the declared qualities because they learned from outcomes, as stored in records. */
+/** The amounts that earlier versions added to declared qualities after they had learned from outcomes, as stored in records. */
 export interface LearnedQuality {
   /** The quality with all outcomes counted, in shadow mode; null if `quality` includes them. */
   readonly shadow: Float64Array | null;

@@ -155,13 +155,13 @@ export interface GatewayPolicy extends AdmissionPolicy {
   readonly websockets: boolean;
   /** The largest message that a WebSocket accepts, bytes. A server uses the `socketBytesMax` of the policy at its start. */
   readonly socketBytesMax: number;
-  /** What happens to a model whose maximum output is below the request's: its output is capped, or it is rejected. */
+  /** The treatment of a model whose maximum output is below the request's: its output is capped, or it is rejected. */
   readonly outputAboveMaximum: 'cap' | 'refuse';
   /**
-   * What happens to a repeat with the same `Idempotency-Key` while the first request runs: it waits for the first answer, or gets a 409.
+   * The treatment of a repeat with the same `Idempotency-Key` while the first request runs: it waits for the first answer, or gets a 409.
    */
   readonly repeatsInFlight: 'wait' | 'refuse';
-  /** What happens to a forced tool call if the model refuses it: it becomes a JSON schema for the answer, or the model is rejected. */
+  /** The treatment of a forced tool call if the model refuses it: it becomes a JSON schema for the answer, or the model is rejected. */
   readonly forcedTools: 'adapt' | 'refuse';
   /** IANA name of the time zone in which rules read `time`. */
   readonly timeZone: string;
@@ -207,7 +207,7 @@ export interface Provider {
   readonly passthrough: ReadonlySet<string>;
   /** The provider's prompt cache: how long an entry lives after its last use, ms, and the shortest prompt that is cached, tokens. */
   readonly cache: { readonly ttlMs: number; readonly tokensMin: number };
-  /** What the provider bills for an aborted answer. */
+  /** The part of an aborted answer that the provider bills. */
   readonly afterAbort: AbortBilling;
   /** The most pages of PDFs that the provider reads; absent if not stated. */
   readonly pagesMax?: PagesMax;
@@ -221,7 +221,7 @@ export interface Endpoint {
   readonly price: Price;
   /** Bits of `CAPABILITIES` that the model has at this endpoint. */
   readonly capabilities: number;
-  /** What this endpoint bills for an aborted answer; absent if the provider's entry applies. */
+  /** The part of an aborted answer that this endpoint bills; absent if the provider's entry applies. */
   readonly afterAbort?: AbortBilling;
 }
 

@@ -19,7 +19,7 @@ import type { RouteServices } from './route-services.ts';
 import { FeedEvent } from './schemas/events.ts';
 import { sendTexts } from './stream.ts';
 
-/** What decides whether a caller may follow events. */
+/** The facts that decide whether a caller may follow events. */
 interface Judges extends Pick<AdmissionRules, 'authenticate'> {
   readonly tokens: Pick<AdmissionRules['tokens'], 'find'>;
   readonly levels?: Pick<Levels, 'of'>;

@@ -63,7 +63,7 @@ function unavailable({ path }: Surface): SignalboxError {
   );
 }
 
-/** What a connection needs: its dialect, and its resources on this server. */
+/** The dialect of a connection, and its resources on this server. */
 interface ConnectionEnds extends Pick<Surface, 'errorBody'> {
   readonly dialogue: SocketDialogue;
   readonly place: SocketPlace;

@@ -27,7 +27,7 @@ export interface PaymentSubmission {
   readonly wallet: string | null;
 }
 
-/** What a payment is used for: its request, and the key in that request. */
+/** The purpose of a payment: its request, and the key in that request. */
 export interface PaymentUse {
   /** Null if no request runs on the payment. */
   readonly decision: number | null;

@@ -138,7 +138,7 @@ export interface Diagnostic extends SourceSpan, DiagnosticDetails {
 export interface DiagnosticDetails {
   /** The correct form. */
   readonly expected?: string;
-  /** What was probably intended, or how to fix the problem. */
+  /** The probable intention of the author, or a way to fix the problem. */
   readonly hint?: string;
   /** A related location, such as the first definition of a name. */
   readonly related?: { readonly place: SourceSpan; readonly message: string };

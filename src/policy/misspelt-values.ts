@@ -81,7 +81,7 @@ export function reviewValues(
   }
 }
 
-/** What a condition should compare instead of an ID. A budget sees only the ID of a user. */
+/** The field that a condition should compare instead of an ID. A budget sees only the ID of a user. */
 const INSTEAD_OF_IDS: Readonly<Record<keyof typeof ID_PREFIXES, (kind: CelKind) => string>> = {
   team: () => 'to compare names, write `team.name`',
   user: (kind) => (kind === 'budget' ? USER_IN_BUDGETS : 'to compare names, write `user.name`'),

@@ -14,7 +14,7 @@ export interface UnknownKey {
   readonly creditWorth: string;
 }
 
-/** What to write instead of an unknown key. */
+/** The text to write instead of an unknown key. */
 export interface KeyRemedy {
   readonly hint: string;
   /** The known key that the unknown key stands for. The known key is then not also reported as missing. */

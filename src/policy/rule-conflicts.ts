@@ -141,7 +141,7 @@ function alwaysAppliesTo(selector: string, when: Program | null, { operation }: 
   return tryRun(when, view).value === true;
 }
 
-/** What messages call requests of an operation if several operations are served. */
+/** The name that messages use for requests of an operation if several operations are served. */
 const REQUESTS = { chat: ['chat', 'chats'], embed: ['request for embeddings', 'requests for embeddings'] } as const;
 
 /** Returns the words for requests of an operation, singular and plural. */

@@ -50,7 +50,7 @@ const ContentText = closed('Stores texts of prompts and answers. Default: Signal
   retention_days: integer({ minimum: 1, maximum: 365, default: 7 }, 'How many days the texts are stored.'),
 });
 
-export const RecordsText = closed('What Signalbox stores about requests, and for how long.', {
+export const RecordsText = closed('The data that Signalbox stores about requests, and for how long.', {
   retention_days: integer({ minimum: 1, maximum: 3650, default: 30 }, 'How many days decision records are stored.'),
   trail_retention_days: optional.integer(
     { minimum: 30, maximum: 36_500, examples: [400] },

@@ -17,7 +17,7 @@ import { EMPTY_KEY, tryRun } from './trials.ts';
 
 const MICRO = 1_000_000;
 
-/** What happens to requests under a small budget. */
+/** The outcome of requests under a small budget. */
 const CONSEQUENCES: Readonly<Record<ExhaustedAction, string>> = {
   cap: 'long answers are cut short',
   reject: 'requests that could cost more are refused',

@@ -3,7 +3,7 @@ import type { InstanceName } from './instance.ts';
 import type { Write } from './store.ts';
 
 /**
- * What an alert rule has already noticed about one subject, so that people are alerted once. `noted`: alerted once for a window. `open`:
+ * The state of an alert rule for one subject, so that people are alerted once. `noted`: alerted once for a window. `open`:
  * alerted, and the condition still holds. `closed`: the condition no longer holds. Times are ms since 1970.
  */
 export interface AlertMark {

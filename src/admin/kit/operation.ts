@@ -20,7 +20,7 @@ export interface Call {
   readonly tags: readonly string[] | null;
 }
 
-/** What every operation needs from its host, which is a server or a command on a database. */
+/** The parts that every operation needs from its host, which is a server or a command on a database. */
 export interface OperationHost {
   /** The value of a Credit in USD, an exact decimal; null if the database never had a policy. */
   usdPerCredit(): string | null | Promise<string | null>;
@@ -63,7 +63,7 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   readonly bodyMax?: number | 'policy';
   /** False if no command exists for the operation. */
   readonly command?: false;
-  /** What the command takes instead of an ID, such as `NAME|ID`. The text may contain spaces. */
+  /** The argument that the command takes instead of an ID, such as `NAME|ID`. The text may contain spaces. */
   readonly idForm?: string;
   /** An imperative sentence without a full stop. */
   readonly summary: string;
@@ -94,7 +94,7 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   readonly confirmation?: string;
   /** Whether an answer is a finding. If an answer is a finding, the command ends with exit code 2. */
   readonly isFinding?: (body: never) => boolean;
-  /** What the command prints without `--json`: a table, each member on its own line (`fields`, the default), or a text. */
+  /** The form of the output of the command without `--json`: a table, each member on its own line (`fields`, the default), or a text. */
   readonly prints?: Columns | 'fields' | ((body: never, id: string) => string);
   /**
    * Carries out the operation. The caller's role already allows the action; `run` checks that the role also reaches the subject. @throws

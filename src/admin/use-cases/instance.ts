@@ -12,7 +12,7 @@ export interface InstanceStatus {
   readonly slot: number;
   readonly epoch: number;
   readonly isCurrent: boolean;
-  /** What happened and what to do, in one sentence; null while the server may write. */
+  /** One sentence that says why the server may not write, and how to correct it; null while the server may write. */
   readonly problem: string | null;
   /** The store's clock minus the server's clock, ms. */
   readonly clockOffsetMs: number;

@@ -53,7 +53,7 @@ export function checkShown({ isNarrow }: Sight, stated: Readonly<Record<string, 
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** What operators see, and what a key sees of its own data. */
+/** The view of operators, and the view that a key has of its own data. */
 export const FULL_SIGHT: Sight = {
   isNarrow: false,
   knowsKeys: false,

@@ -11,7 +11,7 @@ export interface FigureRow {
 }
 
 export interface FigureTableProps {
-  /** What the table lists, for screen readers; absent if the surrounding text says it. */
+  /** The contents of the table, for screen readers; absent if the surrounding text says it. */
   readonly label?: string;
   /** The heads of the name column and of each column of figures. */
   readonly heads: readonly string[];

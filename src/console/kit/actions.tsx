@@ -67,7 +67,7 @@ export interface Change {
   readonly body?: object;
   /** The message after the change; empty if the page shows the result itself. */
   readonly done: string;
-  /** What the message offers to undo: the path, and the message after that. */
+  /** The change that the message offers to undo: the path of the request that undoes it, and the message after that. */
   readonly undo?: readonly [path: string, done: string];
   /** The confirmation: its title, the consequence, and the verb with its object. */
   readonly question?: readonly [title: string, text: ComponentChildren, confirm: string];

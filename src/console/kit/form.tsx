@@ -163,7 +163,7 @@ interface Version {
   readonly etag: string | null;
   /** The initial values of the form. */
   readonly first: Draft;
-  /** What another change has altered since the form was opened. */
+  /** The fields that another change has altered since the form was opened. */
   readonly moved: readonly Difference[];
 }
 

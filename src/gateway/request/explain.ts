@@ -12,7 +12,7 @@ export interface Explanation extends RecordedCertificate {
   readonly quality: Readonly<Record<string, number>>;
 }
 
-/** What the caller of an explanation may see. */
+/** The data that the caller of an explanation may see. */
 interface ExplanationView {
   /** The IDs of the keys whose decisions the caller may see; null for all keys. */
   readonly keyIds: ReadonlySet<string> | null;

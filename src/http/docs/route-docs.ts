@@ -95,7 +95,7 @@ export function routeDocs(spec: RouteDocs) {
 const scopesNeeded = (action: Action): string =>
   mayTake('caller', action) ? '' : ` It needs a key with the scope ${scopesFor(action)}.`;
 
-/** What a route gets because of its path, in addition to its own documentation. */
+/** The documentation that a route gets because of its path, in addition to its own. */
 interface RouteExtras extends Required<Pick<RouteDocs, 'headers' | 'errors'>> {
   /** The field that examples of errors name if the route names none. */
   readonly field?: string;

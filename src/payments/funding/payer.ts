@@ -4,7 +4,7 @@ import { ADDRESS_FORM, addressOf, isAddress } from '../../core/holder-address.ts
 import type { ModelRequest } from '../../core/model-request.ts';
 import type { SignedPayment } from '../read-payment.ts';
 
-/** What is known about the payer of a request. Quotes are made for this payer. */
+/** The known facts about the payer of a request. Quotes are made for this payer. */
 export interface PayerContext {
   /** The address of the wallet that will pay, in lower case; null while unknown. */
   readonly wallet: string | null;

@@ -101,7 +101,7 @@ async function decideBoth(a: Side, b: Side, file: string | undefined, isStale: (
 /** A compared policy, as far as it can be built. */
 export interface BuiltPolicy {
   readonly place: PolicySource;
-  /** What the policy declares, as far as its files can be read. */
+  /** The declarations of the policy, as far as its files can be read. */
   readonly outline: Outline;
   /** Hashes of the code of the policy's own plugins, by the name in the policy. */
   readonly code: ReadonlyMap<string, string>;

@@ -50,7 +50,7 @@ export async function explainStored(hypothetical: HypotheticalRequest, whole: Ru
   return await explainRequest(hypothetical, whole, { lengths });
 }
 
-/** What a decision about a hypothetical request uses in addition to the policy. */
+/** The inputs of a decision about a hypothetical request, in addition to the policy. */
 export interface ExplanationSources {
   /** The usual lengths of questions. */
   readonly lengths: Pick<QuestionLengths, 'estimate'>;

@@ -24,7 +24,7 @@ export const decideFor = (facts: Facts, runtime: Runtime): Decision | Refusal =>
   runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
 
 /**
- * What is known at a moment: the money of a key, an estimate, measurements. Each of these members is absent if the decision does not
+ * The facts that are known at a moment: the money of a key, an estimate, measurements. Each of these members is absent if the decision does not
  * consider it.
  */
 interface DecisionKnowledge {

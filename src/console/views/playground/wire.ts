@@ -24,7 +24,7 @@ export interface Speech {
   readonly calls: string;
 }
 
-/** What an event or a complete answer adds to the page. */
+/** The data that an event or a complete answer adds to the page. */
 export interface AnswerParts {
   /** The choices of the answer, by index. A choice without output is left out. */
   readonly choices: ReadonlyMap<number, Speech>;
