@@ -4,6 +4,7 @@ import { decideAll, type Verdict } from '../test/panel/decide.ts';
 import { faultsOf, reckonAll, SELECTORS, type Selector } from '../test/panel/judge.ts';
 import { KEY_SETS, type KeySet } from '../test/panel/offers.ts';
 import { type Case, panelOf } from '../test/panel/panel.ts';
+import { regretRows, regretsOf } from './panel-regret.ts';
 import { table } from './stats.ts';
 
 /**
@@ -70,6 +71,10 @@ console.log(`${table([['keys', 'selector', 'hold', ...FAULTS, dearer], ...rows])
 for (const [keys, verdicts] of judged) {
   console.log(`${keys.name}: ${verdicts.filter(isWhole).length} of ${verdicts.length} right in everything`);
 }
+
+const regrets = (await Promise.all([...judged].map(([keys, verdicts]) => regretsOf(cases, keys, verdicts)))).flat();
+console.log(`\nRegret, Credits a request:\n\n${table(regretRows(regrets, 'Credits'))}`);
+console.log(`\nRegret, percent of the worth of a good answer:\n\n${table(regretRows(regrets, 'share'))}`);
 
 const [read] = judged.values();
 const misread = read!.flatMap(({ id, task, isTaskRight }, at) => (isTaskRight ? [] : [[id, cases[at]!.task, task]]));

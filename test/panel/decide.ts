@@ -13,7 +13,7 @@ import { loadShipped, loadShippedPolicy } from '../policy/shipped.ts';
 import { shippedPolicy } from '../policy/support.ts';
 import { textsOf } from '../support/chat-body.ts';
 import { chatRequest } from '../support/model-request.ts';
-import { faultsOf, isTask, lawsBroken, type Selector } from './judge.ts';
+import { type Choices, faultsOf, isTask, lawsBroken, type Selector } from './judge.ts';
 import { type KeySet, MODELS } from './offers.ts';
 import type { Case } from './panel.ts';
 
@@ -89,9 +89,26 @@ export function factsFor(one: Case, model: Selector, runtime: Runtime): Facts {
   return hypotheticalFacts({ request: chatRequest(request), key, timeMs: Date.parse(USUAL_TIME) }, runtime);
 }
 
+/** Changes the facts of a request, such as the task, before the decision. */
+export type Reading = (facts: Facts) => Facts;
+const asRead: Reading = (facts) => facts;
+
+/** Reads every request as a usual request of the task `general`. Sizes, languages and needs stay as Signalbox read them. */
+export const constantReading: Reading = ({ qualityFactor: _, ...facts }) => ({
+  ...facts,
+  task: 'general',
+  mix: [],
+  difficulty: 'usual',
+});
+
 /** Decides as the gateway does for the same chat before it has measured any upstream, and without learning. */
-export async function decideOne(one: Case, model: Selector, runtime: Runtime): Promise<Decision | Refusal> {
-  const facts = factsFor(one, model, runtime);
+export async function decideOne(
+  one: Case,
+  model: Selector,
+  runtime: Runtime,
+  reading: Reading = asRead,
+): Promise<Decision | Refusal> {
+  const facts = reading(factsFor(one, model, runtime));
   const outcome = decideFor(facts, runtime);
   const texts = textsOf(one.body.messages);
   const names = decisiveTokenizers(outcome, false, runtime.snapshot, texts);
@@ -100,31 +117,39 @@ export async function decideOne(one: Case, model: Selector, runtime: Runtime): P
   return inputTokensCounted ? decideFor({ ...facts, inputTokensCounted }, runtime) : outcome;
 }
 
-/** Decides every request for every selector of the shipped policy, with these keys. */
-export async function decideAll(cases: readonly Case[], keys: KeySet): Promise<Verdict[]> {
-  const runtime = runtimeWith(keys);
-  const verdicts: Verdict[] = [];
+/** Returns the choice of every selector of the shipped policy for every request, with these keys. */
+export async function chooseAll(cases: readonly Case[], runtime: Runtime, reading?: Reading): Promise<Choices[]> {
+  const choices: Choices[] = [];
   for (const one of cases) {
-    const choose = async (selector: Selector) => modelOf(await decideOne(one, selector, runtime), runtime);
-    const models = {
+    const choose = async (selector: Selector) => modelOf(await decideOne(one, selector, runtime, reading), runtime);
+    choices.push({
       auto: await choose('auto'),
       'auto-cheap': await choose('auto-cheap'),
       'auto-fast': await choose('auto-fast'),
-    };
+    });
+  }
+  return choices;
+}
+
+/** Decides every request for every selector of the shipped policy, with these keys. */
+export async function decideAll(cases: readonly Case[], keys: KeySet): Promise<Verdict[]> {
+  const runtime = runtimeWith(keys);
+  const chosen = await chooseAll(cases, runtime);
+  return cases.map((one, at) => {
+    const models = chosen[at]!;
     const judged = (selector: Selector): Choice => ({
       model: models[selector],
       faults: faultsOf(models[selector], selector, one, keys),
     });
     const { task } = factsFor(one, 'auto', runtime);
-    verdicts.push({
+    return {
       id: one.id,
       task,
       isTaskRight: isTask(task, one),
       choices: { auto: judged('auto'), 'auto-cheap': judged('auto-cheap'), 'auto-fast': judged('auto-fast') },
       lawsBroken: lawsBroken(models, one, keys),
-    });
-  }
-  return verdicts;
+    };
+  });
 }
 
 const modelOf = (outcome: Decision | Refusal, { snapshot }: Runtime): string | null =>

@@ -15,6 +15,8 @@ export interface Reckoned {
   readonly firstS: number;
   /** Seconds until the answer ends. */
   readonly totalS: number;
+  /** The levels that the model is above the request's needs, for the ability with the least; negative if the model is below the needs. */
+  readonly margin: number;
   /** The number of levels that the model is below the request's needs, for the ability that is lacking most; 0 if it does the task well. */
   readonly lacks: number;
   /** The number of missing abilities if one level less is enough, see `leastOf`. */
@@ -35,15 +37,17 @@ function reckon({ id, price }: Offered, { needs, visible, hidden, body }: Case):
   const said = Math.min(visible, body.max_tokens ?? body.max_completion_tokens ?? visible);
   const firstS = startS + input / readRate + (hidden * thinking) / rate;
   const abilities = Object.entries(needs) as [Ability, number][];
-  const short = (least: (level: number) => number) =>
-    Math.max(0, ...abilities.map(([ability, level]) => least(level) - (levelOf(id, ability) ?? 0)));
+  const marginTo = (least: (level: number) => number) =>
+    Math.min(...abilities.map(([ability, level]) => (levelOf(id, ability) ?? 0) - least(level)));
+  const margin = marginTo((level) => level);
   return {
     id,
     credits: (input * perInput + (said + hidden * thinking) * perOutput) / 1_000,
     firstS,
     totalS: firstS + said / rate,
-    lacks: short((level) => level),
-    lacksLoosely: short(leastOf),
+    margin,
+    lacks: Math.max(0, -margin),
+    lacksLoosely: Math.max(0, -marginTo(leastOf)),
   };
 }
 
@@ -59,13 +63,13 @@ export function reckonAll(one: Case, keys: KeySet): Reckoned[] {
 
 const least = (values: readonly number[]): number => Math.min(...values);
 /** Differences below this do not matter: 0.01 US cents. */
-const CREDITS_NOISE = 0.1;
+export const CREDITS_NOISE = 0.1;
 /** A fast model may cost more than a good one, but only by this factor. */
-const FAST_COST = 5;
+export const FAST_COST = 5;
 /** Answers within this many seconds count as equally fast. */
-const FAST_S = 5;
+export const FAST_S = 5;
 /** Hidden reasoning varies by a factor of two between days and prompts, so smaller differences count as equal. */
-const NEAR = 2;
+export const NEAR = 2;
 
 /** Returns the faults of a choice; empty if a sensible engineer accepts it. */
 export function faultsOf(choice: string | null, selector: Selector, one: Case, keys: KeySet): string[] {
@@ -79,7 +83,7 @@ export function faultsOf(choice: string | null, selector: Selector, one: Case, k
 type Fault = (chosen: Reckoned, able: readonly Reckoned[], one: Case) => string[];
 
 /** Returns the models that do the task well, or if there are none, the models that lack least. */
-function doing(able: readonly Reckoned[]): Reckoned[] {
+export function doing(able: readonly Reckoned[]): Reckoned[] {
   const best = least(able.map(({ lacks }) => lacks));
   return able.filter(({ lacks }) => lacks === best);
 }

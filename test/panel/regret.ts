@@ -1,0 +1,77 @@
+import { CREDITS_NOISE, doing, FAST_COST, FAST_S, NEAR, type Reckoned, reckonAll, type Selector } from './judge.ts';
+import { WORTHS } from './kinds.ts';
+import { KEY_SETS } from './offers.ts';
+import type { Case } from './panel.ts';
+
+/**
+ * The regret of a choice in Credits: the worth of the best model for a request minus the worth of the chosen model. A choice within the
+ * judge's bounds is accepted however much it wastes; the regret of a choice grows with every waste. README.md has the formula.
+ */
+
+/** The odds of a good answer from a model that has exactly the level that a request needs: nine of ten answers are good. */
+const ODDS_AT_NEED = 9;
+/** Each level more multiplies the odds. */
+const ODDS_PER_LEVEL = 3;
+
+/** Returns the probability of a good answer from a model this many levels above the needs of a request (negative: below). */
+export function chanceOf(margin: number): number {
+  const odds = ODDS_AT_NEED * ODDS_PER_LEVEL ** margin;
+  return odds / (1 + odds);
+}
+
+/** The worth of an answer to a caller. */
+export interface Stake {
+  /** Credits that a good answer is worth. */
+  readonly answer: number;
+  /** Credits that a second less is worth. */
+  readonly second: number;
+  /** The wait that counts: seconds until the answer begins, or until it ends. */
+  readonly wait: 'firstS' | 'totalS';
+}
+
+/** An estimate of a model for a request. */
+export type Option = Pick<Reckoned, 'id' | 'margin' | 'credits' | 'firstS' | 'totalS'>;
+
+/** Returns the worth of a model's answer in Credits. It is negative if the answer costs more than it is worth. */
+export const worthOf = ({ answer, second, wait }: Stake, option: Option): number =>
+  answer * chanceOf(option.margin) - option.credits - second * option[wait];
+
+/**
+ * Returns the regret of a choice in Credits, 0 or more. No answer (`null`, or a model that cannot serve the request) is worth 0, but never
+ * more than the worst answer.
+ */
+export function regretOf(choice: string | null, stake: Stake, options: readonly Option[]): number {
+  const worths = options.map((option) => worthOf(stake, option));
+  const chosen = options.findIndex(({ id }) => id === choice);
+  const worth = worths[chosen] ?? Math.min(0, ...worths);
+  return Math.max(worth, ...worths) - worth;
+}
+
+/** The keys whose models define the worth of an answer, because that worth does not depend on the keys that a user has. */
+const WIDEST = KEY_SETS.find(({ name }) => name === 'all')!;
+
+/**
+ * Returns the worth of an answer, from the bounds of cost and time up to which the judge accepts a choice. A caller who accepts the bound
+ * of cost pays the difference to the cheapest model that does the task well for the answers that this model could still improve. A caller
+ * who accepts the bound of time gives up as much as a caller who accepts the bound of cost.
+ */
+export function stakeOf(one: Case, selector: Selector): Stake {
+  const { costRatio, patienceS } = WORTHS[one.worth];
+  const good = doing(reckonAll(one, WIDEST));
+  const cheapest = Math.min(...good.map(({ credits }) => credits));
+  /** Returns the most that the judge accepts above the cheapest model, in Credits. */
+  const extraAt = (ratio: number): number => Math.max(ratio * cheapest, CREDITS_NOISE) - cheapest;
+  const answer = extraAt(selector === 'auto-cheap' ? NEAR : costRatio) / (1 - chanceOf(0));
+  switch (selector) {
+    case 'auto':
+      return { answer, second: extraAt(costRatio) / patienceS, wait: 'firstS' };
+    case 'auto-cheap':
+      return { answer, second: 0, wait: 'totalS' };
+    case 'auto-fast': {
+      const extra = extraAt(costRatio * FAST_COST);
+      const fair = good.filter(({ credits }) => credits - cheapest <= extra);
+      const quickest = Math.min(...fair.map(({ totalS }) => totalS));
+      return { answer, second: extra / Math.max(FAST_S, NEAR * quickest), wait: 'totalS' };
+    }
+  }
+}
