@@ -40,13 +40,15 @@ describe('the panel', () => {
     expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
   });
 
-  test('sets a third of every kind aside, selected by the hash of the IDs', () => {
-    const drawn = partsOf(all);
-    for (const part of PARTS) expect(parts[part]!.filter(({ id }) => drawn.get(id) !== part)).toEqual([]);
-    for (const [, group] of countBy(({ kind }) => kind)) {
+  test('sets a third of every kind aside, selected by the hash of the IDs, and none of the requests that were added later', () => {
+    const given = all.filter(({ added }) => !added);
+    const drawn = partsOf(given);
+    for (const part of PARTS)
+      expect(parts[part]!.filter(({ id, added }) => (added ? 'requests' : drawn.get(id)) !== part)).toEqual([]);
+    for (const [, group] of Map.groupBy(given, ({ kind }) => kind)) {
       expect(group.filter(({ id }) => drawn.get(id) === 'aside').length).toBe(Math.floor((group.length + 1) / 3));
     }
-    expect(parts.aside!.length / all.length).toBeGreaterThan(0.3);
+    expect(parts.aside!.length / given.length).toBeGreaterThan(0.3);
   });
 
   test('covers every kind, natural and programming languages, system prompts, tools, images and long texts', () => {

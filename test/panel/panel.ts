@@ -34,6 +34,7 @@ const Entry = Type.Object(
   {
     id: Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$' }),
     kind: Type.Unsafe<KindName>(keysOf(Object.keys(KINDS))),
+    added: Type.Optional(Type.Literal(true)),
     language: Type.Optional(Type.String({ pattern: '^[a-z]{2}$' })),
     code: Type.Optional(Type.String()),
     task: Type.Optional(Type.String()),
@@ -57,6 +58,8 @@ type Entry = Static<typeof Entry>;
 export interface Case extends Kind {
   readonly id: string;
   readonly kind: KindName;
+  /** Whether the request was added after the parts were drawn, so that it is in no draw. */
+  readonly added: boolean;
   /** The language that the user writes, as ISO 639-1. */
   readonly language: string;
   /** The programming language that the request is about. */
@@ -141,12 +144,12 @@ function bodyOf(entry: Entry): Case['body'] {
 }
 
 function caseOf(entry: Entry): Case {
-  const { id, kind, language = 'en', code = null, or = [], system } = entry;
+  const { id, kind, added = false, language = 'en', code = null, or = [], system } = entry;
   const usual: Kind = KINDS[kind];
   const { task = usual.task, needs = usual.needs, worth = usual.worth } = entry;
   const { visible = usual.visible, hidden = usual.hidden } = entry;
   const hasSystem = system !== undefined;
-  return { id, kind, language, code, or, hasSystem, task, needs, worth, visible, hidden, body: bodyOf(entry) };
+  return { id, kind, added, language, code, or, hasSystem, task, needs, worth, visible, hidden, body: bodyOf(entry) };
 }
 
 export const panelOf = (part: Part): Case[] => read(part, Type.Array(Entry)).map(caseOf);
