@@ -1,4 +1,4 @@
-import { chooseAll, constantReading, runtimeWith, type Verdict } from '../test/panel/decide.ts';
+import { chooseAll, constantReading, rightReading, runtimeWith, type Verdict } from '../test/panel/decide.ts';
 import { doing, reckonAll, SELECTORS, type Selector } from '../test/panel/judge.ts';
 import { type KeySet, offeredBy } from '../test/panel/offers.ts';
 import type { Case } from '../test/panel/panel.ts';
@@ -21,6 +21,8 @@ export interface Regrets {
   readonly signalbox: Chooser;
   /** The policy, if every request is read as a usual request of the task `general`. */
   readonly constant: Chooser;
+  /** The policy, if every request is read as the panel states. */
+  readonly right: Chooser;
   /** Every model of the keys, chosen for all requests. */
   readonly fixed: readonly Chooser[];
   /** The cheapest model that does the task well, or comes closest to it. */
@@ -36,7 +38,11 @@ export async function regretsOf(
   const models = offeredBy(keys).map(({ id }) => id);
   if (models.length < 2) return [];
   const options = cases.map((one) => reckonAll(one, keys));
-  const constant = await chooseAll(cases, runtimeWith(keys), constantReading);
+  const runtime = runtimeWith(keys);
+  const [constant, right] = [
+    await chooseAll(cases, runtime, constantReading),
+    await chooseAll(cases, runtime, rightReading),
+  ];
   return SELECTORS.map((selector) => {
     const stakes = cases.map((one) => stakeOf(one, selector));
     const chooser = (name: string, choose: (at: number) => string | null): Chooser => ({
@@ -49,6 +55,7 @@ export async function regretsOf(
       answers: stakes.map(({ answer }) => answer),
       signalbox: chooser('Signalbox', (at) => verdicts[at]!.choices[selector].model),
       constant: chooser('constant reading', (at) => constant[at]![selector]),
+      right: chooser('right reading', (at) => right[at]![selector]),
       fixed: models.map((model) => chooser(model, () => model)),
       adequate: chooser('cheapest adequate', (at) => cheapestOf(options[at]!)),
     };
@@ -80,7 +87,15 @@ function digits(value: number, isSigned = false): string {
 const bracket = ({ low, high }: Interval, isSigned = false): string =>
   `[${digits(low, isSigned)}, ${digits(high, isSigned)}]`;
 
-const HEAD = ['keys', 'selector', 'Signalbox', 'constant reading', 'best fixed model', 'cheapest adequate model'];
+const HEAD = [
+  'keys',
+  'selector',
+  'Signalbox',
+  'constant reading',
+  'right reading',
+  'best fixed model',
+  'cheapest adequate model',
+];
 
 export type Unit = 'Credits' | 'share';
 
@@ -91,7 +106,7 @@ export type Unit = 'Credits' | 'share';
  * @param unit `Credits`, or `share` for percent of the worth of a good answer, so that every request counts alike
  */
 export function regretRows(all: readonly Regrets[], unit: Unit): string[][] {
-  const rows = all.map(({ keys, selector, answers, signalbox, constant, fixed, adequate }) => {
+  const rows = all.map(({ keys, selector, answers, signalbox, constant, right, fixed, adequate }) => {
     const figures = ({ regrets }: Chooser) =>
       unit === 'Credits' ? regrets : regrets.map((regret, at) => (100 * regret) / answers[at]!);
     const own = figures(signalbox);
@@ -107,6 +122,7 @@ export function regretRows(all: readonly Regrets[], unit: Unit): string[][] {
       selector,
       `${digits(interval.mean)} ${bracket(interval)}`,
       against(constant),
+      against(right),
       `${best.name} ${against(best)}`,
       against(adequate),
     ];

@@ -14,6 +14,7 @@ import { shippedPolicy } from '../policy/support.ts';
 import { textsOf } from '../support/chat-body.ts';
 import { chatRequest } from '../support/model-request.ts';
 import { type Choices, faultsOf, isTask, lawsBroken, type Selector } from './judge.ts';
+import { WORTHS } from './kinds.ts';
 import { type KeySet, MODELS } from './offers.ts';
 import type { Case } from './panel.ts';
 
@@ -89,26 +90,30 @@ export function factsFor(one: Case, model: Selector, runtime: Runtime): Facts {
   return hypotheticalFacts({ request: chatRequest(request), key, timeMs: Date.parse(USUAL_TIME) }, runtime);
 }
 
-/** Changes the facts of a request, such as the task, before the decision. */
-export type Reading = (facts: Facts) => Facts;
-const asRead: Reading = (facts) => facts;
+/** Replaces what Signalbox read in the prompt of a request. Sizes, languages and needs stay as Signalbox read them. */
+export type Reading = (one: Case) => Pick<Facts, 'task' | 'difficulty'>;
 
-/** Reads every request as a usual request of the task `general`. Sizes, languages and needs stay as Signalbox read them. */
-export const constantReading: Reading = ({ qualityFactor: _, ...facts }) => ({
-  ...facts,
-  task: 'general',
-  mix: [],
-  difficulty: 'usual',
-});
+/** Reads every request as a usual request of the task `general`. */
+export const constantReading: Reading = () => ({ task: 'general', difficulty: 'usual' });
+
+/** Reads the task and difficulty that the panel states. */
+export const rightReading: Reading = ({ task, worth }) => ({ task, difficulty: WORTHS[worth].difficulty });
+
+function withReading({ qualityFactor: _, ...facts }: Facts, read: ReturnType<Reading>, runtime: Runtime): Facts {
+  const { hardQualityFactor } = runtime.snapshot;
+  const isWeighted = read.difficulty === 'hard' && hardQualityFactor !== null;
+  return { ...facts, mix: [], ...read, ...(isWeighted && { qualityFactor: hardQualityFactor }) };
+}
 
 /** Decides as the gateway does for the same chat before it has measured any upstream, and without learning. */
 export async function decideOne(
   one: Case,
   model: Selector,
   runtime: Runtime,
-  reading: Reading = asRead,
+  reading?: Reading,
 ): Promise<Decision | Refusal> {
-  const facts = reading(factsFor(one, model, runtime));
+  const read = factsFor(one, model, runtime);
+  const facts = reading ? withReading(read, reading(one), runtime) : read;
   const outcome = decideFor(facts, runtime);
   const texts = textsOf(one.body.messages);
   const names = decisiveTokenizers(outcome, false, runtime.snapshot, texts);
