@@ -9,7 +9,8 @@ import { table } from './stats.ts';
 
 /**
  * `npm run bench:panel`: prints the share of the panel's requests for which the shipped policy chooses a model that a sensible engineer
- * would accept, by selector and set of keys. Nothing is sent upstream. `test/panel/README.md` defines which choices are accepted.
+ * would accept, by selector and set of keys, and the regret of the choices beside choosers that read nothing. Nothing is sent upstream.
+ * `test/panel/README.md` defines which choices are accepted, and the regret.
  *
  * `--aside`: uses the held-out third of the panel instead. `--keys NAME`: only this set of keys. `--misses`: prints every rejected choice,
  * with the accepted models. `--json FILE`.

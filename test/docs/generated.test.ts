@@ -16,11 +16,12 @@ import { VARIABLE_PAGES } from './provider-variables.ts';
 import { PROVIDER_PAGES } from './providers-page.ts';
 import { requestPicture } from './request-picture.ts';
 import { rolesPage } from './roles-page.ts';
-import { choicesPage, selectorsPage } from './selectors-page.ts';
+import { choicesPage, routingBenchmarksPage, selectorsPage } from './selectors-page.ts';
 import { selectorsPicture } from './selectors-picture.ts';
 
 /** Files that are generated from code, completely or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
 const PAGES = {
+  'docs/benchmarks-routing.md': routingBenchmarksPage,
   'docs/operate/errors.md': errorsPage,
   'docs/policies/diagnostics.md': diagnosticsPage,
   'docs/operate/provider-faults.md': failureModesPage,

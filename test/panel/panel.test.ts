@@ -3,9 +3,9 @@ import { priorReadings } from '../../src/core/readings.ts';
 import { TASK_NAMES } from '../../src/core/tasks.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { Evaluation } from '../../src/routing/evaluate.ts';
-import { decideOne, factsFor, runtimeWith } from './decide.ts';
+import { chooseAll, constantReading, decideOne, factsFor, rightReading, runtimeWith } from './decide.ts';
 import { faultsOf, lawsBroken, type Reckoned, reckonAll, SELECTORS, type Selector } from './judge.ts';
-import { KINDS } from './kinds.ts';
+import { KINDS, WORTHS } from './kinds.ts';
 import { KEY_SETS, MODELS, offeredBy } from './offers.ts';
 import { type Case, PARTS, panelOf, partsOf } from './panel.ts';
 import { REPUTATION } from './reputation.ts';
@@ -118,6 +118,26 @@ test('each set of keys lets the shipped policy serve the models that the judge e
         .sort(),
     );
   }
+});
+
+describe('a reading that replaces what Signalbox reads', () => {
+  const runtime = runtimeWith(KEY_SETS.find(({ name }) => name === 'three')!);
+
+  test('changes no choice if Signalbox reads the same task and difficulty', async () => {
+    const same = all.filter((one) => {
+      const { task, mix, difficulty } = factsFor(one, 'auto', runtime);
+      return mix.length === 0 && task === one.task && difficulty === WORTHS[one.worth].difficulty;
+    });
+    expect(same.length).toBeGreaterThan(50);
+    expect(await chooseAll(same, runtime, rightReading)).toEqual(await chooseAll(same, runtime));
+  });
+
+  test('reaches the choice: a proof is read as a usual question, or as a hard one', async () => {
+    const proofs = all.filter(({ kind }) => kind === 'proof');
+    expect(await chooseAll(proofs, runtime, constantReading)).not.toEqual(
+      await chooseAll(proofs, runtime, rightReading),
+    );
+  });
 });
 
 /** A model is quicker if it takes at most two thirds of the time, and nearly as good if it loses at most this much quality. */
