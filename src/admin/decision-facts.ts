@@ -29,11 +29,24 @@ export const Facts = field.shape(
     ),
     difficulty: field.word(
       DIFFICULTIES,
-      '`easy` for a plainly easy question such as a greeting; `hard` for one that needs an expert, such as a proof; otherwise `usual`.',
+      '`easy` for a plainly easy question such as a greeting; `hard` for a question that needs an expert, such as a proof, and for an agent that is stuck; otherwise `usual`.',
       'usual',
     ),
     quality_factor: field.figureOrNull(
       'The factor by which the weight of quality was multiplied because the request is hard; null for other requests, and if `hard_quality_factor` is `none`.',
+      null,
+    ),
+    stuck: field.shapeOrNull(
+      'The signs that the agent is stuck, read from its tool calls since the user began the task; null if it makes progress, or if the request is not an agent’s.',
+      {
+        same_failures: field.count(
+          'How often a call failed again in the same way, although the agent tried something else.',
+          2,
+        ),
+        failing_runs: field.count('The failing runs of one command since its last success.', 3),
+        undone_edits: field.count('Edits that restored an earlier text.', 1),
+        repeated_calls: field.count('Calls that repeated an earlier call with the same result.', 0),
+      },
       null,
     ),
     natural_language: field.text('The language of the question, as ISO 639-1; `und` if unknown.', 'en'),

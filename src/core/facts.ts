@@ -25,10 +25,12 @@ export interface Facts {
   /** The possible tasks, the most likely first, with shares that sum to 1; empty if `task` is certain. */
   readonly mix: readonly TaskShare[];
   /**
-   * Whether the request is plainly easy, so that every model of the catalog does it well. A request whose difficulty is in doubt counts as
-   * `usual`.
+   * Whether the request is plainly easy, so that every model of the catalog does it well, or plainly hard. A request whose difficulty is in
+   * doubt counts as `usual`.
    */
   readonly difficulty: Difficulty;
+  /** The signs that the agent is stuck, which makes its request hard; absent if it makes progress, or if the request is not an agent's. */
+  readonly stuck?: StuckSigns;
   /** How many times as much quality counts because the request is hard, 1 or more; absent if the policy states no factor. */
   readonly qualityFactor?: number;
   /** Natural language of the question, ISO 639-1; `und` if it could not be determined. */
@@ -114,6 +116,21 @@ export interface ServiceCount {
   readonly tokens: number;
   /** The most that the service may bill beyond its count, as its adapter declares. */
   readonly margin: number;
+}
+
+/**
+ * The signs by which a session of an agent was recognized as stuck, read from its tool calls and their results since the user began the
+ * task. All signs are numbers of calls.
+ */
+export interface StuckSigns {
+  /** How often a call failed again as it or another call did before, although the agent tried something else. */
+  readonly sameFailures: number;
+  /** The failing runs of one command since its last success. */
+  readonly failingRuns: number;
+  /** Edits that restored an earlier text. */
+  readonly undoneEdits: number;
+  /** Calls that repeated an earlier call with the same result. */
+  readonly repeatedCalls: number;
 }
 
 interface ThreadFacts {

@@ -165,9 +165,11 @@ function factsOf(
   const qualityFactor = facts.difficulty === 'hard' ? snapshot.hardQualityFactor : null;
   const outputTokensMin = outputMinOf(request);
   const capsOutput = mayCapOutput(settings, target, snapshot);
-  if (addOns === null && qualityFactor === null && outputTokensMin === null && !capsOutput) return facts;
+  const { stuck } = read;
+  if (addOns === null && qualityFactor === null && outputTokensMin === null && !capsOutput && !stuck) return facts;
   return {
     ...facts,
+    ...(stuck && { stuck }),
     ...(addOns && { addOns }),
     ...(qualityFactor !== null && { qualityFactor }),
     ...(outputTokensMin !== null && { outputTokensMin }),
@@ -293,8 +295,8 @@ const withTask = (read: Profile, task: string): Profile => ({
   ...read,
   task,
   mix: EMPTY,
-  // The difficulty that was read from the request applies only to the task that was read with it.
-  difficulty: task === read.task ? read.difficulty : 'usual',
+  // A difficulty that was read from the question applies only to the task that was read with it.
+  difficulty: read.stuck || task === read.task ? read.difficulty : 'usual',
   needs: read.needs | (NEEDS_OF_TASK[task] ?? 0),
 });
 

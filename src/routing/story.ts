@@ -2,7 +2,7 @@ import { capabilityNames } from '../core/capability.ts';
 import { shownCredits } from '../core/ceiling.ts';
 import { toCredits } from '../core/credits.ts';
 import type { ExpectedLength, LengthSource } from '../core/expected-length.ts';
-import { type Difficulty, type Facts, isIntentRead } from '../core/facts.ts';
+import { type Difficulty, type Facts, isIntentRead, type StuckSigns } from '../core/facts.ts';
 import type { SourcePlace } from '../core/source-place.ts';
 import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
 import type { AppliedPreference, AppliedRule, CandidateEntry, LanguageEntry } from './certificate.ts';
@@ -46,10 +46,22 @@ const DIFFICULTY: Readonly<Record<Difficulty, string | false>> = {
   hard: 'the request is clearly hard, so models differ more',
 };
 
-const difficultyText = ({ difficulty, qualityFactor }: Facts): string | false =>
-  qualityFactor === undefined
-    ? DIFFICULTY[difficulty]
-    : `${DIFFICULTY[difficulty]}, and quality weighs ${figure(qualityFactor)} times as much`;
+const difficultyText = ({ difficulty, stuck, qualityFactor }: Facts): string | false => {
+  const text = stuck ? `${stuckText(stuck)}, so models differ more` : DIFFICULTY[difficulty];
+  return qualityFactor === undefined ? text : `${text}, and quality weighs ${figure(qualityFactor)} times as much`;
+};
+
+/** Lists the signs that an agent is stuck: `the agent is stuck (2 repeated failures, 3 failing runs in a row)`. */
+function stuckText({ sameFailures, failingRuns, undoneEdits, repeatedCalls }: StuckSigns): string {
+  const signs = [
+    [sameFailures, 'repeated failure'],
+    [failingRuns, 'failing run'],
+    [undoneEdits, 'undone edit'],
+    [repeatedCalls, 'repeated call'],
+  ] as const;
+  const texts = signs.flatMap(([many, sign]) => (many === 0 ? [] : `${many} ${many === 1 ? sign : `${sign}s`}`));
+  return `the agent is stuck (${texts.join(', ')})`;
+}
 
 const weightsText = ({ cost, quality, latency }: NonNullable<Facts['weights']>): string =>
   latency === undefined

@@ -66,6 +66,7 @@ export function factsBody(facts: Facts): object {
     task_shares: facts.mix,
     difficulty: facts.difficulty,
     quality_factor: facts.qualityFactor ?? null,
+    stuck: facts.stuck ? snakeKeys(facts.stuck) : null,
     natural_language: facts.naturalLanguage,
     languages: facts.languagesSeen,
     estimated_input_tokens: facts.inputTokens,

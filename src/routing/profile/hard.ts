@@ -15,7 +15,7 @@ interface RuleInput {
 
 const BOUND = figuresOf(file);
 /** The rules search these expressions in texts other than the question. */
-const { concurrent, errors, locks, no_errors, of_contests, ...OF_QUESTIONS } = expressionsOf(file);
+const { concurrent, locks, of_contests, ...OF_QUESTIONS } = expressionsOf(file);
 /** The expressions that the rules search in a question. */
 export const EXPRESSIONS = new Expressions(Object.values(OF_QUESTIONS), wordingOf);
 /** The index of each expression. */
@@ -56,8 +56,7 @@ const NO_RULES = rulesOf('');
 
 /** Returns whether a request is clearly hard, as defined in `difficulty.ts`. */
 export function isHard(view: QuestionView, task: string): boolean {
-  const { question, reading, shape, tools } = view;
-  if (tools?.amid) return tools.calls >= BOUND.calls_min && isFailure(tools.result);
+  const { question, reading, shape } = view;
   // A multiple-choice question requires no proof, code or draft.
   if (shape.choices > BOUND.choices_max) return false;
   let input: RuleInput | null = null;
@@ -215,9 +214,4 @@ function isCritique({ view: { reading }, wording }: RuleInput): boolean {
   const { text } = wording;
   const isCritical = (end: string): boolean => OF_QUESTIONS.critical.test(end) && OF_QUESTIONS.paper.test(end);
   return isCritical(text.slice(0, BOUND.asking_chars)) || isCritical(text.slice(-BOUND.asking_chars));
-}
-
-/** Whether the end of the last tool result reports a failure. */
-function isFailure(result: string): boolean {
-  return errors.test(result.toLowerCase().replace(no_errors, ' '));
 }

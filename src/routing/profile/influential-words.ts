@@ -115,9 +115,10 @@ function without(request: ProfileInput, { turn, part, text }: RequestText, from:
   return withTurns(request, turns.with(turn, { ...one, parts }));
 }
 
-const withTurns = ({ conversation, settings }: ProfileInput, turns: readonly Turn[]): ProfileInput => ({
-  settings,
-  conversation: { ...conversation, turns },
+const withTurns = (request: ProfileInput, turns: readonly Turn[]): ProfileInput => ({
+  settings: request.settings,
+  conversation: { ...request.conversation, turns },
+  originalAt: (path) => request.originalAt(path),
 });
 
 interface Word {

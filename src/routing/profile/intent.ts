@@ -1,24 +1,24 @@
 import type { Conversation, Turn } from '../../core/conversation.ts';
 import type { Facts } from '../../core/facts.ts';
-import { FOLLOW_UP_CHARS_MAX, turnText } from '../texts.ts';
+import { turnText } from '../texts.ts';
 import { type OutputHint, outputHint } from './expected-output.ts';
 import type { ProfileInput } from './input.ts';
+import { stuckSigns } from './progress.ts';
 import type { QuestionView, ToolContext } from './question-view.ts';
 import { likelihoods } from './shares.ts';
 import { instructionOf, readSystemPrompt, type SystemPrompt, systemPromptText } from './system-prompt.ts';
 import { type TaskWeights, taskLogits } from './task-logits.ts';
-import { forcesTool, isAmidTools, resultsOf } from './tools.ts';
-import { readMessage, type TaskGuess, UserMessage } from './user-message.ts';
+import { forcesTool, isAmidTools } from './tools.ts';
+import type { TaskGuess, UserMessage } from './user-message.ts';
+import { mayFollowUp, readUserTurn, saysSomething, type UserTurn } from './user-turn.ts';
 
-export interface Intent extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'naturalLanguage' | 'languagesSeen'> {
+export interface Intent
+  extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'stuck' | 'naturalLanguage' | 'languagesSeen'> {
   readonly output: OutputHint;
 }
 
 /** The number of user messages that are read to understand a follow-up, including the last one. */
 const TURNS = 4;
-const FOLLOW_UP_WORDS_MAX = 16;
-
-type UserTurn = ReturnType<typeof turnOf>;
 
 /**
  * Reads the intent of the last user message. Earlier messages that the last user message may follow up, and the system prompt, are the
@@ -30,10 +30,12 @@ export function readIntent(request: ProfileInput): Intent {
   const system = last === undefined ? null : systemPromptOf(request);
   const guess = guessTask(request, turns, system);
   const { task, mix, difficulty } = guess;
+  const stuck = stuckSigns(request);
   return {
     task,
     mix,
     difficulty,
+    ...(stuck && { stuck }),
     naturalLanguage: naturalLanguageOf(turns) ?? (last && last.message.reading.words > 0 ? 'en' : 'und'),
     languagesSeen: task === 'coding' ? languagesOfCode(turns, system) : programmingLanguages(turns, false),
     output: outputHint(request, guess, last?.message.reading ?? null),
@@ -70,34 +72,16 @@ function userTurns(all: readonly Turn[]): UserTurn[] {
     const one = all[at]!;
     if (one.role !== 'user') continue;
     left--;
-    const turn = turnOf(one, false);
-    const { question } = turn.message;
-    if (question.lines.length + question.codeFences > 0 || turn.hasImage) {
+    const turn = readUserTurn(one);
+    if (saysSomething(turn)) {
       turns.push(turn);
       if (!mayFollowUp(turn)) break;
     } else blocks ??= one;
   }
   // If the message has no text outside of blocks, the blocks contain the question.
-  if (turns.length === 0 && blocks) turns.push(turnOf(blocks, true));
+  if (turns.length === 0 && blocks) turns.push(readUserTurn(blocks, true));
   return turns;
 }
-
-function turnOf(turn: Turn, isUnwrapped: boolean) {
-  const text = turnText(turn);
-  return { message: isUnwrapped ? new UserMessage(text, true) : readMessage(text), hasImage: hasImage(turn) };
-}
-
-function hasImage({ parts }: Turn): boolean {
-  for (let at = 0; at < parts.length; at++) if (parts[at]!.type === 'image') return true;
-  return false;
-}
-
-/** A short message may be a follow-up to an earlier message. */
-const mayFollowUp = ({ message: { question, reading }, hasImage }: UserTurn): boolean =>
-  !hasImage &&
-  question.codeFences === 0 &&
-  question.length <= FOLLOW_UP_CHARS_MAX &&
-  reading.words <= FOLLOW_UP_WORDS_MAX;
 
 /** Returns the last turn with the other turns and the system prompt as its context. */
 function viewOf(
@@ -120,12 +104,10 @@ function viewOf(
   return null;
 }
 
-function toolContext({ tools, turns }: Conversation, message: UserMessage): ToolContext {
-  const amid = isAmidTools(turns);
-  const { calls, result } = amid ? resultsOf(turns) : NO_RESULTS;
-  return { named: message.namesTool(tools), amid, calls, result };
-}
-const NO_RESULTS = { calls: 0, result: '' } as const;
+const toolContext = ({ tools, turns }: Conversation, message: UserMessage): ToolContext => ({
+  named: message.namesTool(tools),
+  amid: isAmidTools(turns),
+});
 
 function guessTask(request: ProfileInput, turns: readonly UserTurn[], system: SystemPrompt | null): TaskGuess {
   const [last, earlier] = turns;

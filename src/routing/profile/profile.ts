@@ -18,12 +18,12 @@ export const profile = (request: ModelRequest): Profile => profileOf(measure(req
 
 /** Combines the size and the intent of a request into its profile. */
 export function profileOf(size: RequestSize, intent: Intent): Profile {
-  const { task, mix, difficulty, naturalLanguage, languagesSeen, output } = intent;
+  const { task, mix, stuck, naturalLanguage, languagesSeen, output } = intent;
   return {
     task,
     mix,
-    // Images, audio and files are not read, so their difficulty is unknown.
-    difficulty: hasMedia(size) ? 'usual' : difficulty,
+    difficulty: difficultyOf(size, intent),
+    ...(stuck && { stuck }),
     naturalLanguage,
     languagesSeen,
     inputTokens: Math.max(1, size.tokens),
@@ -37,6 +37,12 @@ export function profileOf(size: RequestSize, intent: Intent): Profile {
     needs: size.needs,
     hourCache: size.hourCache,
   };
+}
+
+/** Images, audio and files are not read, so their difficulty is unknown. The progress of an agent does not depend on them. */
+function difficultyOf(size: RequestSize, { stuck, difficulty }: Intent): Facts['difficulty'] {
+  if (stuck) return 'hard';
+  return hasMedia(size) ? 'usual' : difficulty;
 }
 
 export const hasMedia = ({ images, audioBytes, pdfs, unboundedMedia }: RequestSize): boolean =>

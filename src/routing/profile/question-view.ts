@@ -33,9 +33,6 @@ export interface ToolContext {
   readonly named: boolean;
   /** Whether the conversation ends in tool calls or tool results. */
   readonly amid: boolean;
-  /** The number of tool results since the last user message, and the end of the last result; 0 and '' if `amid` is false. */
-  readonly calls: number;
-  readonly result: string;
 }
 
 /** Returns the sum of the weights of several signs. */

@@ -100,28 +100,6 @@ export function isAmidTools(turns: readonly Turn[]): boolean {
   return last?.role === 'tool' || last?.parts.at(-1)?.type === 'tool-call';
 }
 
-/** The number of UTF-16 code units read at the end of a tool result, where failures are reported. */
-const RESULT_TAIL = 600;
-/** The maximum number of tool results that are counted. */
-const CALLS_MAX = 64;
-
-/** Returns the number of tool results since the last user message, and the end of the last result. */
-export function resultsOf(turns: readonly Turn[]): { readonly calls: number; readonly result: string } {
-  let calls = 0;
-  for (let at = turns.length - 1; at >= 0 && calls < CALLS_MAX; at--) {
-    const { role } = turns[at]!;
-    if (role === 'user') break;
-    if (role === 'tool') calls++;
-  }
-  const last = turns.at(-1);
-  return { calls, result: last?.role === 'tool' ? lastText(last).slice(-RESULT_TAIL) : '' };
-}
-
-function lastText({ parts }: Turn): string {
-  const last = parts.at(-1);
-  return last?.type === 'text' ? last.text : '';
-}
-
 /** Returns whether the model must call one of its tools. */
 export function forcesTool({ toolChoice: choice }: Conversation): boolean {
   return choice === 'required' || typeof choice === 'object';

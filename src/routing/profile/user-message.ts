@@ -60,14 +60,8 @@ export class UserMessage {
       this.#difficulty = null;
     }
     const { task, mix } = this.#task;
-    return { task, mix, difficulty: this.#difficultyOf(view, this.#task) };
-  }
-
-  /** Returns the difficulty. While tools are in use, the difficulty depends on their latest results, so it is not cached. */
-  #difficultyOf(view: QuestionView, guess: Pick<TaskGuess, 'task' | 'mix'>): TaskGuess['difficulty'] {
-    if (view.tools?.amid) return difficultyOf(view, guess);
-    this.#difficulty ??= difficultyOf(view, guess);
-    return this.#difficulty;
+    this.#difficulty ??= difficultyOf(view, this.#task);
+    return { task, mix, difficulty: this.#difficulty };
   }
 }
 

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
 import type { Difficulty } from '../../../src/core/facts.ts';
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
 import { profile } from '../../support/chat-body.ts';
@@ -173,28 +172,6 @@ describe('hard', () => {
     expect(difficultyOf(`${asking}\n\n\`\`\`\n${log(90)}\n\`\`\``)).toBe('hard');
     expect(difficultyOf(`${asking}\n\n\`\`\`\n${log(20)}\n\`\`\``)).toBe('usual');
     expect(difficultyOf(`Summarize these logs.\n\n\`\`\`\n${log(90)}\n\`\`\``)).toBe('usual');
-  });
-
-  test('an agent that is stuck is hard: many calls since the last user message, the last of which failed', () => {
-    const tools = [{ type: 'function', function: { name: 'run', parameters: { type: 'object' } } }] as const;
-    const call = (id: number, content: string): ChatMessage[] => [
-      {
-        role: 'assistant',
-        content: null,
-        tool_calls: [{ id: `c${id}`, type: 'function', function: { name: 'run', arguments: '{}' } }],
-      },
-      { role: 'tool', tool_call_id: `c${id}`, content },
-    ];
-    const calls = (count: number, last: string): ChatMessage[] =>
-      Array.from({ length: count }, (_, at) => call(at, at === count - 1 ? last : 'done')).flat();
-    const goal = user('Make the test suite pass.');
-    const of = (...messages: ChatMessage[]) => profile({ messages, tools: [...tools] }).difficulty;
-    const failed = '3 passed, 2 failed\nAssertionError: expected 2 to be 1';
-    expect(of(goal, ...calls(8, failed))).toBe('hard');
-    expect(of(goal, ...calls(7, failed))).toBe('usual');
-    expect(of(goal, ...calls(8, '42 passed, 0 failed, no errors'))).toBe('usual');
-    expect(of(goal, ...calls(8, failed), user('go on'), ...calls(1, failed))).toBe('usual');
-    expect(of(goal, ...calls(8, failed), user('thanks, stop here'))).not.toBe('hard');
   });
 
   test('multiple choice, images, labels, summaries and extraction are not hard', () => {

@@ -37,7 +37,7 @@ export const ExpressionFile = Type.Object(
         {
           about,
           /** Flags of `RegExp`. Without `i`, the expression is matched against text in lower case, unless `about` says otherwise. */
-          flags: Type.Optional(Type.String({ pattern: '^[giu]+$' })),
+          flags: Type.Optional(Type.String({ pattern: '^[gimu]+$' })),
           /** The alternatives of an expression, one per line. The expression matches if one of its alternatives matches. */
           any: Type.Array(Type.String({ minLength: 1 }), { minItems: 1 }),
         },

@@ -96,6 +96,7 @@ const RARE_FACTS = [
   'qualityFactor',
   'outputTokensMin',
   'capsOutput',
+  'stuck',
 ] as const;
 
 /** The fields that only few usages have, stored after the other fields of a usage. */
@@ -147,9 +148,10 @@ const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
 /** Packs all facts. Rare facts at the end are left out if the request has no such facts. */
 function packAllFacts(facts: Facts): readonly unknown[] {
   const usual = packFacts(facts);
-  const { addOns, embedding, thread, readers, pdfs, serviceCounts, qualityFactor, outputTokensMin, capsOutput } = facts;
+  const { addOns, embedding, thread, readers, pdfs, serviceCounts } = facts;
+  const { qualityFactor, outputTokensMin, capsOutput, stuck } = facts;
   const media = [addOns, embedding, thread, readers, pdfs || undefined, serviceCounts];
-  const rare = [...media, qualityFactor, outputTokensMin, capsOutput];
+  const rare = [...media, qualityFactor, outputTokensMin, capsOutput, stuck];
   const last = rare.findLastIndex((fact) => fact !== undefined);
   // Absent rare facts before the last present fact are null in the JSON.
   return last < 0 ? usual : [...usual, ...rare.slice(0, last + 1)];

@@ -1,0 +1,281 @@
+import type { Turn } from '../../core/conversation.ts';
+import type { StuckSigns } from '../../core/facts.ts';
+import type { ProfileInput } from './input.ts';
+import { expressionsOf, figuresOf } from './lexicon/data.ts';
+import file from './lexicon/progress.json' with { type: 'json' };
+import { hashOn, textHash } from './text-hash.ts';
+import { nativeArguments, nativeOutput, readArguments, type TextEdit, type ToolArguments } from './tool-call.ts';
+import { readResult, type ToolResult } from './tool-result.ts';
+import { mayFollowUp, readUserTurn, saysSomething, type UserTurn } from './user-turn.ts';
+
+/**
+ * Finds agents that are stuck. The progress of a session is a fold over its calls of tools, so it depends on the transcript alone: replays
+ * and other servers agree, and each beginning of a session has the verdict that it had when it was the whole session.
+ *
+ * Each sign of trouble adds points (`lexicon/progress.json`). A call that passes removes the points of its failures, and so does a call
+ * with fewer failures. A session is stuck from `stuck_points` on, and stays stuck until it has made progress for some calls, or until the
+ * user brings a new task.
+ */
+const POINTS = figuresOf(file);
+const { waits: WAITS } = expressionsOf(file);
+
+/** The number of calls that are read: at least `CALLS_MIN` and fewer than twice as many, if the conversation has as many. */
+const CALLS_MIN = 32;
+
+/** Returns the signs that the agent is stuck; null if it makes progress, or if the conversation has no calls of tools. */
+export function stuckSigns(request: ProfileInput): StuckSigns | null {
+  const { turns } = request.conversation;
+  const from = firstTurn(turns);
+  if (from < 0) return null;
+  const progress = new Progress();
+  const calls = new Map<string, Call>();
+  for (let at = from; at < turns.length; at++) {
+    const turn = turns[at]!;
+    if (turn.role === 'assistant') addCalls(turn, request, calls);
+    else if (turn.role === 'user') progress.hear(readUserTurn(turn));
+    else if (turn.role === 'tool') {
+      const [id, text] = resultOf(turn, request);
+      const call = calls.get(id);
+      if (call) progress.add(call, readResult(text), turn.extras.is_error === true);
+    }
+  }
+  return progress.signs;
+}
+
+/** A call of a tool. */
+interface Call {
+  /** A hash of the tool's name. */
+  readonly tool: number;
+  readonly args: ToolArguments;
+  /** Whether the call waits for something, so that it may be repeated. */
+  readonly waits: boolean;
+}
+
+function addCalls({ parts }: Turn, request: ProfileInput, calls: Map<string, Call>): void {
+  for (const part of parts) {
+    if (part.type === 'tool-call') calls.set(part.id, callOf(part.name, part.arguments));
+    else if (part.type === 'native') {
+      const original = request.originalAt(part.at);
+      const text = nativeArguments(original);
+      if (text !== '') calls.set(callIdOf(original), callOf(part.kind, text));
+    }
+  }
+}
+
+function callOf(name: string, text: string): Call {
+  const args = readArguments(text);
+  return { tool: textHash(name), args, waits: args.waits || WAITS.test(name) };
+}
+
+/** Returns the index of the first turn to read; -1 if the conversation has no results of tools. */
+function firstTurn(turns: readonly Turn[]): number {
+  let results = 0;
+  for (let at = 0; at < turns.length; at++) if (turns[at]!.role === 'tool') results++;
+  if (results === 0) return -1;
+  // The first turn moves only once in `CALLS_MIN` calls, so that a verdict seldom changes because old calls are left out.
+  let left = results < 2 * CALLS_MIN ? 0 : (Math.floor(results / CALLS_MIN) - 1) * CALLS_MIN;
+  let from = 0;
+  for (; left > 0; from++) if (turns[from]!.role === 'tool') left--;
+  return from;
+}
+
+function callIdOf(original: unknown): string {
+  if (typeof original !== 'object' || original === null) return '';
+  if ('call_id' in original && typeof original.call_id === 'string') return original.call_id;
+  return 'id' in original && typeof original.id === 'string' ? original.id : '';
+}
+
+/** Returns the ID of the call that a turn answers, and the result. */
+function resultOf({ parts, toolCallId }: Turn, request: ProfileInput): readonly [string, string] {
+  let text = '';
+  for (const part of parts) {
+    if (part.type === 'text') text = text === '' ? part.text : `${text}\n${part.text}`;
+    else if (part.type === 'native' && toolCallId === undefined) {
+      const original = request.originalAt(part.at);
+      return [callIdOf(original), nativeOutput(original)];
+    }
+  }
+  return [toolCallId ?? '', text];
+}
+
+/** Something that failed and has not passed since. */
+interface FailingTarget {
+  /** Hashes of the failures, and of the last call that failed, with the number of edits before it. */
+  readonly failures: Set<number>;
+  call: number;
+  edits: number;
+  /** The lowest number of failures and the highest number of successes that were counted. */
+  failed: number;
+  succeeded: number;
+  /** The numbers of times that it failed as before, as another target did, and in a new way. */
+  same: number;
+  shared: number;
+  other: number;
+}
+
+/** The texts that edits of a file removed and added, and the texts that were written to the whole file. All values are hashes. */
+interface FileHistory {
+  readonly removed: Set<number>;
+  readonly added: Set<number>;
+  readonly written: Set<number>;
+}
+
+/** The progress of a session up to a call. */
+class Progress {
+  /** The signs of the last time at which the session was stuck, while it is stuck. */
+  signs: StuckSigns | null = null;
+  readonly #failing = new Map<number, FailingTarget>();
+  /** The calls with their results since the last edit. */
+  readonly #seen = new Set<number>();
+  readonly #files = new Map<number, FileHistory>();
+  #edits = 0;
+  #lastCall = 0;
+  #undone = 0;
+  #undonePoints = 0;
+  #repeated = 0;
+  #repeatedPoints = 0;
+  /** While the session is stuck: the numbers of calls in a row with few points, and without a sign. */
+  #eased = 0;
+  #quiet = 0;
+
+  /** Adds a call of a tool with its result. */
+  add({ tool, args, waits }: Call, result: ToolResult, isError: boolean): void {
+    const failed = isError || (args.runs ? result.failed : result.failedAtStart);
+    const before = this.#points();
+    if (args.edits.length > 0 && !failed) this.#edit(args.edits);
+    const isRepeated = this.#repeats(hashOn(hashOn(tool, args.hash), result.hash), failed, waits);
+    if (!failed) this.#pass(hashOn(tool, args.target));
+    else if (!isRepeated) this.#fail(tool, args, result);
+    this.#judge(this.#points(), before);
+  }
+
+  /**
+   * Adds a message of the user. The user may ask for edits to be undone and for calls to be repeated, so neither is a sign across messages.
+   * A long message begins a new task, unless something still fails: then the user probably writes about the failure.
+   */
+  hear(turn: UserTurn): void {
+    if (!saysSomething(turn)) return;
+    this.#files.clear();
+    this.#seen.clear();
+    this.#forgetRepeats();
+    if (this.#failing.size === 0 && !mayFollowUp(turn)) this.signs = null;
+  }
+
+  #points(): number {
+    const { same_failure, shared_failure, failing_run } = POINTS;
+    let worst = 0;
+    for (const { same, shared, other } of this.#failing.values())
+      worst = Math.max(worst, same * same_failure + shared * shared_failure + other * failing_run);
+    return worst + this.#undonePoints + this.#repeatedPoints;
+  }
+
+  #edit(edits: readonly TextEdit[]): void {
+    this.#edits++;
+    this.#seen.clear();
+    let isUndone = false;
+    for (const { file, removed, added, onlyRemoves } of edits) {
+      const history = this.#files.get(file) ?? { removed: new Set(), added: new Set(), written: new Set() };
+      this.#files.set(file, history);
+      if (removed === null) {
+        isUndone ||= history.written.has(added);
+        history.written.add(added);
+      } else {
+        isUndone ||= !onlyRemoves && history.removed.has(added) && history.added.has(removed);
+        history.removed.add(removed);
+        history.added.add(added);
+      }
+    }
+    if (!isUndone) return;
+    this.#undone++;
+    this.#undonePoints += this.#failing.size > 0 ? POINTS.undone_edit : POINTS.undone_freely;
+  }
+
+  /** Notes a call with its result. @returns whether both are the same as before, with no edit in between */
+  #repeats(call: number, failed: boolean, waits: boolean): boolean {
+    const isAtOnce = call === this.#lastCall;
+    this.#lastCall = call;
+    if (!this.#seen.has(call)) {
+      this.#seen.add(call);
+      this.#repeatedPoints = Math.max(0, this.#repeatedPoints - POINTS.new_result);
+      return false;
+    }
+    if (failed || !waits) this.#countRepeat(failed || isAtOnce ? POINTS.repeated_at_once : POINTS.repeated_later);
+    return true;
+  }
+
+  #countRepeat(points: number): void {
+    this.#repeated++;
+    this.#repeatedPoints += points;
+  }
+
+  #forgetRepeats(): void {
+    this.#undone = 0;
+    this.#undonePoints = 0;
+    this.#repeated = 0;
+    this.#repeatedPoints = 0;
+  }
+
+  #pass(target: number): void {
+    const passed = this.#failing.get(target);
+    if (passed === undefined) return;
+    for (const [other, { failures }] of this.#failing)
+      if (!failures.isDisjointFrom(passed.failures)) this.#failing.delete(other);
+    if (passed.same + passed.other > 0) this.#forgetRepeats();
+  }
+
+  #fail(tool: number, args: ToolArguments, { likeness, failures: failed, successes: succeeded }: ToolResult): void {
+    const target = hashOn(tool, args.target);
+    const failure = hashOn(likeness.letters < POINTS.telling_letters ? target : tool, likeness.hash);
+    const last = this.#failing.get(target);
+    const isLess =
+      last && ((failed > 0 && failed < last.failed) || (succeeded > last.succeeded && failed <= last.failed));
+    const now = { call: args.hash, edits: this.#edits };
+    if (!last || isLess) {
+      const shared = isLess ? 0 : this.#sharedBy(failure);
+      this.#failing.set(target, { ...now, failures: new Set([failure]), failed, succeeded, same: 0, shared, other: 0 });
+      return;
+    }
+    const isKnown = last.failures.has(failure);
+    const isChanged = args.hash !== last.call || this.#edits !== last.edits;
+    const shared = isKnown ? 0 : this.#sharedBy(failure);
+    if (isKnown && isChanged) last.same++;
+    // Only numbers such as times differ.
+    else if (isKnown) this.#countRepeat(POINTS.repeated_at_once);
+    else if (shared > 0) last.shared = Math.max(last.shared, shared);
+    else last.other++;
+    Object.assign(last, now);
+    last.failures.add(failure);
+    last.succeeded = Math.max(last.succeeded, succeeded);
+  }
+
+  /** Returns the number of times that the failure came from other targets. */
+  #sharedBy(failure: number): number {
+    let times = 0;
+    for (const { failures, same, shared } of this.#failing.values())
+      if (failures.has(failure)) times = Math.max(times, 1 + same + shared);
+    return times;
+  }
+
+  #judge(points: number, before: number): void {
+    if (points >= POINTS.stuck_points && (this.signs === null || points > before)) this.signs = this.#signsNow();
+    if (this.signs === null) return;
+    this.#quiet = points > before ? 0 : this.#quiet + 1;
+    this.#eased = points > POINTS.eased_points ? 0 : this.#eased + 1;
+    if (this.#eased < POINTS.eased_calls && this.#quiet < POINTS.quiet_calls) return;
+    this.signs = null;
+    this.#failing.clear();
+    this.#forgetRepeats();
+    this.#eased = 0;
+    this.#quiet = 0;
+  }
+
+  #signsNow(): StuckSigns {
+    let sameFailures = 0;
+    let failingRuns = 0;
+    for (const { same, shared, other } of this.#failing.values()) {
+      sameFailures = Math.max(sameFailures, same + shared);
+      failingRuns = Math.max(failingRuns, same + shared + other + 1);
+    }
+    return { sameFailures, failingRuns, undoneEdits: this.#undone, repeatedCalls: this.#repeated };
+  }
+}
