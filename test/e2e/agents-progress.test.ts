@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'bun:test';
+import { CLIENTS, SESSIONS, type Session, type Step, turnsOf, type Verdict } from '../routing/sessions/sessions.ts';
+import { testPolicy } from '../support/policies.ts';
+import type { Signalbox } from '../support/signalbox.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
+
+/** Sessions of agents, sent turn by turn as the agents send them: a stuck session moves to the strong model and stays there. */
+const upstream = useUpstream({ behaviour: { text: 'Next.' } });
+const policy = (): string =>
+  testPolicy(
+    { one: { url: upstream.url, adapter: 'openai' } },
+    {
+      small: { endpoints: ['one'], price: { input: 0.2, output: 0.8 }, quality: 0.8 },
+      middle: { endpoints: ['one'], price: { input: 1, output: 4 }, quality: 0.84 },
+      strong: { endpoints: ['one'], price: { input: 5, output: 20 }, quality: 0.93 },
+    },
+  )
+    .replace('version: 1', 'version: 2')
+    .replaceAll(
+      /input: ([\d.]+), output(?=: [\d.]+, as_of)/g,
+      (_, price) => `input: ${price}, cached_input: ${Number(price) / 10}, output`,
+    )
+    .replaceAll('passthrough: [verbosity]', 'cache_ttl_s: 300, cache_min_tokens: 500');
+const box = useSignalbox(() => ({ policy: policy() }));
+const other = useSignalbox(() => ({ policy: policy() }));
+
+interface Decided {
+  readonly model: string;
+  readonly difficulty: string;
+  readonly stuck: Readonly<Record<string, number>> | null;
+  readonly replays: boolean;
+  readonly text: string;
+}
+
+/** Sends a turn of a session and returns the decision about it. */
+async function decide(at: Signalbox, { client }: Session, steps: readonly Step[]): Promise<Decided> {
+  const { path, body } = CLIENTS[client];
+  const answer = await at.post(path, body(steps));
+  const text = await answer.text();
+  expect([answer.status, answer.status === 200 ? '' : text]).toEqual([200, '']);
+  const id = answer.headers.get('x-signalbox-decision-id');
+  const kept = (await (await at.get(`/v1/decisions/${id}`)).json()) as {
+    choice: string;
+    facts: Pick<Decided, 'difficulty' | 'stuck'>;
+    replay: { matches: boolean };
+    explanation: readonly string[];
+  };
+  const { difficulty, stuck } = kept.facts;
+  return { model: kept.choice, difficulty, stuck, replays: kept.replay.matches, text: kept.explanation.join(' ') };
+}
+
+describe.each(SESSIONS.map((session) => [session.client, session.name, session] as const))(
+  '%s: %s',
+  (_, __, session) => {
+    test('the model changes only when the agent is stuck, and every server decides alike', async () => {
+      const turns = [...turnsOf(session)];
+      let before: { readonly model: string; readonly verdict: Verdict | null } = { model: 'small', verdict: null };
+      for (const { steps, verdict } of turns) {
+        const decided = await decide(box, session, steps);
+        const at = `after step ${steps.length}`;
+        const isStuck = verdict === 'stuck';
+        expect([at, decided.difficulty, decided.stuck !== null, decided.replays]).toEqual([
+          at,
+          isStuck ? 'hard' : 'usual',
+          isStuck,
+          true,
+        ]);
+        if (isStuck)
+          expect([at, decided.model, decided.text]).toEqual([at, 'strong', expect.stringContaining('is stuck')]);
+        else if (before.verdict === verdict) expect([at, decided.model]).toEqual([at, before.model]);
+        else if (before === null) expect(decided.model).toBe('small');
+        if (before.verdict !== verdict || steps === turns.at(-1)!.steps) {
+          const elsewhere = await decide(other, session, steps);
+          expect([at, elsewhere.difficulty, elsewhere.stuck]).toEqual([at, decided.difficulty, decided.stuck]);
+        }
+        before = { model: decided.model, verdict };
+      }
+    });
+  },
+);
