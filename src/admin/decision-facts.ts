@@ -43,7 +43,10 @@ export const Facts = field.shape(
           'How often a call failed again in the same way, although the agent tried something else.',
           2,
         ),
-        failing_runs: field.count('The failing runs of one command since its last success.', 3),
+        failing_runs: field.count(
+          'The failing runs of one command since its last success; 0 if it failed only once.',
+          3,
+        ),
         undone_edits: field.count('Edits that restored an earlier text.', 1),
         repeated_calls: field.count('Calls that repeated an earlier call with the same result.', 0),
       },

@@ -125,7 +125,7 @@ export interface ServiceCount {
 export interface StuckSigns {
   /** How often a call failed again as it or another call did before, although the agent tried something else. */
   readonly sameFailures: number;
-  /** The failing runs of one command since its last success. */
+  /** The failing runs of one command since its last success; 0 if it failed only once. */
   readonly failingRuns: number;
   /** Edits that restored an earlier text. */
   readonly undoneEdits: number;

@@ -51,7 +51,7 @@ const difficultyText = ({ difficulty, stuck, qualityFactor }: Facts): string | f
   return qualityFactor === undefined ? text : `${text}, and quality weighs ${figure(qualityFactor)} times as much`;
 };
 
-/** Lists the signs that an agent is stuck: `the agent is stuck (2 repeated failures, 3 failing runs in a row)`. */
+/** Lists the signs that an agent is stuck: `the agent is stuck (2 repeated failures, 3 failing runs)`. */
 function stuckText({ sameFailures, failingRuns, undoneEdits, repeatedCalls }: StuckSigns): string {
   const signs = [
     [sameFailures, 'repeated failure'],

@@ -32,8 +32,10 @@ import { TASKS } from './tasks.ts';
  * the request describes;
  * - **a puzzle** with several clues;
  * - **legal work**: drafting a contract; reviewing, comparing or translating a clause;
- * - translating **verse**, or a critical review of **a paper or an argument**;
- * - **an agent that is stuck**: many tool calls since the user's last message, the last of which failed.
+ * - translating **verse**, or a critical review of **a paper or an argument**.
+ *
+ * An agent keeps the difficulty of its question while it calls tools. If it is stuck, its request is hard, whatever it is about
+ * (`progress.ts`).
  *
  * A request that only names a subject, such as "what is a deadlock?", is not hard.
  */

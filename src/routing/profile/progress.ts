@@ -6,7 +6,7 @@ import file from './lexicon/progress.json' with { type: 'json' };
 import { hashOn, textHash } from './text-hash.ts';
 import { nativeArguments, nativeOutput, readArguments, type TextEdit, type ToolArguments } from './tool-call.ts';
 import { readResult, type ToolResult } from './tool-result.ts';
-import { mayFollowUp, readUserTurn, saysSomething, type UserTurn } from './user-turn.ts';
+import { mayFollowUp, readUserTurn, saysSomething } from './user-turn.ts';
 
 /**
  * Finds agents that are stuck. The progress of a session is a fold over its calls of tools, so it depends on the transcript alone: replays
@@ -19,8 +19,9 @@ import { mayFollowUp, readUserTurn, saysSomething, type UserTurn } from './user-
 const POINTS = figuresOf(file);
 const { waits: WAITS } = expressionsOf(file);
 
-/** The number of calls that are read: at least `CALLS_MIN` and fewer than twice as many, if the conversation has as many. */
+/** The numbers of calls and turns that are read: at least these and fewer than twice as many, if the conversation has as many. */
 const CALLS_MIN = 32;
+const TURNS_MIN = 256;
 
 /** Returns the signs that the agent is stuck; null if it makes progress, or if the conversation has no calls of tools. */
 export function stuckSigns(request: ProfileInput): StuckSigns | null {
@@ -32,7 +33,7 @@ export function stuckSigns(request: ProfileInput): StuckSigns | null {
   for (let at = from; at < turns.length; at++) {
     const turn = turns[at]!;
     if (turn.role === 'assistant') addCalls(turn, request, calls);
-    else if (turn.role === 'user') progress.hear(readUserTurn(turn));
+    else if (turn.role === 'user') progress.hear(turn);
     else if (turn.role === 'tool') {
       const [id, text] = resultOf(turn, request);
       const call = calls.get(id);
@@ -67,17 +68,18 @@ function callOf(name: string, text: string): Call {
   return { tool: textHash(name), args, waits: args.waits || WAITS.test(name) };
 }
 
-/** Returns the index of the first turn to read; -1 if the conversation has no results of tools. */
+/** Returns the index of the first turn to read; -1 if there are no results of tools. */
 function firstTurn(turns: readonly Turn[]): number {
+  let from = leftOut(turns.length, TURNS_MIN);
   let results = 0;
-  for (let at = 0; at < turns.length; at++) if (turns[at]!.role === 'tool') results++;
+  for (let at = from; at < turns.length; at++) if (turns[at]!.role === 'tool') results++;
   if (results === 0) return -1;
-  // The first turn moves only once in `CALLS_MIN` calls, so that a verdict seldom changes because old calls are left out.
-  let left = results < 2 * CALLS_MIN ? 0 : (Math.floor(results / CALLS_MIN) - 1) * CALLS_MIN;
-  let from = 0;
-  for (; left > 0; from++) if (turns[from]!.role === 'tool') left--;
+  for (let left = leftOut(results, CALLS_MIN); left > 0; from++) if (turns[from]!.role === 'tool') left--;
   return from;
 }
+
+/** Returns how many of the first items are left out. It grows in steps, so that verdicts seldom change because of it. */
+const leftOut = (all: number, min: number): number => Math.max(0, (Math.floor(all / min) - 1) * min);
 
 function callIdOf(original: unknown): string {
   if (typeof original !== 'object' || original === null) return '';
@@ -153,12 +155,16 @@ class Progress {
    * Adds a message of the user. The user may ask for edits to be undone and for calls to be repeated, so neither is a sign across messages.
    * A long message begins a new task, unless something still fails: then the user probably writes about the failure.
    */
-  hear(turn: UserTurn): void {
-    if (!saysSomething(turn)) return;
+  hear(turn: Turn): void {
+    const hasSigns = this.#seen.size + this.#files.size + this.#undone + this.#repeated > 0 || this.signs !== null;
+    // Reading a long message takes longer than all the rest.
+    if (!hasSigns) return;
+    const read = readUserTurn(turn);
+    if (!saysSomething(read)) return;
     this.#files.clear();
     this.#seen.clear();
     this.#forgetRepeats();
-    if (this.#failing.size === 0 && !mayFollowUp(turn)) this.signs = null;
+    if (this.#failing.size === 0 && !mayFollowUp(read)) this.signs = null;
   }
 
   #points(): number {
@@ -274,7 +280,7 @@ class Progress {
     let failingRuns = 0;
     for (const { same, shared, other } of this.#failing.values()) {
       sameFailures = Math.max(sameFailures, same + shared);
-      failingRuns = Math.max(failingRuns, same + shared + other + 1);
+      if (same + shared + other > 0) failingRuns = Math.max(failingRuns, same + shared + other + 1);
     }
     return { sameFailures, failingRuns, undoneEdits: this.#undone, repeatedCalls: this.#repeated };
   }

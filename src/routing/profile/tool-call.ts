@@ -2,7 +2,7 @@ import { isObject, listOf, objectsIn, parseJson, textOf } from '../../core/objec
 import type { Members } from '../../core/original.ts';
 import { expressionsOf } from './lexicon/data.ts';
 import file from './lexicon/progress.json' with { type: 'json' };
-import { EMPTY_HASH, hashOn, textHash } from './text-hash.ts';
+import { EMPTY_HASH, edgesOf, hashOn, textHash } from './text-hash.ts';
 import { TextMemory } from './text-memory.ts';
 
 const { waits, viewers } = expressionsOf(file);
@@ -50,17 +50,20 @@ const COMMANDS = ['command', 'cmd', 'commands', 'script', 'code'] as const;
 /** Arguments that change from call to call and say nothing about what the call does. */
 const NOTES = ['description', 'timeout', 'timeout_ms', 'explanation', 'justification', 'yield_time_ms'] as const;
 
+/** Longer arguments are only compared, not read. */
+const CHARS_MAX = 65_536;
+
 function argumentsOf(text: string): ToolArguments {
-  const args = parseJson(text);
+  const args = text.length > CHARS_MAX ? undefined : parseJson(text);
   if (!isObject(args)) return { hash: textHash(text), target: textHash(text), edits: [], runs: true, waits: false };
   const command = commandOf(args);
   const edits = editsOf(args, command);
   const hash = NOTES.some((name) => name in args) ? hashWithout(args, NOTES) : textHash(text);
   const filed = edits.reduce((all, one) => Math.imul(all, 31) + one.file, 0);
-  const decisive = decisiveCommand(command);
+  const decisive = decisiveCommand(edgesOf(command));
   const target = edits.length > 0 ? filed : command === '' ? hash : textHash(decisive);
   const runs = command === '' ? firstText(args, PATHS) === '' : !viewers.test(decisive);
-  return { hash, target, edits, runs, waits: waits.test(text) };
+  return { hash, target, edits, runs, waits: waits.test(edgesOf(text)) };
 }
 
 function hashWithout(args: Members, names: readonly string[]): number {
@@ -92,16 +95,16 @@ function commandOf(args: Members): string {
   return '';
 }
 
-const FILTER = /\s*(?:\d?>&?\s*\S+|\|\s*(?:tail|head|grep|rg|sed|awk|tee|cat|less|wc|sort|uniq)\b.*)/g;
+const FILTER = /(?:\d?>&?\s*\S+|\|\s*(?:tail|head|grep|rg|sed|awk|tee|cat|less|wc|sort|uniq)\b.*)/g;
 const SETTING = /^(?:\w+=(?:"[^"]*"|'[^']*'|\S*)\s+|time\s+|sudo\s+|timeout\s+\S+\s+)+/;
-const CHAIN = /\s*(?:&&|\|\||;|\n)\s*/;
+const CHAIN = /&&|\|\||;|\n/;
 /** Words that end a loop or a block of a shell, and commands that only print. */
 const NO_COMMAND = /^(?:done|fi|esac|\}|echo\b.*|true|)$/;
 
 /** Returns the last command of a chain such as `cd app && CI=1 npm test 2>&1 | tail`: `npm test`. */
 function decisiveCommand(command: string): string {
   if (/\b(?:for|while|if|case)\b/.test(command)) return command;
-  const commands = command.split(CHAIN).map((one) => one.replace(FILTER, '').replace(SETTING, '').trim());
+  const commands = command.split(CHAIN).map((one) => one.replace(FILTER, '').trim().replace(SETTING, '').trim());
   return commands.findLast((one) => !NO_COMMAND.test(one)) ?? command;
 }
 

@@ -1,8 +1,10 @@
 import { describe, test } from 'bun:test';
+import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
 import { readQuestion } from '../../../src/routing/profile/question.ts';
 import { QuestionReading } from '../../../src/routing/profile/reading.ts';
 import { profile } from '../../support/chat-body.ts';
 import { inTime } from '../../support/in-time.ts';
+import { made, result } from '../../support/tool-messages.ts';
 import { user } from './prompts.ts';
 
 const MB = 1_000_000;
@@ -46,6 +48,36 @@ describe('time', () => {
   test('the time to read a prompt is at most linear in the number of messages', async () => {
     const messages = Array.from({ length: 20_000 }, () => user('def f(x): '.repeat(20)));
     await inTime(2_000, () => profile({ messages }));
+  });
+
+  test('the time to read the progress of an agent is bounded, whatever its calls and results contain', async () => {
+    for (const text of [
+      ...Object.values(HOSTILE),
+      'Error'.repeat(MB),
+      '1 failed '.repeat(MB),
+      ' at a:1'.repeat(MB),
+      '/tmp/'.repeat(MB),
+    ]) {
+      const command = JSON.stringify({ command: text.slice(0, MB), patch: text.slice(0, MB) });
+      const calls = (at: number): ChatMessage[] => [
+        { role: 'assistant', content: null, tool_calls: [made(`c${at}`, 'run', at % 2 === 0 ? command : text)] },
+        result(`c${at}`, text),
+      ];
+      const messages = [user('Run it.'), ...Array.from({ length: 4 }, (_, at) => calls(at)).flat(), user(text)];
+      await inTime(1_000, () => profile({ messages }));
+    }
+  });
+
+  test('the time to read the progress of an agent does not grow with the number of messages after its calls', async () => {
+    const calls: ChatMessage[] = [
+      { role: 'assistant', content: null, tool_calls: [made('c', 'run', '{}')] },
+      result('c', 'Error: 1 failed'),
+    ];
+    const messages = Array.from({ length: 10_000 }, (_, at) => [
+      user(`go on with ${at}`),
+      ...(at % 50 === 0 ? calls : []),
+    ]);
+    await inTime(1_000, () => profile({ messages: messages.flat() }));
   });
 
   test('the time to read a prompt is the time of a few questions, however long the chain of follow-ups is', async () => {
