@@ -44,11 +44,14 @@ export const Facts = field.shape(
           2,
         ),
         failing_runs: field.count(
-          'The failing runs of one command since its last success; 0 if it failed only once.',
+          'The failing runs of one command since its last success, or the calls that failed in a row; 0 if there was only one.',
           3,
         ),
-        undone_edits: field.count('Edits that restored an earlier text.', 1),
-        repeated_calls: field.count('Calls that repeated an earlier call with the same result.', 0),
+        undone_edits: field.count('Edits that restored an earlier text, and commands that did so.', 1),
+        repeated_calls: field.count(
+          'Calls that repeated an earlier call, or ran it after a change, with the same result.',
+          0,
+        ),
       },
       null,
     ),

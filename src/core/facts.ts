@@ -125,11 +125,11 @@ export interface ServiceCount {
 export interface StuckSigns {
   /** How often a call failed again as it or another call did before, although the agent tried something else. */
   readonly sameFailures: number;
-  /** The failing runs of one command since its last success; 0 if it failed only once. */
+  /** The failing runs of one command since its last success, or the calls that failed in a row; 0 if there was only one. */
   readonly failingRuns: number;
-  /** Edits that restored an earlier text. */
+  /** Edits that restored an earlier text, and commands that did so. */
   readonly undoneEdits: number;
-  /** Calls that repeated an earlier call with the same result. */
+  /** Calls that repeated an earlier call, or ran it after a change, with the same result. */
   readonly repeatedCalls: number;
 }
 

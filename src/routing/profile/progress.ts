@@ -102,16 +102,20 @@ function resultOf({ parts, toolCallId }: Turn, request: ProfileInput): readonly 
 
 /** Something that failed and has not passed since. */
 interface FailingTarget {
-  /** Hashes of the failures, and of the last call that failed, with the number of edits before it. */
+  /** Hashes of its failures. */
   readonly failures: Set<number>;
+  /** A hash of the arguments of the last call that failed, and the number of edits before it. */
   call: number;
   edits: number;
+  /** Whether the client reported the last failure, by an exit code or a mark of its protocol. */
+  isReported: boolean;
+  /** The number of calls since then that showed neither a failure nor a success. */
+  silent: number;
   /** The lowest number of failures and the highest number of successes that were counted. */
   failed: number;
   succeeded: number;
-  /** The numbers of times that it failed as before, as another target did, and in a new way. */
+  /** The numbers of times that it failed as before, and in a new way. */
   same: number;
-  shared: number;
   other: number;
 }
 
@@ -127,10 +131,17 @@ class Progress {
   /** The signs of the last time at which the session was stuck, while it is stuck. */
   signs: StuckSigns | null = null;
   readonly #failing = new Map<number, FailingTarget>();
+  /** For each failure, the number of further targets that had it. */
+  readonly #shared = new Map<number, number>();
   /** The calls with their results since the last edit. */
   readonly #seen = new Set<number>();
+  /** The results of commands, whatever was changed in between. */
+  readonly #answers = new Set<number>();
   readonly #files = new Map<number, FileHistory>();
   #edits = 0;
+  /** The number of calls in a row that failed. */
+  #inRow = 0;
+  #inRowPoints = 0;
   #lastCall = 0;
   #undone = 0;
   #undonePoints = 0;
@@ -145,10 +156,23 @@ class Progress {
     const failed = isError || (args.runs ? result.failed : result.failedAtStart);
     const before = this.#points();
     if (args.edits.length > 0 && !failed) this.#edit(args.edits);
-    const isRepeated = this.#repeats(hashOn(hashOn(tool, args.hash), result.hash), failed, waits);
-    if (!failed) this.#pass(hashOn(tool, args.target));
-    else if (!isRepeated) this.#fail(tool, args, result);
+    if (args.undoes && !failed) this.#undo();
+    const isRepeated =
+      args.edits.length === 0 && this.#repeats(hashOn(hashOn(tool, args.hash), result.hash), failed, waits);
+    if (!failed) {
+      if (!isRepeated && !waits) this.#noteAnswer(tool, args, result);
+      this.#pass(hashOn(tool, args.target), args, result);
+    } else if (!isRepeated) this.#fail(tool, args, result, isError);
+    this.#countInRow(failed, args.runs, before);
     this.#judge(this.#points(), before);
+  }
+
+  /** A failure directly after a failure is a sign if it is none for another reason. A tool that only shows files says little by failing. */
+  #countInRow(failed: boolean, runs: boolean, before: number): void {
+    if (!failed) {
+      this.#inRow = 0;
+      this.#inRowPoints = 0;
+    } else if (runs && this.#inRow++ > 0 && this.#points() <= before) this.#inRowPoints += POINTS.failing_in_row;
   }
 
   /**
@@ -163,16 +187,25 @@ class Progress {
     if (!saysSomething(read)) return;
     this.#files.clear();
     this.#seen.clear();
+    this.#answers.clear();
     this.#forgetRepeats();
     if (this.#failing.size === 0 && !mayFollowUp(read)) this.signs = null;
   }
 
   #points(): number {
-    const { same_failure, shared_failure, failing_run } = POINTS;
     let worst = 0;
-    for (const { same, shared, other } of this.#failing.values())
+    for (const { failures, same, other } of this.#failing.values()) {
+      const shared = this.#sharedBy(failures);
+      const { same_failure, shared_failure, failing_run } = POINTS;
       worst = Math.max(worst, same * same_failure + shared * shared_failure + other * failing_run);
-    return worst + this.#undonePoints + this.#repeatedPoints;
+    }
+    return worst + this.#undonePoints + this.#repeatedPoints + this.#inRowPoints;
+  }
+
+  #sharedBy(failures: ReadonlySet<number>): number {
+    let most = 0;
+    for (const failure of failures) most = Math.max(most, this.#shared.get(failure) ?? 0);
+    return most;
   }
 
   #edit(edits: readonly TextEdit[]): void {
@@ -191,7 +224,10 @@ class Progress {
         history.added.add(added);
       }
     }
-    if (!isUndone) return;
+    if (isUndone) this.#undo();
+  }
+
+  #undo(): void {
     this.#undone++;
     this.#undonePoints += this.#failing.size > 0 ? POINTS.undone_edit : POINTS.undone_freely;
   }
@@ -205,13 +241,25 @@ class Progress {
       this.#repeatedPoints = Math.max(0, this.#repeatedPoints - POINTS.new_result);
       return false;
     }
-    if (failed || !waits) this.#countRepeat(failed || isAtOnce ? POINTS.repeated_at_once : POINTS.repeated_later);
+    if (failed || !waits) this.#countRepeat(failed || isAtOnce);
     return true;
   }
 
-  #countRepeat(points: number): void {
+  /** Notes the result of a command that was run after a change, or with other arguments. */
+  #noteAnswer(tool: number, { target, edits, runs }: ToolArguments, result: ToolResult): void {
+    if (!runs || edits.length > 0 || result.hasExitCode || result.succeeds) return;
+    const answer = hashOn(hashOn(tool, target), result.hash);
+    if (!this.#answers.has(answer)) this.#answers.add(answer);
+    else {
+      this.#repeated++;
+      this.#repeatedPoints += POINTS.unchanged_result + POINTS.new_result;
+    }
+  }
+
+  /** The first repetition may be an attempt to reproduce a failure. */
+  #countRepeat(isAtOnce: boolean): void {
+    this.#repeatedPoints += isAtOnce && this.#repeated > 0 ? POINTS.repeated_at_once : POINTS.repeated_later;
     this.#repeated++;
-    this.#repeatedPoints += points;
   }
 
   #forgetRepeats(): void {
@@ -219,47 +267,55 @@ class Progress {
     this.#undonePoints = 0;
     this.#repeated = 0;
     this.#repeatedPoints = 0;
+    this.#inRow = 0;
+    this.#inRowPoints = 0;
   }
 
-  #pass(target: number): void {
+  #pass(target: number, { edits, runs }: ToolArguments, result: ToolResult): void {
     const passed = this.#failing.get(target);
     if (passed === undefined) return;
+    const isClear = passed.isReported || result.hasExitCode || edits.length > 0 || !runs || result.succeeds;
+    if (!isClear && ++passed.silent < POINTS.silent_runs) return;
     for (const [other, { failures }] of this.#failing)
       if (!failures.isDisjointFrom(passed.failures)) this.#failing.delete(other);
+    for (const failure of passed.failures) this.#shared.delete(failure);
     if (passed.same + passed.other > 0) this.#forgetRepeats();
   }
 
-  #fail(tool: number, args: ToolArguments, { likeness, failures: failed, successes: succeeded }: ToolResult): void {
+  #fail(tool: number, args: ToolArguments, result: ToolResult, isError: boolean): void {
+    const { likeness, failures: failed, successes: succeeded } = result;
     const target = hashOn(tool, args.target);
     const failure = hashOn(likeness.letters < POINTS.telling_letters ? target : tool, likeness.hash);
     const last = this.#failing.get(target);
+    const isReported = isError || result.hasExitCode;
+    const now = { call: args.hash, edits: this.#edits, isReported, silent: 0 };
     const isLess =
       last && ((failed > 0 && failed < last.failed) || (succeeded > last.succeeded && failed <= last.failed));
-    const now = { call: args.hash, edits: this.#edits };
+    if (isLess) for (const one of last.failures) this.#shared.delete(one);
     if (!last || isLess) {
-      const shared = isLess ? 0 : this.#sharedBy(failure);
-      this.#failing.set(target, { ...now, failures: new Set([failure]), failed, succeeded, same: 0, shared, other: 0 });
+      this.#share(failure);
+      this.#failing.set(target, { ...now, failures: new Set([failure]), failed, succeeded, same: 0, other: 0 });
       return;
     }
-    const isKnown = last.failures.has(failure);
     const isChanged = args.hash !== last.call || this.#edits !== last.edits;
-    const shared = isKnown ? 0 : this.#sharedBy(failure);
-    if (isKnown && isChanged) last.same++;
+    if (!last.failures.has(failure)) {
+      if (!this.#share(failure)) last.other++;
+    } else if (isChanged) last.same++;
     // Only numbers such as times differ.
-    else if (isKnown) this.#countRepeat(POINTS.repeated_at_once);
-    else if (shared > 0) last.shared = Math.max(last.shared, shared);
-    else last.other++;
+    else this.#countRepeat(true);
     Object.assign(last, now);
     last.failures.add(failure);
     last.succeeded = Math.max(last.succeeded, succeeded);
   }
 
-  /** Returns the number of times that the failure came from other targets. */
-  #sharedBy(failure: number): number {
-    let times = 0;
-    for (const { failures, same, shared } of this.#failing.values())
-      if (failures.has(failure)) times = Math.max(times, 1 + same + shared);
-    return times;
+  /** Notes a failure that is new to its target. @returns whether another target has it */
+  #share(failure: number): boolean {
+    for (const { failures } of this.#failing.values()) {
+      if (!failures.has(failure)) continue;
+      this.#shared.set(failure, (this.#shared.get(failure) ?? 0) + 1);
+      return true;
+    }
+    return false;
   }
 
   #judge(points: number, before: number): void {
@@ -270,6 +326,7 @@ class Progress {
     if (this.#eased < POINTS.eased_calls && this.#quiet < POINTS.quiet_calls) return;
     this.signs = null;
     this.#failing.clear();
+    this.#shared.clear();
     this.#forgetRepeats();
     this.#eased = 0;
     this.#quiet = 0;
@@ -278,10 +335,11 @@ class Progress {
   #signsNow(): StuckSigns {
     let sameFailures = 0;
     let failingRuns = 0;
-    for (const { same, shared, other } of this.#failing.values()) {
-      sameFailures = Math.max(sameFailures, same + shared);
-      if (same + shared + other > 0) failingRuns = Math.max(failingRuns, same + shared + other + 1);
+    for (const { failures, same, other } of this.#failing.values()) {
+      sameFailures = Math.max(sameFailures, same + this.#sharedBy(failures));
+      if (same + other > 0) failingRuns = Math.max(failingRuns, same + other + 1);
     }
+    failingRuns = Math.max(failingRuns, this.#inRow > 1 ? this.#inRow : 0);
     return { sameFailures, failingRuns, undoneEdits: this.#undone, repeatedCalls: this.#repeated };
   }
 }

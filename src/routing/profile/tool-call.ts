@@ -5,7 +5,7 @@ import file from './lexicon/progress.json' with { type: 'json' };
 import { EMPTY_HASH, edgesOf, hashOn, textHash } from './text-hash.ts';
 import { TextMemory } from './text-memory.ts';
 
-const { waits, viewers } = expressionsOf(file);
+const { undoes, viewers, waits } = expressionsOf(file);
 
 /** The arguments of a tool call, as numbers without text. */
 export interface ToolArguments {
@@ -19,6 +19,8 @@ export interface ToolArguments {
   readonly edits: readonly TextEdit[];
   /** Whether the call runs something, so that marks in the middle of its result report failures. */
   readonly runs: boolean;
+  /** Whether the call undoes edits, such as `git checkout a.ts`. */
+  readonly undoes: boolean;
   /** Whether the call waits for something, so that it may be repeated. */
   readonly waits: boolean;
 }
@@ -55,7 +57,8 @@ const CHARS_MAX = 65_536;
 
 function argumentsOf(text: string): ToolArguments {
   const args = text.length > CHARS_MAX ? undefined : parseJson(text);
-  if (!isObject(args)) return { hash: textHash(text), target: textHash(text), edits: [], runs: true, waits: false };
+  if (!isObject(args))
+    return { hash: textHash(text), target: textHash(text), edits: [], runs: true, undoes: false, waits: false };
   const command = commandOf(args);
   const edits = editsOf(args, command);
   const hash = NOTES.some((name) => name in args) ? hashWithout(args, NOTES) : textHash(text);
@@ -63,7 +66,7 @@ function argumentsOf(text: string): ToolArguments {
   const decisive = decisiveCommand(edgesOf(command));
   const target = edits.length > 0 ? filed : command === '' ? hash : textHash(decisive);
   const runs = command === '' ? firstText(args, PATHS) === '' : !viewers.test(decisive);
-  return { hash, target, edits, runs, waits: waits.test(edgesOf(text)) };
+  return { hash, target, edits, runs, undoes: undoes.test(edgesOf(command)), waits: waits.test(edgesOf(text)) };
 }
 
 function hashWithout(args: Members, names: readonly string[]): number {

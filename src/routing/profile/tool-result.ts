@@ -27,11 +27,14 @@ export class ToolResult {
   readonly failed: boolean;
   /** The same for a tool that shows files: marks of failures count only at the start of its result. */
   readonly failedAtStart: boolean;
+  /** Whether the client reports an exit code. */
+  readonly hasExitCode: boolean;
   /** The number of failures that test runners and compilers state; 0 if they state none. */
   readonly failures: number;
   readonly #output: string;
   #likeness: Likeness | null = null;
   #successes: number | null = null;
+  #succeeds: boolean | null = null;
 
   constructor(text: string) {
     const whole = edgesOf(text);
@@ -41,6 +44,7 @@ export class ToolResult {
     const isListing = MARKS.numbered.test(start);
     this.#output = output;
     this.hash = textHash(text);
+    this.hasExitCode = exitCode !== null;
     this.failures = isListing ? 0 : countIn(output, 'failed');
     this.failedAtStart = exitCode === null ? MARKS.at_start.test(start) : exitCode !== 0;
     this.failed = this.failedAtStart || (exitCode === null && !isListing && (this.failures > 0 || isMarked(output)));
@@ -50,6 +54,12 @@ export class ToolResult {
   get successes(): number {
     this.#successes ??= countIn(this.#output, 'passed');
     return this.#successes;
+  }
+
+  /** Whether the result says that something succeeded, or says nothing. */
+  get succeeds(): boolean {
+    this.#succeeds ??= MARKS.success.test(this.#output) || this.successes > 0 || this.likeness.letters === 0;
+    return this.#succeeds;
   }
 
   get likeness(): Likeness {

@@ -3,8 +3,11 @@ import fc from 'fast-check';
 import { profile } from '../../../src/routing/profile/profile.ts';
 import { stuckSigns } from '../../../src/routing/profile/progress.ts';
 import { tries } from '../../deep/effort.ts';
+import { chatRequest } from '../../support/model-request.ts';
 import { CLIENTS, type ClientName, isCall, SESSIONS, type Session, type Step, turnsOf } from '../sessions/sessions.ts';
+import { type LabelledPrompt, promptsOf } from './prompts.ts';
 
+const labelledIn = (name: string) => promptsOf(name) as (LabelledPrompt & { readonly level: number })[];
 const requestOf = (client: ClientName, steps: readonly Step[]) => CLIENTS[client].read(CLIENTS[client].body(steps));
 /** Whether an agent is stuck after some steps. */
 type Judge = (steps: readonly Step[], client: ClientName) => boolean;
@@ -140,6 +143,37 @@ describe('signs that an agent is stuck', () => {
     expect(signsAfter(TASK, ...files, edit('a', 'b'), ...files)).toBeNull();
   });
 
+  test('many calls in a row that fail, each in another way', () => {
+    const guesses = ['sales', 'orders', 'revenue', 'income', 'turnover'].map(
+      (name): Step => ({
+        tool: 'run_sql',
+        args: { query: `select * from ${name}` },
+        result: `ERROR: relation "${name}" is unknown`,
+      }),
+    );
+    expect(signsAfter(TASK, ...guesses)).toMatchObject({ failingRuns: 5 });
+    expect(signsAfter(TASK, ...guesses.flatMap((guess, at) => [guess, read(`schema/${at}.sql`)]))).toBeNull();
+  });
+
+  test('a command that shows what it showed before an edit, without a mark of success', () => {
+    const after = (result: string) =>
+      [1, 2, 3, 4].flatMap((at) => [run('./bench', result), edit(`${at}`, `${at + 1}`)]);
+    expect(signsAfter(TASK, ...after('rate limited'))).toMatchObject({ repeatedCalls: 3 });
+    expect(signsAfter(TASK, ...after('built in 4 s'))).toBeNull();
+    const faster = [54, 48, 41, 39].flatMap((ns) => [run('./bench', `${ns} ns each`), edit(`${ns}`, '')]);
+    expect(signsAfter(TASK, ...faster)).toBeNull();
+  });
+
+  test('commands that undo edits while something fails', () => {
+    const undo = run('git checkout src/a.ts', '');
+    const tries = [TASK, failing(2, 'one'), edit('1', '2'), failing(2, 'two'), undo];
+    expect(signsAfter(...tries)).toBeNull();
+    expect(signsAfter(...tries, edit('1', '3'), failing(2, 'three'), undo)).toMatchObject({ undoneEdits: 2 });
+    expect(
+      signsAfter(TASK, ...['main', '-b fix', 'topic'].map((name) => run(`git checkout ${name}`, name))),
+    ).toBeNull();
+  });
+
   test('a command that a client reports as successful is no failure, whatever it prints', () => {
     const log = { tool: 'shell', args: { command: ['bash', '-lc', './report'] }, result: '' } as const;
     const shown = (code: number): Step => ({ ...log, result: `Exit code: ${code}\nOutput:\nError: 3 failed` });
@@ -186,6 +220,17 @@ describe('a session that is stuck', () => {
 test('conversations without calls of tools have no progress', () => {
   expect(signsAfter(TASK)).toBeNull();
   expect(signsAfter(TASK, { say: 'Done.' }, user('thanks'))).toBeNull();
+});
+
+test('most sessions that authors labelled as hardest are found, and no other session is', () => {
+  const names = ['a01', 'a02', 'a03', 'a04', 'a05', 'a06', 'a07', 'a10'];
+  const sessions = names
+    .flatMap((name) => labelledIn(`authors/${name}`))
+    .filter(({ request }) => request.messages.filter(({ role }) => role === 'tool').length > 2);
+  const [hardest, others] = [sessions.filter(({ level }) => level === 4), sessions.filter(({ level }) => level !== 4)];
+  const found = (some: typeof sessions) => some.filter(({ request }) => stuckSigns(chatRequest(request)) !== null);
+  expect(found(others).map(({ id }) => id)).toEqual([]);
+  expect(found(hardest).length / hardest.length).toBeGreaterThan(0.6);
 });
 
 describe('laws of progress', () => {
@@ -256,7 +301,7 @@ describe('laws of progress', () => {
 const ALPHABETS = [0x61, 0x430, 0x5d0, 0x561, 0x10d0, 0x3042, 0x4e00, 0xac00];
 /** Words by which programs, test runners and clients report what happened. */
 const OF_PROGRAMS =
-  /error|exception|fail|pass|problem|panic|fatal|exit|code|wall|time|seconds|output|metadata|duration|\bok\b|not|success|status|file|at\b|tests?\b|running|previous|E\b/i;
+  /error|exception|fail|pass|problem|panic|fatal|exit|code|wall|time|seconds|output|metadata|duration|\bok\b|not|success|status|file|at\b|tests?\b|running|previous|done|finish|built|compil|complete|date\b|wrote|E\b/i;
 
 /** Returns a step whose result has other words: each letter stands for another letter of an alphabet. */
 function inOtherWords(step: Step, alphabet: number, by: number): Step {
