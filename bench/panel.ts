@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { decideAll, type Verdict } from '../test/panel/decide.ts';
 import { faultsOf, reckonAll, SELECTORS, type Selector } from '../test/panel/judge.ts';
 import { KEY_SETS, type KeySet } from '../test/panel/offers.ts';
-import { type Case, panelOf } from '../test/panel/panel.ts';
+import { type Case, panelOf, paraphrases } from '../test/panel/panel.ts';
 import { regretRows, regretsOf } from './panel-regret.ts';
 import { table } from './stats.ts';
 
@@ -13,13 +13,14 @@ import { table } from './stats.ts';
  * `test/panel/README.md` defines which choices are accepted, and the regret.
  *
  * `--aside`: uses the held-out third of the panel instead. `--keys NAME`: only this set of keys. `--misses`: prints every rejected choice,
- * with the accepted models. `--json FILE`.
+ * with the accepted models. `--rewording`: prints instead how often the model changes if a request is put into other words. `--json FILE`.
  */
 const { values } = parseArgs({
   options: {
     aside: { type: 'boolean', default: false },
     keys: { type: 'string' },
     misses: { type: 'boolean', default: false },
+    rewording: { type: 'boolean', default: false },
     json: { type: 'string' },
   },
 });
@@ -30,6 +31,8 @@ if (sets.length === 0) {
   process.exit(2);
 }
 const cases = panelOf(values.aside ? 'aside' : 'requests');
+
+const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
 const FAULTS = ['weak', 'dear', 'slow', 'refused', 'cannot'];
 
@@ -61,6 +64,33 @@ function missesOf(keys: KeySet, verdicts: readonly Verdict[]): string[][] {
     }),
     ...lawsBroken.map((law) => [keys.name, id, law, '', '', '']),
   ]);
+}
+
+/** Prints the share of the pairs of `paraphrases.yaml` for which a selector chooses different models. */
+async function reportRewording(): Promise<void> {
+  const pairs = paraphrases();
+  const rows: string[][] = [];
+  for (const keys of sets) {
+    const verdicts = await decideAll(pairs.flat(), keys);
+    const differ = (read: (verdict: Verdict) => unknown) =>
+      pairs.filter((_, at) => read(verdicts[2 * at]!) !== read(verdicts[2 * at + 1]!)).length;
+    const changed = SELECTORS.map((selector) => differ(({ choices }) => choices[selector].model));
+    rows.push([keys.name, ...[...changed, differ(({ task }) => task)].map((count) => percent(count / pairs.length))]);
+    if (!values.misses) continue;
+    for (const [at, [one]] of pairs.entries()) {
+      const [a, b] = [verdicts[2 * at]!, verdicts[2 * at + 1]!].map(
+        ({ task, choices }) => `${task}: ${choices.auto.model}`,
+      );
+      if (a !== b) console.log(`${keys.name} ${one.id}: ${a}, then ${b}`);
+    }
+  }
+  console.log(`Share of ${pairs.length} pairs of wordings with different results:\n`);
+  console.log(table([['keys', ...SELECTORS, 'task'], ...rows]));
+}
+
+if (values.rewording) {
+  await reportRewording();
+  process.exit(0);
 }
 
 const judged = new Map<KeySet, Verdict[]>();

@@ -152,6 +152,12 @@ function caseOf(entry: Entry): Case {
   return { id, kind, added, language, code, or, hasSystem, task, needs, worth, visible, hidden, body: bodyOf(entry) };
 }
 
+const Pair = Type.Composite([Entry, Type.Object({ again: Type.String() })], closed);
+
+/** Returns the pairs of requests that ask for the same in other words. */
+export const paraphrases = (): [Case, Case][] =>
+  read('paraphrases', Type.Array(Pair)).map(({ again, ...entry }) => [caseOf(entry), caseOf({ ...entry, say: again })]);
+
 export const panelOf = (part: Part): Case[] => read(part, Type.Array(Entry)).map(caseOf);
 
 /** Returns the 32-bit FNV-1a hash of the UTF-8 bytes. */
