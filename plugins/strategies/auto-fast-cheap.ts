@@ -6,6 +6,8 @@ interface Emphasis {
   readonly description: string;
   /** The factor by which the strategy multiplies the weight if the policy states none. */
   readonly factor: number;
+  /** The factor in version 1 of the policy language, if it was different. */
+  readonly formerFactor?: number;
   /** The name of the strategy that still accepts the options of version 0.1. */
   readonly formerly: string;
 }
@@ -21,11 +23,17 @@ const perToken = {
   formerDefault: PATIENCE_MS_MAX,
 };
 
+const hardPatience = Type.Union([Type.Literal('longer'), Type.Literal('usual')], {
+  default: 'longer',
+  description:
+    'How much latency counts in a hard request. `longer`: the patience is multiplied by `hard_quality_factor`, so that a good answer may take longer. `usual`: latency counts as in other requests. The choice is then much faster, and often too weak for the request.',
+});
+
 /**
  * Creates a strategy that is `auto` with one weight multiplied. A selector inherits options that it does not set from `auto`. By the weight
  * law its choice is therefore never more expensive (or never slower) than the choice of `auto`.
  */
-const emphasizing = (of: 'cost' | 'latency', { name, description, factor, formerly }: Emphasis) =>
+const emphasizing = (of: 'cost' | 'latency', { name, description, factor, formerFactor, formerly }: Emphasis) =>
   defineStrategy({
     name,
     status: 'stable',
@@ -35,13 +43,14 @@ const emphasizing = (of: 'cost' | 'latency', { name, description, factor, former
           minimum: 1,
           maximum: 1_000_000,
           default: factor,
+          ...(formerFactor !== undefined && { formerDefault: formerFactor }),
           description: `How many times as much ${of} counts as in the selector \`auto\`.`,
         }),
         quality: Type.Optional(rawWeight(`How much quality counts. ${OF_AUTO}`)),
         cost: Type.Optional(rawWeight(`How much cost counts, before \`emphasis\`. ${OF_AUTO}`)),
         latency: Type.Optional(rawWeight(`How much latency counts, before \`emphasis\`. ${OF_AUTO}`)),
         patience_ms: Type.Optional(patience(`The wait, in ms, that weighs as much as a good answer. ${OF_AUTO}`)),
-        ...(of === 'latency' && { patience_ms_per_token: perToken }),
+        ...(of === 'latency' && { patience_ms_per_token: perToken, hard_patience: hardPatience }),
         quality_floor: qualityFloor,
       },
       { additionalProperties: false, description },
@@ -71,6 +80,7 @@ export const autoCheap = emphasizing('cost', {
 export const autoFast = emphasizing('latency', {
   name: 'auto-fast',
   description: 'The weights of `auto` with more weight on latency: never slower than `auto`.',
-  factor: 12,
+  factor: 34,
+  formerFactor: 12,
   formerly: 'fastest-within-margin',
 });

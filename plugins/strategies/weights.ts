@@ -7,11 +7,13 @@ interface WeightOptions {
   readonly latency: number;
   readonly patience_ms: number;
   readonly patience_ms_per_token?: number;
+  /** Whether a hard request has more patience than other requests. */
+  readonly hard_patience?: 'longer' | 'usual';
   readonly quality_floor?: number;
 }
 
 /** The weights if the policy states none. */
-export const DEFAULTS: WeightOptions = { quality: 0.8, cost: 0.15, latency: 0.05, patience_ms: 60_000 };
+export const DEFAULTS: WeightOptions = { quality: 0.8, cost: 0.2, latency: 0.02, patience_ms: 60_000 };
 /** The default weights in version 1 of the policy language. */
 export const FORMER_DEFAULTS: WeightOptions = { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 };
 
@@ -43,7 +45,8 @@ export const flooredAt = (floor: number | undefined): Pick<PreparedStrategy, 'qu
 
 /**
  * `U = w_q·Q − w_c·C/(h·v·C_ref) − w_l·L/(h·T)`, with the weights divided by their sum. h is the factor for a hard request, otherwise 1,
- * and is part of `costReference`. Raising one raw weight never worsens the criterion of that weight.
+ * and is part of `costReference`. With `hard_patience: usual`, the patience is T instead of h·T. Raising one raw weight never worsens the
+ * criterion of that weight.
  *
  * @throws Error if all three weights are 0.
  */
@@ -54,6 +57,7 @@ export function weigh(
     latency: l,
     patience_ms: patienceMs,
     patience_ms_per_token: perToken,
+    hard_patience: hardPatience = 'longer',
     quality_floor: floor,
   }: WeightOptions,
   labels: Pick<PreparedStrategy, 'reason' | 'tieBreak'>,
@@ -64,11 +68,13 @@ export function weigh(
   const raw = [q / largest, c / largest, l / largest] as const;
   const sum = raw[0] + raw[1] + raw[2];
   const [wq, wc, wl] = [raw[0] / sum, raw[1] / sum, raw[2] / sum];
-  /** Returns T times h, in ms. */
-  const patienceFor = ({ qualityFactor = 1, outputTokens }: Candidates): number =>
-    perToken === undefined || outputTokens === undefined
-      ? patienceMs * qualityFactor
-      : Math.min(patienceMs, perToken * (START_TOKENS + outputTokens)) * qualityFactor;
+  /** Returns the patience in ms. */
+  const patienceFor = ({ qualityFactor = 1, outputTokens }: Candidates): number => {
+    const factor = hardPatience === 'longer' ? qualityFactor : 1;
+    return perToken === undefined || outputTokens === undefined
+      ? patienceMs * factor
+      : Math.min(patienceMs, perToken * (START_TOKENS + outputTokens)) * factor;
+  };
   return {
     ...labels,
     ...flooredAt(floor),

@@ -4,6 +4,7 @@ import { REJECTIONS } from '../core/decision.ts';
 import { LEARNING_MODES } from '../core/estimate.ts';
 import { LENGTH_SOURCES } from '../core/expected-length.ts';
 import { HEALTH } from '../core/readings.ts';
+import { TIE_BREAKERS } from '../routing/rank.ts';
 
 const list = <Word extends string>(words: Readonly<Record<Word, unknown>>): Word[] => Object.keys(words) as Word[];
 const quality = field.share('The expected share of good answers.', 0.71);
@@ -84,6 +85,10 @@ const Candidate = Type.Object({
     'Q, the value used for ranking: `quality` plus the effects of programming languages and preferences.',
     0.75,
   ),
+  scored_quality: field.share(
+    'The quality that the strategy scored: `counted_quality`, computed from declared qualities that are rounded to `quality_step`.',
+    0.76,
+  ),
   estimate: field.orNull(
     Estimate,
     'The parts of `quality`: the declared quality, then each change in order. Null if `quality` is the declared quality.',
@@ -96,8 +101,8 @@ const Candidate = Type.Object({
   cost_credits: cost,
   latency_ms: latency,
   latency_basis: field.word(
-    ['measured', 'stated', 'estimated', 'neutral'],
-    'The source of the speed: answers measured by this server, the policy, the median of similar models in the catalog, or a neutral default.',
+    ['measured', 'stated', 'estimated', 'neutral', 'slow'],
+    'The source of the speed: answers measured by this server, the policy, the median of similar models in the catalog, or a neutral or slow default.',
   ),
   reasoning_tokens: field.figure(
     'Expected hidden reasoning tokens for one choice. Reasoning tokens are part of cost and latency.',
@@ -167,6 +172,10 @@ export const CERTIFICATE = {
   preferences: field.orNull(Type.Array(Preference), 'The preferences that applied.'),
   choice_without_preferences: field.textOrNull(
     'The choice if there were no preferences; null if no preference applied.',
+  ),
+  tie_decided_by: field.orNull(
+    Type.Union(TIE_BREAKERS.map((breaker) => Type.Literal(breaker))),
+    'What decided between the choice and the next best model, if their utilities are equal; otherwise null.',
   ),
   strategy_failed: field.flagOrNull(
     'True if the strategy gave no usable scores, so that Q, C, L and the ID decided.',

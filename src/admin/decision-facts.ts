@@ -55,6 +55,10 @@ export const Facts = field.shape(
       },
       null,
     ),
+    quality_step: field.figureOrNull(
+      'The step to which declared qualities were rounded before models were scored; null if they were not rounded, and if the request named its model.',
+      0.02,
+    ),
     natural_language: field.text('The language of the question, as ISO 639-1; `und` if unknown.', 'en'),
     languages: field.textList(
       'Programming languages that the question is about, in canonical names. These languages do not exclude any model.',

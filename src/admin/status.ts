@@ -65,8 +65,8 @@ export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of
       ),
       tokens_per_second: f.as('outputTokensPerSecond', parts.figure('Rate of output.', 90)),
       basis: f.word(
-        ['stated', 'estimated', 'neutral'],
-        '`stated`: the policy states the speed. `estimated`: the median of similar models. `neutral`: a default that is the same for all models.',
+        ['stated', 'estimated', 'neutral', 'slow'],
+        '`stated`: the policy states the speed. `estimated`: the median of similar models. `neutral` and `slow`: defaults that are the same for all models.',
         'stated',
       ),
     }),

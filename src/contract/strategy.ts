@@ -4,8 +4,13 @@ import type { PluginStatus } from './status.ts';
 /** The inputs of a strategy: three estimates for each candidate, in arrays of the same length. Ignore array entries from index `n` on. */
 export interface Candidates {
   readonly n: number;
-  /** Q: probability of a good answer, 0..1. */
+  /** Q: probability of a good answer, 0..1, computed from declared qualities that are rounded to the policy's `quality_step`. */
   readonly quality: Float64Array;
+  /**
+   * Q without rounding; absent if the policy does not round. The host uses the exact quality for quality floors and for ties. A strategy does
+   * not need the exact quality.
+   */
+  readonly exactQuality?: Float64Array;
   /** C: expected cost in Credits. */
   readonly cost: Float64Array;
   /** L: expected milliseconds to the end of the answer. */
@@ -42,8 +47,8 @@ export interface PreparedStrategy {
    */
   readonly qualityFloor?: number;
   /**
-   * Decides first between candidates with equal utility; then Q (higher), C (lower), L (lower) and the ID decide. Without `tieBreak`, Q
-   * decides first between candidates with equal utility.
+   * Decides first between candidates with equal utility; then C (lower), L (lower), the exact Q (higher) and the ID decide. If the policy
+   * does not round qualities, Q decides before C.
    */
   readonly tieBreak?: 'cost' | 'latency';
   /**
@@ -58,7 +63,7 @@ export interface PreparedStrategy {
    * }
    * ```
    *
-   * The host ranks the candidates, and breaks ties by `tieBreak`, Q, C, L and ID. If the plugin throws or writes NaN, the host reports a
+   * The host ranks the candidates and breaks ties as `tieBreak` describes. If the plugin throws or writes NaN, the host reports a
    * fault of the plugin and ranks by Q, C, L and ID alone.
    */
   score(candidates: Candidates, out: Float64Array, weights?: CallerWeights): void;

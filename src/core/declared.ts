@@ -5,6 +5,13 @@ import type { PolicySnapshot } from './snapshot.ts';
 export const declaredByTask = ({ tasks, models }: PolicySnapshot): readonly Float64Array[] =>
   tasks.map((_, at) => Float64Array.from(models, ({ quality }) => quality[at]!));
 
+/** At an edge, a quotient such as 0.87 / 0.02 can be slightly below the exact value, so rounding needs a tolerance. */
+const EDGE_SLACK = 1e-9;
+
+/** Rounds a quality, 0..1, to the nearest multiple of the step; an edge rounds up. With the step 0, the quality stays exact. */
+export const roundedTo = (step: number, quality: number): number =>
+  step === 0 ? quality : Math.min(1, Math.floor(quality / step + 0.5 + EDGE_SLACK) * step);
+
 /** The facts of a request that its declared qualities and estimates depend on. */
 export type TaskFacts = Pick<Facts, 'task' | 'mix'>;
 

@@ -33,6 +33,11 @@ export interface Facts {
   readonly stuck?: StuckSigns;
   /** How many times as much quality counts because the request is hard, 1 or more; absent if the policy states no factor. */
   readonly qualityFactor?: number;
+  /**
+   * The step to which declared qualities are rounded before models are scored, above 0; absent if they are not rounded, if the request names
+   * its model, and in records of earlier versions.
+   */
+  readonly qualityStep?: number;
   /** Natural language of the question, ISO 639-1; `und` if it could not be determined. */
   readonly naturalLanguage: string;
   /**

@@ -68,6 +68,8 @@ export interface PolicySnapshot {
    * request, and cost counts half.
    */
   readonly hardQualityFactor: number | null;
+  /** Before models are scored, declared qualities are rounded to a multiple of `qualityStep`, 0..0.5. With 0, they are not rounded. */
+  readonly qualityStep: number;
   /** Whether the measured answer length of a task replaces the declared length. */
   readonly answerLength: AnswerLengthMode;
   /**
@@ -317,10 +319,10 @@ export interface DeclaredLatency {
   readonly warmTtftMs: number;
   readonly outputTokensPerSecond: number;
   /**
-   * The source of the latency figures. `stated`: the policy. `estimated`: the median of models of the same kind. `neutral`: a figure that
-   * is the same for all models.
+   * The source of the latency figures. `stated`: the policy. `estimated`: the median of models of the same kind. `neutral` and `slow`:
+   * figures that are the same for all models.
    */
-  readonly basis: 'stated' | 'estimated' | 'neutral';
+  readonly basis: 'stated' | 'estimated' | 'neutral' | 'slow';
 }
 
 /** Deadlines of a call, ms. */

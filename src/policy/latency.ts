@@ -1,8 +1,17 @@
 import type { DeclaredLatency } from '../core/snapshot.ts';
 import type { ModelText } from './schema-model.ts';
 
-/** Figures for a model of unknown speed: ms to the first content, without hidden reasoning, and the output rate. */
-const NEUTRAL = { startMs: 1000, tokensPerSecond: 50 };
+/** Which speed a model has that states none. */
+export type UnstatedLatency = 'slow' | 'median' | 'neutral';
+
+/**
+ * Figures for a model of unknown speed: ms to the first content, without hidden reasoning, and the output rate. `slow` has the slow quartiles
+ * of the shipped hosted models.
+ */
+const FIXED = {
+  slow: { startMs: 1700, tokensPerSecond: 75 },
+  neutral: { startMs: 1000, tokensPerSecond: 50 },
+} as const;
 /** Bounds of price classes, USD per 1M output tokens. Within a price class speeds differ less, because small models are cheap and fast. */
 const PRICE_CLASSES = [1, 5] as const;
 /** The fewest models of one provider for a median. If a provider has fewer models, a median over all providers is better. */
@@ -18,28 +27,34 @@ export const usualReasoning = ({ reasoning_tokens: stated }: Pick<ModelText, 're
   typeof stated === 'number' ? stated : stated.default;
 
 /**
- * Fills in missing latencies for the whole catalog. Medians include only models of `hosted` providers whose figures state their source. If
- * `hosted` is null, every missing speed is the neutral figure.
+ * Fills in missing latencies for the whole catalog. Medians include only models of `hosted` providers whose figures state their source. A
+ * median over no model is the neutral figure.
  */
-export function latencies(catalog: readonly ModelText[], hosted: ReadonlySet<string> | null): LatencyOf {
+export function latencies(
+  catalog: readonly ModelText[],
+  { hosted, unstatedLatency }: { readonly hosted: ReadonlySet<string>; readonly unstatedLatency: UnstatedLatency },
+): LatencyOf {
   // A free model runs on the operator's own hardware, and its speed says nothing about hosted models.
   const isKnown = ({ provider, isFree, startMs, tokensPerSecond }: SpeedFacts) =>
-    hosted?.has(provider) === true && !isFree && (startMs !== null || tokensPerSecond !== null);
-  const known = catalog.map(speedFactsOf).filter(isKnown);
+    hosted.has(provider) && !isFree && (startMs !== null || tokensPerSecond !== null);
+  const known = unstatedLatency === 'median' ? catalog.map(speedFactsOf).filter(isKnown) : [];
+  const basis = unstatedLatency === 'slow' ? 'slow' : known.length > 0 ? 'estimated' : 'neutral';
+  const figure = (own: SpeedFacts, name: keyof typeof FIXED.slow) =>
+    typical(own, known, name) ?? FIXED[basis === 'slow' ? 'slow' : 'neutral'][name];
   return (model) => {
     const { latency } = model;
     const own = speedFactsOf(model);
     const reasoning = usualReasoning(model);
-    const tokensPerSecond = latency?.output_tokens_per_second ?? typical(own, known, 'tokensPerSecond');
+    const tokensPerSecond = latency?.output_tokens_per_second ?? figure(own, 'tokensPerSecond');
     // Hidden reasoning comes before the first content, at the output rate.
-    const filledMs = () => Math.round(typical(own, known, 'startMs') + (1000 * reasoning) / tokensPerSecond);
+    const filledMs = () => Math.round(figure(own, 'startMs') + (1000 * reasoning) / tokensPerSecond);
     const ttftMs = latency?.ttft_ms ?? filledMs();
     const isStated = latency?.ttft_ms !== undefined && latency.output_tokens_per_second !== undefined;
     return {
       ttftMs,
       warmTtftMs: latency?.cached_ttft_ms ?? ttftMs,
       outputTokensPerSecond: tokensPerSecond,
-      basis: isStated ? 'stated' : known.length > 0 ? 'estimated' : 'neutral',
+      basis: isStated ? 'stated' : basis,
     };
   };
 }
@@ -64,8 +79,8 @@ function speedFactsOf(model: ModelText) {
   };
 }
 
-/** Returns the median of a figure over the most similar models. */
-function typical(own: SpeedFacts, known: readonly SpeedFacts[], figure: 'startMs' | 'tokensPerSecond'): number {
+/** Returns the median of a figure over the most similar models; null if no model is similar. */
+function typical(own: SpeedFacts, known: readonly SpeedFacts[], figure: 'startMs' | 'tokensPerSecond'): number | null {
   const isKind = (one: SpeedFacts) => one.reasons === own.reasons && one.chats === own.chats;
   const isClass = (one: SpeedFacts) => isKind(one) && one.priceClass === own.priceClass;
   const isProviders = (one: SpeedFacts) => isClass(one) && one.provider === own.provider;
@@ -78,7 +93,7 @@ function typical(own: SpeedFacts, known: readonly SpeedFacts[], figure: 'startMs
     const figures = known.filter(isAlike).flatMap((one) => one[figure] ?? []);
     if (figures.length >= least) return median(figures);
   }
-  return NEUTRAL[figure];
+  return null;
 }
 
 function median(figures: readonly number[]): number {

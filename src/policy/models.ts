@@ -10,7 +10,7 @@ import type { SourceSpan } from './diagnostics.ts';
 import { checkVectorSpaces, type EmbeddingDraft, modelSchemaOf, readEmbedding } from './embeddings.ts';
 import { type DeclaredFigure, figuresOf } from './figures.ts';
 import { checkExcluded, checkNeeded } from './key-rules.ts';
-import { type LatencyOf, latencies, usualReasoning } from './latency.ts';
+import { type LatencyOf, latencies, type UnstatedLatency, usualReasoning } from './latency.ts';
 import { type MisspeltLanguage, misspeltLanguagesOf } from './misspelt-languages.ts';
 import { readPrice, reviewRates, type UsdPrice, usdOf } from './prices.ts';
 import type { Report } from './report.ts';
@@ -19,6 +19,15 @@ import { EndpointText, ModelText, type PriceText } from './schema-model.ts';
 import { readPagesMax } from './schema-pages.ts';
 import { type CheckContext, checkNamed, type NamedItem } from './section-checks.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
+
+/** Which quality a model has in a task for which it states none. */
+type UnstatedQuality = 'lower_end' | 'default';
+
+/**
+ * How far the quality of a model in a task may be below its default, by the basis of its figures. 95 % of the shipped models' figures for a
+ * task are at most 0.06 below the model's default, and these figures are guessed.
+ */
+const BELOW_DEFAULT = { measured: 0.03, guessed: 0.06, unknown: 0.12 } as const;
 
 /** The cap on output tokens if neither the request nor the model states a cap. */
 const DEFAULT_MAX_OUTPUT = 4096;
@@ -44,11 +53,10 @@ export interface EndpointDraft {
 
 export interface ModelContext extends CheckContext {
   readonly usdPerCredit: Decimal;
-  /**
-   * Names of hosted providers. A model without a stated speed gets the medians of the models at these providers. If `medianProviders` is
-   * null, such a model gets neutral figures.
-   */
-  readonly medianProviders: ReadonlySet<string> | null;
+  /** Names of hosted providers. */
+  readonly hosted: ReadonlySet<string>;
+  readonly unstatedLatency: UnstatedLatency;
+  readonly unstatedQuality: UnstatedQuality;
   /** Maps each provider to whether it needs an API key. */
   readonly needsKey: ReadonlyMap<string, boolean>;
   readonly taskIndex: ReadonlyMap<string, number>;
@@ -71,7 +79,7 @@ export function draftModels(context: ModelContext) {
   }
   const latencyOf = latencies(
     named.flatMap(({ data }) => data ?? []),
-    context.medianProviders,
+    context,
   );
   const all = named.map((model) => draftModel(model, latencyOf, context));
   const drafts: readonly ModelDraft[] = all.filter((draft) => draft !== null);
@@ -129,7 +137,7 @@ export function draftModel(
     pagesMax: [readPagesMax(data.pages_max)].filter((own) => own !== undefined),
     audioTokensPerSecondMax: data.audio_tokens_per_second_max ?? null,
     latency,
-    quality: byTask(data.quality, data.quality.default, context),
+    quality: qualityByTask(data, context),
     declared: {
       general: data.quality.default,
       stated: statedTasks(data, context),
@@ -248,6 +256,14 @@ function byTask(
     if (index !== undefined && typeof figure === 'number') figures[index] = figure;
   }
   return figures;
+}
+
+/** Returns the quality by index of the task. For `general`, which has index 0, the default is the model's own figure. */
+function qualityByTask({ quality }: ModelText, context: ModelContext): Float64Array {
+  const { default: usual, basis } = quality;
+  const least = context.unstatedQuality === 'default' ? usual : Math.max(0, usual - BELOW_DEFAULT[basis]);
+  const stated = byTask(quality, Number.NaN, context);
+  return stated.map((figure, at) => (Number.isNaN(figure) ? (at === 0 ? usual : least) : figure));
 }
 
 /** Returns, by index, 1 for each task with a figure of its own. */

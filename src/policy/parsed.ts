@@ -87,9 +87,8 @@ function checkSections(context: CheckContext) {
   const isHosted = ({ data }: NamedItem<ProviderText>) => data?.api_key_env !== undefined || data?.preset !== undefined;
   const hosted = new Set(providers.filter(isHosted).map(({ name }) => name));
   const problemsBefore = context.report.found.length;
-  const medianProviders = values.unstatedLatency === 'median' ? hosted : null;
   const servesAny = providers.some(({ data }) => data?.serves !== undefined);
-  const modelContext = { ...context, usdPerCredit, needsKey, medianProviders, taskIndex, servesAny };
+  const modelContext = { ...context, usdPerCredit, needsKey, hosted, taskIndex, servesAny, ...values };
   const { named, drafts, ids, latencyOf } = draftModels(modelContext);
   const wildcards = draftWildcards(providers, latencyOf, modelContext);
   const hasSoundModels = context.report.found.length === problemsBefore && ids.size + wildcards.length > 0;
@@ -181,7 +180,14 @@ function readCredits(context: CheckContext) {
 function readSettings(
   context: CheckContext,
   version: LanguageVersion,
-  { hardQualityFactor, unstatedLanguages, aliasPatterns, unstatedLatency: _, ...values }: ReturnType<typeof readValues>,
+  {
+    hardQualityFactor,
+    unstatedLanguages,
+    aliasPatterns,
+    unstatedLatency: _,
+    unstatedQuality: __,
+    ...values
+  }: ReturnType<typeof readValues>,
   credit: Decimal,
 ) {
   const usdPerCredit = toNumber(credit);

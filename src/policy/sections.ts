@@ -109,6 +109,26 @@ export const LANGUAGE = {
       }),
     ),
   ),
+  quality_step: value(
+    number(
+      { minimum: 0, maximum: 0.5, default: 0.02, formerDefault: 0 },
+      'Differences of quality that mean nothing: before models are scored, their declared qualities are rounded to a multiple of this figure. Models with equal scores are then compared by cost, latency and exact quality. 0: qualities are not rounded.',
+    ),
+  ),
+  unstated_quality: value(
+    oneOfExplained({
+      means: {
+        lower_end:
+          'The `default` of the model, minus 0.03 if its `basis` is `measured`, 0.06 if it is `guessed`, or 0.12 if it is `unknown`.',
+        default: 'The `default` of the model.',
+      },
+      default: 'lower_end',
+      formerDefault: 'default',
+      examples: ['default'],
+      description:
+        'Quality of a model in a task for which it states no figure. `default`: the `default` of the model. `lower_end`: 0.03 less if the `basis` is `measured`, 0.06 less if it is `guessed`, 0.12 less if it is `unknown`. For the task `general`, the `default` always counts.',
+    }),
+  ),
   answer_length: value(
     oneOfExplained({
       means: {
@@ -129,12 +149,13 @@ export const LANGUAGE = {
       means: {
         neutral: '1,000 ms to the first token and 50 tokens per second, for every model.',
         median: 'The medians of similar models in the catalog.',
+        slow: '1,700 ms to the first token and 75 tokens per second, for every model.',
       },
-      default: 'median',
+      default: 'slow',
       formerDefault: 'neutral',
       examples: ['neutral'],
       description:
-        'Speed of a model that states none. `median`: the median speed of similar models. `neutral`: 1,000 ms to the first token and 50 tokens per second.',
+        'Speed of a model that states none. `slow`: 1,700 ms to the first token and 75 tokens per second, which three quarters of the hosted models reach. `median`: the median speed of similar models. `neutral`: 1,000 ms to the first token and 50 tokens per second.',
     }),
   ),
   language_worth: value(

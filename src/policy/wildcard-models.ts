@@ -67,7 +67,9 @@ class PolicyWildcards implements Wildcards {
       usdPerCredit: parseDecimal(context.usdPerCredit)!,
       needsKey: new Map(providers.map(({ name, data }) => [name, data?.api_key_env !== undefined])),
       taskIndex: new Map(tasks.map(({ name }, at) => [name, at])),
-      medianProviders: null,
+      hosted: new Set<string>(),
+      unstatedLatency: 'neutral',
+      unstatedQuality: 'default',
       sections: new Map(),
     };
     const named = withNames(drafts, context.parsed, context.facts);

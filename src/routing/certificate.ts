@@ -40,6 +40,10 @@ export interface CandidateEntry {
   readonly quality: number | null;
   /** Q, 0..1, the quality used for ranking: the expected share of good answers plus the bonuses from languages and preferences. */
   readonly countedQuality: number;
+  /**
+   * The quality that the strategy scored, 0..1: `countedQuality`, computed from declared qualities that are rounded to `quality_step`.
+   */
+  readonly scoredQuality: number;
   /** The parts of the estimate; null if Q is the declared quality. */
   readonly estimate: EstimateEntry | null;
   /** The bonuses from languages; empty if the request names no language or its task does not depend on languages. */
@@ -73,7 +77,7 @@ export interface CandidateEntry {
 
 /**
  * The origin of the speed used for L. `measured`: from answers of the endpoint. `stated`: from the policy. `estimated`: the median of
- * models of the same kind. `neutral`: a default that is the same for all models.
+ * models of the same kind. `neutral` and `slow`: figures that are the same for all models.
  */
 export type LatencyBasis = 'measured' | DeclaredLatency['basis'];
 

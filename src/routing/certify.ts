@@ -35,6 +35,7 @@ import { expectedLength, measuredTasks } from './expected-length.ts';
 import { adaptedFields } from './forced-function.ts';
 import { expectedInput } from './input-tokens.ts';
 import { outputCappedBy } from './output-maximum.ts';
+import { type TieBreaker, tieBreaker, tieOrder } from './rank.ts';
 import { refusalError } from './refuse.ts';
 import { type DecisionInputs, healthOf, judgedFigures, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, endpointsFor, openEndpoints } from './rules.ts';
@@ -62,10 +63,11 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
   const eligible = eligibleEntries(evaluation, context, belowFloor, inputs);
   const ineligible = rejected.map(({ model, rejections }) => {
     const qualities = { share: evaluation.shareOf(model), quality: quality[model]! };
-    const entry = candidateEntry(estimateRejected(model, rejections, qualities, inputs), inputs);
+    const entry = candidateEntry(estimateRejected(model, rejections, qualities, inputs), evaluation, inputs);
     return { ...entry, rejections: rejectionsAgainst(snapshot.models[model]!, rejections, inputs) };
   });
   const candidates = [...eligible, ...ineligible].sort(byRankThenId);
+  const tieDecidedBy = outcome && !facts.pinned ? tieBetweenBest(evaluation, context, facts, outcome.faulty) : null;
   const [choice = null, runnerUp = null] = candidates.filter(({ rank }) => rank !== null);
   const baseline = n === 0 || facts.pinned ? null : snapshot.models[evaluation.baseline(facts)]!.id;
   const refusal = n === 0 ? refusalOf(facts, readings, rejected) : null;
@@ -91,6 +93,8 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
     refusal: error && { code: error.code, message: error.message },
     /** Whether the strategy gave no usable score, so that quality, cost, latency and ID decided. */
     faulty: outcome?.faulty ?? false,
+    /** The criterion that decided between the choice and the second-best candidate; null if their utilities differ. */
+    tieDecidedBy,
     /** How learned estimates took part; null if the qualities are the declared qualities. */
     learning: estimate && {
       /** `off`: only the length of the question changes the declared qualities. `shadow`: learned qualities are shown but not used. */
@@ -126,6 +130,20 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
     /** The model that savings are measured against; null for a model that the request names, and for a refusal. */
     baseline: baseline === null ? null : counterfactual(candidates.find(({ model }) => model === baseline)!),
   };
+}
+
+/** Returns the criterion that decided between the two best candidates of the last ranking; null if their utilities differ. */
+function tieBetweenBest(
+  evaluation: Evaluation,
+  { strategy }: RankingOptions,
+  facts: Facts,
+  faulty: boolean,
+): TieBreaker | null {
+  const { order, utility } = evaluation;
+  const [first, second] = order;
+  if (first === undefined || second === undefined || utility[first] !== utility[second]) return null;
+  const candidates = evaluation.candidates(facts);
+  return tieBreaker(first, second, candidates, tieOrder(candidates, strategy.tieBreak, faulty));
 }
 
 const UNRANKED = { belowFloor: false };
@@ -185,7 +203,7 @@ function eligibleEntries(
   const unwanted = Array.from({ length: shortlist.n }, (_, at) => at).filter((at) => !isWanted(at));
   return [...order, ...unwanted].map((at, place) => {
     const ranked = evaluation.rankedAt(at, inputs.facts);
-    const entry = candidateEntry(ranked, inputs);
+    const entry = candidateEntry(ranked, evaluation, inputs);
     if (!isWanted(at)) return { ...entry, rejections: [unwantedFor(ranked.quality, qualityFloor)] };
     const parts = belowFloor
       ? { quality: ranked.utility }
@@ -260,6 +278,7 @@ function estimateRejected(
 /** Creates the entry of a model without its rank, utility and rejections. */
 function candidateEntry(
   estimate: CandidateEstimate,
+  evaluation: Evaluation,
   { facts, readings, snapshot, writing, estimateOf }: CertificateInputs,
 ): CandidateEntry {
   const { costCredits, latencyMs, endpoints: open } = estimate;
@@ -270,6 +289,7 @@ function candidateEntry(
     rank: null,
     quality: estimate.share,
     countedQuality: estimate.quality,
+    scoredQuality: evaluation.scoredOf(estimate.model),
     estimate: estimateOf(estimate.model),
     languages: languagesOf(model, facts, snapshot),
     costCredits,

@@ -1,7 +1,7 @@
 import type { CallerWeights, Candidates, PreparedStrategy } from '../contract/strategy.ts';
 import type { RankedModel } from '../core/decision.ts';
-import { declaredByTask, declaredFor } from '../core/declared.ts';
-import type { Estimate } from '../core/estimate.ts';
+import { declaredByTask, declaredFor, roundedTo } from '../core/declared.ts';
+import { allMoved, type Estimate } from '../core/estimate.ts';
 import type { ExplorePolicy } from '../core/exploration.ts';
 import type { Facts } from '../core/facts.ts';
 import { addWorth, type Languages } from '../core/language-support.ts';
@@ -53,6 +53,12 @@ export class Evaluation {
   readonly #snapshot: PolicySnapshot;
   /** Declared qualities, by task and then by model. */
   readonly #byTask: readonly Float64Array[];
+  /** `#byTask`, rounded to the policy's step. */
+  readonly #roundedByTask: readonly Float64Array[];
+  /** The quality to score, by position on the shortlist. */
+  readonly #scored: Float64Array;
+  /** The quality to score, by model. */
+  #scoredByModel: Float64Array = new Float64Array();
   /** The readings of the last `fill`. */
   #readings: Readings | undefined;
 
@@ -61,6 +67,8 @@ export class Evaluation {
     this.shortlist = new Shortlist(snapshot);
     this.utility = new Float64Array(snapshot.models.length);
     this.#byTask = declaredByTask(snapshot);
+    this.#roundedByTask = this.#byTask.map((all) => all.map((quality) => roundedTo(snapshot.qualityStep, quality)));
+    this.#scored = new Float64Array(snapshot.models.length);
   }
 
   /**
@@ -74,6 +82,7 @@ export class Evaluation {
     const own = estimate === null ? this.declared(facts) : this.#estimated(estimate);
     this.shares = atDifficulty(own, facts.difficulty);
     const quality = withWorths(this.shares, facts, this.#snapshot);
+    this.#scoredByModel = facts.qualityStep === undefined ? quality : this.#rounded(facts, estimate);
     this.#readings = readings;
     this.shortlist.fill(facts, this.#snapshot.tasks[taskAt]!, quality, readings);
     return quality;
@@ -87,6 +96,16 @@ export class Evaluation {
     return declaredFor(facts, this.#snapshot, this.#byTask);
   }
 
+  /**
+   * Returns the quality to score by model. The declared qualities are rounded before they are mixed, so that the shares of the possible tasks
+   * cannot move a quality over an edge of the rounding.
+   */
+  #rounded(facts: Facts, estimate: Estimate | null): Float64Array {
+    const declared = declaredFor(facts, this.#snapshot, this.#roundedByTask);
+    const own = estimate === null ? declared : allMoved(declared, estimate.length);
+    return withWorths(atDifficulty(own, facts.difficulty), facts, this.#snapshot);
+  }
+
   #estimated({ quality }: Estimate): Float64Array {
     const { length } = this.#snapshot.models;
     if (quality.length !== length)
@@ -96,10 +115,12 @@ export class Evaluation {
 
   /** Returns the shortlist in the form that strategies receive. */
   candidates(facts: Facts): Candidates {
-    const { n, quality, cost, latency } = this.shortlist;
+    const { n, model, quality, cost, latency } = this.shortlist;
+    for (let i = 0; i < n; i++) this.#scored[i] = this.#scoredByModel[model[i]!]!;
     return {
       n,
-      quality,
+      quality: this.#scored,
+      ...(facts.qualityStep !== undefined && { exactQuality: quality }),
       cost,
       latency,
       costReference: costReference(this.#snapshot, facts, this.#readings),
@@ -161,6 +182,11 @@ export class Evaluation {
   /** Returns the share of good answers that people see for a model; null if no quality is stated. */
   shareOf(model: number): number | null {
     return this.#snapshot.models[model]!.pattern === undefined ? this.shares[model]! : null;
+  }
+
+  /** Returns the quality to score for a model. */
+  scoredOf(model: number): number {
+    return this.#scoredByModel[model]!;
   }
 
   /** Returns the candidate at a position of the shortlist. */

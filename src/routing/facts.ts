@@ -163,19 +163,27 @@ function factsOf(
     rules: NO_RULES,
   };
   const qualityFactor = facts.difficulty === 'hard' ? snapshot.hardQualityFactor : null;
+  const qualityStep = qualityStepOf(target, snapshot);
   const outputTokensMin = outputMinOf(request);
   const capsOutput = mayCapOutput(settings, target, snapshot);
   const { stuck } = read;
-  if (addOns === null && qualityFactor === null && outputTokensMin === null && !capsOutput && !stuck) return facts;
+  if ((addOns ?? qualityFactor ?? qualityStep ?? outputTokensMin) === null && !capsOutput && !stuck) return facts;
   return {
     ...facts,
     ...(stuck && { stuck }),
     ...(addOns && { addOns }),
     ...(qualityFactor !== null && { qualityFactor }),
+    ...(qualityStep !== null && { qualityStep }),
     ...(outputTokensMin !== null && { outputTokensMin }),
     ...(capsOutput && { capsOutput }),
   };
 }
+
+/** Returns the step to which qualities are rounded for a request; null if they are not rounded. */
+export const qualityStepOf = (
+  { pinned }: Pick<NamedTarget, 'pinned'>,
+  { qualityStep }: PolicySnapshot,
+): number | null => (pinned || qualityStep === 0 ? null : qualityStep);
 
 /**
  * Returns whether the policy may cap the output of a request at a model's maximum. For a named model, the

@@ -6,17 +6,53 @@ const EXACT_MAX = Number.MAX_SAFE_INTEGER / GRAIN;
 
 type TieBreak = PreparedStrategy['tieBreak'];
 
-/** Whether candidate `a` ranks before `b`: by utility, the strategy's tie-break, quality, cost, latency, and then ID. */
-function precedes(a: number, b: number, utility: Float64Array, candidates: Candidates, tieBreak: TieBreak): boolean {
+/** What can decide between candidates with equal utility. */
+export const TIE_BREAKERS = ['quality', 'cost', 'latency', 'id'] as const;
+export type TieBreaker = (typeof TIE_BREAKERS)[number];
+type Criterion = Exclude<TieBreaker, 'id'>;
+
+const QUALITY_FIRST: readonly Criterion[] = ['quality', 'cost', 'latency'];
+/** The order if qualities are rounded: the difference between rounded qualities that are equal means nothing. */
+const QUALITY_LAST: readonly Criterion[] = ['cost', 'latency', 'quality'];
+
+/**
+ * Returns the criteria that decide in order between candidates with equal utility. If the strategy failed, all utilities are equal, and
+ * quality decides first.
+ */
+export function tieOrder({ exactQuality }: Candidates, tieBreak: TieBreak, faulty: boolean): readonly Criterion[] {
+  if (faulty) return QUALITY_FIRST;
+  const order = exactQuality === undefined ? QUALITY_FIRST : QUALITY_LAST;
+  return tieBreak === undefined ? order : [tieBreak, ...order];
+}
+
+/** Returns the criterion that decides between two candidates with equal utility. */
+export const tieBreaker = (a: number, b: number, candidates: Candidates, order: readonly Criterion[]): TieBreaker =>
+  order.find((criterion) => merit(a, criterion, candidates) !== merit(b, criterion, candidates)) ?? 'id';
+
+/** Returns how good a candidate is by a criterion; more is better. */
+function merit(
+  at: number,
+  criterion: Criterion,
+  { quality, exactQuality = quality, cost, latency }: Candidates,
+): number {
+  if (criterion === 'quality') return exactQuality[at]!;
+  return criterion === 'cost' ? -cost[at]! : -latency[at]!;
+}
+
+/** Whether candidate `a` ranks before `b`: by utility, the criteria in order, and then ID. */
+function precedes(
+  a: number,
+  b: number,
+  utility: Float64Array,
+  candidates: Candidates,
+  order: readonly Criterion[],
+): boolean {
   if (utility[a] !== utility[b]) return utility[a]! > utility[b]!;
-  const { quality, cost, latency } = candidates;
-  if (tieBreak !== undefined) {
-    const criterion = candidates[tieBreak];
-    if (criterion[a] !== criterion[b]) return criterion[a]! < criterion[b]!;
+  for (let i = 0; i < order.length; i++) {
+    const own = merit(a, order[i]!, candidates);
+    const other = merit(b, order[i]!, candidates);
+    if (own !== other) return own > other;
   }
-  if (quality[a] !== quality[b]) return quality[a]! > quality[b]!;
-  if (cost[a] !== cost[b]) return cost[a]! < cost[b]!;
-  if (latency[a] !== latency[b]) return latency[a]! < latency[b]!;
   return a < b;
 }
 
@@ -33,7 +69,7 @@ export function selectTop(
   tieBreak?: TieBreak,
 ): { faulty: boolean } {
   const faulty = !roundUtilities(candidates.n, utility);
-  const tied = faulty ? undefined : tieBreak;
+  const tied = tieOrder(candidates, tieBreak, faulty);
   into.length = 0;
   for (let i = 0; i < candidates.n; i++) {
     if (utility[i] === Number.NEGATIVE_INFINITY) continue;
@@ -72,7 +108,11 @@ const FLOOR_SLACK = 1e-9;
  * Sets the utility of candidates below the quality floor to -Infinity. If no candidate with a finite utility reaches the floor,
  * `holdToFloor` returns false and uses the quality as the utility, so that the best quality wins.
  */
-export function holdToFloor({ n, quality }: Candidates, utility: Float64Array, floor: number): boolean {
+export function holdToFloor(
+  { n, quality: scored, exactQuality: quality = scored }: Candidates,
+  utility: Float64Array,
+  floor: number,
+): boolean {
   const least = floor - FLOOR_SLACK;
   let reached = false;
   for (let i = 0; i < n && !reached; i++) reached = quality[i]! >= least && utility[i] !== Number.NEGATIVE_INFINITY;

@@ -8,6 +8,7 @@ import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './adv
 import type { AppliedPreference, AppliedRule, CandidateEntry, LanguageEntry } from './certificate.ts';
 import type { Certificate } from './certify.ts';
 import { capReason } from './output-maximum.ts';
+import type { TieBreaker } from './rank.ts';
 import { estimateText, qualityAdjustments, shadowText } from './story-estimate.ts';
 
 type Draw = NonNullable<Certificate['draw']>;
@@ -143,25 +144,27 @@ function choiceText(
   choice: CandidateEntry,
   runnerUp: CandidateEntry | undefined,
   ranked: number,
-  { reason, faulty, preferences, draw }: Certificate,
+  { reason, faulty, tieDecidedBy, preferences, draw }: Certificate,
   { pinned }: Facts,
 ): string {
-  const { model, quality, countedQuality, costCredits, latencyMs } = choice;
+  const { model, quality, countedQuality, scoredQuality, costCredits, latencyMs } = choice;
   // Bonuses from languages and preferences are not part of the share of good answers, so the text shows them separately.
   const moved = countedQuality === quality ? '' : qualityAdjustments(choice, preferences);
   const counted = moved && ` (counts as ${shownQuality(countedQuality)} with ${moved})`;
-  const expected = quality === null ? UNKNOWN_QUALITY : `expected quality ${shownQuality(quality)}${counted}`;
+  const rounded = shownQuality(scoredQuality);
+  const scored = pinned || rounded === shownQuality(countedQuality) ? '' : ` (rounded to ${rounded} for the score)`;
+  const expected = quality === null ? UNKNOWN_QUALITY : `expected quality ${shownQuality(quality)}${counted}${scored}`;
   const figures = `${expected}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
   if (pinned) return `${model} was requested by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
   if (draw && draw.best !== model)
     return `${model} was drawn at random, to learn about it: ${figures}. ${bestText(runnerUp, choice, draw)}`;
   const best = `${model} is the best of ${ranked} models by ${reason}: ${figures}.`;
-  if (faulty) return `${best} The strategy gave no usable score, so ${tieBreak(choice, runnerUp)} decided.`;
+  const decisive = tieDecidedBy && TIE_TEXTS[tieDecidedBy];
+  if (faulty) return `${best} The strategy gave no usable score, so ${decisive} decided.`;
   const exploration = draw ? ` To learn, Signalbox also tries other models: this one had a ${chance(draw)}.` : '';
   const lead = choice.utility! - runnerUp.utility!;
-  if (lead === 0)
-    return `${best} ${runnerUp.model} has the same utility; ${tieBreak(choice, runnerUp)} decided.${exploration}`;
+  if (decisive) return `${best} ${runnerUp.model} has the same utility; ${decisive} decided.${exploration}`;
   const parts = leads(choice, runnerUp);
   return `${best} Its utility is ${figure(lead)} above the utility of ${runnerUp.model}${parts && `: ${parts}`}.${exploration}`;
 }
@@ -176,11 +179,12 @@ function bestText(best: CandidateEntry, other: CandidateEntry, draw: Draw): stri
 
 const chance = ({ probability, among }: Draw): string => `chance of ${percent(probability)} among ${among}`;
 
-function tieBreak(a: CandidateEntry, b: CandidateEntry): string {
-  if (a.countedQuality !== b.countedQuality) return 'the higher quality';
-  if (a.costCredits !== b.costCredits) return 'the lower cost';
-  return a.latencyMs === b.latencyMs ? 'the order of the IDs' : 'the lower latency';
-}
+const TIE_TEXTS: Readonly<Record<TieBreaker, string>> = {
+  quality: 'the higher quality',
+  cost: 'the lower cost',
+  latency: 'the lower latency',
+  id: 'the order of the IDs',
+};
 
 /** Returns the lead of `a` over `b` by part: `quality +0.036, cost +0.015, latency −0.027`. */
 function leads(a: CandidateEntry, b: CandidateEntry): string {

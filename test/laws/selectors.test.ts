@@ -29,16 +29,19 @@ const options = fc
     floor,
     emphasis,
     fc.constantFrom(1, 60, 5000, PATIENCE_MS_MAX),
+    fc.constantFrom('longer', 'usual'),
   )
-  .map(([weights, patience_ms, least, by, perToken]) => ({
+  .map(([weights, patience_ms, least, by, perToken, hardPatience]) => ({
     ...weights,
     patience_ms,
     emphasis: by,
-    // Only `auto-fast` has this option.
+    // Only `auto-fast` has these options.
     patience_ms_per_token: perToken,
+    hard_patience: hardPatience,
     ...(least === undefined ? {} : { quality_floor: least }),
   }));
 const trial = trials({ options });
+const OF_AUTO_FAST = ['patience_ms_per_token', 'hard_patience'] as const;
 
 const without =
   (rank: Ranker, ...names: readonly string[]): Ranker =>
@@ -49,7 +52,7 @@ const without =
     });
 
 /** Ranks the same candidates with `auto` and the same weights. */
-const byAuto = without(through(auto), 'emphasis', 'patience_ms_per_token');
+const byAuto = without(through(auto), 'emphasis', ...OF_AUTO_FAST);
 
 /** Runs the strategy with altered options. */
 const spoilt =
@@ -128,7 +131,7 @@ const selectors = [
 ] as const;
 
 describe.each(selectors)('$name:', (plugin, of, criterion, within) => {
-  const real = of === 'latency' ? through(plugin) : without(through(plugin), 'patience_ms_per_token');
+  const real = of === 'latency' ? through(plugin) : without(through(plugin), ...OF_AUTO_FAST);
   const laws = [neverWorse(of, criterion, real, stripped(within)), ofTies(of, criterion), floored];
   for (const law of laws) prove(plugin.name, real, law);
 });
@@ -139,7 +142,8 @@ describe('auto:', () => {
   test('an emphasis of 1 changes nothing', () => {
     fc.assert(
       fc.property(trial, (given) => {
-        const plain = { ...given, options: { ...given.options, emphasis: 1, patience_ms_per_token: PATIENCE_MS_MAX } };
+        const neutral = { emphasis: 1, patience_ms_per_token: PATIENCE_MS_MAX, hard_patience: 'longer' };
+        const plain = { ...given, options: { ...given.options, ...neutral } };
         const best = byAuto(plain)[0]!.utility;
         return [autoCheap, autoFast].every((plugin) => through(plugin)(plain)[0]!.utility === best);
       }),

@@ -28,6 +28,7 @@ describe('a selector of auto-cheap or auto-fast', () => {
       ...inherited,
       emphasis: 12,
       patience_ms_per_token: PATIENCE_MS_MAX,
+      hard_patience: 'longer',
     });
     const own = `${TUNED}  frugal: { strategy: auto-cheap, options: { emphasis: 40, latency: 0, quality_floor: 0.5 } }\n`;
     expect(optionsIn(own, 'frugal')).toEqual({ ...inherited, emphasis: 40, latency: 0, quality_floor: 0.5 });

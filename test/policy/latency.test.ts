@@ -89,6 +89,15 @@ describe('a model whose speed the policy does not state', () => {
     const plain = loaded(policy(known + added).replace('unstated_latency: median\n', ''), KEYS);
     expect(plain.models[plain.modelIndex.get('new')!]!.latency).toMatchObject(neutral);
   });
+
+  test('a model whose speed the policy does not state is slow with `unstated_latency: slow`, whatever the other models are', () => {
+    const slow = { ttftMs: 3033, outputTokensPerSecond: 75, basis: 'slow' };
+    const added = model('new', 'a', 1, 'reasoning_tokens: 100');
+    for (const models of [added, known + added]) {
+      const { models: all, modelIndex } = loaded(policy(models).replace('latency: median', 'latency: slow'), KEYS);
+      expect(all[modelIndex.get('new')!]!.latency).toMatchObject(slow);
+    }
+  });
 });
 
 const THINKER = `reasoning_tokens: { default: 400, chat: 40, math: 2000 }, ${speed(2600, 200)}`;

@@ -64,7 +64,7 @@ describe('the shipped policy', () => {
     });
   });
 
-  test('the shipped policy serves Claude once its key is set, and with quality as the only weight routes code to the best Claude model', () => {
+  test('the shipped policy serves Claude once its key is set, and with quality as the only weight routes code to the cheapest of the best Claude models', () => {
     const snapshot = shippedSnapshot({ ANTHROPIC_API_KEY: 'anything' });
     expect(snapshot.models.every(({ id }) => id.startsWith('claude-'))).toBeTrue();
     const caller = {
@@ -78,7 +78,7 @@ describe('the shipped policy', () => {
     const byQuality = { cost_weight: 0, quality_weight: 1 };
     const request = routeFacts({ task_type: 'coding', route_strategy: byQuality }, caller, snapshot);
     const [best] = decisionOf(snapshot, request, weighted).ranked;
-    expect(snapshot.models[best.model]?.id).toBe('claude-opus-5-5');
+    expect(snapshot.models[best.model]?.id).toBe('claude-sonnet-5-5');
   });
 
   test('the shipped policy serves local models once the address of an Ollama server is set', () => {

@@ -37,6 +37,8 @@ export function anyPolicy(random: Random, firstUrl: string, comment: string): st
     `budgets: [{ name: all, limit_credits: ${pick(random, [90, 900, 1_000_000])}, window: total, on_exhausted: downgrade }]`,
     ...(chance(random, 0.5) ? ['answer_length: measured'] : []),
     ...(chance(random, 0.5) ? [`hard_quality_factor: ${pick(random, [1, 2.5, 8])}`] : []),
+    ...(chance(random, 0.5) ? [`quality_step: ${pick(random, [0.02, 0.1, 0.3])}`] : []),
+    ...(chance(random, 0.5) ? ['unstated_latency: slow', 'unstated_quality: lower_end'] : []),
     `gateway: { retries_max: 0, alternatives: ${pick(random, [0, 1, 3, 3, 10])} }`,
     '',
   ].join('\n');

@@ -52,7 +52,7 @@ describe('a story', () => {
       'The request names auto, and its task is general: about 500 input tokens; needs vision.',
       'Expected answer: 400 tokens, declared by the policy for general tasks.',
       'blind was rejected because it lacks vision.',
-      'best is the best of 3 models by auto:balanced: expected quality 90 %, 6.3 Credits, 4.5 s. Its utility is 0.065 above the utility of good: quality +0.08, cost −0.015.',
+      'best is the best of 3 models by auto:balanced: expected quality 90 %, 6.3 Credits, 4.5 s. Its utility is 0.0588 above the utility of good: quality +0.0784, cost −0.0196.',
       'Signalbox holds at most 55.152 Credits, the cost of up to 4,096 output tokens.',
       'best is also the baseline that savings are measured against, so this choice saves nothing.',
     ]);
@@ -68,6 +68,25 @@ describe('a story', () => {
     expect(lines.find((line) => line.startsWith('good is the best'))).toContain(
       'expected quality 80 % (counts as 99.9 % with preferences), 2.1 Credits',
     );
+  });
+
+  test('names the rounded quality, and what decided between equal utilities', () => {
+    const tied = (more: Parameters<typeof model>[1]) => {
+      const all = [model('a', { q: 0.805 }), model('b', { q: 0.79, ...more })];
+      const of = snapshot(all, { qualityStep: 0.02 });
+      const request = facts({ qualityStep: 0.02 });
+      const context = { id: 0, seed: '0', reason: 'test', strategy: byQuality };
+      const certificate = certify(of, request, context);
+      return [certificate.tieDecidedBy, story(certificate, request).find((line) => line.includes('is the best'))];
+    };
+    expect(tied({ cost: price(0.5, 2) })).toEqual([
+      'cost',
+      'b is the best of 2 models by test: expected quality 79 % (rounded to 80 % for the score), 1.05 Credits, 4.5 s. a has the same utility; the lower cost decided.',
+    ]);
+    expect(tied({ latency: { ttftMs: 100, outputTokensPerSecond: 100 } })[0]).toBe('latency');
+    expect(tied({})[0]).toBe('quality');
+    expect(tied({ q: 0.805 })[0]).toBe('id');
+    expect(tied({ q: 0.7 })[0]).toBeNull();
   });
 
   test('names the shares of tasks and every limit of the request', () => {

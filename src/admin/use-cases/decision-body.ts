@@ -67,6 +67,7 @@ export function factsBody(facts: Facts): object {
     difficulty: facts.difficulty,
     quality_factor: facts.qualityFactor ?? null,
     stuck: facts.stuck ? snakeKeys(facts.stuck) : null,
+    quality_step: facts.qualityStep ?? null,
     natural_language: facts.naturalLanguage,
     languages: facts.languagesSeen,
     estimated_input_tokens: facts.inputTokens,

@@ -12,6 +12,7 @@ import { type DecisionRuntime, strategyOf } from '../../policy/runtime/runtime.t
 import { decisionRuntimeFor } from '../../policy/runtime/wildcard-runtime.ts';
 import { type Certificate, certify } from '../../routing/certify.ts';
 import { type DecisionContext, isRefusal } from '../../routing/decide.ts';
+import { qualityStepOf } from '../../routing/facts.ts';
 import type { RecordReader } from '../records/records.ts';
 import { chosen } from './decision-record.ts';
 
@@ -88,7 +89,7 @@ function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: R
   const outcome = deciding.decider.decide(facts, given);
   const certificate = certify(snapshot, facts, given);
   const matches = certificate.choice === record.choice && isSame(outcome, record, snapshot);
-  if (!matches && isOfFirstVersion(record)) return withoutReplay(record, DECIDED_OTHERWISE);
+  if (!matches && isOfEarlierVersion(record, snapshot)) return withoutReplay(record, DECIDED_OTHERWISE);
   const usage = record.outcome?.usage;
   return {
     record,
@@ -100,8 +101,12 @@ function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: R
   };
 }
 
-/** Version 0.1 stored no labels, and ranked some candidates differently. */
-const isOfFirstVersion = ({ labels }: DecisionRecord): boolean => labels === null;
+/**
+ * Version 0.1 stored no labels, and ranked some candidates differently. Builds that did not round qualities had other default weights in
+ * version 2 of the policy language.
+ */
+const isOfEarlierVersion = ({ labels, facts }: DecisionRecord, snapshot: PolicySnapshot): boolean =>
+  labels === null || (qualityStepOf(facts, snapshot) ?? 0) !== (facts.qualityStep ?? 0);
 const DECIDED_OTHERWISE = 'An earlier version of Signalbox made this decision, and this version decides differently.';
 
 function isSame(outcome: Decision | Refusal, record: DecisionRecord, snapshot: PolicySnapshot): boolean {

@@ -5,6 +5,7 @@ import type { Facts } from '../../core/facts.ts';
 import { type Runtime, strategyOf } from '../../policy/runtime/runtime.ts';
 import { runtimeFor } from '../../policy/runtime/wildcard-runtime.ts';
 import { type Certificate, certify } from '../../routing/certify.ts';
+import { qualityStepOf } from '../../routing/facts.ts';
 import { targetOf } from '../../routing/model-name.ts';
 import { withRules } from '../../routing/rules.ts';
 import type { Gateway } from './gateway.ts';
@@ -54,12 +55,17 @@ const callerOf = ({ keyId, labels, team, user, facts: { allowedModels } }: Decis
 
 function factsNow(
   { stream, metadata, time }: DecisionRecord,
-  { qualityFactor: _, ...facts }: Facts,
+  { qualityFactor: _, qualityStep: __, ...facts }: Facts,
   caller: Caller,
   { snapshot, localTime, readings }: Runtime,
 ): Facts {
   const factor = facts.difficulty === 'hard' ? snapshot.hardQualityFactor : null;
-  const read: Facts = factor === null ? facts : { ...facts, qualityFactor: factor };
+  const step = qualityStepOf(facts, snapshot);
+  const read: Facts = {
+    ...facts,
+    ...(factor !== null && { qualityFactor: factor }),
+    ...(step !== null && { qualityStep: step }),
+  };
   const inputs = { stream: stream ?? false, user: '', metadata, caller, time: localTime(time), readings: readings() };
   return withRules(read, snapshot, inputs, () => {});
 }

@@ -5,7 +5,7 @@ import { HALF_LIFE_MS } from './quantile.ts';
  * The weight of the catalog's figure in answers, by its source. An estimated figure has less weight than a stated figure, so measurements
  * replace it sooner.
  */
-export const PRIOR_ANSWERS = { stated: 3, estimated: 1, neutral: 1 } as const;
+export const PRIOR_ANSWERS = { stated: 3, estimated: 1, neutral: 1, slow: 1 } as const;
 /** The output rate of an answer with fewer tokens would measure network packets rather than the model. */
 const TOKENS_MIN = 16;
 const OUTPUT_MS_MIN = 50;

@@ -62,7 +62,9 @@ describe('a policy of three models that states no default', () => {
 
 /** The defaults of version 2, as a policy of version 1 states them. */
 const WRITTEN_OUT: Readonly<Record<string, string>> = {
-  unstated_latency: 'median',
+  unstated_latency: 'slow',
+  unstated_quality: 'lower_end',
+  quality_step: '0.02',
   unstated_languages: 'admit',
   alias_patterns: 'unknown_names',
   language_worth: '0.06',
@@ -85,13 +87,16 @@ const WRITTEN_OUT: Readonly<Record<string, string>> = {
   'tasks.tool_use': '{ expected_output_tokens: 200, default_input_tokens: 1500, min_useful_output: 64 }',
   'tasks.vision': '{ expected_output_tokens: 300, default_input_tokens: 300, min_useful_output: 64 }',
   'auto.quality': '0.8',
-  'auto.cost': '0.15',
-  'auto.latency': '0.05',
+  'auto.cost': '0.2',
+  'auto.latency': '0.02',
   'auto.patience_ms': '60000',
   'auto-fast.patience_ms_per_token': '60',
+  'auto-fast.emphasis': '34',
 };
 const OWN: Readonly<Record<string, string>> = {
   unstated_latency: 'neutral',
+  unstated_quality: 'default',
+  quality_step: '0.01',
   unstated_languages: 'exclude',
   alias_patterns: 'all_names',
   language_worth: '0.2',
@@ -106,6 +111,7 @@ const OWN: Readonly<Record<string, string>> = {
   'auto.latency': '0.5',
   'auto.patience_ms': '7000',
   'auto-fast.patience_ms_per_token': '90',
+  'auto-fast.emphasis': '5',
 };
 const OWN_TASK = '{ expected_output_tokens: 77, default_input_tokens: 88 }';
 
@@ -138,6 +144,7 @@ function effectOf({ tasks, selectors, models, languages, ...others }: PolicySnap
   const {
     languageWorth,
     hardQualityFactor,
+    qualityStep,
     answerLength,
     answerWorth,
     referencePrice,
@@ -149,10 +156,12 @@ function effectOf({ tasks, selectors, models, languages, ...others }: PolicySnap
     tasks: tasks.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     options: [...selectors.values()].map(({ name, strategy, options }) => [name, strategy, options]),
     latencies: models.map(({ latency }) => latency),
+    qualities: models.map(({ quality }) => [...tasks].map(({ name }, at) => [name, quality[at]]).sort()),
     languages,
     single: {
       languageWorth,
       hardQualityFactor,
+      qualityStep,
       answerLength,
       answerWorth,
       referencePrice,

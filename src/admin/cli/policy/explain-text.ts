@@ -33,7 +33,13 @@ export function certificateText(
 }
 
 /** The source of a latency, in one word. */
-const BASIS = { measured: 'measured', stated: 'stated', estimated: 'median', neutral: 'neutral' } as const;
+const BASIS = {
+  measured: 'measured',
+  stated: 'stated',
+  estimated: 'median',
+  neutral: 'neutral',
+  slow: 'slow',
+} as const;
 
 function rankedTable(ranked: readonly CertificateRow[], terminal: boolean): string {
   const parts = [...new Set(ranked.flatMap((one) => Object.keys(one.parts)))];

@@ -88,6 +88,7 @@ const BASES = {
   stated: 'stated in the policy',
   estimated: 'the median of similar models',
   neutral: 'the same for all models, because the policy states none',
+  slow: 'slow, because the policy states none',
 } as const;
 
 /** Median and 90th percentile of the measured speed, with the declared speed. */

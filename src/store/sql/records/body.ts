@@ -97,6 +97,7 @@ const RARE_FACTS = [
   'outputTokensMin',
   'capsOutput',
   'stuck',
+  'qualityStep',
 ] as const;
 
 /** The fields that only few usages have, stored after the other fields of a usage. */
@@ -149,9 +150,9 @@ const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
 function packAllFacts(facts: Facts): readonly unknown[] {
   const usual = packFacts(facts);
   const { addOns, embedding, thread, readers, pdfs, serviceCounts } = facts;
-  const { qualityFactor, outputTokensMin, capsOutput, stuck } = facts;
+  const { qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep } = facts;
   const media = [addOns, embedding, thread, readers, pdfs || undefined, serviceCounts];
-  const rare = [...media, qualityFactor, outputTokensMin, capsOutput, stuck];
+  const rare = [...media, qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep];
   const last = rare.findLastIndex((fact) => fact !== undefined);
   // Absent rare facts before the last present fact are null in the JSON.
   return last < 0 ? usual : [...usual, ...rare.slice(0, last + 1)];
