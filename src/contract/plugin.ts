@@ -31,6 +31,7 @@ export { estimateTokens } from '../core/tokens.ts';
 export { canonicalUsage, plainUsage, type ReportedTokens, type Usage } from '../core/usage.ts';
 export { isWrappedState } from '../core/wrapped-state.ts';
 export { defineEstimator } from './former-estimator.ts';
+export * from './model-server.ts';
 export type { EventPlace, FinishReason, ProviderFailure, StreamPart, UnreadOutput } from './parts.ts';
 export * from './provider.ts';
 export * from './status.ts';

@@ -3,6 +3,7 @@ import type { AbortBilling } from '../core/abort-billing.ts';
 import type { Capability } from '../core/capability.ts';
 import type { EmbeddingInput } from '../core/embedding.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import type { ModelServerAdapter } from './model-server.ts';
 import type { ProviderFailure, StreamPart } from './parts.ts';
 import type { PluginStatus } from './status.ts';
 
@@ -214,6 +215,8 @@ export interface WireAdapter {
   readonly tokenCount?: TokenCountAdapter;
   /** `modelList` is absent if the service has no list of models. */
   readonly modelList?: ModelListAdapter;
+  /** `modelServer` is absent if Signalbox cannot find the models of the service: see `discover` in a policy. */
+  readonly modelServer?: ModelServerAdapter;
 }
 
 /**

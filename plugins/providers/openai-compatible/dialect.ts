@@ -4,12 +4,14 @@ import { embeddingsOf } from './embeddings.ts';
 import { readFailure } from './failure.ts';
 import { modelList } from './model-list.ts';
 import { buildRequest, lacksOf } from './request.ts';
+import { serverOf } from './servers/servers.ts';
 import type { DialectSettings } from './settings.ts';
 
 /** Creates the adapter for one server's variant of OpenAI's chat completions. */
 export function chatCompletions(
   settings: DialectSettings,
 ): WireAdapter & PreparedProvider & Required<Pick<PreparedProvider, 'lacks'>> {
+  const modelServer = serverOf(settings);
   return {
     kind: 'wire',
     dialect: 'openai',
@@ -25,5 +27,6 @@ export function chatCompletions(
     failure: readFailure,
     embeddings: embeddingsOf(settings),
     modelList,
+    ...(modelServer && { modelServer }),
   };
 }

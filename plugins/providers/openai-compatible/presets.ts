@@ -188,6 +188,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
   ollama: {
     ...local('OLLAMA_BASE_URL'),
     settings: {
+      server: 'ollama',
       ...ONE_SYSTEM_MESSAGE,
       reasoning_history: 'reasoning',
       efforts: [...USUAL, 'max'],
@@ -202,6 +203,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     ...local('LM_STUDIO_BASE_URL'),
     passthrough: ['top_k', 'repeat_penalty'],
     settings: {
+      server: 'lm_studio',
       ...ONE_SYSTEM_MESSAGE,
       named_tool_choice: 'as_required',
       efforts: [...USUAL],
@@ -216,6 +218,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     ...local('VLLM_BASE_URL'),
     passthrough: ['top_k', 'min_p', 'repetition_penalty'],
     settings: {
+      server: 'vllm',
       ...ONE_SYSTEM_MESSAGE,
       reasoning_history: 'reasoning',
       leave_out: ['user'],
@@ -229,6 +232,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     ...local('LLAMA_CPP_BASE_URL'),
     passthrough: ['top_k', 'min_p', 'repeat_penalty'],
     settings: {
+      server: 'llama_cpp',
       ...ONE_SYSTEM_MESSAGE,
       reasoning_history: 'reasoning_content',
       named_tool_choice: 'as_required',

@@ -57,6 +57,10 @@ export const DialectSettings = Type.Object(
       EFFORTS,
       'Accepted values of `reasoning_effort`, in ascending order; others are rounded up or down. An empty list means all.',
     ),
+    server: oneOf(
+      ['unknown', 'ollama', 'llama_cpp', 'lm_studio', 'vllm', 'openai'],
+      'The program that serves the models, whose own API tells `discover` which models it has. `openai`: any server that lists its models at `/models`.',
+    ),
     embeddings_as: oneOf(
       ['float', 'base64'],
       'Form of vectors to request. `base64` is half as large. Both forms are read.',

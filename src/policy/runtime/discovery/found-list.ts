@@ -1,0 +1,100 @@
+import type { ServedFacts, ServedList, ServedModel } from '../../../contract/model-server.ts';
+import type { FoundModel, FoundServer } from '../../../core/found-models.ts';
+import { withoutLatest } from '../../../core/found-models.ts';
+import { isWellFormed } from '../../same-model.ts';
+import { ITEM_NAME } from '../../schema-parts.ts';
+
+/** The most models of a list. */
+export const MODELS_MAX = 500;
+
+/** The context of a model whose server does not state it: the usual default of model servers, in tokens. */
+const CONTEXT_GUESS = 4_096;
+const CONTEXT_MAX = 100_000_000;
+const DIMENSIONS_MAX = 65_536;
+/** The longest name of a server that is kept, in characters. */
+const UPSTREAM_MAX = 1_024;
+
+const NAME = new RegExp(ITEM_NAME.pattern);
+
+/** What earlier answers of a server said about its models. */
+export interface ServerMemory {
+  /** When each model was first found, ms since 1970, by the server's name. */
+  readonly since: ReadonlyMap<string, number>;
+  /** The smallest context that each model was seen to use, in tokens, by the identity of its weights. */
+  readonly contexts: ReadonlyMap<string, number>;
+  /** The facts that the list lacks, by digest. */
+  readonly details: ReadonlyMap<string, ServedFacts>;
+}
+
+/** A list as Signalbox uses it. */
+export interface FoundList {
+  readonly server: FoundServer;
+  readonly contexts: ReadonlyMap<string, number>;
+  /** How many models were left out, because their names are not allowed in a policy or the list is too long. */
+  readonly leftOut: number;
+}
+
+/** What identifies the weights of a model: a server can have the same weights under several names. */
+export const identityOf = ({ digest, upstream }: Pick<ServedModel, 'digest' | 'upstream'>): string =>
+  digest ?? upstream;
+
+/**
+ * Turns a server's list into models that a policy can serve. This function is pure and accepts any list.
+ * @param now ms since 1970
+ */
+export function foundList(provider: string, list: ServedList, memory: ServerMemory, now: number): FoundList {
+  const contexts = new Map<string, number>();
+  const models = new Map<string, FoundModel>();
+  const listed = list.models.slice(0, MODELS_MAX);
+  let leftOut = list.models.length - listed.length;
+  for (const one of listed) {
+    const facts: ServedModel = { ...memory.details.get(one.digest ?? ''), ...one };
+    const { upstream } = one;
+    const seen = [memory.contexts.get(identityOf(one)), facts.contextInUse].filter((tokens) => tokens !== undefined);
+    const inUse = seen.length > 0 ? Math.min(...seen) : undefined;
+    if (inUse !== undefined) contexts.set(identityOf(one), inUse);
+    if (facts.runsElsewhere) continue;
+    const name = nameOf(upstream);
+    const model =
+      isAllowed(`${provider}/${name}`, upstream) && !models.has(name) ? foundModel(name, facts, inUse) : null;
+    if (model) models.set(name, { ...model, since: memory.since.get(upstream) ?? now });
+    else if (facts.operation !== 'embed') leftOut++;
+  }
+  const names = listed.map(({ upstream }) => upstream).filter((name) => name.length <= UPSTREAM_MAX);
+  const isWhole = list.isComplete && names.length === list.models.length;
+  const server: FoundServer = {
+    provider,
+    models: [...models.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    names: isWhole ? [...new Set(names)].sort() : null,
+  };
+  return { server, contexts, leftOut };
+}
+
+/** Returns null for an embedding model whose length of vectors is unknown, because a policy needs it. */
+function foundModel(name: string, facts: ServedModel, inUse: number | undefined): Omit<FoundModel, 'since'> | null {
+  const { upstream, operation = 'chat', dimensions, parameters = null, capabilities = [] } = facts;
+  const stated = inUse ?? facts.contextWindow;
+  const embeds = operation === 'embed';
+  if (embeds && (dimensions === undefined || dimensions > DIMENSIONS_MAX)) return null;
+  return {
+    upstream,
+    name,
+    contextWindow: Math.min(stated ?? CONTEXT_GUESS, facts.contextMax ?? CONTEXT_MAX, CONTEXT_MAX),
+    isContextGuessed: stated === undefined,
+    parameters,
+    capabilities: embeds ? [] : [...capabilities].sort(),
+    operation,
+    dimensions: embeds ? dimensions! : null,
+  };
+}
+
+const isAllowed = (id: string, upstream: string): boolean =>
+  upstream.length <= UPSTREAM_MAX && NAME.test(id) && isWellFormed(id);
+
+/** Returns the name of a model in its ID. A name that is the path of a file becomes the name of the file, without its ending. */
+function nameOf(upstream: string): string {
+  const isPath = /^(?:[/~.]|[A-Za-z]:[\\/])|\\|\.gguf$/i.test(upstream);
+  if (!isPath) return withoutLatest(upstream);
+  const file = upstream.slice(0, UPSTREAM_MAX).split(/[\\/]/).filter(Boolean).at(-1) ?? '';
+  return file.replace(/\.gguf$/i, '');
+}
