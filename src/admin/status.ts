@@ -25,7 +25,7 @@ export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of
   upstream: f.text('The provider’s own name for the model.', 'gpt-6-luna-2026-09-01'),
   state: f.word(
     Object.keys(HEALTH),
-    '`ejected`: the circuit breaker is open. `cooling`: the provider answered 429 and asked for a pause. `misconfigured`: the provider refuses the API key. `out_of_credit`: the account at the provider has no credit left.',
+    '`ejected`: the circuit breaker is open. `cooling`: the provider answered 429 and asked for a pause. `misconfigured`: the provider refuses the API key. `out_of_credit`: the account at the provider has no credit left. `absent`: the server does not have the model.',
     'ejected',
   ),
   since: f.orNull(

@@ -1,5 +1,8 @@
 import type { Capability } from './capability.ts';
 import type { Operation } from './operation.ts';
+import type { Revision } from './revision.ts';
+import { hasBit } from './rules.ts';
+import type { Model, Selector } from './snapshot.ts';
 
 /** A model that Signalbox found at a server of the operator. */
 export interface FoundModel {
@@ -49,14 +52,15 @@ export interface FoundMark {
   readonly since: number;
 }
 
+/** Whether a selector may choose a model. @param index of the model in the snapshot */
+export const mayChoose = (
+  { allows }: Pick<Selector, 'allows'>,
+  { found }: Pick<Model, 'found'>,
+  index: number,
+): boolean => found?.isNamedOnly !== true && (allows === null || hasBit(allows, index));
+
 /** Returns the text that is stored with a revision. Equal found models have equal texts. */
 export const foundText = ({ servers, used }: Omit<FoundModels, 'hash'>): string => JSON.stringify({ servers, used });
-
-/** Reads a text that `foundText` wrote. */
-export function foundIn(text: string, hash: string): FoundModels {
-  const { servers, used }: Omit<FoundModels, 'hash'> = JSON.parse(text);
-  return { hash, servers, used };
-}
 
 /** Returns whether a server has certainly no model of a name. The tag `:latest` is the default of a name. */
 export function isMissing(
@@ -90,3 +94,18 @@ export const buildOf = ({ revision, found }: BuiltPolicy): string =>
 
 /** Returns the operator's revision in the ID of a build. */
 export const revisionOf = (build: string): string => build.split(FOUND, 1)[0]!;
+
+/** Returns the hash of the found models in the ID of a build; null if there were none. */
+const hashIn = (build: string): string | null => build.split(FOUND, 2)[1] ?? null;
+
+/** Returns the models that were found when a stored policy was built; null for none. */
+export function storedFound({
+  revision,
+  surroundings,
+}: Pick<Revision, 'revision' | 'surroundings'>): FoundModels | null {
+  const [hash, text] = [hashIn(revision), surroundings?.found];
+  if (hash === null || text === undefined) return null;
+  // Only Signalbox writes this text.
+  const { servers, used }: Omit<FoundModels, 'hash'> = JSON.parse(text);
+  return { hash, servers, used };
+}

@@ -12,6 +12,8 @@ export const HEALTH = {
   misconfigured: 3,
   /** The gateway's account at the provider has no credit left. */
   out_of_credit: 4,
+  /** The server of the operator does not have the model. */
+  absent: 5,
 } as const;
 
 export type HealthState = keyof typeof HEALTH;

@@ -1,5 +1,6 @@
 /** A policy that was active at some time. */
 export interface Revision {
+  /** The ID of the build: see `buildOf`. */
   readonly revision: string;
   /** The text of the policy's files. */
   readonly source: string;
@@ -19,4 +20,6 @@ export interface PolicyEnvironment {
   readonly unset: readonly string[];
   /** The operator's own plugins, each with a hash of its code. */
   readonly plugins: readonly (readonly [specifier: string, hash: string])[];
+  /** The models that were found, as `foundText` writes them; absent if there were none. */
+  readonly found?: string;
 }

@@ -6,6 +6,7 @@ import type { DroppableName } from './droppable.ts';
 import type { EmbeddingModel } from './embedding.ts';
 import type { AnswerLengthMode } from './expected-length.ts';
 import type { ExplorePolicy } from './exploration.ts';
+import type { FoundMark, FoundModels } from './found-models.ts';
 import type { Languages } from './language-support.ts';
 import type { PaymentPolicy } from './payment-policy.ts';
 import type { GroupTerms, TeamDeclaration } from './people.ts';
@@ -25,6 +26,8 @@ import type { Tokenizer } from './tokenizer.ts';
 export interface PolicySnapshot {
   /** Identifies the policy's content and its environment. Equal content in an equal environment has an equal revision. */
   readonly revision: string;
+  /** The models that were found at servers of the operator, beside the policy; null for none. */
+  readonly found: FoundModels | null;
   /** USD per Credit, exact, in plain decimal notation without trailing zeros: `0.001`. Charging uses each price's own integers. */
   readonly usdPerCredit: string;
   readonly gateway: GatewayPolicy;
@@ -213,6 +216,8 @@ export interface Provider {
   readonly afterAbort: AbortBilling;
   /** The most pages of PDFs that the provider reads; absent if not stated. */
   readonly pagesMax?: PagesMax;
+  /** Whether Signalbox finds the models of the provider, and whether selectors always choose from them; absent if it finds none. */
+  readonly discover?: 'serve' | 'choose';
 }
 
 export interface Endpoint {
@@ -231,6 +236,8 @@ export interface Model {
   readonly id: string;
   /** The wildcard that the model belongs to; absent for a model of the catalog. */
   readonly pattern?: string;
+  /** How the model was found; absent for a model that the policy declares. */
+  readonly found?: FoundMark;
   /** Endpoints of the model, tried in this order. The list of endpoints is never empty. */
   readonly endpoints: readonly [Endpoint, ...Endpoint[]];
   /**

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { parseDecimal } from '../core/decimal.ts';
+import { mayChoose } from '../core/found-models.ts';
 import { OPERATIONS } from '../core/operation.ts';
-import { hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 import { usdLine } from '../ledger/export/price.ts';
 import type { ModelDetails } from './schemas/models.ts';
@@ -55,7 +55,8 @@ function selectorsOf({ selectors, modelIndex }: PolicySnapshot, model: Model): s
   const at = modelIndex.get(model.id);
   if (at === undefined) return [];
   return [...selectors.values()].flatMap(({ name, allows, vectorSpace }) => {
-    const isAllowed = allows === null || hasBit(allows, at);
-    return isAllowed && (writesText(model) || model.embedding?.vectorSpace === vectorSpace) ? [name] : [];
+    return mayChoose({ allows }, model, at) && (writesText(model) || model.embedding?.vectorSpace === vectorSpace)
+      ? [name]
+      : [];
   });
 }

@@ -2,8 +2,8 @@ import type { Static } from '@sinclair/typebox';
 import { pageOfList } from '../admin/use-cases/pages.ts';
 import { capabilityNames, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { refuse } from '../core/errors.ts';
+import { mayChoose } from '../core/found-models.ts';
 import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.ts';
-import { hasBit } from '../core/rules.ts';
 import type { Model as CatalogModel, PolicySnapshot, Selector, WildcardFigure } from '../core/snapshot.ts';
 import { type ModelLists, mayUse } from '../routing/model-name.ts';
 import { isWildcard, modelDetails, writesText } from './model-details.ts';
@@ -153,7 +153,7 @@ function selectorBody(
   models: readonly CatalogModel[],
   isUsable: (model: CatalogModel) => boolean,
 ): Model {
-  const all = models.filter((model, at) => isUsable(model) && (allows === null || hasBit(allows, at)));
+  const all = models.filter((model, at) => isUsable(model) && mayChoose({ allows }, model, at));
   // A selector that also answers in text does not list embedding as an ability.
   const writing = all.filter(writesText);
   const chosen = writing.length > 0 ? writing : all;

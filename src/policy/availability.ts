@@ -17,17 +17,25 @@ export type Availability = Pick<PolicySnapshot, 'providers' | 'models' | 'leftOu
 
 /**
  * Leaves out providers whose environment variables are not set, and models without a provider. A provider with `serve: when_alone` is left
- * out if any other provider can serve a model.
+ * out if any other provider can serve a model, or if models were once found at a provider that is still set up.
+ * @param everUsed the providers at which a model for chats was ever found
  */
 export function selectAvailable(
   states: ReadonlyMap<string, ProviderSetup>,
   drafts: readonly ModelDraft[],
   wildcards: readonly WildcardDraft[],
+  everUsed: readonly string[] = [],
 ): Availability {
   const ready = [...states.values()].filter((state) => state.unset.length === 0 && state.provider !== null);
   const all = servable({ models: drafts, wildcards });
   const used = new Set(all.flatMap((draft) => draft.endpoints.map(({ endpoint }) => endpoint.provider)));
-  const isAlone = !ready.some((state) => !state.whenAlone && used.has(state.name));
+  // A found model that only embeds replaces no simulated model for chats.
+  const isReal = ({ model: { found, embedding } }: ModelDraft) => found === undefined || embedding === null;
+  const real = new Set([
+    ...all.filter(isReal).flatMap((draft) => draft.endpoints.map(({ endpoint }) => endpoint.provider)),
+    ...everUsed,
+  ]);
+  const isAlone = !ready.some((state) => !state.whenAlone && real.has(state.name));
   const serving = new Map<string, Provider>();
   for (const { name, provider, whenAlone } of ready) {
     if (provider && (isAlone || !whenAlone)) serving.set(name, provider);

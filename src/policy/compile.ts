@@ -1,5 +1,6 @@
 import type { PluginMaps } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
+import type { FoundModels } from '../core/found-models.ts';
 import { languageSupport } from '../core/language-support.ts';
 import { OPERATIONS } from '../core/operation.ts';
 import type { TeamNames } from '../core/people.ts';
@@ -18,6 +19,7 @@ import type { Diagnostic, DiagnosticCode } from './diagnostics.ts';
 import { allowedBySpace, checkAdapters, checkSelectorSpaces } from './embeddings.ts';
 import { createChecker } from './expressions.ts';
 import { reviewFigure } from './figures.ts';
+import { draftFound, judgeFound, withChoices } from './found.ts';
 import { deepFreeze } from './freeze.ts';
 import { dependsOnIntent } from './intent.ts';
 import { checkLedgerState } from './ledger-state.ts';
@@ -69,6 +71,8 @@ export interface LoadContext extends PluginMaps {
   readonly today?: string;
   /** Public figures of models, for policies with wildcards. Without public figures, no model of a wildcard has figures. */
   readonly facts?: PublicFigures | null;
+  /** The models that were found at servers of the operator. Without `found`, the policy serves only what it declares. */
+  readonly found?: FoundModels | null;
   /** The existing ledger. If `ledger` is given, the policy must be compatible with the ledger. */
   readonly ledger?: LedgerState;
   /** Labels of the existing keys. Without `labels`, only the labels in the policy's test cases are known. */
@@ -128,6 +132,7 @@ function* compile(
     estimators,
     today,
     facts = null,
+    found = null,
     ledger,
     labels,
     teams = null,
@@ -137,12 +142,12 @@ function* compile(
   }: LoadContext,
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
-  const all = withOwnPlugins(parsed.plugins, installed, { loaded: plugins, outside, estimators }, report);
+  const plugged = withOwnPlugins(parsed.plugins, installed, { loaded: plugins, outside, estimators }, report);
   const setups = yield* inSteps(parsed.providers, (one) =>
-    compileProvider(one, { env, report, providers: all.providers }),
+    compileProvider(one, { env, report, providers: plugged.providers, version: parsed.version }),
   );
   const states = new Map(setups.map((setup) => [setup.name, setup]));
-  const strategies = strategiesIn(all.strategies, parsed.version);
+  const strategies = strategiesIn(plugged.strategies, parsed.version);
   const selectors = yield* compileSelectors(parsed.selectors, strategies, report);
   checkAdapters(parsed.models, states, report);
   const vectors = parsed.models.flatMap(({ vectors }) => vectors ?? []);
@@ -172,16 +177,22 @@ function* compile(
     return null;
   }
   const drafts = yield* narrowCapabilities(parsed.models, states, report);
-  const available = selectAvailable(states, drafts, parsed.wildcards);
-  const { models } = available;
+  const discovered = draftFound(found, { parsed, setups: states, usdPerCredit: credit.usd });
+  const finds = yield* narrowCapabilities(discovered, states, report);
+  const all = selectAvailable(states, [...drafts, ...finds], parsed.wildcards, found?.used);
+  const models = withChoices(all.models, found, states);
+  const available = { ...all, models };
   const wildcards = compileWildcards(parsed.wildcards, {
     ...{ parsed, rules: programs, setups: states, serving: available.providers, facts },
     ...{ usdPerCredit: credit.usd, firstSlot: slotCount(models) },
   });
-  if (models.length === 0 && !wildcards?.patterns.length) reportNoProvider(states, parsed.providersPlace, report);
+  const mayFind = [...available.providers.values()].some(({ discover }) => discover !== undefined);
+  if (models.length === 0 && !wildcards?.patterns.length && !mayFind)
+    reportNoProvider(states, parsed.providersPlace, report);
   checkSelectorSpaces(parsed.selectors, vectors, models, report);
   yield;
   const rules = yield* compileRules({ ...parsed, models: drafts }, programs, available, report);
+  judgeFound(models, finds, rules, programs, parsed);
   const filtered = selectors.map(({ filterOf, ...one }) => ({
     ...one,
     allows: allowedBySpace(one.vectorSpace, rules.filters.get(filterOf) ?? null, models),
@@ -196,6 +207,7 @@ function* compile(
   const snapshot = assembleSnapshot(parsed, settings, credit.usd, available, {
     rules,
     wildcards,
+    found,
     ...own,
     explore: parsed.explore,
     selectors: filtered,
@@ -214,7 +226,7 @@ const isForChats = ({ operations }: Model): boolean => (operations & OPERATIONS.
 
 /** The parts of a snapshot that are compiled from expressions and plugins. */
 type SnapshotParts = OwnParts &
-  Pick<PolicySnapshot, 'budgets' | 'content' | 'reportedRuns' | 'explore' | 'wildcards' | 'teamIds'> & {
+  Pick<PolicySnapshot, 'budgets' | 'content' | 'reportedRuns' | 'explore' | 'wildcards' | 'found' | 'teamIds'> & {
     readonly rules: CompiledRules;
     readonly selectors: readonly Selector[];
   };

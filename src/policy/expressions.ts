@@ -20,7 +20,7 @@ import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
 import { createTeamChecker } from './team-names.ts';
 import { EMPTY_KEY, EMPTY_REQUEST, tryRun } from './trials.ts';
-import { type PublicFigures, wildcardNames } from './wildcard-names.ts';
+import { openNames, type PublicFigures } from './wildcard-names.ts';
 
 export type ExpressionChecker = ReturnType<typeof createChecker>;
 
@@ -41,7 +41,7 @@ export function createChecker(parsed: NamedParts, { labels, teams: known, facts 
     selectors: parsed.selectors.map(({ name }) => name),
     aliases: parsed.aliases,
     providers: parsed.providers.map(({ name }) => name),
-    wildcard: wildcardNames(parsed.wildcards, parsed, facts),
+    wildcard: openNames(parsed, facts),
   };
   const values = knownValues(parsed, labels);
   const teams = createTeamChecker(parsed, known, report);

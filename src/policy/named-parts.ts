@@ -16,6 +16,8 @@ export interface NamedParts {
   /** Maps every model ID to its location, also of models with errors. */
   readonly modelIds: ReadonlyMap<string, SourceSpan>;
   readonly wildcards: readonly WildcardDraft[];
+  /** The beginnings of the IDs of models that may be found. */
+  readonly openings: readonly string[];
   readonly selectors: Named;
   /** Maps each alias to the selector or model that it stands for. */
   readonly aliases: ReadonlyMap<string, string>;

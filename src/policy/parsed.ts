@@ -1,18 +1,19 @@
 import { type Decimal, plainText, toNumber } from '../core/decimal.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
-import { draftAliases } from './aliases.ts';
+import { type AliasDraft, draftAliases } from './aliases.ts';
 import { camelKeys } from './camel-keys.ts';
 import { type CaseNames, draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
 import { contentMatch, draftContent, reportedRunsMatch } from './contents.ts';
 import { readOrigins } from './cors.ts';
 import type { SourceSpan } from './diagnostics.ts';
+import { openingsOf } from './discover.ts';
 import { draftLearning } from './learning.ts';
 import { draftBudgets, readProxies, readSocketBytes } from './limit-drafts.ts';
 import { mergeFiles } from './merge.ts';
-import { draftModels } from './models.ts';
+import { draftModels, type ModelDraft } from './models.ts';
 import { type PolicyFile, parseFile, type YamlReader } from './parse.ts';
-import { draftPeople } from './people.ts';
+import { draftPeople, type ModelNames } from './people.ts';
 import { draftPlugins } from './plugins.ts';
 import { decimalAt } from './prices.ts';
 import { Report } from './report.ts';
@@ -34,8 +35,8 @@ import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt, toData, valueAt } from './tree.ts';
 import { LATEST_VERSION, type LanguageVersion } from './versions.ts';
-import { wildcardNames } from './wildcard-names.ts';
-import { draftWildcards } from './wildcards.ts';
+import { openNames } from './wildcard-names.ts';
+import { draftWildcards, type WildcardDraft } from './wildcards.ts';
 
 /**
  * A policy after all checks that need no plugins, expressions or environment. A parsed policy is plain data, so a worker can send it by
@@ -87,7 +88,8 @@ function checkSections(context: CheckContext) {
   const isHosted = ({ data }: NamedItem<ProviderText>) => data?.api_key_env !== undefined || data?.preset !== undefined;
   const hosted = new Set(providers.filter(isHosted).map(({ name }) => name));
   const problemsBefore = context.report.found.length;
-  const servesAny = providers.some(({ data }) => data?.serves !== undefined);
+  const openings = openingsOf(providers, version);
+  const servesAny = openings.length > 0 || providers.some(({ data }) => data?.serves !== undefined);
   const modelContext = { ...context, usdPerCredit, needsKey, hosted, taskIndex, servesAny, ...values };
   const { named, drafts, ids, latencyOf } = draftModels(modelContext);
   const wildcards = draftWildcards(providers, latencyOf, modelContext);
@@ -100,17 +102,17 @@ function checkSections(context: CheckContext) {
   const budgets = draftBudgets(context, zone);
   const preferences = draftPreferences(context);
   const publicUrl = readPublicUrl(context);
-  const names: CaseNames = {
-    models: ids,
-    providers: new Set(providers.map(({ name }) => name)),
-    selectors: new Set(selectors.map(({ name }) => name)),
+  const names = caseNamesOf({
+    ids,
+    providers,
+    selectors,
     aliases,
-    constraints: new Set(constraints.map(({ name }) => name)),
-    tasks: taskIndex,
-    patterns: wildcards.map(({ pattern }) => pattern),
-    wildcard: wildcardNames(wildcards, { models: drafts, aliases }, null),
-    sent: [],
-  };
+    constraints,
+    taskIndex,
+    wildcards,
+    drafts,
+    openings,
+  });
   return {
     /** The version of the policy language; the latest version if the policy states none, or states a wrong version. */
     version,
@@ -128,6 +130,8 @@ function checkSections(context: CheckContext) {
     socketBytesPlace: placeAt(sectionSubject('gateway', context).tree, 'socket_bytes_max'),
     models: drafts,
     wildcards,
+    /** The beginnings of the IDs of models that may be found. */
+    openings,
     /** Maps every model ID to its location, also of models with errors. */
     modelIds: ids,
     hasSoundModels,
@@ -136,7 +140,10 @@ function checkSections(context: CheckContext) {
     standIns,
     constraints,
     preferences,
-    people: draftPeople(context, zone, { ids, starts: wildcards.map(({ pattern }) => pattern.slice(0, -1)) }),
+    people: draftPeople(context, zone, {
+      ids,
+      starts: [...openings, ...wildcards.map(({ pattern }) => pattern.slice(0, -1))],
+    }),
     budgets,
     own: draftSections({ ...context, usdPerCredit, publicUrl, budgetNames: budgets.map(({ name }) => name) }),
     /** Selects the requests whose texts are stored; null for all requests, or if no texts are stored. */
@@ -151,6 +158,29 @@ function checkSections(context: CheckContext) {
     sentNames: names.sent,
     /** The bare data of every section, for comparing two revisions. */
     outline: Object.fromEntries([...sections].map(([name, { value }]) => [name, toData(value)])),
+  };
+}
+
+/** The parts of a policy whose names test cases can use. */
+interface NamedParts
+  extends Pick<ModelNames, 'ids'>,
+    Pick<AliasDraft, 'aliases'>,
+    Record<'providers' | 'selectors' | 'constraints', readonly { readonly name: string }[]> {
+  readonly taskIndex: ReadonlyMap<string, number>;
+  readonly wildcards: readonly WildcardDraft[];
+  readonly drafts: readonly ModelDraft[];
+  readonly openings: readonly string[];
+}
+
+function caseNamesOf({ ids, aliases, taskIndex, wildcards, drafts, openings, ...parts }: NamedParts): CaseNames {
+  const namesIn = (named: readonly { readonly name: string }[]) => new Set(named.map(({ name }) => name));
+  return {
+    ...{ models: ids, aliases, tasks: taskIndex, sent: [] },
+    providers: namesIn(parts.providers),
+    selectors: namesIn(parts.selectors),
+    constraints: namesIn(parts.constraints),
+    patterns: [...wildcards.map(({ pattern }) => pattern), ...openings.map((opening) => `${opening}*`)],
+    wildcard: openNames({ wildcards, models: drafts, aliases, openings }, null),
   };
 }
 

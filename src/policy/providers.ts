@@ -6,6 +6,7 @@ import { messageOf } from '../core/thrown.ts';
 import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPrivateName } from './addresses.ts';
 import { checkOptions, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
+import { DISCOVERED_PRESETS, discoverOf } from './discover.ts';
 import { checkExcluded } from './key-rules.ts';
 import { isStated } from './peer-keys.ts';
 import { findService, type ProviderService } from './provider-service.ts';
@@ -15,6 +16,7 @@ import { readAbortBilling, reviewAbortBilling } from './schema-abort.ts';
 import { readPagesMax } from './schema-pages.ts';
 import { emptyMap, type NamedItem } from './section-checks.ts';
 import { placeAt, valueAt } from './tree.ts';
+import type { LanguageVersion } from './versions.ts';
 
 /** A provider of the policy, set up in this environment. */
 export interface ProviderSetup {
@@ -46,6 +48,7 @@ interface ProviderContext {
   readonly report: Report;
   readonly env: Environment;
   readonly providers: ReadonlyMap<string, ProviderPlugin>;
+  readonly version: LanguageVersion;
 }
 
 /** Compiles a provider and finds the environment variables that are not set. */
@@ -75,6 +78,8 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
     valueAt(tree, key) ? value : (ofPreset ?? value);
   const { cache } = preset;
   const pagesMax = readPagesMax(data.pages_max);
+  const discover = discoverOf(data, scope.version);
+  if (adapter) reviewDiscover(named, adapter, scope.report);
   const provider: Provider | null = adapter && {
     name,
     adapter: adapter.name,
@@ -89,6 +94,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
     },
     afterAbort: readAbortBilling(data.after_abort) ?? adapter.afterAbort ?? UNKNOWN_BILLING,
     ...(pagesMax && { pagesMax }),
+    ...(discover !== 'off' && adapter?.findsModels && { discover }),
   };
   return { ...state, provider, unset, lacks: adapter?.lacks, passes: adapter?.passes, embeds: adapter?.embeds };
 }
@@ -128,7 +134,21 @@ function prepareAdapter(
     embeds: prepared.kind === 'wire' ? prepared.embeddings !== undefined : prepared.embed !== undefined,
     afterAbort: prepared.afterAbort,
     takesKey: prepared.kind !== 'wire' || prepared.auth !== undefined,
+    findsModels: prepared.kind === 'wire' && prepared.modelServer !== undefined,
   };
+}
+
+/** Reports a policy that wants the models of a server to be found, although the adapter cannot read its lists. */
+function reviewDiscover(
+  { path, tree, data }: NamedItem<ProviderText>,
+  { name, findsModels }: NonNullable<ReturnType<typeof prepareAdapter>>,
+  report: Report,
+): void {
+  if (findsModels || data?.discover === undefined || data.discover === 'off') return;
+  const message = `\`${path}\` has \`discover\`, but its adapter \`${name}\` does not know which program serves the models`;
+  report.add('conflicting-keys', placeAt(tree, 'discover'), message, {
+    expected: `one of the presets ${DISCOVERED_PRESETS.map((one) => `\`${one}\``).join(', ')}, or \`settings: { server: … }\``,
+  });
 }
 
 /** Reports an API key that the adapter does not send, and a key that is too short to be found and masked in texts. */

@@ -131,15 +131,18 @@ export function* compileRules(
   return { constraints, preferences, filters, readIntent };
 }
 
+/** The effects of the policy's rules on a model, and the selectors whose filter allows the model. */
+type ModelJudgement = Omit<WildcardModel, 'model'> & { readonly chosen: ReadonlySet<string> };
+
 /**
  * Evaluates the rules on one model with one endpoint that are not in the catalog. A quality, language, region or tag that is not stated is
  * unknown: an expression that reads it fails, and so counts as false.
  */
 export function judgeModel(
-  { constraints, preferences }: CheckedRules,
+  { constraints, preferences, filters }: CheckedRules,
   { tasks }: Pick<ParsedPolicy, 'tasks'>,
   draft: ModelDraft,
-): Omit<WildcardModel, 'model'> {
+): ModelJudgement {
   const names = tasks.map(({ name }) => name);
   const [view = {}] = modelViews(draft, capabilityNames(draft.model.capabilities & ~OF_EVERY_DIALECT), names);
   withholdUnstated(view, draft);
@@ -147,6 +150,7 @@ export function judgeModel(
   return {
     allowed: constraints.map(({ require }) => require === null || holds(require)),
     preferred: preferences.map(({ prefer }) => holds(prefer)),
+    chosen: new Set(filters.flatMap(({ selector, require }) => (holds(require) ? selector : []))),
   };
 }
 
@@ -198,12 +202,17 @@ class RuleCompiler {
     this.#spaces = this.#spacesServed();
   }
 
+  /** Whether the policy declares anything to serve. A policy may also serve only models that are found. */
+  get #hasCatalog(): boolean {
+    return this.#endpoints.length > 0;
+  }
+
   *constraint({ draft, when, require }: CheckedConstraint): Generator<undefined, Constraint> {
     const { name, place, maxLatencyMs, maxCostCredits } = draft;
     const slots = this.#served.reduce((sum, model) => sum + model.endpoints.length, 0);
     const matches = require && (yield* this.#evaluate(require, this.#endpoints, slots));
     // `require: false` refuses requests on purpose.
-    if (require && matches?.ofCatalog === 0 && !(draft.when && literalOf(require.ast) === false)) {
+    if (require && matches?.ofCatalog === 0 && this.#hasCatalog && !(draft.when && literalOf(require.ast) === false)) {
       const at = require.placeOf(require.ast);
       const message = `no model of the catalog satisfies \`${require.draft.path}\``;
       const hint = draft.when
@@ -253,7 +262,7 @@ class RuleCompiler {
   *preference({ draft, when, prefer }: CheckedPreference): Generator<undefined, Preference> {
     const { name, place, worth } = draft;
     const matches = prefer && (yield* this.#evaluate(prefer, this.#models, this.#served.length));
-    if (prefer && matches?.ofCatalog === 0) {
+    if (prefer && matches?.ofCatalog === 0 && this.#hasCatalog) {
       const message = `\`${prefer.draft.path}\` prefers no model of the catalog`;
       this.#report.add('prefers-none', prefer.placeOf(prefer.ast), message);
     }
@@ -264,12 +273,12 @@ class RuleCompiler {
   *filter({ selector, vectorSpace }: CheckedFilter, require: Program): Generator<undefined, Uint32Array> {
     const { bits, ofCatalog, ofServed, matched } = yield* this.#evaluate(require, this.#models, this.#served.length);
     const at = require.placeOf(require.ast);
-    if (ofCatalog === 0) {
+    if (ofCatalog === 0 && this.#hasCatalog) {
       const tags = [...new Set(this.#parsed.models.flatMap(({ model }) => model.tags))];
       const message = `selector \`${selector}\` has no candidates: no model passes its filter`;
       const hint = this.#report.mayCompare(tags.length) ? hintForTags(require.ast, tags) : undefined;
       this.#report.add('selector-empty', at, message, { hint });
-    } else if (ofServed === 0 && this.#served.length > 0) {
+    } else if (ofServed === 0 && this.#hasCatalog && this.#served.length > 0) {
       const message = `selector \`${selector}\` has no candidates in this environment: no provider can serve a model that passes its filter`;
       const hint = 'set the environment variable of a provider that serves such a model';
       this.#report.add('selector-idle', at, message, { hint });

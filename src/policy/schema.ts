@@ -195,6 +195,19 @@ const PROVIDER = {
     description:
       'When the provider serves. `always`: at any time. `when_alone`: only while no other provider can serve any model.',
   }),
+  discover: Type.Optional(
+    oneOfExplained({
+      means: {
+        off: 'Signalbox does not ask the server for its models.',
+        serve:
+          'Each model of the server is served by name, as `PROVIDER/NAME`. Selectors choose from these models only while no declared model can answer chats.',
+        choose: 'Each model of the server is served by name, and selectors choose from these models like all others.',
+      },
+      examples: ['choose'],
+      description:
+        'Whether Signalbox finds the models of the server itself. Default: `serve` for the presets `ollama`, `llama-cpp`, `lm-studio` and `vllm` in version 2; otherwise `off`.',
+    }),
+  ),
   serves: Type.Optional(
     Type.Literal('*', {
       examples: ['*'],

@@ -158,7 +158,8 @@ class PolicyWildcards implements Wildcards {
     const [narrow] = draft === null || report.failed ? [] : narrowed([draft], this.#context);
     if (!narrow) return { refused: `\`${id}\` is not served, because its figures are not valid figures of a model.` };
     const model = { ...modelOf(narrow, id, standInModel.firstSlot, this.#context), pattern };
-    return deepFreeze({ model, ...judgeModel(rules, parsed, narrow) });
+    const { allowed, preferred } = judgeModel(rules, parsed, narrow);
+    return deepFreeze({ model, allowed, preferred });
   }
 }
 

@@ -93,6 +93,18 @@ function meaningBy(all: readonly NamedWildcard[], id: string): string | null {
 export const wildcardNames = (wildcards: readonly WildcardDraft[], catalog: Catalog, facts: PublicFigures | null) =>
   meaningIn(withNames(wildcards, catalog, facts));
 
+/**
+ * Makes a function that resolves a name that the catalog does not list: the name of a wildcard's model, or of a model that may be found.
+ * @returns a function from a name to its ID, or null
+ */
+export function openNames(
+  { wildcards, openings, ...catalog }: Catalog & Pick<NamedParts, 'wildcards' | 'openings'>,
+  facts: PublicFigures | null,
+): (name: string) => string | null {
+  const covered = wildcardNames(wildcards, catalog, facts);
+  return (name) => covered(name) ?? (openings.some((one) => name.startsWith(one)) ? name : null);
+}
+
 /** Makes a function that resolves a name with the given wildcards, which are in the order of the policy. */
 export function meaningIn(wildcards: readonly NamedWildcard[]): (name: string) => string | null {
   const all = wildcards.toSorted(byLength);

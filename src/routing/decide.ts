@@ -8,6 +8,7 @@ import {
 } from '../core/decision.ts';
 import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
+import { buildOf } from '../core/found-models.ts';
 import { priorReadings, type Readings } from '../core/readings.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { type ChoiceOptions, Evaluation, type RankingOptions } from './evaluate.ts';
@@ -82,7 +83,7 @@ export class Decider {
     return {
       id,
       seed,
-      revision: this.#snapshot.revision,
+      revision: buildOf(this.#snapshot),
       facts,
       readings,
       reason,

@@ -14,7 +14,7 @@ import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { withoutDroppedTools } from './dropped-tools.ts';
 import { schemaInstead } from './forced-function.ts';
-import { listedFor, type NamedTarget, targetOf } from './model-name.ts';
+import { listedFor, mayUse, type NamedTarget, targetOf } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
 import { type Intent, readIntent } from './profile/intent.ts';
 import { hasMedia, type Profile, profile, profileOf } from './profile/profile.ts';
@@ -158,7 +158,7 @@ function factsOf(
     weights,
     ceilings: { costCredits: routing.costCreditsMax ?? null, latencyMs: routing.latencyMsMax ?? null },
     budget,
-    allowedModels: allowedModels(caller, target),
+    allowedModels: allowedModels(caller, target, snapshot),
     funds: null,
     rules: NO_RULES,
   };
@@ -327,10 +327,18 @@ function taskNamed(name: string, { taskIndex }: PolicySnapshot): string {
   return taskIndex.has(lower) ? lower : 'general';
 }
 
-/** Returns the IDs on the caller's lists of models. A named model is added if its wildcard is on the lists. */
-function allowedModels(caller: Caller, { model, pinned }: NamedTarget): Facts['allowedModels'] {
+/** Returns the IDs on the caller's lists of models. A named model, or a found model, is added if `PROVIDER/*` is on the lists. */
+function allowedModels(
+  caller: Caller,
+  { model, pinned }: NamedTarget,
+  { found, models }: PolicySnapshot,
+): Facts['allowedModels'] {
   const listed = listedFor(caller);
-  return listed && pinned && !listed.includes(model) ? [...listed, model] : listed;
+  if (!listed) return listed;
+  if (pinned) return listed.includes(model) ? listed : [...listed, model];
+  if (found === null) return listed;
+  const more = models.filter((one) => one.found && !listed.includes(one.id) && mayUse(caller, one));
+  return more.length === 0 ? listed : [...listed, ...more.map(({ id }) => id)];
 }
 
 type Weights = NonNullable<RoutingTerms['weights']>;

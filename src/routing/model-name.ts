@@ -2,6 +2,7 @@ import { type Caller, isOperator } from '../core/caller.ts';
 import { editDistance } from '../core/edit-distance.ts';
 import { refuse, SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
+import { allOf } from '../core/found-models.ts';
 import { levelName } from '../core/holder.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 import { capital, didYouMean } from '../core/text.ts';
@@ -77,14 +78,19 @@ function coveredBy(name: string, snapshot: PolicySnapshot): string | null {
 /**
  * Returns whether a caller may use a model. The caller's list, and the list of each level above it, must name the model or its wildcard.
  */
-export const mayUse = ({ models, levels }: ModelLists, model: Pick<Model, 'id' | 'pattern'>): boolean =>
+export const mayUse = ({ models, levels }: ModelLists, model: ListedModel): boolean =>
   isListed(models, model) && (levels === undefined || levels.every((level) => isListed(level.models, model)));
+
+type ListedModel = Pick<Model, 'id' | 'pattern' | 'found'>;
 
 /** The lists of models that a caller is restricted to. */
 export type ModelLists = Pick<Caller, 'models' | 'levels'>;
 
-const isListed = (models: Caller['models'], { id, pattern }: Pick<Model, 'id' | 'pattern'>): boolean =>
-  models === null || models.has(id) || (pattern !== undefined && models.has(pattern));
+function isListed(models: Caller['models'], { id, pattern, found }: ListedModel): boolean {
+  if (models === null || models.has(id)) return true;
+  const all = found ? allOf(found.provider) : pattern;
+  return all !== undefined && models.has(all);
+}
 
 /** Returns the IDs that appear on the lists of a caller and of all levels above it; null if there is no list. */
 export function listedFor({ models, levels = [] }: ModelLists): readonly string[] | null {

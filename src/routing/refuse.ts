@@ -44,7 +44,8 @@ export function refusalError(
   now = 0,
 ): SignalboxError {
   const { facts } = refusal;
-  if (snapshot.models.length === 0) return onlyWildcards(facts, snapshot);
+  if (!facts.pinned && snapshot.models.every(({ found }) => found?.isNamedOnly))
+    return nothingToChoose(facts, snapshot);
   const names = request ? { ...request.names, nativeTools: request.conversation.nativeTools } : USUAL_NAMES;
   const task = taskOf(facts, snapshot);
   if (refusal.group === 'health') return healthError(refusal, snapshot, now);
@@ -80,12 +81,28 @@ export function refusalError(
   });
 }
 
-/** Creates the error for a selector if the policy serves models only through wildcards, because a selector cannot choose from wildcards. */
-function onlyWildcards({ model }: Facts, { wildcards }: PolicySnapshot): SignalboxError {
-  const named = wildcards?.patterns.map(({ id }) => `\`${id.slice(0, -1)}…\``).join(', ');
+/**
+ * Creates the error for a selector that has no models to choose from: the policy serves models only by name, or no model was found yet.
+ */
+function nothingToChoose({ model }: Facts, { wildcards, models, providers }: PolicySnapshot): SignalboxError {
+  const names = [...models.map(({ id }) => id), ...(wildcards?.patterns ?? []).map(({ id }) => `${id.slice(0, -1)}…`)];
+  const named = names
+    .slice(0, NAMES_SHOWN)
+    .map((name) => `\`${name}\``)
+    .join(', ');
+  if (names.length === 0) {
+    const servers = [...providers.values()].filter(({ discover }) => discover).map(({ name }) => name);
+    const text = `\`${model}\` has no models to choose from: no model was found at ${servers.join(', ')} yet.`;
+    return new SignalboxError('no_healthy_model', text, { retryAfterMs: FIND_AGAIN_MS, details: { unavailable: [] } });
+  }
   const message = `\`${model}\` chooses from the models that the policy lists, but this server can serve none of them. Name a model instead: ${named}.`;
   return new SignalboxError('no_eligible_model', message, { param: 'model', details: { rejected: [] } });
 }
+
+/** The most names that an error suggests. */
+const NAMES_SHOWN = 5;
+/** How long a caller waits until model servers are asked again, ms. */
+const FIND_AGAIN_MS = 30_000;
 
 /** Whether an entry is a tool. The native tools also include fields such as `container`. */
 const isTool = ({ kind, at }: Pick<NativeTool, 'kind' | 'at'>): boolean => kind !== at.at(-1);

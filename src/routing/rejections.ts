@@ -208,6 +208,7 @@ const UNAVAILABLE: Readonly<Record<HealthState, string | null>> = {
   cooling: 'its provider asked for a pause',
   misconfigured: 'its provider cannot be used',
   out_of_credit: 'its provider account has no credit left',
+  absent: 'its server does not have the model',
 };
 
 /** Returns the reasons why the endpoints that constraints allow are unavailable, without repetitions. */

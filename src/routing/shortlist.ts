@@ -116,9 +116,11 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
       all: model.endpoints.map((_, at) => at),
       commonCapabilities: model.endpoints.reduce((bits, { capabilities }) => bits & capabilities, -1),
     }));
+    // A model that only serves requests which name it is left out here, so that it changes no choice and no refusal of a selector.
+    const open = this.#entries.filter(({ model }) => model.found?.isNamedOnly !== true);
     const serving = (operation: Operation) => {
-      const able = this.#entries.filter(({ model }) => (model.operations & OPERATIONS[operation].bit) !== 0);
-      return able.length > 0 ? able : this.#entries;
+      const able = open.filter(({ model }) => (model.operations & OPERATIONS[operation].bit) !== 0);
+      return able.length > 0 ? able : open;
     };
     this.#serving = { chat: serving('chat'), embed: serving('embed') };
     this.model = new Int32Array(size);

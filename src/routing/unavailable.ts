@@ -11,6 +11,8 @@ export interface UnavailableEndpoint {
 }
 
 const WAIT_MIN_MS = 1_000;
+/** How long a caller waits for a model that its server lacks, ms: until Signalbox reads the list of the server again. */
+const ABSENT_MS = 30_000;
 
 /**
  * Creates the error for a request whose endpoints are all unavailable. The endpoint that becomes available first determines the error: if
@@ -31,6 +33,10 @@ export function unavailableError(
   const models = [...byModel.values()];
   const first = models.reduce(earlier);
   const details = { unavailable: models.map(({ model, state }) => ({ model, state })) };
+  if (first.state === 'absent') {
+    const message = `${subject} unavailable: the server of \`${first.model}\` does not have the model. The operator must add the model to that server.`;
+    return new SignalboxError('no_healthy_model', message, { retryAfterMs: ABSENT_MS, details });
+  }
   if (first.state === 'out_of_credit') {
     const message = `${subject} unavailable: the gateway's account at the provider has no credit left. The operator must add credit to that account.`;
     return new SignalboxError('upstream_out_of_credit', message, { details });
@@ -45,9 +51,10 @@ export function unavailableError(
   return new SignalboxError('no_healthy_model', message, { retryAfterMs, details });
 }
 
-const isUnpaid = ({ state }: UnavailableEndpoint): boolean => state === 'out_of_credit';
+/** Whether an endpoint recovers only if the operator does something. */
+const needsOperator = ({ state }: UnavailableEndpoint): boolean => state === 'out_of_credit' || state === 'absent';
 
 function earlier(one: UnavailableEndpoint, other: UnavailableEndpoint): UnavailableEndpoint {
-  if (isUnpaid(one) !== isUnpaid(other)) return isUnpaid(one) ? other : one;
+  if (needsOperator(one) !== needsOperator(other)) return needsOperator(one) ? other : one;
   return other.at < one.at ? other : one;
 }

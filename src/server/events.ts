@@ -63,6 +63,7 @@ export function logHealth(log: Log, { provider, model, upstream, from, to, why, 
   if (to === 'healthy') log.info('an endpoint is healthy again', fields);
   else if (to === 'misconfigured') log.error('an endpoint is misconfigured: its provider refused the key', fields);
   else if (to === 'out_of_credit') log.error('an endpoint is paused: its provider account has no credit left', fields);
+  else if (to === 'absent') log.warn('an endpoint is not used: its server does not have the model', fields);
   else if (to === 'cooling') log.warn('an endpoint is cooling down: its provider asked for fewer requests', fields);
   else log.warn('an endpoint is ejected: too many failures', fields);
 }

@@ -37,7 +37,7 @@ export function openPolicyDesk(
 ) {
   // The policy reload uses a separate parser, so that a malicious policy in a request cannot delay an edit of the policy files.
   const parser = createParser(PARSE_MS);
-  const { health: _, network: __, ...judging } = tools;
+  const { health: _, network: __, found: ___, servers: ____, ...judging } = tools;
   const desk: PolicyServices['desk'] = {
     inForce: () => reloader.inForce,
     folder: tools.folder,

@@ -50,7 +50,8 @@ export function openPolicies(
   const parser = createParser();
   const follower = new PushFollower({
     ...{ store, log, timers, reloader, reporter },
-    judge: (bundle) => buildCandidate(bundle, { ...tools, ...reloader.surroundings, parse: parser.parse }),
+    judge: (bundle) =>
+      buildCandidate(bundle, { ...tools, found: undefined, ...reloader.surroundings, parse: parser.parse }),
   });
   return {
     ...reloading,
@@ -59,6 +60,7 @@ export function openPolicies(
       services.people.followTeamNames(() => void reloader.followTeams());
       // Teams that the policy declares had no ID when the policy was first loaded.
       await reloader.followTeams();
+      tools.servers?.run(() => reloader.followFound());
       await reporter.begin();
       if (home.origin === 'store') follower.begin();
     },

@@ -2,6 +2,7 @@ import type { People } from '../access/people.ts';
 import { policyEvent } from '../admin/use-cases/events.ts';
 import type { PolicyHome } from '../admin/use-cases/policy/home.ts';
 import { rehearse } from '../admin/use-cases/policy/rehearse.ts';
+import { buildOf } from '../core/found-models.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { plural } from '../core/text.ts';
 import { type Timers, within } from '../core/timers.ts';
@@ -17,11 +18,13 @@ import { type Diagnostic, errorsIn, formatDiagnostics } from '../policy/diagnost
 import type { PolicyFile } from '../policy/load.ts';
 import {
   compileCandidate,
+  findsModels,
   isRejected,
   type PolicyCandidate,
   type PolicyTools,
   rehearseCandidate,
 } from '../policy/runtime/candidate.ts';
+import type { ModelServers } from '../policy/runtime/discovery/model-servers.ts';
 import { parseFiles } from '../policy/runtime/parse-files.ts';
 import { createParser } from '../policy/runtime/parser.ts';
 import { pushedBundle } from '../policy/runtime/pushed.ts';
@@ -51,6 +54,8 @@ export type ServerPolicyTools = PolicyTools & {
   readonly dataFolder: string;
   readonly secrets: SecretFiles;
   readonly rehearsed: RehearsalNote;
+  /** The servers of the operator whose models Signalbox finds. */
+  readonly servers?: ModelServers;
 };
 
 /** Adds the budgets of keys, teams and users to the terms that a policy sets for the ledger. */
@@ -82,6 +87,13 @@ export async function firstPolicy(
     throw new UsageError(`${why.replace(/\.$/, '')}; the server did not start.`);
   }
   return judged;
+}
+
+/** Adds the models that were found to the policy to start with. If that fails, the policy starts without them. */
+export async function withFound(plain: PolicyCandidate, tools: PolicyTools): Promise<PolicyCandidate> {
+  if (!tools.found?.() || !findsModels(plain.runtime.snapshot)) return plain;
+  const built = await compileCandidate(plain.bundle, tools);
+  return isRejected(built) ? plain : { ...built, isRehearsed: plain.isRehearsed };
 }
 
 /** Runs a plugin's code for the first time. If a plugin ends the process, the exit code must not look like a normal stop. */
@@ -160,7 +172,7 @@ const fixedIn = ({ payments }: PolicySnapshot): ReadonlySet<string> =>
 /** Reloads the policy when its folder or its secrets change, and can rebuild earlier policies. */
 export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, services: ReloadServices) {
   const { log, err } = services;
-  const { health, secrets, rehearsed } = tools;
+  const { health, secrets, rehearsed, servers } = tools;
   if (first.isRehearsed) rehearsed.keep(first);
   // If the test cases of a policy end the process, the next start must run them before it serves that policy again.
   else rehearsed.forget();
@@ -191,6 +203,8 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
       const swap = await prepare(candidate, services);
       return () => {
         stored.forget();
+        const { snapshot, originOf } = candidate.runtime;
+        if (snapshot.found) health.adopt(snapshot, originOf);
         return swap();
       };
     },
@@ -200,6 +214,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
       logReload(log, attempt, snapshot);
       services.feed.tell(() => policyEvent(attempt));
       services.onAttempt();
+      servers?.follow(reloader.lease());
       // The push of a policy already entered its revision in the audit trail for all servers.
       if (attempt.result === 'applied' && !bundle?.pushed) {
         notePolicy(services, attempt, reloader.status().previous?.revision ?? null, by);
@@ -223,7 +238,9 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
   const past = new PastPolicies({ ...tools, parse: pastParser.parse, inForce: reloader.lease });
   /** Finds a revision as the reloader does, and also revisions of other instances. */
   const leaseOf = (revision: string) => reloader.leaseOf(revision) ?? stored.find(revision);
+  health.unknownNames.onUnknown = (origin) => servers?.missed(origin);
   const stop = () => {
+    servers?.close();
     watch.close();
     quotedParser.close();
     parser.close();
@@ -249,7 +266,8 @@ async function rehearseFirst(reloader: Reloader, log: Log): Promise<void> {
 
 /** Stores the text of a policy under its revision, with everything that is needed to build it again. */
 export function saveRevision(records: Records, { bundle, runtime, surroundings }: PolicyCandidate): Promise<void> {
-  const { revision, models } = runtime.snapshot;
+  const { models } = runtime.snapshot;
+  const revision = buildOf(runtime.snapshot);
   const source = JSON.stringify(bundle.files.map(masked));
   return records.saveRevision({ revision, source, models: models.map(({ id }) => id), surroundings });
 }

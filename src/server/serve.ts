@@ -20,6 +20,7 @@ import { EventFeed } from '../http/event-feed.ts';
 import { openOperatorSocket } from '../http/operator-socket.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import { type PolicyCandidate, type ServingProvider, servingProviders } from '../policy/runtime/candidate.ts';
+import { ModelServers } from '../policy/runtime/discovery/model-servers.ts';
 import { SecretFiles } from '../policy/runtime/secret-files.ts';
 import { finishEdit } from '../policy/runtime/write-edit.ts';
 import { listensHere } from '../providers/connection/listening.ts';
@@ -35,6 +36,7 @@ import { type DataPlace, makeDataFolder, stateOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
+import { foundWriter, readFound } from './found-file.ts';
 import { openGateway, REFRESH_MS } from './gateway.ts';
 import type { Host, Terminal } from './host.ts';
 import { LedgerNote, refuseOtherLedger } from './ledger-note.ts';
@@ -42,7 +44,7 @@ import { listen } from './listen.ts';
 import { openServerLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
 import { openObserver } from './observer.ts';
-import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy-reload.ts';
+import { firstPolicy, judgeTools, type ServerPolicyTools, withFound } from './policy-reload.ts';
 import { RehearsalNote } from './rehearsal-note.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
@@ -77,21 +79,35 @@ async function startPolicy(
   const health = new Health({ clock, now, random: Math.random, onChange });
   const unpacked = unpackPolicies(policies, home);
   if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
+  const network = new UpstreamNetwork(undefined, timers);
+  const servers = new ModelServers({
+    ...{ health, network, env: host.env, timers, now, clock },
+    kept: readFound(data),
+    keep: foundWriter(data, log),
+    warn: (message, fields) => log.warn(message, fields),
+  });
   const tools: ServerPolicyTools = {
     ...judgeTools(host),
+    found: servers.input,
+    onFoundDropped: (reason) =>
+      log.warn('the policy cannot be built with the found models, so it serves without them', { reason }),
+    servers,
     folder: unpacked ?? policies,
     dataFolder: home,
     secrets,
     rehearsed: new RehearsalNote({ data, version, env: host.env }),
     health,
-    network: new UpstreamNetwork(undefined, timers),
+    network,
   };
   // If the edit cannot be finished, the policy folder still shows the edit as complete to its readers.
   await finishEdit(tools.folder).catch((error) =>
     log.warn('a policy edit that was interrupted could not be completed', { error: messageOf(error) }),
   );
   const { ledger, teams, pushed } = await stateOnDisk(database, { readsPushed: policiesFrom === 'store' });
-  const first = await firstPolicy({ ...tools, ledger, teams: () => teams ?? new Map() }, err, pushed);
+  const judging = { ...tools, ledger, teams: () => teams ?? new Map() };
+  const plain = await firstPolicy({ ...judging, found: undefined }, err, pushed);
+  await servers.begin(plain.runtime);
+  const first = await withFound(plain, judging);
   return { first, tools, unpacked, feed };
 }
 

@@ -96,7 +96,7 @@ const details = partialShape('Figures for programs. Which of them are present de
       model: text('ID of the model.'),
       state: word(
         UNAVAILABLE_STATES,
-        'State of the endpoint that will be available first: its provider requested a pause (`cooling`), refuses the API key (`misconfigured`), has no credit left (`out_of_credit`), or failed too often (`ejected`).',
+        'State of the endpoint that will be available first: its provider requested a pause (`cooling`), refuses the API key (`misconfigured`), has no credit left (`out_of_credit`), does not have the model (`absent`), or failed too often (`ejected`).',
       ),
     }),
     'The models that could serve the request if they were healthy. With `no_healthy_model`, and with `upstream_rate_limited` and `upstream_out_of_credit` if no provider was called.',

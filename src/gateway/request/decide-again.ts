@@ -2,6 +2,7 @@ import { type Caller, OPERATOR } from '../../core/caller.ts';
 import type { DecisionRecord } from '../../core/decision-record.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { Facts } from '../../core/facts.ts';
+import { buildOf } from '../../core/found-models.ts';
 import { type Runtime, strategyOf } from '../../policy/runtime/runtime.ts';
 import { runtimeFor } from '../../policy/runtime/wildcard-runtime.ts';
 import { type Certificate, certify } from '../../routing/certify.ts';
@@ -39,10 +40,10 @@ export function decideAgain(
     const again = factsNow(record, { ...facts, ...targetOf(name, caller, runtime.snapshot) }, caller, runtime);
     const given = { id: record.id, seed: record.seed, readings: runtime.readings() };
     const certificate = certify(runtime.snapshot, again, { ...given, ...strategyOf(again, runtime) });
-    return { revision: whole.snapshot.revision, facts: again, certificate, refusal: null };
+    return { revision: buildOf(whole.snapshot), facts: again, certificate, refusal: null };
   } catch (refusal) {
     if (!(refusal instanceof SignalboxError)) throw refusal;
-    return { revision: whole.snapshot.revision, facts, certificate: null, refusal };
+    return { revision: buildOf(whole.snapshot), facts, certificate: null, refusal };
   }
 }
 

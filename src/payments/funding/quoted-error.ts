@@ -66,7 +66,7 @@ export async function quotedError(
   // The balance is negative if the operator removed more than was left. The payment then also covers the debt.
   const free = isShown ? (ledger.balanceOf(wallet)?.free ?? 0) : 0;
   const { runtime, decision } = await affordable(gateway, given, payer, free);
-  const { models, revision } = runtime.snapshot;
+  const { models } = runtime.snapshot;
   const bound = Math.max(...decision.ranked.map((ranked) => ranked.bound));
   const credit = Math.min(bound, free);
   const quote = payments.quote({
@@ -74,7 +74,7 @@ export async function quotedError(
     requestHash,
     bound,
     credit,
-    revision,
+    revision: decision.revision,
     models: decision.ranked.map(({ model }) => models[model]!.id),
     url: given.url,
     description: `${PAID_FOR[given.request.operation]} The unused part of the payment becomes the balance of the wallet.`,

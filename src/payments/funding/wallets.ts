@@ -2,6 +2,7 @@ import type { IssuedKey } from '../../access/keys.ts';
 import { HOLDER_LIMITS, KeyTermsError, tooManyKeys } from '../../access/terms.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { buildOf } from '../../core/found-models.ts';
 import { idText } from '../../core/id.ts';
 import type { Payment } from '../../store/payments.ts';
 import { PaymentRefused, type PaymentSubmission, type PaymentUse } from '../payments.ts';
@@ -40,7 +41,7 @@ export async function walletQuoteError(
     requestHash,
     bound: amount,
     credit: 0,
-    revision: lease().snapshot.revision,
+    revision: buildOf(lease().snapshot),
     models: [],
     url,
     description: DESCRIPTIONS[purpose],

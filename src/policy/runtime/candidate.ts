@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Plugin } from '../../contract/kinds.ts';
 import type { LedgerState } from '../../core/budget.ts';
+import { type FoundModels, foundText } from '../../core/found-models.ts';
 import { objectOf } from '../../core/object.ts';
 import type { TeamNames } from '../../core/people.ts';
 import { measuredModels } from '../../core/readings.ts';
@@ -15,7 +16,7 @@ import type { Health } from '../../providers/health/health.ts';
 import { compileSteps, type StartSettings } from '../compile.ts';
 import type { Diagnostic } from '../diagnostics.ts';
 import { loadFacts } from '../facts.ts';
-import type { Environment, LoadContext, PolicyFile } from '../load.ts';
+import type { Environment, LoadContext, LoadResult, PolicyFile } from '../load.ts';
 import type { KnownLabels } from '../misspelt-values.ts';
 import { modelCount } from '../wildcards.ts';
 import type { PolicyChange } from './diff.ts';
@@ -28,7 +29,10 @@ import { hashOf, type PolicyBundle } from './source.ts';
 /** A valid policy that can be activated. */
 export interface PolicyCandidate {
   readonly bundle: PolicyBundle;
+  /** The runtime that serves, with the models that were found. */
   readonly runtime: Runtime;
+  /** The runtime without found models, with which the policy is judged and its test cases run. */
+  readonly plain: Runtime;
   /** The bare data of the policy as JSON, for comparison with the next policy. */
   readonly outline: string;
   /** The changes compared with the active policy. */
@@ -76,6 +80,13 @@ export interface PolicyTools {
   readonly teamsWithKeys?: () => ReadonlySet<string>;
   /** Returns the labels of the existing keys. Without `labels`, the labels of keys are not known. */
   readonly labels?: () => KnownLabels;
+  /**
+   * Returns the models that were found at servers of the operator. Without `found`, policies are built without them. Found models never
+   * cause a rejection: if the build fails with them, the candidate has none.
+   */
+  readonly found?: () => FoundModels | null;
+  /** Called if the build failed with the found models. */
+  readonly onFoundDropped?: (why: string) => void;
   /** The settings that the running server keeps from its start. Without `started`, no server runs. */
   readonly started?: StartSettings;
   /** Runs the policy's own test cases on a runtime that does not serve yet. `rehearse` yields between cases and returns the failures. */
@@ -115,7 +126,7 @@ export function rehearseCandidate(
   isStale = tools.isStale ?? never,
 ): Promise<PolicyCandidate | RejectedPolicy> {
   return rejectOnThrow(async () => {
-    const failures = await inSlices(tools.rehearse(candidate.runtime), isStale);
+    const failures = await inSlices(tools.rehearse(candidate.plain), isStale);
     if (failures.length === 0) return { ...candidate, isRehearsed: true };
     return { problems: [...candidate.warnings, ...failures.map(withoutSecrets)], message: null };
   });
@@ -152,18 +163,54 @@ export function compileCandidate(
     if (!snapshot) return { problems: diagnostics, message: null };
     const variables = [...read].sort();
     const registry = createRegistry([...tools.shipped, ...modulesIn(own).flatMap(({ plugins }) => plugins)]);
+    const runtimeOf = (one: PolicySnapshot) =>
+      buildRuntime(one, registry, (name) => tools.env.get(name), tools.health, tools.network);
+    const compileWith = (found: FoundModels) => inSlices(compileSteps(parsed.policy, { ...context, found }), isStale);
+    const withFound = await snapshotWithFound(snapshot, tools, compileWith);
+    const plain = runtimeOf(snapshot);
     return {
       bundle,
-      runtime: buildRuntime(snapshot, registry, (name) => tools.env.get(name), tools.health, tools.network),
+      runtime: withFound === null ? plain : runtimeOf(withFound),
+      plain,
       outline: parsed.outline,
       changes: parsed.changes.map(withoutValues),
       warnings: diagnostics,
-      surroundings: { unset: variables.filter((name) => !tools.env.get(name)?.trim()), plugins: hashesOf(own) },
+      surroundings: {
+        unset: variables.filter((name) => !tools.env.get(name)?.trim()),
+        plugins: hashesOf(own),
+        ...(withFound?.found && { found: foundText(withFound.found) }),
+      },
       variables,
       isRehearsed: false,
     };
   });
 }
+
+/**
+ * Compiles a valid policy again with the models that were found.
+ * @returns null if no models were found, or if the policy cannot be compiled with them
+ */
+async function snapshotWithFound(
+  plain: PolicySnapshot,
+  { found: find, onFoundDropped }: Pick<PolicyTools, 'found' | 'onFoundDropped'>,
+  compileWith: (found: FoundModels) => Promise<LoadResult>,
+): Promise<PolicySnapshot | null> {
+  const found = findsModels(plain) ? (find?.() ?? null) : null;
+  if (found === null) return null;
+  try {
+    const { snapshot, diagnostics } = await compileWith(found);
+    if (snapshot) return snapshot;
+    onFoundDropped?.(scrub(diagnostics[0]?.message ?? 'the policy is not valid with them'));
+  } catch (cause) {
+    if (cause instanceof SupersededError) throw cause;
+    onFoundDropped?.(scrub(messageOf(cause)));
+  }
+  return null;
+}
+
+/** Whether any provider of the policy is a server whose models Signalbox finds. */
+export const findsModels = ({ providers }: PolicySnapshot): boolean =>
+  [...providers.values()].some(({ discover }) => discover !== undefined);
 
 const never = () => false;
 

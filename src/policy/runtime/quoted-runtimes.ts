@@ -1,3 +1,4 @@
+import { buildOf } from '../../core/found-models.ts';
 import type { Runtime } from './runtime.ts';
 
 /**
@@ -28,7 +29,7 @@ export class QuotedRuntimes {
   }
 
   find(revision: string): Runtime | null {
-    return this.#present().find(({ runtime }) => runtime.snapshot.revision === revision)?.runtime ?? null;
+    return this.#present().find(({ runtime }) => buildOf(runtime.snapshot) === revision)?.runtime ?? null;
   }
 
   #present() {

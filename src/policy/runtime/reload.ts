@@ -1,9 +1,11 @@
+import { buildOf } from '../../core/found-models.ts';
 import { plural } from '../../core/text.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { type Actor, SERVER } from '../../store/trail.ts';
 import { type Diagnostic, errorsIn } from '../diagnostics.ts';
 import {
   buildCandidate,
+  compileCandidate,
   isRejected,
   type PolicyCandidate,
   type PolicyTools,
@@ -68,6 +70,8 @@ export class Reloader {
   #outdated: readonly string[] = [];
   /** Variables whose new values are not used yet. */
   readonly #renewed = new Set<string>();
+  /** Hash of the found models with which a build was last tried. */
+  #triedFound: string | null = null;
   #waiting: ReloadRequest[] = [];
   #running = false;
   /** Ends the pause of the current attempt. */
@@ -103,7 +107,7 @@ export class Reloader {
   /** Returns the runtime of a revision that is active or whose quotes can still be paid; otherwise null. */
   readonly leaseOf = (revision: string): Runtime | null => {
     const { runtime } = this.#inForce;
-    return runtime.snapshot.revision === revision ? runtime : this.#quoting.find(revision);
+    return buildOf(runtime.snapshot) === revision ? runtime : this.#quoting.find(revision);
   };
 
   status(): PolicyStatus {
@@ -206,23 +210,45 @@ export class Reloader {
     if (this.#hasOtherTeams()) await this.reload('edit');
   }
 
+  /** Builds the active policy again if other models were found since it was built. */
+  async followFound(): Promise<void> {
+    if (this.#hasOtherFound()) await this.reload('edit');
+  }
+
+  #hasOtherFound(): boolean {
+    const hash = this.#options.tools.found?.()?.hash ?? null;
+    return hash !== this.#triedFound && hash !== (this.#inForce.runtime.snapshot.found?.hash ?? null);
+  }
+
   #hasOtherTeams(): boolean {
     const { teamIds } = this.#inForce.runtime.snapshot;
     const names = teamIds.size === 0 ? null : this.#options.tools.teams?.();
     return !!names && [...teamIds].some(([name, id]) => id !== (names.get(name)?.id ?? null));
   }
 
-  /** Builds the active policy again with changed secrets or teams. `#renew` does not read the policy files again. */
+  /** Builds the active policy again with changed secrets, teams or found models. `#renew` does not read the policy files again. */
   async #renew(state: AttemptState): Promise<ReloadAttempt | null> {
     const { secrets, tools } = this.#options;
     for (const variable of secrets?.reread() ?? []) this.#renewed.add(variable);
     const isOfSecrets = this.#renewed.size > 0;
-    if (!isOfSecrets && !this.#hasOtherTeams()) return null;
+    const isOfFound = this.#hasOtherFound();
+    if (!isOfSecrets && !isOfFound && !this.#hasOtherTeams()) return null;
     const { bundle } = this.#inForce;
-    const result = await buildCandidate(bundle, tools, { inForce: this.#inForce });
+    // The test cases never see found models, so they need not run again.
+    const isOnlyFound = isOfFound && !isOfSecrets && !this.#hasOtherTeams();
+    const result = isOnlyFound
+      ? await this.#rebuild()
+      : await buildCandidate(bundle, tools, { inForce: this.#inForce });
     if (isRejected(result)) return this.#refuse({ ...state, bundle }, null, result);
     const attempt = await this.#apply({ ...state, bundle, isQuiet: !isOfSecrets }, result);
     return isOfSecrets ? attempt : null;
+  }
+
+  async #rebuild(): Promise<PolicyCandidate | RejectedPolicy> {
+    const { isRehearsed, bundle, warnings, changes } = this.#inForce;
+    this.#triedFound = this.#options.tools.found?.()?.hash ?? null;
+    const result = await compileCandidate(bundle, this.#options.tools, { inForce: this.#inForce });
+    return isRejected(result) ? result : { ...result, isRehearsed, warnings, changes };
   }
 
   async #read(): Promise<PolicyBundle | PolicySourceError> {
@@ -297,7 +323,7 @@ export class Reloader {
     this.#inForce = candidate;
     this.#failsCases = false;
     this.#options.onRehearsed?.(candidate);
-    if (!isSame) this.#quoting.keep(before.runtime);
+    if (buildOf(before.runtime.snapshot) !== buildOf(candidate.runtime.snapshot)) this.#quoting.keep(before.runtime);
     this.#outdated = this.#options.tools.loader.outdated();
     await settled;
     if (isSame && state.isQuiet) return this.#last;

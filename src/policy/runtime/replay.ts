@@ -1,5 +1,6 @@
 import { basename, resolve } from 'node:path';
 import type { Plugin } from '../../contract/kinds.ts';
+import { buildOf, revisionOf, storedFound } from '../../core/found-models.ts';
 import type { Revision } from '../../core/revision.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { PluginLoader } from '../../host/plugins/load.ts';
@@ -36,7 +37,7 @@ export class PastPolicies {
   /** Returns the policy of a revision, or a text that explains why it cannot be rebuilt. `find` never rejects. */
   async find(revision: Revision): Promise<DecisionRuntime | string> {
     const inForce = this.#options.inForce();
-    if (inForce?.snapshot.revision === revision.revision) return inForce;
+    if (inForce && buildOf(inForce.snapshot) === revision.revision) return inForce;
     const key = revision.revision;
     const known = this.#built.get(key);
     const building = known ?? this.#building.then(() => build(revision, this.#options));
@@ -66,7 +67,8 @@ async function build(revision: Revision, options: PastPoliciesOptions): Promise<
       ...createRegistry(options.shipped),
       plugins: own,
       facts: policy.wildcards.length > 0 ? await loadFacts() : null,
-      revisionOf: () => revision.revision,
+      found: storedFound(revision),
+      revisionOf: () => revisionOf(revision.revision),
     };
     const { snapshot, diagnostics } = await inSlices(compileSteps(policy, context), () => false);
     if (!snapshot) return cannotRebuild(diagnostics[0]?.message ?? 'it is not valid');

@@ -1,3 +1,4 @@
+import { buildOf, storedFound } from '../../core/found-models.ts';
 import type { Revision } from '../../core/revision.ts';
 import { compileCandidate, isRejected, type PolicyTools } from './candidate.ts';
 import type { Runtime } from './runtime.ts';
@@ -51,8 +52,8 @@ export class StoredRuntimes {
     if (!stored) return null;
     // Only Signalbox writes the text of a stored revision, so the text need not be validated.
     const bundle = { files: JSON.parse(stored.source), hash: revision };
-    const built = await compileCandidate(bundle, tools);
+    const built = await compileCandidate(bundle, { ...tools, found: () => storedFound(stored) });
     // The revision differs if a secret in the text was masked, or if a plugin has changed.
-    return isRejected(built) || built.runtime.snapshot.revision !== revision ? null : built.runtime;
+    return isRejected(built) || buildOf(built.runtime.snapshot) !== revision ? null : built.runtime;
   }
 }

@@ -136,11 +136,14 @@ export class Dial {
     return pendingFetch(response, () => controller.abort());
   }
 
-  /** Reads a resource below the base URL from the first address of the host. `Dial` never follows redirects. The body is decompressed. */
-  async get(path: string, headers: Headers, signal: AbortSignal): Promise<UpstreamReply> {
+  /**
+   * Reads a resource below the base URL from the first address of the host. `Dial` never follows redirects. The body is decompressed.
+   * @param body the JSON body of a POST request; absent for a GET request
+   */
+  async get(path: string, headers: Headers, signal: AbortSignal, body?: string): Promise<UpstreamReply> {
     const [peer] = await this.peers(performance.now());
     if (!peer) throw new UpstreamError('connect', `no address for \`${this.host}\``);
-    const init = { headers, signal };
+    const init = { headers, signal, ...(body !== undefined && { method: 'POST', body }) };
     const response = this.#fetches.fetch(urlBelow(peer.base, path), { ...init, redirect: 'manual', decompress: false });
     return decodedReply(fetchedReply(await response));
   }

@@ -13,6 +13,7 @@ import { EndpointSpeed } from './endpoint-speed.ts';
 import { Lockout } from './lockout.ts';
 import { OutcomeWindow } from './outcome-window.ts';
 import { RetryBudget } from './retry-budget.ts';
+import type { NamesByProvider } from './served-names.ts';
 import type { AttemptOutcome, CountPause, EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
 
 /** The time in ms after which one attempt tries a rejected key, or an account without credit, again. */
@@ -30,6 +31,8 @@ export interface Hub extends HealthOptions {
   /** Whether a policy is active. While no policy is active, all endpoints count as named by the policy. */
   hasPolicy: boolean;
   readonly declarations: Declarations;
+  /** Which models the servers of the operator have. */
+  readonly served: NamesByProvider;
 }
 
 /** The reason why no attempt may use a key: the provider rejects it, or its account has no credit. */
@@ -106,7 +109,7 @@ export class TrackedEndpoint implements EndpointHealth {
   begin({ retry, force }: Parameters<EndpointHealth['begin']>[0]): ReturnType<EndpointHealth['begin']> {
     const now = this.hub.clock();
     const { provider } = this;
-    if (now < provider.key.until || now < this.key.until || now < this.coolDown.until) return 'shut';
+    if (now < provider.key.until || now < this.key.until || now < this.coolDown.until || this.#isAbsent) return 'shut';
     if (!force && now < this.breaker.lock.until) return 'shut';
     if (!provider.budget.begin(retry)) {
       this.#retriesDenied++;
@@ -137,6 +140,7 @@ export class TrackedEndpoint implements EndpointHealth {
     if (now < this.provider.key.until) return HEALTH[this.provider.refusal.state];
     if (now < this.key.until) return HEALTH[this.#refusal.state];
     if (now < this.coolDown.until) return HEALTH.cooling;
+    if (this.#isAbsent) return HEALTH.absent;
     return now < this.breaker.lock.until ? HEALTH.ejected : HEALTH.healthy;
   }
 
@@ -201,6 +205,15 @@ export class TrackedEndpoint implements EndpointHealth {
     this.key.release(attempt.key, now);
     this.provider.key.release(attempt.provider, now);
     this.hub.version++;
+  }
+
+  get #isAbsent(): boolean {
+    return this.hub.served.isAbsent(this.provider.id, this.name.upstream);
+  }
+
+  /** Reports whether the server has the model, after its list has changed. */
+  listed(now: number): void {
+    this.#report(now);
   }
 
   /** Reports that a cool-down is over. */
@@ -306,10 +319,12 @@ export class TrackedEndpoint implements EndpointHealth {
     if (this.provider.key.locked) return this.provider.refusal.state;
     if (this.key.locked) return this.#refusal.state;
     if (now < this.coolDown.until) return 'cooling';
+    if (this.#isAbsent) return 'absent';
     return this.breaker.lock.locked ? 'ejected' : 'healthy';
   }
 
   #whyOf(state: Exclude<HealthState, 'healthy'>): string {
+    if (state === 'absent') return this.hub.served.remedyFor(this.provider.id, this.name.upstream);
     if (state === 'ejected' || state === 'cooling') return this.#why[state];
     return (this.provider.key.locked ? this.provider.refusal : this.#refusal).why;
   }
@@ -317,6 +332,7 @@ export class TrackedEndpoint implements EndpointHealth {
   #untilOf(state: Exclude<HealthState, 'healthy'>): number {
     if (state === 'ejected') return this.breaker.lock.until;
     if (state === 'cooling') return this.coolDown.until;
+    if (state === 'absent') return this.hub.clock();
     return this.provider.key.locked ? this.provider.key.until : this.key.until;
   }
 }

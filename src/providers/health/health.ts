@@ -2,6 +2,7 @@ import { type MeasuredCatalog, measuredModels, type Readings } from '../../core/
 import { Declarations } from './declarations.ts';
 import { type Hub, TrackedEndpoint, TrackedProvider } from './endpoint.ts';
 import { OutputLengths } from './output-lengths.ts';
+import { NamesByProvider, type ServedNames } from './served-names.ts';
 import type { EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
 import { UnknownNames } from './unknown-names.ts';
 import { endpointsBySlot, watchReadings } from './watch.ts';
@@ -24,6 +25,8 @@ const nowhere: OriginOf = () => '';
 const twinKey = ({ provider, model, upstream }: TrackedEndpoint['name']): string =>
   JSON.stringify([provider, model, upstream]);
 
+const ownerKey = (provider: string, origin: string): string => JSON.stringify([provider, origin]);
+
 type CatalogNames = Pick<MeasuredCatalog, 'models' | 'wildcards'>;
 
 /**
@@ -43,7 +46,8 @@ export class Health {
   #publishedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: HealthOptions) {
-    this.#hub = { ...options, version: 0, hasPolicy: false, declarations: this.declarations };
+    const served = new NamesByProvider();
+    this.#hub = { ...options, version: 0, hasPolicy: false, declarations: this.declarations, served };
     this.outputs = new OutputLengths(options.clock);
     this.unknownNames = new UnknownNames(options.clock);
   }
@@ -88,6 +92,21 @@ export class Health {
     this.#hub.version++;
   }
 
+  /** Names the endpoints of a policy that is active with other found models. */
+  adopt(snapshot: CatalogNames, originOf: OriginOf): void {
+    this.#name(snapshot, originOf);
+    this.#hub.version++;
+  }
+
+  /** Records which models a provider has. @param served null if it is not known which models the provider lacks */
+  listed(provider: string, origin: string, served: ServedNames | null): void {
+    const owner = ownerKey(provider, origin);
+    if (!this.#hub.served.set(owner, served)) return;
+    this.#hub.version++;
+    const now = this.#hub.clock();
+    for (const endpoint of this.#providers.get(owner)?.endpoints ?? []) endpoint.listed(now);
+  }
+
   /** Yields the metrics of the endpoints in the active policy. */
   *samples(): Iterable<EndpointSample> {
     for (const endpoint of this.#endpoints.values()) if (endpoint.isNamed) yield endpoint.sample();
@@ -116,8 +135,8 @@ export class Health {
       existing.namedAt = this.#hub.clock();
       return existing;
     }
-    const ownerKey = JSON.stringify([provider, origin]);
-    const owner = this.#providers.getOrInsertComputed(ownerKey, () => new TrackedProvider(ownerKey));
+    const id = ownerKey(provider, origin);
+    const owner = this.#providers.getOrInsertComputed(id, () => new TrackedProvider(id));
     // An endpoint with a new key or address is assumed to be as fast as before until it is measured.
     const name = { provider, model, upstream };
     const twins = this.#twins.getOrInsertComputed(twinKey(name), () => new Set());

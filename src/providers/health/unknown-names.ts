@@ -10,6 +10,8 @@ const NAMES_MAX = 1_000;
 export class UnknownNames {
   readonly #until = new Map<string, number>();
   readonly #clock: () => number;
+  /** Called with the origin of a provider that did not know a name. */
+  onUnknown: (origin: string) => void = () => {};
 
   constructor(clock: () => number) {
     this.#clock = clock;
@@ -20,6 +22,7 @@ export class UnknownNames {
     const key = JSON.stringify([origin, upstream]);
     this.#until.delete(key);
     this.#until.set(key, this.#clock() + REMEMBER_MS);
+    this.onUnknown(origin);
     if (this.#until.size > NAMES_MAX) this.#until.delete(this.#until.keys().next().value!);
   }
 

@@ -1,5 +1,6 @@
 import { isAbove } from '../../../core/ceiling.ts';
 import type { Facts } from '../../../core/facts.ts';
+import { mayChoose } from '../../../core/found-models.ts';
 import { type Constraint, hasBit } from '../../../core/rules.ts';
 import type { Model, PolicySnapshot } from '../../../core/snapshot.ts';
 import type { SourcePlace } from '../../../core/source-place.ts';
@@ -121,9 +122,9 @@ function lookedAtBy(
   { models, modelIndex, selectors }: PolicySnapshot,
 ): Model[] {
   if (pinned) return [models[modelIndex.get(model)!]!];
-  const allows = selectors.get(model)?.allows ?? null;
+  const selector = selectors.get(model) ?? { allows: null };
   return models.filter(
-    ({ id }, at) => (allows === null || hasBit(allows, at)) && (allowedModels === null || allowedModels.includes(id)),
+    (one, at) => mayChoose(selector, one, at) && (allowedModels === null || allowedModels.includes(one.id)),
   );
 }
 

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import type { Plugin } from '../../../contract/kinds.ts';
 import { refuse, SignalboxError } from '../../../core/errors.ts';
+import { revisionOf } from '../../../core/found-models.ts';
 import { isObject } from '../../../core/object.ts';
 import type { Revision } from '../../../core/revision.ts';
 import { messageOf } from '../../../core/thrown.ts';
@@ -145,13 +146,16 @@ export async function storedRevision(
   { findRevision, revisionsLike }: Pick<PolicyDesk, 'findRevision' | 'revisionsLike'>,
   beginning: string,
 ): Promise<Revision> {
-  const found = /^[0-9a-f]{6,16}$/.test(beginning) ? await revisionsLike(beginning) : [];
-  if (found.length > 1) {
+  const name = revisionOf(beginning);
+  const builds = /^[0-9a-f]{6,16}$/.test(name) ? await revisionsLike(name) : [];
+  // The builds of one revision have the same files.
+  const found = builds.filter((build) => revisionOf(build) === revisionOf(builds[0]!));
+  if (found.length < builds.length) {
     const message = `More than one stored revision begins with ${beginning}. Give more of its digits.`;
     throw new SignalboxError('conflict', message);
   }
   const revision = found[0] === undefined ? null : await findRevision(found[0]);
-  if (revision) return revision;
+  if (revision) return { ...revision, revision: revisionOf(revision.revision) };
   throw new SignalboxError('not_found', 'No stored revision of the policy has this name.');
 }
 

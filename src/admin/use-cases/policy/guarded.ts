@@ -71,6 +71,7 @@ const PROVIDER: Keys<ProviderText> = {
   pages_max: ORDINARY,
   serve: ORDINARY,
   serves: ORDINARY,
+  discover: 'it decides which models are served without an entry in the policy',
 };
 
 const ALERTS: Keys<(typeof AlertsText)['static']> = {

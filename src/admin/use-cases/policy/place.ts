@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { revisionOf } from '../../../core/found-models.ts';
 import type { Revision } from '../../../core/revision.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { PluginLoader, PluginModule } from '../../../host/plugins/load.ts';
@@ -32,11 +33,11 @@ async function revisionPlace(
   name: string,
   { database, folder, judge }: PolicyWorkspace,
 ): Promise<PolicySource | string> {
-  if (!/^[0-9a-f]{6,16}$/.test(name)) return 'it is not a revision (6 to 16 hexadecimal digits)';
+  if (!/^[0-9a-f]{6,16}$/.test(revisionOf(name))) return 'it is not a revision (6 to 16 hexadecimal digits)';
   if (!(await storeExists(database))) return `${await placeOfStore(database)} has no tables yet`;
-  const revision = await kept(name, database);
+  const revision = await kept(revisionOf(name), database);
   if (revision === null) return `${await placeOfStore(database)} has no revision that begins with it`;
-  const label = revision.revision;
+  const label = revisionOf(revision.revision);
   // Only the server writes this text.
   const files: readonly PolicyFile[] = JSON.parse(revision.source);
   const named = files.map((file) => ({ ...file, path: `${label}:${file.path}` }));
@@ -46,8 +47,10 @@ async function revisionPlace(
 
 async function kept(beginning: string, database: string): Promise<Revision | null> {
   using reader = await readStore(database, ['records']);
-  const [found, ...others] = await reader.records.revisions.findByPrefix(beginning);
+  const [found, ...builds] = await reader.records.revisions.findByPrefix(beginning);
   if (found === undefined) return null;
+  // The builds of one revision have the same files.
+  const others = builds.filter((build) => revisionOf(build) !== revisionOf(found));
   if (others.length > 0) {
     throw new UsageError(
       `More than one revision begins with ${beginning}: ${[found, ...others].join(', ')}. Give more digits.`,

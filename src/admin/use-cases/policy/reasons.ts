@@ -4,11 +4,11 @@ import { RouteRequest } from '../../../core/api/route-query.ts';
 import { type Decision, REJECTIONS, type Refusal } from '../../../core/decision.ts';
 import { SignalboxError } from '../../../core/errors.ts';
 import type { Facts } from '../../../core/facts.ts';
+import { mayChoose } from '../../../core/found-models.ts';
 import type { ModelRequest } from '../../../core/model-request.ts';
 import { dropNulls } from '../../../core/nullable.ts';
 import { INHERITED, NO_GROUP_TERMS } from '../../../core/people.ts';
 import type { PolicyCase } from '../../../core/policy-case.ts';
-import { hasBit } from '../../../core/rules.ts';
 import { readRouteRequest } from '../../../dialects/openai-chat/reader.ts';
 import { readRouteBody } from '../../../dialects/route-body.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
@@ -71,9 +71,10 @@ export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): stri
   const outcome = decideFor(asked, runtime);
   const bits = isRefusal(outcome) ? (outcome.rejected[0]?.rejections ?? 0) : 0;
   const kinds = Object.entries(REJECTIONS).filter(([, { bit }]) => (bits & bit) !== 0);
-  const allows = snapshot.selectors.get(facts.model)?.allows ?? null;
+  const selector = snapshot.selectors.get(facts.model);
   // A selector never chooses a model of a wildcard.
-  const isUnselected = !facts.pinned && (snapshot.isOfWildcard || (allows !== null && !hasBit(allows, index)));
+  const isUnselected =
+    !facts.pinned && (snapshot.isOfWildcard || (selector !== undefined && !mayChoose(selector, model, index)));
   const rules =
     (bits & REJECTIONS.constraint.bit) === 0
       ? []

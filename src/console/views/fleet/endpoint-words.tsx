@@ -9,6 +9,7 @@ export const ENDPOINT_STATES: StateWords = {
   cooling: ['warn', 'Cooling after a 429'],
   misconfigured: ['bad', 'Key refused'],
   out_of_credit: ['bad', 'Out of credit'],
+  absent: ['warn', 'Model missing'],
 };
 
 /** Whether an endpoint receives fewer requests than usual because of its state. */

@@ -132,6 +132,7 @@ const WORDS: Readonly<Record<string, string>> = {
   cooling: 'cooling after a 429',
   misconfigured: 'the provider refuses the API key',
   out_of_credit: 'the provider account has no credit left',
+  absent: 'the server does not have the model',
 };
 
 function policyItems({ last_reload, warnings }: ReadOf<'/admin/policy'>): readonly AttentionItem[] {

@@ -1,4 +1,5 @@
 import type { DecisionOutcome } from '../../../core/decision-record.ts';
+import { buildOf } from '../../../core/found-models.ts';
 import type { Operation } from '../../../core/operation.ts';
 import type { Log, LogFields } from '../../../host/telemetry/log.ts';
 import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';
@@ -62,7 +63,7 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     ttft_ms: outcome?.firstPartMs ?? undefined,
     total_ms: outcome?.totalMs ?? Math.round(now - request.at),
     outcome: outcome?.status ?? (operation === null ? undefined : outcomeOf(request)),
-    revision: platform?.policy_revision ?? routing?.snapshot.revision,
+    revision: platform?.policy_revision ?? (routing && buildOf(routing.snapshot)),
     suppressed,
   };
 }

@@ -1,3 +1,4 @@
+import { buildOf } from '../../../core/found-models.ts';
 import type { SpanAttributes, SpanResult } from '../../../host/telemetry/trace.ts';
 import { type ExchangeResult, type RequestContext, type RoutingAttempt, selectorOf } from '../request-context.ts';
 
@@ -52,7 +53,7 @@ function routingAttributes(attempt: RoutingAttempt): SpanAttributes {
     'signalbox.operation': facts.operation,
     'signalbox.selector': selectorOf(attempt),
     'signalbox.task': facts.task,
-    'signalbox.policy_revision': snapshot.revision,
+    'signalbox.policy_revision': buildOf(snapshot),
     'signalbox.constraints':
       constraints.length === 0 ? undefined : constraints.map((at) => snapshot.constraints[at]?.name ?? ''),
   };
