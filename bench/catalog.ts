@@ -10,7 +10,7 @@ import { table } from './stats.ts';
 
 /**
  * `npm run catalog`: computes quality, latency and reasoning tokens of the shipped models only from `bench/catalog/facts.json`, and writes
- * them into `policies/models.yaml` and `policies/models-local.yaml`. `test/bench/catalog.test.ts` checks that both agree.
+ * them into `policies/models.yaml` and `src/admin/use-cases/catalog/own-models.yaml`. `test/bench/catalog.test.ts` checks that both agree.
  * bench/catalog/README.md explains the facts and which of them may be shipped.
  *
  * `--check`: writes nothing; prints the figures, how each was computed, and what they predict for requests that people have tested.

@@ -7,8 +7,8 @@ import { bytesOf, httpBytes, promptText } from './workload.ts';
 
 /** Measures how soon a server with the shipped policy answers after its start, and the memory that it takes. */
 const REST_MS = 3_000;
-/** A model of policies/models-local.yaml, whose address is the benchmark's upstream, so no real provider can be called. */
-const MODEL = 'local-gemma4-26b';
+/** A model that is found at the benchmark's upstream, so no real provider can be called. */
+const MODEL = 'ollama/bench';
 
 export interface StartPlan {
   readonly starts: number;

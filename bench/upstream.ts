@@ -22,6 +22,9 @@ const PREPARED: readonly Prepared[] = Object.entries(ANSWERS).map(
 const json = { headers: { 'content-type': 'application/json' } };
 const sse = { headers: { 'content-type': 'text/event-stream' } };
 
+/** The list of models in Ollama's form, for a start that finds its models. */
+const MODELS = { models: [{ name: 'bench', capabilities: ['completion'] }] };
+
 /** The time that each answer takes, in ms. */
 const waitMs = Number(process.argv[2] ?? 0);
 /** The port; by default any free port. */
@@ -32,6 +35,7 @@ const server = Bun.serve({
   hostname: '127.0.0.1',
   idleTimeout: 0,
   async fetch(request) {
+    if (request.url.endsWith('/api/tags')) return Response.json(MODELS);
     const text = await request.text();
     if (waitMs > 0) await Bun.sleep(waitMs);
     const { body, chunks, burst } = PREPARED.find(({ path }) => request.url.endsWith(path)) ?? PREPARED[0]!;

@@ -6,10 +6,12 @@ import type { Facts } from './facts.ts';
 import { qualityOf } from './quality.ts';
 import { reasoningOf, speedOf } from './speed.ts';
 
-const POLICIES = join(import.meta.dir, '../../policies');
+const ROOT = join(import.meta.dir, '../..');
 
 /** The files whose figures are computed. `simulated.yaml` is not one of them, because its models do not exist. */
-export const CATALOG_FILES = ['models.yaml', 'models-local.yaml'].map((name) => join(POLICIES, name));
+export const CATALOG_FILES = ['policies/models.yaml', 'src/admin/use-cases/catalog/own-models.yaml'].map((name) =>
+  join(ROOT, name),
+);
 
 /** A model's figures as they are written in YAML. */
 interface Lines {

@@ -76,8 +76,9 @@ function leftOutOf(
   const providers = [...states.values()]
     // A provider that is set up but has no model is reported only in `leftOut`.
     .filter(({ name }) => !serving.has(name) || !used.has(name))
-    .map(({ name, unset }) => {
-      const idle = used.has(name) ? `it serves ${WHEN_ALONE}` : 'no model uses it';
+    .map(({ name, unset, provider }) => {
+      const without = provider?.discover ? 'no model was found there yet' : 'no model uses it';
+      const idle = used.has(name) ? `it serves ${WHEN_ALONE}` : without;
       return { kind: 'provider' as const, name, reason: unsetText(unset) ?? idle };
     });
   const without = drafts

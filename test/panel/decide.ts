@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { parseDocument } from 'yaml';
 import { shipped } from '../../plugins/index.ts';
 import { decideFor, hypotheticalFacts } from '../../src/admin/use-cases/policy/hypothetical.ts';
@@ -15,7 +16,7 @@ import { textsOf } from '../support/chat-body.ts';
 import { chatRequest } from '../support/model-request.ts';
 import { type Choices, faultsOf, isTask, lawsBroken, type Selector } from './judge.ts';
 import { WORTHS } from './kinds.ts';
-import { type KeySet, MODELS } from './offers.ts';
+import { type KeySet, MODELS, OWN_MODELS } from './offers.ts';
 import type { Case } from './panel.ts';
 
 /** The model that a selector chose for a request of the panel, and the faults of the choice. */
@@ -38,12 +39,11 @@ export interface Verdict {
 
 type ShippedFile = ReturnType<typeof shippedPolicy>[number];
 
-/** Returns the shipped file as a user leaves it who has installed only some of its models: the other models and their cases are deleted. */
-function withOnly(file: ShippedFile, models: readonly string[]): ShippedFile {
-  const document = parseDocument(file.text);
+/** Returns the policy file of a user who keeps the entries of some models that `catalog sync` prints. */
+function fileOf(models: readonly string[]): ShippedFile {
+  const document = parseDocument(readFileSync(OWN_MODELS, 'utf8'));
   for (const id of MODELS) if (!models.includes(id)) document.deleteIn(['models', id]);
-  document.delete('cases');
-  return { ...file, text: String(document) };
+  return { path: 'policies/mine.yaml', text: String(document) };
 }
 
 /** The variables of providers' keys, if they differ from the provider's name. */
@@ -68,12 +68,8 @@ function environmentOf({ providers }: KeySet): Readonly<Record<string, string>> 
 export function runtimeWith(keys: KeySet): Runtime {
   const env = environmentOf(keys);
   const { only } = keys;
-  const isLocal = ({ path }: ShippedFile) => path.endsWith('/models-local.yaml');
   const { snapshot, diagnostics } = only
-    ? loadShipped(
-        shippedPolicy().map((file) => (isLocal(file) ? withOnly(file, only) : file)),
-        env,
-      )
+    ? loadShipped([...shippedPolicy(), fileOf(only)], env)
     : loadShippedPolicy(env);
   if (!snapshot) throw new Error(JSON.stringify(diagnostics.slice(0, 3)));
   return buildRuntime(snapshot, createRegistry(shipped), (name) => env[name]);

@@ -34,14 +34,16 @@ export interface Offered {
   readonly capabilities: readonly string[];
 }
 
-function catalogOf(name: string): Static<typeof Catalog> {
-  const path = `policies/${name}`;
+/** The figures of public models that people run on their own machines. */
+export const OWN_MODELS = 'src/admin/use-cases/catalog/own-models.yaml';
+
+function catalogOf(path: string): Static<typeof Catalog> {
   const content: unknown = parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
   if (!Value.Check(Catalog, content)) throw new Error(`${path} is no catalog`);
   return content;
 }
 
-const models = { ...catalogOf('models.yaml').models, ...catalogOf('models-local.yaml').models };
+const models = { ...catalogOf('policies/models.yaml').models, ...catalogOf(OWN_MODELS).models };
 export const MODELS = Object.keys(models);
 
 /** A set of keys or addresses that a user configures. */

@@ -18,7 +18,7 @@ const ids = (env: Readonly<Record<string, string>>) => shippedSnapshot(env).mode
 
 /** Presets without a model in the shipped catalog → the reason. */
 const WITHOUT_MODELS: ReadonlyMap<string, string> = new Map(
-  ['lm-studio', 'vllm', 'llama-cpp'].map((name) => [name, 'only the operator knows which models run there']),
+  ['ollama', 'lm-studio', 'vllm', 'llama-cpp'].map((name) => [name, 'Signalbox finds the models that run there']),
 );
 
 describe('the shipped policy', () => {
@@ -40,13 +40,13 @@ describe('the shipped policy', () => {
     expect(snapshot.payments).toBeNull();
   });
 
-  test('the shipped policy explains why a provider with an address and without a model changes nothing', () => {
+  test('a model server without models leaves the simulated models in place, and the shipped policy says why', () => {
     const snapshot = shippedSnapshot({ VLLM_BASE_URL: 'http://127.0.0.1:8000/v1' });
     expect(snapshot.models.every(({ id }) => id.startsWith('sim-'))).toBe(true);
     expect(snapshot.leftOut).toContainEqual({
       kind: 'provider',
       name: 'vllm',
-      reason: 'no model uses it',
+      reason: 'no model was found there yet',
     });
   });
 
@@ -81,10 +81,10 @@ describe('the shipped policy', () => {
     expect(snapshot.models[best.model]?.id).toBe('claude-sonnet-5-5');
   });
 
-  test('the shipped policy serves local models once the address of an Ollama server is set', () => {
+  test('the shipped policy finds the models of an Ollama server once its address is set', () => {
     const env = { OLLAMA_BASE_URL: 'http://127.0.0.1:11434/v1/' };
-    expect(ids(env)).toEqual(['local-gemma4-26b', 'local-gpt-oss-20b', 'local-qwen3.8-27b']);
     expect(shippedSnapshot(env).providers.get('ollama')).toMatchObject({
+      discover: 'serve',
       baseUrl: 'http://127.0.0.1:11434/v1',
       apiKeyEnv: null,
     });
@@ -99,7 +99,7 @@ describe('the shipped policy', () => {
     const snapshot = snapshotOf(result);
     expect(result.diagnostics).toEqual([]);
     expect([...snapshot.providers.keys()].sort()).toEqual(SERVICES.map(({ name }) => name).sort());
-    expect(snapshot.models.length).toBe(33);
+    expect(snapshot.models.length).toBe(30);
   });
 
   for (const { name, variables } of SERVICES) {
@@ -161,12 +161,10 @@ describe('the shipped policy', () => {
     expect(fc.check(mutant, { numRuns: 300, endOnFailure: true }).failed).toBe(true);
   });
 
-  test('the shipped policy stays valid without its simulated or local models and their test cases', () => {
-    for (const name of ['simulated.yaml', 'models-local.yaml']) {
-      const others = files.filter(({ path }) => !path.endsWith(name));
-      expect(others.length).toBe(files.length - 1);
-      expect(rehearsed(others, (variable) => EVERY_VARIABLE[variable])).toBe('');
-    }
+  test('the shipped policy stays valid without its simulated models and their test cases', () => {
+    const others = files.filter(({ path }) => !path.endsWith('simulated.yaml'));
+    expect(others.length).toBe(files.length - 1);
+    expect(rehearsed(others, (variable) => EVERY_VARIABLE[variable])).toBe('');
   });
 
   test('the shipped policy has a test case in which each model is chosen or excluded', () => {

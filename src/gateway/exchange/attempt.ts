@@ -225,7 +225,15 @@ export class Attempt {
     const isBlamed = failure.kind === 'timeout' ? isOwnFault : failure.kind !== 'cut' || isOwnCut;
     if (isOfAskedModel(failure, this.model)) this.#missed(failure);
     else this.#reporter.failed(failure, isBlamed && !failure.ofModel);
+    this.#tellUnknown(failure);
     return this.#record(failure, this.meter.reported);
+  }
+
+  /** Reports an unknown model, so that Signalbox asks a server of the operator again which models it has. */
+  #tellUnknown(failure: ProviderFailure): void {
+    const { provider, upstream } = this.endpoint;
+    const { unknownNames, originOf } = this.#runnable.runtime;
+    if (isUnknownName(failure, upstream)) unknownNames.onUnknown(originOf(provider));
   }
 
   /** Notes that the provider found no model, for a request whose model the caller chose. */

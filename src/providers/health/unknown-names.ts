@@ -22,7 +22,6 @@ export class UnknownNames {
     const key = JSON.stringify([origin, upstream]);
     this.#until.delete(key);
     this.#until.set(key, this.#clock() + REMEMBER_MS);
-    this.onUnknown(origin);
     if (this.#until.size > NAMES_MAX) this.#until.delete(this.#until.keys().next().value!);
   }
 

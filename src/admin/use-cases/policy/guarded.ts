@@ -1,9 +1,11 @@
-import { isObject, objectOf } from '../../../core/object.ts';
+import { isObject, objectOf, textOf } from '../../../core/object.ts';
+import { discoverOf } from '../../../policy/discover.ts';
 import { formText, type Outline } from '../../../policy/runtime/diff.ts';
 import type { GatewayText, ProviderText } from '../../../policy/schema.ts';
 import type { AlertsText } from '../../../policy/schema-alerts.ts';
 import { BY_KEY, ORDINARY, type Section } from '../../../policy/section-definition.ts';
 import { LANGUAGE } from '../../../policy/sections.ts';
+import { LATEST_VERSION } from '../../../policy/versions.ts';
 
 /** A difference between two policies that gives more rights, sends data to other places or removes evidence. */
 export interface GuardedChange {
@@ -89,7 +91,7 @@ const UNKNOWN = 'this version of Signalbox does not know what the setting does';
  */
 export function guardedChanges(before: Outline, after: Outline): GuardedChange[] {
   const sections = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  return sections.flatMap((section) => {
+  const ofSections = sections.flatMap((section): GuardedChange[] => {
     const [from, to] = [ownOf(before, section), ownOf(after, section)];
     if (isSame(from, to)) return [];
     // An unknown section is guarded.
@@ -98,6 +100,23 @@ export function guardedChanges(before: Outline, after: Outline): GuardedChange[]
     if (guard !== BY_KEY) return [{ section, name: null, key: null, why: guard }];
     return section === 'providers' ? ofProviders(from, to) : ofKeys(section, null, from, to, keysOf(section));
   });
+  return [...ofSections, ...discoveredBy(before, after)];
+}
+
+/** Returns the providers whose models another version of the language would find, although their entries stay the same. */
+function discoveredBy(before: Outline, after: Outline): GuardedChange[] {
+  return Object.entries(objectOf(ownOf(after, 'providers'))).flatMap(([name, provider]): GuardedChange[] => {
+    const known = ownOf(objectOf(ownOf(before, 'providers')), name);
+    const isOther = isSame(known, provider) && discoverIn(before, known) !== discoverIn(after, provider);
+    return isOther ? [{ section: 'providers', name, key: 'discover', why: PROVIDER.discover }] : [];
+  });
+}
+
+function discoverIn(outline: Outline, provider: unknown): string {
+  const { preset, discover } = objectOf(provider);
+  // A value that is not a text is refused with the rest of the policy.
+  const stated = { preset: textOf(preset), ...(discover !== undefined && { discover: textOf(discover) }) };
+  return stated.discover ?? discoverOf({ preset: stated.preset }, ownOf(outline, 'version') === 1 ? 1 : LATEST_VERSION);
 }
 
 const keysOf = (section: string): Readonly<Record<string, Guard>> => (section === 'gateway' ? GATEWAY : ALERTS);
