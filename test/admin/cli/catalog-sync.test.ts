@@ -139,7 +139,7 @@ describe('catalog sync writes a list of models as a patch to review:', () => {
 
   test('models on your own server are free, and become questions if the server does not state their sizes', async () => {
     expect(await patchOf('vllm')).toContain(
-      '  Qwen/Qwen3-8B:\n    provider: vllm\n    price: { input: 0, output: 0, as_of: 2026-11-23, basis: own }\n    context_window: 40960\n    max_output: 40960\n',
+      '  Qwen/Qwen3-8B:\n    provider: vllm\n    price: { input: 0, output: 0, as_of: 2026-11-23, basis: own }\n    context_window: 40960\n    max_output: 10240\n',
     );
     const ollama = await patchOf('ollama');
     expect(ollama).toContain(

@@ -19,6 +19,12 @@ import {
   type ProposedPrice,
 } from './propose.ts';
 
+const GUESSED_CONTEXT = 'a low guess, because the server does not state it';
+
+/** Writes a quality that was guessed by the size of the model. */
+const qualityOf = (quality: number | null): PolicyValue =>
+  quality === null ? QUALITY : flow({ default: quality, basis: 'guessed' });
+
 /** The quality written for models whose quality is unknown. */
 const QUALITY = flow({ default: 0.5 });
 
@@ -80,18 +86,22 @@ const repricedText = ({ id, place, usd, price }: PolicyModel & { readonly price:
 const goneText = ({ id, place }: PolicyModel): string => `- ${id} (${place})`;
 
 function entryOf({ id, upstream, ...model }: ProposedModel, provider: string) {
-  const { price, contextWindow, maxOutput, capabilities, temperature, released } = model;
+  const { price, contextWindow, isContextGuessed, maxOutput, capabilities, temperature, released, quality, own } =
+    model;
   return block(
     field('provider', provider),
     id === upstream ? null : field('upstream', upstream),
     field('price', price ? priceOf(price) : flow({ input: ASK, output: ASK })),
-    field('context_window', contextWindow ?? ASK),
+    field('context_window', contextWindow ?? ASK, isContextGuessed ? { beside: GUESSED_CONTEXT } : {}),
     field('max_output', maxOutput ?? ASK),
     capabilities === null
       ? field('capabilities', [], { beside: 'unknown: none assumed' })
       : field('capabilities', capabilities),
     temperature ? null : field('temperature', false),
-    field('quality', QUALITY),
+    own && field('languages', own.languages),
+    own && field('reasoning_tokens', flow(own.reasoning_tokens)),
+    own && field('latency', flow(own.latency)),
+    field('quality', own ? flow(own.quality) : qualityOf(quality)),
     released === null ? null : field('released', exact(released)),
   );
 }

@@ -4,6 +4,7 @@ import type { ModelFacts } from '../../../policy/facts.ts';
 import type { UsdPrice } from '../../../policy/prices.ts';
 import { changesBill, SameModels } from '../../../policy/same-model.ts';
 import { ITEM_NAME } from '../../../policy/schema-parts.ts';
+import type { OwnFigures } from './own-models.ts';
 
 /** A model that the policy already has at the provider. */
 export interface PolicyModel {
@@ -15,6 +16,16 @@ export interface PolicyModel {
   readonly usd: UsdPrice;
 }
 
+/** A model in a provider's list, with the facts that only a server of the operator states. */
+export interface ProposableModel extends ListedModel {
+  /** The name for the entry, if the provider's own name is not allowed or is clumsy, such as the path of a file. */
+  readonly name?: string;
+  /** Whether `contextWindow` is a low guess. */
+  readonly isContextGuessed?: boolean;
+  /** A guessed share of good answers, 0 to 1. */
+  readonly quality?: number;
+}
+
 export interface ProposalSources {
   readonly provider: string;
   /** Whether the provider is the operator's own server, so that tokens cost nothing. */
@@ -22,7 +33,9 @@ export interface ProposalSources {
   readonly own: readonly PolicyModel[];
   /** Names that the policy already uses. */
   readonly taken: ReadonlySet<string>;
-  readonly listed: readonly ListedModel[];
+  readonly listed: readonly ProposableModel[];
+  /** Figures of public models that people run on their own machines, by the server's name. */
+  readonly ownFigures: ReadonlyMap<string, OwnFigures>;
   readonly factsOf: (id: string) => ModelFacts | null;
   /** Returns the rows of the facts table that a listed name may refer to: see `FactsTable.rowsOf`. */
   readonly rowsOf: (id: string) => readonly string[];
@@ -52,7 +65,7 @@ export function propose(sources: ProposalSources) {
   const byName = new Map(listed.map((one) => [one.id, one]));
   const mine = new SameModels(own.map(({ upstream }) => upstream));
   const theirs = new SameModels(byName.keys());
-  const isMine = ({ id }: ListedModel) => mine.namesOf(id).length > 0;
+  const isMine = ({ id }: ProposableModel) => mine.namesOf(id).length > 0;
   const others = listed.filter((one) => !isMine(one));
   const unfit = listed.flatMap((one) => {
     if (isMine(one)) return mine.namesOf(one.id).includes(one.id) ? [] : [[one.id, OF_POLICY] as const];
@@ -97,16 +110,19 @@ const OTHER_USES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-function reasonAgainst({ id, unfit }: ListedModel): string | null {
+function reasonAgainst({ id, name, unfit }: ProposableModel): string | null {
   if (unfit !== undefined) return unfit;
+  // A server of the operator states what its models are for.
+  if (name !== undefined) return null;
   if (!NAME.test(id) || id.includes('..')) return 'the name is not allowed in a policy';
   return OTHER_USES.find(([form]) => form.test(id))?.[1] ?? null;
 }
 
 const NAME = new RegExp(ITEM_NAME.pattern);
 
-function proposalOf(listed: ListedModel, { provider, taken, isOwnServer, factsOf, rowsOf, today }: ProposalSources) {
-  const { id: upstream } = listed;
+function proposalOf(listed: ProposableModel, sources: ProposalSources) {
+  const { provider, taken, isOwnServer, factsOf, rowsOf, today, ownFigures } = sources;
+  const { id: upstream, name = upstream } = listed;
   const [row, ...others] = rowsOf(upstream);
   const facts = row === undefined || others.length > 0 ? null : factsOf(row);
   const known = listPrice(listed.price, today) ?? (facts && factsPrice(facts)) ?? null;
@@ -114,11 +130,14 @@ function proposalOf(listed: ListedModel, { provider, taken, isOwnServer, factsOf
   const contextWindow = listed.contextWindow ?? facts?.context_window ?? null;
   const maxOutput = listed.maxOutput ?? facts?.max_output ?? null;
   return {
-    id: taken.has(upstream) ? `${provider}/${upstream}` : upstream,
+    id: taken.has(name) ? `${provider}/${name}` : name,
     upstream,
     // Your own server is free, unless it only forwards the model of another service, which bills you.
     price: known ?? (isOwnServer && !changesBill(upstream, false) ? free : null),
     contextWindow,
+    isContextGuessed: listed.isContextGuessed === true,
+    quality: listed.quality ?? null,
+    own: ownFigures.get(upstream) ?? null,
     maxOutput: maxOutput !== null && contextWindow !== null ? Math.min(maxOutput, contextWindow) : maxOutput,
     capabilities: listed.capabilities ?? facts?.capabilities ?? null,
     temperature: facts?.temperature ?? true,

@@ -3,14 +3,19 @@ import type { ListedModel } from '../../../contract/provider.ts';
 import { commandName } from '../../../core/command-name.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { loadFacts } from '../../../policy/facts.ts';
+import { maxOutputOf, qualityOf } from '../../../policy/found.ts';
 import type { ParsedPolicy } from '../../../policy/load.ts';
 import { listNames, nearestHint } from '../../../policy/nearest.ts';
 import { compileCandidate, isRejected } from '../../../policy/runtime/candidate.ts';
+import { foundList } from '../../../policy/runtime/discovery/found-list.ts';
+import { modelServerOf, readServer } from '../../../policy/runtime/discovery/read-server.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
+import { UpstreamNetwork } from '../../../providers/connection/network.ts';
 import { UpstreamError } from '../../../providers/failures.ts';
 import { listModels } from '../../../providers/model-list.ts';
 import { idleIn, type JudgeTools, nothingServes, readPolicy, toolsFor } from '../policy/tools.ts';
-import { type CatalogProposal, type PolicyModel, propose } from './propose.ts';
+import { loadOwnFigures } from './own-models.ts';
+import { type CatalogProposal, type PolicyModel, type ProposableModel, propose } from './propose.ts';
 
 /**
  * Compares the list of models of a provider with the models that a policy has at this provider. Changes nothing.
@@ -25,7 +30,7 @@ export async function syncCatalog(
 ): Promise<CatalogProposal> {
   const { parsed, runtime } = await policyHere(folder, name, judge);
   const setup = runtime.snapshot.providers.get(name);
-  const listed = await listedModels(name, runtime);
+  const listed = (await foundModels(name, runtime, judge)) ?? (await listedModels(name, runtime));
   const stated = parsed.providers.find((one) => one.name === name)?.data;
   const table = await loadFacts();
   const service = stated?.preset ?? stated?.adapter ?? name;
@@ -37,6 +42,7 @@ export async function syncCatalog(
     listed,
     factsOf: (id) => table.of(service, id),
     rowsOf: (id) => table.rowsOf(service, id),
+    ownFigures: await loadOwnFigures(),
     factsSource: `${table.source} of ${table.asOf}`,
     today,
   });
@@ -84,6 +90,38 @@ async function listedModels(name: string, { providers, snapshot }: Runtime): Pro
   }
   throw new UsageError(`\`${name}\` has no list of models that Signalbox can read.`);
 }
+
+/**
+ * Asks a server of the operator for its models, as `discover` does.
+ * @returns null if the provider is another service, or if the server does not answer
+ */
+async function foundModels(
+  name: string,
+  { providers, snapshot }: Runtime,
+  { env, now }: JudgeTools,
+): Promise<readonly ProposableModel[] | null> {
+  const [provider, target] = [snapshot.providers.get(name), providers.get(name)];
+  const network = new UpstreamNetwork();
+  const server =
+    provider && target && modelServerOf(provider, target, { network, env: (variable) => env.get(variable) });
+  const answers = server ? await readServer(server, new Map(), AbortSignal.timeout(WITHIN_MS)) : '';
+  if (typeof answers === 'string') return null;
+  const memory = { since: new Map(), contexts: new Map(), details: answers.details };
+  const { server: found } = foundList(name, answers.list, memory, now());
+  return found.models.map(({ upstream, contextWindow, isContextGuessed, ...model }) => ({
+    id: upstream,
+    name: model.name,
+    contextWindow,
+    isContextGuessed,
+    maxOutput: maxOutputOf(contextWindow),
+    capabilities: model.capabilities,
+    quality: qualityOf(model),
+    ...(model.operation === 'embed' && { unfit: 'embeddings' }),
+  }));
+}
+
+/** The longest time that a server may take for all answers, ms. */
+const WITHIN_MS = 30_000;
 
 /** The models that the policy has at a provider. */
 const modelsOf = (name: string, { models }: ParsedPolicy): PolicyModel[] =>

@@ -1,13 +1,12 @@
 import type { ServedFacts } from '../../../contract/model-server.ts';
 import { type FoundModels, type FoundServer, foundText } from '../../../core/found-models.ts';
-import type { Provider } from '../../../core/snapshot.ts';
 import { type Timer, type Timers, within } from '../../../core/timers.ts';
 import type { UpstreamNetwork } from '../../../providers/connection/network.ts';
 import type { Health } from '../../../providers/health/health.ts';
 import type { Runtime } from '../runtime.ts';
 import { hashOf } from '../source.ts';
 import { foundList } from './found-list.ts';
-import { type ModelServer, readServer } from './read-server.ts';
+import { type ModelServer, modelServerOf, readServer } from './read-server.ts';
 
 const POLL_EVERY_MS = 30_000;
 /** The shortest time between two polls of a server, ms. */
@@ -156,7 +155,7 @@ export class ModelServers {
     const watched = new Set<string>();
     for (const provider of snapshot.providers.values()) {
       const target = providers.get(provider.name);
-      const server = target && this.#serverOf(provider, target);
+      const server = provider.discover && target && modelServerOf(provider, target, this.#options);
       if (!server) continue;
       const origin = originOf(provider.name);
       const key = keyOf({ provider: provider.name, origin });
@@ -182,18 +181,6 @@ export class ModelServers {
       this.#servers.delete(key);
     }
     this.#refresh();
-  }
-
-  #serverOf(
-    { name, baseUrl, discover, allowPrivateNetwork }: Provider,
-    target: ModelServer['target'],
-  ): ModelServer | null {
-    const { adapter, dial: base } = target;
-    if (!discover || baseUrl === null || !base || adapter.kind !== 'wire' || !adapter.modelServer) return null;
-    const { network, env } = this.#options;
-    const address = { provider: name, baseUrl: new URL(baseUrl).origin, allowPrivate: allowPrivateNetwork };
-    const origin = network.dial(address, env);
-    return origin && { adapter, reader: adapter.modelServer, target, origin, base };
   }
 
   #request(one: WatchedServer): void {

@@ -1,9 +1,11 @@
 import type { ModelServerAdapter, ServedFacts, ServedList, ServerRequest } from '../../../contract/model-server.ts';
 import type { WireAdapter } from '../../../contract/provider.ts';
+import type { Provider } from '../../../core/snapshot.ts';
 import { messageOf } from '../../../core/thrown.ts';
 import { scrub } from '../../../host/telemetry/secrets.ts';
 import { arrived } from '../../../providers/arrival.ts';
 import type { Dial } from '../../../providers/connection/dial.ts';
+import type { UpstreamNetwork } from '../../../providers/connection/network.ts';
 import { callHeaders } from '../../../providers/http-request.ts';
 import { TextReading } from '../../../providers/read-text.ts';
 import type { UpstreamTarget } from '../../../providers/upstream-call.ts';
@@ -22,6 +24,24 @@ export interface ModelServer {
   readonly origin: Dial;
   /** Connects to the whole base URL. */
   readonly base: Dial;
+}
+
+interface ServerContext {
+  readonly network: UpstreamNetwork;
+  /** Reads an environment variable, for proxies. */
+  readonly env: (name: string) => string | undefined;
+}
+
+/** Returns how to ask a provider for its models; null if its adapter does not know the program that serves them. */
+export function modelServerOf(
+  { name, baseUrl, allowPrivateNetwork: allowPrivate }: Provider,
+  target: UpstreamTarget,
+  { network, env }: ServerContext,
+): ModelServer | null {
+  const { adapter, dial: base } = target;
+  if (baseUrl === null || !base || adapter.kind !== 'wire' || !adapter.modelServer) return null;
+  const origin = network.dial({ provider: name, baseUrl: new URL(baseUrl).origin, allowPrivate }, env);
+  return origin && { adapter, reader: adapter.modelServer, target, origin, base };
 }
 
 /** The answers of a server. */
