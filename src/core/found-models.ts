@@ -52,6 +52,10 @@ export interface FoundMark {
   readonly since: number;
 }
 
+/** Returns the figures of a found model that are guesses. */
+export const guessesIn = ({ isContextGuessed }: Pick<FoundMark, 'isContextGuessed'>): readonly string[] =>
+  isContextGuessed ? ['quality', 'context'] : ['quality'];
+
 /** Whether a selector may choose a model. @param index of the model in the snapshot */
 export const mayChoose = (
   { allows }: Pick<Selector, 'allows'>,

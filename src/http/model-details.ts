@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox';
+import { iso } from '../core/clock.ts';
 import { parseDecimal } from '../core/decimal.ts';
-import { mayChoose } from '../core/found-models.ts';
+import { type FoundMark, guessesIn, mayChoose } from '../core/found-models.ts';
 import { OPERATIONS } from '../core/operation.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 import { usdLine } from '../ledger/export/price.ts';
@@ -19,15 +20,22 @@ export const writesText = ({ operations }: Model): boolean => (operations & OPER
  * @param model null for a selector
  */
 export function modelDetails(snapshot: PolicySnapshot, model: Model | null): Details {
-  if (model === null) return { price: null, quality: null, selectors: [], pattern: null };
+  if (model === null) return { price: null, quality: null, selectors: [], pattern: null, found: null };
   const states = !isWildcard(model) || snapshot.wildcards?.states(model.id, 'price');
   return {
     price: states ? priceBody(snapshot, model) : null,
     quality: isWildcard(model) ? null : qualityBody(snapshot, model),
     selectors: selectorsOf(snapshot, model),
     pattern: model.pattern ?? null,
+    found: model.found ? foundBody(model.found) : null,
   };
 }
+
+const foundBody = ({ provider, since, ...mark }: FoundMark): Details['found'] => ({
+  provider,
+  since: iso(since),
+  guessed: [...guessesIn(mark)],
+});
 
 /** The price at the provider that is tried first. */
 function priceBody({ usdPerCredit }: PolicySnapshot, { endpoints: [{ price }] }: Model): Details['price'] {

@@ -67,6 +67,10 @@ export function draftFound(found: FoundModels | null, context: FoundContext): re
   return found.servers.flatMap(({ provider, models }) => {
     const setup = setups.get(provider);
     if (!setup?.provider?.discover || setup.unset.length > 0) return [];
+    const states = (id: string, at: string, key: string) => {
+      const wildcard = wildcardFor(id, at, parsed.wildcards);
+      return wildcard !== null && valueAt(wildcard.tree, key) !== undefined;
+    };
     const isOwn = ({ upstream }: FoundModel) =>
       own.some((one) => one.provider === provider && isSameName(one.upstream, upstream));
     return models.flatMap((model) => {
@@ -74,8 +78,8 @@ export function draftFound(found: FoundModels | null, context: FoundContext): re
       if (isTaken(id) || isOwn(model)) return [];
       const draft = draftOne(id, model, setup, parsed.wildcards, ofModels);
       if (!draft) return [];
-      const { isContextGuessed, since } = model;
-      const mark = { provider, isNamedOnly: true, isContextGuessed, since };
+      const isContextGuessed = model.isContextGuessed && !states(id, provider, 'context_window');
+      const mark = { provider, isNamedOnly: true, isContextGuessed, since: model.since };
       return [{ ...draft, model: { ...draft.model, found: mark } }];
     });
   });

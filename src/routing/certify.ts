@@ -125,6 +125,11 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
     preferences: preferences.map((at) => preferenceOf(snapshot.preferences[at]!, snapshot)),
     /** The ID of the model that would be chosen without preferences; null if no preference applied, and for a refusal. */
     unpreferred: choice && preferences.length > 0 ? choiceOf(unpreferring, estimate) : null,
+    /** The choice and the second-best candidate, if they were found at servers of the operator. */
+    found: [choice, runnerUp].flatMap((one) => {
+      const mark = one && snapshot.models[snapshot.modelIndex.get(one.model)!]!.found;
+      return mark ? [{ model: one.model, ...mark }] : [];
+    }),
     /** The second-best candidate; null if there is only one. */
     runnerUp: runnerUp && counterfactual(runnerUp),
     /** The model that savings are measured against; null for a model that the request names, and for a refusal. */

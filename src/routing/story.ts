@@ -1,8 +1,10 @@
 import { capabilityNames } from '../core/capability.ts';
 import { shownCredits } from '../core/ceiling.ts';
+import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import type { ExpectedLength, LengthSource } from '../core/expected-length.ts';
 import { type Difficulty, type Facts, isIntentRead, type StuckSigns } from '../core/facts.ts';
+import { guessesIn } from '../core/found-models.ts';
 import type { SourcePlace } from '../core/source-place.ts';
 import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
 import type { AppliedPreference, AppliedRule, CandidateEntry, LanguageEntry } from './certificate.ts';
@@ -25,6 +27,7 @@ export function story(certificate: Certificate, facts: Facts): string[] {
     ...rejectedTexts(certificate.candidates.filter(({ rank }) => rank === null)),
     ...(refusal ? [`Refused with ${refusal.code}: ${refusal.message}`] : []),
     ...(choice ? [choiceText(choice, runnerUp, ranked.length, certificate, facts), ...healthText(choice)] : []),
+    ...certificate.found.map(foundText),
     ...(choice?.adaptsForcedTool ? [adaptedText(choice)] : []),
     ...[choice, runnerUp].flatMap((one) => (one ? estimateText(one, certificate, facts) : [])),
     ...(choice ? shadowText(certificate, choice) : []),
@@ -111,6 +114,13 @@ function lengthText({ tokens, source }: ExpectedLength, { measuredTasks }: Certi
     declared: `declared by the policy${isIntentRead(facts) ? ` for ${tasksText(all)}` : ''}`,
   };
   return `Expected answer: ${count(tokens)} ${tokens === 1 ? 'token' : 'tokens'}, ${sources[source]}.`;
+}
+
+/** Explains where a model comes from that the policy does not declare. */
+function foundText({ model, provider, since, ...mark }: Certificate['found'][number]): string {
+  const time = `${iso(since).slice(0, 16).replace('T', ' ')} UTC`;
+  const guesses = guessesIn(mark).join(' and ');
+  return `${model} was found at ${provider}, ${time}; its ${guesses} ${guesses.includes(' ') ? 'are guesses' : 'is a guess'}.`;
 }
 
 /** The maximum number of groups and names that a text lists; the text only counts the rest. */

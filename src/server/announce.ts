@@ -11,6 +11,10 @@ interface Start {
   /** Whether simulated models answer, because no provider is set up. */
   readonly simulated: boolean;
   readonly providers: readonly ServingProvider[];
+  /** The models that were found: `ollama: smol, 4,096 tokens, no tools`. */
+  readonly found: readonly string[];
+  /** The models of the policy that their servers lack, and what to do: ``ollama has no `x`: `ollama pull x` ``. */
+  readonly missing: readonly string[];
   /** Model servers on this machine that do not listen: `ollama at 127.0.0.1:11434`. */
   readonly silent: readonly string[];
   /** Names of the providers that are not set up on this server. */
@@ -52,7 +56,9 @@ function welcome(
     simulated
       ? '  Models         simulated; for real models, set the key of a provider and restart (docs/start.md)'
       : `  Models from    ${servingText(providers.filter(({ served }) => served.length > 0))}`,
-    idle !== '' && `  No model yet   ${idle}; declare its models in the policy (docs/start.md, A server of your own)`,
+    ...start.found.map((one) => `  Found          ${one}`),
+    ...start.missing.map((one) => `  Missing        ${one}`),
+    idle !== '' && `  No model yet   ${idle}; Signalbox asks again every 30 seconds (docs/policies/own-servers.md)`,
     silent.length > 0 && `  Not running    ${silent.join(', ')}; start it to use its models`,
     leftOut.length > 0 &&
       `  Not in use     ${plural(leftOut.length, 'provider')}; to see why, run: ${reasonsCommand()}`,
@@ -78,9 +84,10 @@ export function announce(start: Start, firstKey: FirstKey | null, log: Log, out:
     firstKey?.shown();
     return;
   }
-  const { address, providers, leftOut, database } = start;
+  const { address, providers, leftOut, database, found } = start;
   const idle = idleOf(providers);
   if (idle) log.warn('providers without a model are not used: declare their models in the policy', { providers: idle });
+  if (found.length > 0) log.info('models were found', { models: found.join('; ') });
   if (leftOut.length > 0) {
     log.info('some providers are not used', { providers: leftOut.join(', '), reasons: reasonsCommand() });
   }

@@ -37,6 +37,7 @@ import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
 import { foundWriter, readFound } from './found-file.ts';
+import { foundNotes, missingNotes } from './found-notes.ts';
 import { openGateway, REFRESH_MS } from './gateway.ts';
 import type { Host, Terminal } from './host.ts';
 import { LedgerNote, refuseOtherLedger } from './ledger-note.ts';
@@ -192,7 +193,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   await linesWritten();
   const console = out.isTerminal ? consoleHint(first.runtime.snapshot, address, firstKey !== null) : null;
   const reach = { address, console, database, unpacked };
-  announce({ ...reach, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) }, firstKey, log, out);
+  announce({ ...reach, simulated: isSimulated(gateway), ...(await whoAnswers(first, tools, out)) }, firstKey, log, out);
   warnOfPayments(gateway, log);
   void settle(opened.rehearse(), gateway, host);
   around.parent?.serving({ ...shutdown, address, metrics, reload: () => onHangup() });
@@ -274,19 +275,25 @@ function notInstalled(error: unknown): never {
   throw new Error(`SIGNALBOX_API_KEY cannot be installed. ${messageOf(error)}`);
 }
 
-async function whoAnswers({ runtime: { snapshot } }: PolicyCandidate, { isTerminal }: Terminal) {
+async function whoAnswers(
+  { runtime: { snapshot } }: PolicyCandidate,
+  { servers }: Pick<ServerPolicyTools, 'servers'>,
+  { isTerminal }: Terminal,
+) {
   const leftOut = snapshot.leftOut.filter(({ kind, name }) => kind === 'provider' && !snapshot.providers.has(name));
   const providers = servingProviders(snapshot);
   // The server looks for silent model servers only with a terminal, where a person can start a missing model server at once.
   const silent = isTerminal ? await silentServers(providers, snapshot) : [];
-  return { providers, leftOut: leftOut.map(({ name }) => name), silent };
+  const notes = { found: foundNotes(snapshot), missing: missingNotes(snapshot, servers?.states ?? []) };
+  return { providers, leftOut: leftOut.map(({ name }) => name), silent, ...notes };
 }
 
 /** Finds model servers on this machine that the policy uses and that do not listen: `ollama at 127.0.0.1:11434`. */
 async function silentServers(serving: readonly ServingProvider[], { providers }: PolicySnapshot): Promise<string[]> {
   const found = serving.map(async ({ name, served }) => {
     const baseUrl = providers.get(name)?.baseUrl ?? null;
-    if (served.length === 0 || baseUrl === null || (await listensHere(baseUrl)) !== false) return [];
+    const isOwn = providers.get(name)?.discover !== undefined;
+    if ((served.length === 0 && !isOwn) || baseUrl === null || (await listensHere(baseUrl)) !== false) return [];
     return [`${name} at ${new URL(baseUrl).host}`];
   });
   return (await Promise.all(found)).flat();

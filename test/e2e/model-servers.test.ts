@@ -78,6 +78,12 @@ describe('a policy that declares no model', () => {
     expect(await chat(signalbox, 'box/smol')).toMatchObject({ status: 200, model: 'box/smol' });
     expect(await chat(signalbox, 'smol')).toMatchObject({ status: 404, code: 'model_not_found' });
     expect(await idsIn(signalbox)).toContain('box/smol');
+    const [smol] = (await listed(signalbox, '/admin/models')).filter(({ id }) => id === 'box/smol');
+    expect(smol).toMatchObject({
+      found: { provider: 'box', guessed: ['quality'] },
+      selectors: ['auto', 'auto-fast', 'auto-cheap'],
+    });
+    expect(signalbox.lines.join('\n')).toContain('box: smol, 4,096 tokens, no tools');
   });
 
   test('serves a model that is added later, and does not choose one that is removed', async () => {
@@ -210,6 +216,8 @@ describe('found models are beside the policy', () => {
       return answer.status === 200 ? ((await answer.json()) as Readonly<Record<string, unknown>>) : null;
     });
     expect(explained).toMatchObject({ policy_revision: before.platform.policy_revision, replay: { matches: true } });
+    const [told] = (explained.explanation as readonly string[]).filter((sentence) => sentence.includes('was found at'));
+    expect(told).toMatch(/^box\/smol was found at box, [-\d]+ [:\d]+ UTC; its quality is a guess\.$/);
     const trail = await (await signalbox.get('/admin/policy/revisions')).text();
     expect(trail).not.toContain(`${revision}-`);
     // The revision names one policy, although it was built several times.

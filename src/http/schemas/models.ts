@@ -90,6 +90,11 @@ export const ModelDetails = field.shape('Details with which people compare model
     'The wildcard of the policy that the model belongs to; a wildcard has its own ID here. Null for a model of the catalog.',
     null,
   ),
+  found: field.shapeOrNull('How Signalbox found the model; null for a model that the policy declares.', {
+    provider: field.text('The provider whose server has the model.', 'ollama'),
+    since: field.moment('When the model was first found.', '2026-11-20T12:03:00.000Z'),
+    guessed: field.textList('The figures that are guesses.', ['quality', 'context']),
+  }),
 });
 export const DetailedModel = field.named(
   'DetailedModel',

@@ -44,7 +44,7 @@ test('a public model has the figures that Signalbox knows', async () => {
   const { out } = await sync('box');
   const entry = out.slice(out.indexOf('  qwen3.8:27b:'));
   expect(entry).toContain('context_window: 32768');
-  expect(entry).toMatch(/quality:\s+\{ default: 0\.92/);
+  expect(entry).toMatch(/quality:\s+default: 0\.92/);
 });
 
 test('a path becomes a name, and the file that is printed is a valid policy', async () => {

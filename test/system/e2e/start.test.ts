@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { join } from 'node:path';
 import { deeply } from '../../deep/deeply.ts';
 import { answerOf, waitFor } from '../../support/answers.ts';
-import { startFakeUpstream } from '../../support/fake-upstream.ts';
+import { FakeModelServer } from '../../support/model-servers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { freePort } from '../../support/ports.ts';
 import { runHere } from '../../support/run-here.ts';
@@ -224,7 +224,7 @@ describe('on a terminal', () => {
       const env = { OPENAI_API_KEY: 'sk-none', LM_STUDIO_BASE_URL: closed, OLLAMA_BASE_URL: closed };
       const { child, shown } = await onTerminal(newPath(), env);
       expect(shown()).toMatch(
-        /Models from +openai \(\d+ models, 1 wildcard\), ollama \(\d models\)\s+No model yet +lm-studio; declare its models.+\s+Not running +ollama at 127\.0\.0\.1:9; start it to use its models\s+Not in use +\d+ providers; /,
+        /Models from +openai \(\d+ models, 1 wildcard\)\s+No model yet +ollama, lm-studio; Signalbox asks again.+\s+Not running +ollama at 127\.0\.0\.1:9, lm-studio at 127\.0\.0\.1:9; start it to use its models\s+Not in use +\d+ providers; /,
       );
       child.terminal!.write('\x03');
       expect(await child.exited).toBe(0);
@@ -316,12 +316,11 @@ describe('providers', () => {
     expect(new Set((await ids(bare)).map(({ owned_by: owner }) => owner))).toEqual(new Set(['signalbox', 'simulated']));
     await bare.stop();
 
-    const local = startFakeUpstream({ behaviour: { text: 'From the real thing.' } });
+    const local = new FakeModelServer('ollama', [{ name: 'smol', capabilities: ['completion'] }]);
     const ollama = await start({ data, env: { ...env, OLLAMA_BASE_URL: local.url } });
     const answer = await answerOf(await ollama.post('/v1/chat/completions', { model: 'auto', messages: hello }));
-    expect(answer.choices[0]?.message.content).toBe('From the real thing.');
-    expect(answer.model).toStartWith('local-');
-    expect(local.requests[0]?.headers.has('authorization')).toBe(false);
+    expect(answer.choices[0]?.message.content).toBe('I am smol.');
+    expect(answer.model).toBe('ollama/smol');
     expect(new Set((await ids(ollama)).map(({ owned_by: owner }) => owner))).toEqual(new Set(['signalbox', 'ollama']));
     await ollama.stop();
     await local.stop();

@@ -4,7 +4,7 @@ import { inColumn } from '../../design/column.ts';
 import { figure, percent, price } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
 import { Table } from '../../design/table.tsx';
-import { Written } from '../../design/written.tsx';
+import { When, Written } from '../../design/written.tsx';
 import { type Fact, Facts } from '../../kit/show.tsx';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
@@ -30,6 +30,7 @@ export function ModelPanel({ model, aliases, holders }: ModelPanelProps) {
             ['Provider', 'owned_by'],
             ['Other names', () => aliases.join(', ')],
             ['Wildcard', ({ pattern }) => (isOfAll ? null : pattern)],
+            ['Found', ({ found }) => found && <FoundAt found={found} />],
             ...priceFacts(model),
             [
               'Context',
@@ -55,6 +56,13 @@ export function ModelPanel({ model, aliases, holders }: ModelPanelProps) {
     </Panel>
   );
 }
+
+/** Where and when Signalbox found the model, and which figures are guesses. */
+const FoundAt = ({ found: { provider, since, guessed } }: { readonly found: NonNullable<ModelLine['found']> }) => (
+  <>
+    at {provider}, <When at={since} />; guessed: {guessed.join(', ')}
+  </>
+);
 
 type Price = NonNullable<ModelLine['price']>;
 
@@ -206,8 +214,10 @@ interface ListOwner {
 }
 
 /** Whether a list names the model or its wildcard. */
-const isListed = ({ models }: ModelHolder, { id, pattern }: Pick<ModelLine, 'id' | 'pattern'>): boolean =>
-  models.includes(id) || (pattern !== null && models.includes(pattern));
+const isListed = (
+  { models }: ModelHolder,
+  { id, pattern, found }: Pick<ModelLine, 'id' | 'pattern' | 'found'>,
+): boolean => [id, pattern, found && `${found.provider}/*`].some((name) => name !== null && models.includes(name));
 
 /** Divides the lists into lists that contain the model and lists that do not. */
 const accessOf = (model: ModelLine, { holders }: ModelHolders) => ({

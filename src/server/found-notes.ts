@@ -1,0 +1,38 @@
+import { CAPABILITIES } from '../core/capability.ts';
+import { isMissing } from '../core/found-models.ts';
+import { OPERATIONS } from '../core/operation.ts';
+import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+import type { ServerState } from '../policy/runtime/discovery/model-servers.ts';
+
+/** The most models of a server that the start names. */
+const SHOWN_MAX = 5;
+
+/** Writes the models that were found at each server: `ollama: smol, 4,096 tokens, no tools`. */
+export const foundNotes = ({ models }: PolicySnapshot): readonly string[] => {
+  const byProvider = Map.groupBy(
+    models.filter(({ found }) => found),
+    ({ found }) => found!.provider,
+  );
+  return [...byProvider].map(([provider, all]) => {
+    const shown = all.slice(0, SHOWN_MAX).map((model) => noteOf(model, provider));
+    const more = all.length - shown.length;
+    return `${provider}: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+  });
+};
+
+function noteOf({ id, contextWindow, capabilities, operations, found }: Model, provider: string): string {
+  const tokens = `${contextWindow.toLocaleString('en')} tokens${found?.isContextGuessed ? ' (a guess)' : ''}`;
+  const isForChats = (operations & OPERATIONS.chat.bit) !== 0;
+  const tools = (capabilities & CAPABILITIES.tools.bit) === 0 ? 'no tools' : 'tools';
+  return `${id.slice(provider.length + 1)}, ${tokens}, ${isForChats ? tools : 'embeds'}`;
+}
+
+/** Writes the models of the policy that their servers lack, and how to add them. */
+export function missingNotes({ models, found }: PolicySnapshot, servers: readonly ServerState[]): readonly string[] {
+  if (found === null) return [];
+  const lacking = models.flatMap(({ endpoints }) => endpoints.filter((one) => isMissing(found, one)));
+  return lacking.map(({ provider, upstream }) => {
+    const command = servers.find((one) => one.provider === provider)?.addCommand?.(upstream);
+    return `${provider} has no \`${upstream}\`${command ? `: \`${command}\`` : ''}`;
+  });
+}
