@@ -11,6 +11,7 @@ import { explainPicture } from './explain-picture.ts';
 import { failureModesPage } from './failure-modes-page.ts';
 import { housePicture } from './house-picture.ts';
 import { metricsPage } from './metrics-page.ts';
+import { OWN_SERVERS, ownServersPage } from './own-servers-page.ts';
 import { policyReferencePage } from './policy-reference-page.ts';
 import { VARIABLE_PAGES } from './provider-variables.ts';
 import { PROVIDER_PAGES } from './providers-page.ts';
@@ -33,6 +34,7 @@ const PAGES = {
   'docs/pictures/request.svg': requestPicture,
   'docs/pictures/selectors.svg': selectorsPicture,
   'docs/policies/reference.md': policyReferencePage,
+  [OWN_SERVERS]: ownServersPage,
   'docs/route/selectors.md': selectorsPage,
   'test/panel/choices.md': choicesPage,
   ...PROVIDER_PAGES,

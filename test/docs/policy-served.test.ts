@@ -40,9 +40,12 @@ function here(text: string): string {
 
 beforeAll(async () => {
   upstream = startFakeUpstream();
-  const files = [...shippedPolicy(), ...rest].map(({ path, text }) => [path.replace('policies/', ''), here(text)]);
+  const files = [...shippedPolicy(), ...rest].map(({ path, text }) => [
+    path.replace('policies/', ''),
+    here(text).replace('http://127.0.0.1:8000/v1', upstream.url),
+  ]);
   live = await startLivePolicy(Object.fromEntries(files), {
-    env: { ...KEYS, OLLAMA_BASE_URL: upstream.url, VLLM_BASE_URL: upstream.url },
+    env: { ...KEYS, OLLAMA_BASE_URL: upstream.url },
   });
 });
 afterAll(async () => {
@@ -115,7 +118,7 @@ describe('a server with the policy of docs/policies/guide.md', () => {
 
   test('serve any model by its name', async () => {
     const { key } = await keyWith({});
-    expect(await served(key, { model: 'vllm/qwen3-4b' })).toEqual(['vllm/qwen3-4b', 'vllm']);
+    expect(await served(key, { model: 'house/qwen3-4b' })).toEqual(['house/qwen3-4b', 'house']);
   });
 
   test('keep legal work in the EU: the key decides the endpoint', async () => {
