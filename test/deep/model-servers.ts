@@ -9,6 +9,8 @@ export interface ModelServer {
   readonly program?: string;
   /** The settings of the model server's provider in a policy, without the address. */
   readonly provider: string;
+  /** The name of the policy in `docs/policies/own-servers.md` with which Signalbox finds the model itself. */
+  readonly page: string;
   /** The capabilities that the policy declares. */
   readonly capabilities: readonly string[];
   /** How the model server treats `tool_choice` with the model of the section. */
@@ -38,6 +40,7 @@ export const MODEL_SERVERS: readonly ModelServer[] = [
   {
     name: `llama-cpp-python ${LLAMA_CPP_PYTHON}`,
     provider: 'adapter: openai-compatible',
+    page: 'python',
     // The `response_format` of this model server supports only `json_object`.
     capabilities: ['tools', 'json_mode'],
     forcedTools: 'obeyed',
@@ -53,6 +56,7 @@ export const MODEL_SERVERS: readonly ModelServer[] = [
     name: 'llama.cpp',
     program: 'llama-server',
     provider: 'preset: llama-cpp',
+    page: 'llama-cpp',
     capabilities: ['tools', 'json_schema'],
     forcedTools: 'ignored',
     streamsUsage: true,
@@ -65,6 +69,7 @@ export const MODEL_SERVERS: readonly ModelServer[] = [
     name: 'Ollama',
     program: 'ollama',
     provider: 'preset: ollama',
+    page: 'ollama',
     capabilities: ['tools', 'json_schema'],
     forcedTools: 'lacked',
     streamsUsage: true,

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import fc from 'fast-check';
+import { OWN_SERVERS } from '../docs/own-servers-page.ts';
 import { type Answer, answerOf, eventsOf, waitFor } from '../support/answers.ts';
+import { blocksOf } from '../support/page-blocks.ts';
 import { freePort } from '../support/ports.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 import { effort } from './effort.ts';
@@ -82,6 +84,14 @@ models:
     this.#child?.kill();
     await this.#child?.exited;
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Starts a gateway with the policy of the page that finds the models of this kind of server. The caller stops it. */
+  startFinding(): Promise<Signalbox> {
+    const block = blocksOf(OWN_SERVERS).find(
+      ({ words: [kind, name] }) => kind === 'policy' && name === this.server.page,
+    )!;
+    return startSignalbox({ policy: `version: 2\n${block.text.replace(/http:\/\/\S+?(?=[ }\n])/, this.#url)}` });
   }
 
   post(path: string, body: object, init: RequestInit = {}): Promise<Response> {
@@ -189,6 +199,23 @@ function casesOf(server: ModelServer): void {
         law,
       );
       expect(compared).toBeGreaterThan(0);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    'is found with the policy of its page, and its model answers the first request with auto',
+    async () => {
+      const finding = await stand.startFinding();
+      try {
+        const body = { model: 'auto', messages: said('Say hello.'), max_tokens: 8 };
+        const { platform, choices } = await ok(await finding.post('/v1/chat/completions', body));
+        expect(platform.routed_model).toEndWith('/smol');
+        expect(choices[0]?.message.content).not.toBeEmpty();
+        console.log(finding.lines.find((line) => line.includes('models were found')));
+      } finally {
+        await finding.stop();
+      }
     },
     PATIENCE_MS,
   );
