@@ -2,7 +2,6 @@ import type { Capability } from './capability.ts';
 import type { Operation } from './operation.ts';
 import type { Revision } from './revision.ts';
 import { hasBit } from './rules.ts';
-import type { Model, Selector } from './snapshot.ts';
 
 /** A model that Signalbox found at a server of the operator. */
 export interface FoundModel {
@@ -58,8 +57,8 @@ export const guessesIn = ({ isContextGuessed }: Pick<FoundMark, 'isContextGuesse
 
 /** Whether a selector may choose a model. @param index of the model in the snapshot */
 export const mayChoose = (
-  { allows }: Pick<Selector, 'allows'>,
-  { found }: Pick<Model, 'found'>,
+  { allows }: { readonly allows: Uint32Array | null },
+  { found }: { readonly found?: FoundMark },
   index: number,
 ): boolean => found?.isNamedOnly !== true && (allows === null || hasBit(allows, index));
 

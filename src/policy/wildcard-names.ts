@@ -90,7 +90,7 @@ function meaningBy(all: readonly NamedWildcard[], id: string): string | null {
  * Makes a function that resolves a name with the policy's wildcards, whether their providers are set up or not.
  * @returns a function from a name to its ID, or null if no wildcard covers the name
  */
-export const wildcardNames = (wildcards: readonly WildcardDraft[], catalog: Catalog, facts: PublicFigures | null) =>
+const wildcardNames = (wildcards: readonly WildcardDraft[], catalog: Catalog, facts: PublicFigures | null) =>
   meaningIn(withNames(wildcards, catalog, facts));
 
 /**

@@ -35,8 +35,7 @@ export interface FoundList {
 }
 
 /** What identifies the weights of a model: a server can have the same weights under several names. */
-export const identityOf = ({ digest, upstream }: Pick<ServedModel, 'digest' | 'upstream'>): string =>
-  digest ?? upstream;
+const identityOf = ({ digest, upstream }: Pick<ServedModel, 'digest' | 'upstream'>): string => digest ?? upstream;
 
 /**
  * Turns a server's list into models that a policy can serve. This function is pure and accepts any list.
