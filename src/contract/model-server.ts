@@ -53,8 +53,8 @@ export interface ModelServerAdapter {
    * @returns null if the first answer is not a list of models
    */
   read(bodies: readonly (string | null)[]): ServedList | null;
-  /** Returns the command with which an operator adds a model to the server; absent if there is no such command. */
-  readonly addCommand?: (upstream: string) => string;
+  /** The command with which an operator adds a model to the server, without the name of the model; absent if there is no such command. */
+  readonly addCommand?: string;
   /** The request for facts that the list lacks, once for each `digest`; absent if the list has all facts. */
   readonly detail?: {
     request(upstream: string): ServerRequest;

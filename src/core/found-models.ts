@@ -74,6 +74,25 @@ export function isMissing(
   return names != null && !names.some((name) => isSameName(name, upstream));
 }
 
+/** Writes that a server lacks a model, and how to add it: ``ollama has no `x`: `ollama pull x` ``. */
+export const lackText = (provider: string, upstream: string, addCommand?: string): string =>
+  `${provider} has no \`${upstream}\`${addCommand === undefined ? '' : `: \`${addCommand} ${upstream}\``}`;
+
+/** Writes each model of a policy that its server lacks, and how to add it. */
+export function lacksIn({ models, found, providers }: LackingPolicy): readonly string[] {
+  if (found === null) return [];
+  const lacking = models.flatMap(({ endpoints }) => endpoints.filter((one) => isMissing(found, one)));
+  return lacking.map(({ provider, upstream }) => lackText(provider, upstream, providers.get(provider)?.addCommand));
+}
+
+interface LackingPolicy {
+  readonly models: readonly {
+    readonly endpoints: readonly { readonly provider: string; readonly upstream: string }[];
+  }[];
+  readonly found: Pick<FoundModels, 'servers'> | null;
+  readonly providers: ReadonlyMap<string, { readonly addCommand?: string }>;
+}
+
 /** Whether two names of a server mean the same model. */
 export const isSameName = (one: string, other: string): boolean => withoutLatest(one) === withoutLatest(other);
 

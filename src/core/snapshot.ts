@@ -218,6 +218,8 @@ export interface Provider {
   readonly pagesMax?: PagesMax;
   /** Whether Signalbox finds the models of the provider, and whether selectors always choose from them; absent if it finds none. */
   readonly discover?: 'serve' | 'choose';
+  /** The command with which an operator adds a model to the server, without the name of the model; absent if there is none. */
+  readonly addCommand?: string;
 }
 
 export interface Endpoint {

@@ -1,3 +1,4 @@
+import type { ModelServerAdapter } from '../contract/model-server.ts';
 import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
 import { UNKNOWN_BILLING } from '../core/abort-billing.ts';
 import { RUN_MIN } from '../core/runs.ts';
@@ -94,7 +95,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
     },
     afterAbort: readAbortBilling(data.after_abort) ?? adapter.afterAbort ?? UNKNOWN_BILLING,
     ...(pagesMax && { pagesMax }),
-    ...(discover !== 'off' && adapter?.findsModels && { discover }),
+    ...(discover !== 'off' && adapter?.findsModels && { discover, ...adapter.findsModels }),
   };
   return { ...state, provider, unset, lacks: adapter?.lacks, passes: adapter?.passes, embeds: adapter?.embeds };
 }
@@ -134,9 +135,11 @@ function prepareAdapter(
     embeds: prepared.kind === 'wire' ? prepared.embeddings !== undefined : prepared.embed !== undefined,
     afterAbort: prepared.afterAbort,
     takesKey: prepared.kind !== 'wire' || prepared.auth !== undefined,
-    findsModels: prepared.kind === 'wire' && prepared.modelServer !== undefined,
+    findsModels: prepared.kind === 'wire' ? prepared.modelServer && addCommandOf(prepared.modelServer) : undefined,
   };
 }
+
+const addCommandOf = ({ addCommand }: ModelServerAdapter) => (addCommand === undefined ? {} : { addCommand });
 
 /** Reports a policy that wants the models of a server to be found, although the adapter cannot read its lists. */
 function reviewDiscover(

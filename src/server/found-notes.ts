@@ -1,8 +1,6 @@
 import { CAPABILITIES } from '../core/capability.ts';
-import { isMissing } from '../core/found-models.ts';
 import { OPERATIONS } from '../core/operation.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
-import type { ServerState } from '../policy/runtime/discovery/model-servers.ts';
 
 /** The most models of a server that the start names. */
 const SHOWN_MAX = 5;
@@ -25,14 +23,4 @@ function noteOf({ id, contextWindow, capabilities, operations, found }: Model, p
   const isForChats = (operations & OPERATIONS.chat.bit) !== 0;
   const tools = (capabilities & CAPABILITIES.tools.bit) === 0 ? 'no tools' : 'tools';
   return `${id.slice(provider.length + 1)}, ${tokens}, ${isForChats ? tools : 'embeds'}`;
-}
-
-/** Writes the models of the policy that their servers lack, and how to add them. */
-export function missingNotes({ models, found }: PolicySnapshot, servers: readonly ServerState[]): readonly string[] {
-  if (found === null) return [];
-  const lacking = models.flatMap(({ endpoints }) => endpoints.filter((one) => isMissing(found, one)));
-  return lacking.map(({ provider, upstream }) => {
-    const command = servers.find((one) => one.provider === provider)?.addCommand?.(upstream);
-    return `${provider} has no \`${upstream}\`${command ? `: \`${command}\`` : ''}`;
-  });
 }

@@ -6,6 +6,7 @@ import { openPeople } from '../access/people.ts';
 import { endpointEvent } from '../admin/use-cases/events.ts';
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { followed } from '../admin/use-cases/served.ts';
+import { lacksIn } from '../core/found-models.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Timers } from '../core/timers.ts';
@@ -37,7 +38,7 @@ import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
 import { foundWriter, readFound } from './found-file.ts';
-import { foundNotes, missingNotes } from './found-notes.ts';
+import { foundNotes } from './found-notes.ts';
 import { openGateway, REFRESH_MS } from './gateway.ts';
 import type { Host, Terminal } from './host.ts';
 import { LedgerNote, refuseOtherLedger } from './ledger-note.ts';
@@ -193,7 +194,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   await linesWritten();
   const console = out.isTerminal ? consoleHint(first.runtime.snapshot, address, firstKey !== null) : null;
   const reach = { address, console, database, unpacked };
-  announce({ ...reach, simulated: isSimulated(gateway), ...(await whoAnswers(first, tools, out)) }, firstKey, log, out);
+  announce({ ...reach, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) }, firstKey, log, out);
   warnOfPayments(gateway, log);
   void settle(opened.rehearse(), gateway, host);
   around.parent?.serving({ ...shutdown, address, metrics, reload: () => onHangup() });
@@ -275,16 +276,12 @@ function notInstalled(error: unknown): never {
   throw new Error(`SIGNALBOX_API_KEY cannot be installed. ${messageOf(error)}`);
 }
 
-async function whoAnswers(
-  { runtime: { snapshot } }: PolicyCandidate,
-  { servers }: Pick<ServerPolicyTools, 'servers'>,
-  { isTerminal }: Terminal,
-) {
+async function whoAnswers({ runtime: { snapshot } }: PolicyCandidate, { isTerminal }: Terminal) {
   const leftOut = snapshot.leftOut.filter(({ kind, name }) => kind === 'provider' && !snapshot.providers.has(name));
   const providers = servingProviders(snapshot);
   // The server looks for silent model servers only with a terminal, where a person can start a missing model server at once.
   const silent = isTerminal ? await silentServers(providers, snapshot) : [];
-  const notes = { found: foundNotes(snapshot), missing: missingNotes(snapshot, servers?.states ?? []) };
+  const notes = { found: foundNotes(snapshot), missing: lacksIn(snapshot) };
   return { providers, leftOut: leftOut.map(({ name }) => name), silent, ...notes };
 }
 

@@ -174,6 +174,8 @@ describe('a policy that declares a model that can be served', () => {
     });
     const [missing] = (await listed(signalbox, '/admin/endpoints')).filter(({ upstream }) => upstream === 'gone:7b');
     expect(missing).toMatchObject({ state: 'absent', why: 'box has no `gone:7b`: `ollama pull gone:7b`' });
+    const explained = await signalbox.post('/admin/policy/explain', { request: { model: 'mine' } });
+    expect(await explained.text()).toContain('box has no `gone:7b`: `ollama pull gone:7b`.');
   });
 
   test('applies the figures of a wildcard to the found models that it covers', async () => {

@@ -35,7 +35,7 @@ export const ollama: ModelServerAdapter = {
     });
     return { models, isComplete: true };
   },
-  addCommand: (upstream) => `ollama pull ${upstream}`,
+  addCommand: 'ollama pull',
   detail: {
     request: (upstream) => ({ path: '/api/show', below: 'origin', body: JSON.stringify({ model: upstream }) }),
     read(body) {

@@ -1,4 +1,5 @@
 import { toCredits } from '../../../core/credits.ts';
+import { lacksIn } from '../../../core/found-models.ts';
 import { messageOf } from '../../../core/thrown.ts';
 import { scrub } from '../../../host/telemetry/secrets.ts';
 import { leftOutProviders } from '../../../policy/runtime/candidate.ts';
@@ -33,9 +34,11 @@ export function explanationBody(
   } = explanation;
   const { choice, reason, refusal } = certificate;
   const { revision, usdPerCredit } = runtime.snapshot;
+  const body = certificateBody(certificate, facts);
   return {
     ...{ policy_revision: revision, route_reason: reason, choice, refusal },
-    ...{ facts: factsBody(facts), ...certificateBody(certificate, facts) },
+    ...{ facts: factsBody(facts), ...body },
+    explanation: [...body.explanation, ...lacksIn(runtime.snapshot).map((lack) => `${lack}.`)],
     first_hold_credits: firstHold && toCredits(firstHold.amount),
     hold_note: holdNote(explanation),
     shortage: shortage?.code ?? null,

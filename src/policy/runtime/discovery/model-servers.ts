@@ -1,5 +1,5 @@
 import type { ServedFacts } from '../../../contract/model-server.ts';
-import { type FoundModels, type FoundServer, foundText } from '../../../core/found-models.ts';
+import { type FoundModels, type FoundServer, foundText, lackText } from '../../../core/found-models.ts';
 import { type Timer, type Timers, within } from '../../../core/timers.ts';
 import type { UpstreamNetwork } from '../../../providers/connection/network.ts';
 import type { Health } from '../../../providers/health/health.ts';
@@ -67,14 +67,6 @@ interface WatchedServer {
   next: Timer | null;
   /** The problem that was reported last; empty for none. */
   problem: string;
-  /** When the server last answered, ms since 1970; null if it did not answer since the start. */
-  answeredAt: number | null;
-}
-
-/** The state of a server, for people. */
-export interface ServerState extends Pick<WatchedServer, 'provider' | 'answeredAt' | 'found'> {
-  /** Returns the command that adds a model to the server; null if the server has no such command. */
-  readonly addCommand: ((upstream: string) => string) | null;
 }
 
 /**
@@ -102,13 +94,6 @@ export class ModelServers {
 
   /** The models that were found; null if no provider of the policy is a server whose models can be found, or nothing was ever found. */
   readonly input = (): FoundModels | null => this.#input;
-
-  get states(): readonly ServerState[] {
-    return [...this.#servers.values()].map(({ provider, answeredAt, found, server }) => ({
-      ...{ provider, answeredAt, found },
-      addCommand: server.reader.addCommand ?? null,
-    }));
-  }
 
   /** Follows the servers of a policy, and asks them; resolves after two seconds at the latest. */
   async begin(runtime: Runtime): Promise<void> {
@@ -171,7 +156,6 @@ export class ModelServers {
         begunAt: Number.NEGATIVE_INFINITY,
         next: null,
         problem: '',
-        answeredAt: null,
       });
     }
     for (const [key, { next, provider, origin }] of this.#servers) {
@@ -217,10 +201,9 @@ export class ModelServers {
     const since = new Map((one.found?.models ?? []).map((model) => [model.upstream, model.since]));
     const { contexts, details } = { contexts: one.contexts, details: answers.details };
     const { server, leftOut, ...seen } = foundList(one.provider, answers.list, { since, contexts, details }, now());
-    Object.assign(one, { found: server, contexts: seen.contexts, details, answeredAt: now() });
+    Object.assign(one, { found: server, contexts: seen.contexts, details });
     const { addCommand } = one.server.reader;
-    const remedyFor = (upstream: string) =>
-      `${one.provider} has no \`${upstream}\`${addCommand ? `: \`${addCommand(upstream)}\`` : ''}`;
+    const remedyFor = (upstream: string) => lackText(one.provider, upstream, addCommand);
     health.listed(one.provider, one.origin, server.names && { names: server.names, remedyFor });
     const problem = leftOut === 0 ? '' : `${leftOut} models are left out`;
     this.#report(
