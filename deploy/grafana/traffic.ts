@@ -236,10 +236,11 @@ export const providers = [
       2: ['cooling', 'blue'],
       3: ['misconfigured', 'red'],
       4: ['out of credit', 'dark-red'],
+      5: ['absent', 'purple'],
     },
     queries: [
       [
-        `max by (provider, model, upstream) (0 * ${STATE}{${ENDPOINT}, state="healthy"} + ignoring (state) ${STATE}{${ENDPOINT}, state="ejected"} + ignoring (state) 2 * ${STATE}{${ENDPOINT}, state="cooling"} + ignoring (state) 3 * ${STATE}{${ENDPOINT}, state="misconfigured"} + ignoring (state) 4 * ${STATE}{${ENDPOINT}, state="out_of_credit"})`,
+        `max by (provider, model, upstream) (0 * ${STATE}{${ENDPOINT}, state="healthy"} + ignoring (state) ${STATE}{${ENDPOINT}, state="ejected"} + ignoring (state) 2 * ${STATE}{${ENDPOINT}, state="cooling"} + ignoring (state) 3 * ${STATE}{${ENDPOINT}, state="misconfigured"} + ignoring (state) 4 * ${STATE}{${ENDPOINT}, state="out_of_credit"} + ignoring (state) 5 * ${STATE}{${ENDPOINT}, state="absent"})`,
         '{{model}} at {{provider}} ({{upstream}})',
       ],
     ],
