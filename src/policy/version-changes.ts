@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { StrategyPlugin } from '../contract/strategy.ts';
-import { isObject, objectOf } from '../core/object.ts';
+import { isObject, objectOf, textOf } from '../core/object.ts';
+import { discoverOf } from './discover.ts';
 import { SECTIONS } from './sections.ts';
 import { BUILT_IN_SELECTORS } from './selectors.ts';
 import { changedTasks } from './tasks.ts';
@@ -35,7 +36,16 @@ export function changedDefaults(
       .filter((key) => !own.includes(key))
       .map((key) => `selectors.${name}.options.${key}`);
   });
-  return [...singles, ...keys, ...tasks, ...selectors];
+  const providers = Object.entries(objectOf(outline.providers)).flatMap(([name, provider]) =>
+    discoveredIn(provider) ? [`providers.${name}.discover`] : [],
+  );
+  return [...singles, ...keys, ...tasks, ...selectors, ...providers];
+}
+
+/** Whether the latest version finds the models of a provider, but version 1 does not. */
+function discoveredIn(provider: unknown): boolean {
+  const { preset, discover } = objectOf(provider);
+  return discover === undefined && discoverOf({ preset: textOf(preset) }, LATEST_VERSION) !== 'off';
 }
 
 const namesIn = (map: unknown): string[] => (isObject(map) ? Object.keys(map) : []);

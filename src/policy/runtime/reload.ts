@@ -321,8 +321,11 @@ export class Reloader {
     // The call of `swap` activates the new policy. Running requests keep the runtime that they leased.
     const settled = swap();
     this.#inForce = candidate;
-    this.#failsCases = false;
-    this.#options.onRehearsed?.(candidate);
+    // A build with other found models has not run the test cases again.
+    if (candidate.isRehearsed) {
+      this.#failsCases = false;
+      this.#options.onRehearsed?.(candidate);
+    }
     if (buildOf(before.runtime.snapshot) !== buildOf(candidate.runtime.snapshot)) this.#quoting.keep(before.runtime);
     this.#outdated = this.#options.tools.loader.outdated();
     await settled;
