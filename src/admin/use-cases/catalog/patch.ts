@@ -68,7 +68,7 @@ function headOf(
     ...(added.length > 0
       ? [
           '',
-          `Figures come from the list, or else from ${factsSource}. Quality is unknown: adjust it to your own results.`,
+          `Figures come from the list, or else from ${factsSource}. Quality is a guess: adjust it to your own results.`,
         ]
       : []),
   ];

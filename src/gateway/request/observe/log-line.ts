@@ -63,7 +63,7 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     ttft_ms: outcome?.firstPartMs ?? undefined,
     total_ms: outcome?.totalMs ?? Math.round(now - request.at),
     outcome: outcome?.status ?? (operation === null ? undefined : outcomeOf(request)),
-    revision: platform?.policy_revision ?? (routing && buildOf(routing.snapshot)),
+    revision: platform?.policy_revision ?? (routing ? buildOf(routing.snapshot) : undefined),
     suppressed,
   };
 }

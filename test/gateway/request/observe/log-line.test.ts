@@ -28,7 +28,7 @@ const attempt = (provider: string, failure: string | null) =>
 const routingOf = (facts: Deep<RoutingAttempt['facts']>): RoutingAttempt =>
   ({
     facts: { task: 'code', ...facts },
-    snapshot: { revision: 'pol_judged' },
+    snapshot: { revision: 'pol_judged', found: null },
     rejections: [],
   }) as unknown as RoutingAttempt;
 

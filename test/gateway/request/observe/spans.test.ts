@@ -157,7 +157,7 @@ const routing = {
     task: 'coding',
     rules: { constraints: [1], preferences: [] },
   },
-  snapshot: { revision: 'abc', constraints: [{ name: 'first' }, { name: 'second' }] },
+  snapshot: { revision: 'abc', found: null, constraints: [{ name: 'first' }, { name: 'second' }] },
   rejections: [],
 } as unknown as NonNullable<RequestContext['routing']>;
 
