@@ -106,7 +106,7 @@ export class ModelServers {
   run(build: () => Promise<void>): void {
     this.#build = build;
     this.#builtAt = this.#options.clock();
-    this.#polling = this.#options.timers.every(POLL_EVERY_MS, () => this.pollAll());
+    this.#pollRegularly();
     this.#save();
     // A server may have answered between `begin` and `run`.
     void build();
@@ -116,6 +116,16 @@ export class ModelServers {
   follow(runtime: Runtime): void {
     this.#watch(runtime);
     this.pollAll();
+  }
+
+  /** Runs the timer of the polls only while there are servers to ask. */
+  #pollRegularly(): void {
+    const isNeeded = this.#build !== null && this.#servers.size > 0;
+    if (isNeeded) this.#polling ??= this.#options.timers.every(POLL_EVERY_MS, () => this.pollAll());
+    else {
+      this.#polling?.close();
+      this.#polling = null;
+    }
   }
 
   /** Asks all servers, or each as soon as it may be asked again. */
@@ -164,6 +174,7 @@ export class ModelServers {
       this.#options.health.listed(provider, origin, null);
       this.#servers.delete(key);
     }
+    this.#pollRegularly();
     this.#refresh();
   }
 
