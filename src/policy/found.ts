@@ -6,7 +6,7 @@ import type { Model } from '../core/snapshot.ts';
 import { checkValue } from './check.ts';
 import { modelSchemaOf } from './embeddings.ts';
 import { latencies } from './latency.ts';
-import { draftModel, type ModelContext, type ModelDraft } from './models.ts';
+import { draftModel, type ModelContext, type ModelDraft, UNLISTED } from './models.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { ProviderSetup } from './providers.ts';
 import { Report } from './report.ts';
@@ -62,7 +62,7 @@ export function draftFound(found: FoundModels | null, context: FoundContext): re
     usdPerCredit: parseDecimal(usdPerCredit)!,
     needsKey: new Map(parsed.providers.map(({ name, data }) => [name, data?.api_key_env !== undefined])),
     taskIndex: new Map(parsed.tasks.map(({ name }, at) => [name, at])),
-    medianProviders: null,
+    ...UNLISTED,
   };
   return found.servers.flatMap(({ provider, models }) => {
     const setup = setups.get(provider);
@@ -127,7 +127,7 @@ function draftOne(
   const report = new Report();
   const subject = { path: `providers.${provider}`, place, name: id, tree: merged(own, more) };
   const named = { ...subject, data: checkValue(modelSchemaOf(subject.tree), subject, report) };
-  const latencyOf = wildcard ? () => wildcard.standIn.model.latency : latencies([], null);
+  const latencyOf = wildcard ? () => wildcard.standIn.model.latency : latencies([], UNLISTED);
   const draft = draftModel(named, latencyOf, { ...context, report });
   return report.failed ? null : draft;
 }

@@ -64,6 +64,9 @@ export interface ModelContext extends CheckContext {
   readonly servesAny?: boolean;
 }
 
+/** A model that the policy does not list has a neutral speed until it is measured, and the same quality in every task. */
+export const UNLISTED = { hosted: new Set<string>(), unstatedLatency: 'neutral', unstatedQuality: 'default' } as const;
+
 /** Whether a name in `models` is a wildcard, which covers many models. */
 export const isWildcard = (name: string): boolean => name.includes('*');
 

@@ -4,7 +4,7 @@ import { narrowCapabilities, pagesMaxOf, type ServingProviders } from './availab
 import { checkValue } from './check.ts';
 import type { ModelFacts } from './facts.ts';
 import { deepFreeze } from './freeze.ts';
-import { draftModel, type ModelContext, type ModelDraft } from './models.ts';
+import { draftModel, type ModelContext, type ModelDraft, UNLISTED } from './models.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { ProviderSetup } from './providers.ts';
 import { Report } from './report.ts';
@@ -67,9 +67,7 @@ class PolicyWildcards implements Wildcards {
       usdPerCredit: parseDecimal(context.usdPerCredit)!,
       needsKey: new Map(providers.map(({ name, data }) => [name, data?.api_key_env !== undefined])),
       taskIndex: new Map(tasks.map(({ name }, at) => [name, at])),
-      hosted: new Set<string>(),
-      unstatedLatency: 'neutral',
-      unstatedQuality: 'default',
+      ...UNLISTED,
       sections: new Map(),
     };
     const named = withNames(drafts, context.parsed, context.facts);
