@@ -4,6 +4,7 @@ import { tries } from '../deep/effort.ts';
 import { EVERY_VARIABLE } from '../policy/shipped.ts';
 import { type AdviceAnswer, adviceOf } from '../support/answers.ts';
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
+import { FakeModelServer } from '../support/model-servers.ts';
 import { testPolicy } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
@@ -177,7 +178,10 @@ describe('a figure of /v1/route, sent back as a ceiling,', () => {
 
   test('a figure of /v1/route, sent back as a ceiling, may be 0, which free models satisfy', async () => {
     const free = { constraints: { max_cost_credits: 0 } };
-    expect((await adviceOf(await shipped.post('/v1/route', free))).estimated_cost_credits).toBe(0);
+    const server = new FakeModelServer('ollama', [{ name: 'smol', capabilities: ['completion'] }]);
+    const own = await startSignalbox({ env: { OLLAMA_BASE_URL: server.url } });
+    expect((await adviceOf(await own.post('/v1/route', free))).estimated_cost_credits).toBe(0);
+    await Promise.all([own.stop(), server.stop()]);
     const { error } = await adviceOf(await live.box.post('/v1/route', free));
     expect(error.code).toBe('no_eligible_model');
     expect(String(error.details.relaxation)).toMatch(/^change max_cost_credits from 0 to \S+ to use/);
