@@ -198,7 +198,7 @@ const PROVIDER = {
   discover: Type.Optional(
     oneOfExplained({
       means: {
-        off: 'Signalbox does not ask the server for its models.',
+        off: 'Signalbox does not poll the server.',
         serve:
           'Each model of the server is served by name, as `PROVIDER/NAME`. Selectors choose from these models only while no declared model can answer chats.',
         choose: 'Each model of the server is served by name, and selectors choose from these models like all others.',

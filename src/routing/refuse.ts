@@ -101,7 +101,7 @@ function nothingToChoose({ model }: Facts, { wildcards, models, providers }: Pol
 
 /** The most names that an error suggests. */
 const NAMES_SHOWN = 5;
-/** How long a caller waits until model servers are asked again, ms. */
+/** How long a caller waits until model servers are polled again, ms. */
 const FIND_AGAIN_MS = 30_000;
 
 /** Whether an entry is a tool. The native tools also include fields such as `container`. */

@@ -238,7 +238,7 @@ describe('found models are beside the policy', () => {
     expect((await signalbox.post('/admin/policy/reload', {}, tag)).status).toBe(200);
   }, 60_000);
 
-  test('version 1 asks no server', async () => {
+  test('version 1 polls no server', async () => {
     const server = fake('ollama', SMOL);
     const policy = policyFor(declared('smol')).replace('version: 2', 'version: 1');
     const signalbox = await start({ policy, env: envOf(server) });

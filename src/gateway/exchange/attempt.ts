@@ -229,7 +229,7 @@ export class Attempt {
     return this.#record(failure, this.meter.reported);
   }
 
-  /** Reports an unknown model, so that Signalbox asks a server of the operator again which models it has. */
+  /** Reports an unknown model, so that Signalbox polls a server of the operator again. */
   #tellUnknown(failure: ProviderFailure): void {
     const { provider, upstream } = this.endpoint;
     const { unknownNames, originOf } = this.#runnable.runtime;

@@ -224,7 +224,7 @@ describe('on a terminal', () => {
       const env = { OPENAI_API_KEY: 'sk-none', LM_STUDIO_BASE_URL: closed, OLLAMA_BASE_URL: closed };
       const { child, shown } = await onTerminal(newPath(), env);
       expect(shown()).toMatch(
-        /Models from +openai \(\d+ models, 1 wildcard\)\s+No model yet +ollama, lm-studio; Signalbox asks again.+\s+Not running +ollama at 127\.0\.0\.1:9, lm-studio at 127\.0\.0\.1:9; start it to use its models\s+Not in use +\d+ providers; /,
+        /Models from +openai \(\d+ models, 1 wildcard\)\s+No model yet +ollama, lm-studio; Signalbox looks again.+\s+Not running +ollama at 127\.0\.0\.1:9, lm-studio at 127\.0\.0\.1:9; start it to use its models\s+Not in use +\d+ providers; /,
       );
       child.terminal!.write('\x03');
       expect(await child.exited).toBe(0);

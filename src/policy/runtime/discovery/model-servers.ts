@@ -70,7 +70,7 @@ interface WatchedServer {
 }
 
 /**
- * Asks the servers of the operator which models they have, regularly and after a request for an unknown model. Keeps the last list of a
+ * Polls the servers of the operator for their models, regularly and after a request for an unknown model. Keeps the last list of a
  * server that does not answer. State: found models.
  */
 export class ModelServers {
@@ -95,14 +95,14 @@ export class ModelServers {
   /** The models that were found; null if no provider of the policy is a server whose models can be found, or nothing was ever found. */
   readonly input = (): FoundModels | null => this.#input;
 
-  /** Follows the servers of a policy, and asks them; resolves after two seconds at the latest. */
+  /** Follows the servers of a policy, and polls them; resolves after two seconds at the latest. */
   async begin(runtime: Runtime): Promise<void> {
     this.#watch(runtime);
     const polls = [...this.#servers.values()].map((one) => this.#poll(one));
     if (polls.length > 0) await within(this.#options.timers, START_MS, Promise.all(polls), []);
   }
 
-  /** Asks the servers regularly from now on. @param build builds the active policy again with the found models */
+  /** Polls the servers regularly from now on. @param build builds the active policy again with the found models */
   run(build: () => Promise<void>): void {
     this.#build = build;
     this.#builtAt = this.#options.clock();
@@ -112,13 +112,13 @@ export class ModelServers {
     void build();
   }
 
-  /** Follows the servers of the active policy, and asks them. */
+  /** Follows the servers of the active policy, and polls them. */
   follow(runtime: Runtime): void {
     this.#watch(runtime);
     this.pollAll();
   }
 
-  /** Runs the timer of the polls only while there are servers to ask. */
+  /** Runs the timer of the polls only while there are servers to poll. */
   #pollRegularly(): void {
     const isNeeded = this.#build !== null && this.#servers.size > 0;
     if (isNeeded) this.#polling ??= this.#options.timers.every(POLL_EVERY_MS, () => this.pollAll());
@@ -128,12 +128,12 @@ export class ModelServers {
     }
   }
 
-  /** Asks all servers, or each as soon as it may be asked again. */
+  /** Polls all servers, or each as soon as it may be polled again. */
   pollAll(): void {
     for (const one of this.#servers.values()) this.#request(one);
   }
 
-  /** Asks the server of a provider whose address or key has this identity, after it did not know a model. */
+  /** Polls the server of a provider whose address or key has this identity, after it did not know a model. */
   missed(origin: string): void {
     for (const one of this.#servers.values()) if (one.origin === origin) this.#request(one);
   }
@@ -206,7 +206,7 @@ export class ModelServers {
     if (this.#servers.get(keyOf(one)) !== one) return;
     if (typeof answers === 'string') {
       health.listed(one.provider, one.origin, null);
-      this.#report(one, answers, 'a model server cannot be asked for its models; its last list stays');
+      this.#report(one, answers, 'the models of a server cannot be listed; its last list stays');
       return;
     }
     const since = new Map((one.found?.models ?? []).map((model) => [model.upstream, model.since]));

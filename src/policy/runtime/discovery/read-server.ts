@@ -32,7 +32,7 @@ interface ServerContext {
   readonly env: (name: string) => string | undefined;
 }
 
-/** Returns how to ask a provider for its models; null if its adapter does not know the program that serves them. */
+/** Returns how to query a provider for its models; null if its adapter does not know the program that serves them. */
 export function modelServerOf(
   { name, baseUrl, allowPrivateNetwork: allowPrivate }: Provider,
   target: UpstreamTarget,
@@ -52,7 +52,7 @@ export interface ServerAnswers {
 }
 
 /**
- * Asks a server for its models.
+ * Queries a server for its models.
  * @param known the facts about single models that were requested before, by digest
  * @returns the answers, or the reason why there is no list. `readServer` never rejects.
  */
