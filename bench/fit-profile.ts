@@ -1,35 +1,21 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { WeightTable } from '../src/routing/profile/lexicon/data-shapes.ts';
-import stems from '../src/routing/profile/stems.json' with { type: 'json' };
 import { TASKS } from '../src/routing/profile/tasks.ts';
-import features from '../src/routing/profile/weights.json' with { type: 'json' };
-import { accuracy, digest, examplesBySet, fit, taughtFeatures, taughtStems } from './profile-fit.ts';
-import { fixed } from './stats.ts';
+import weights from '../src/routing/profile/weights.json' with { type: 'json' };
+import { COLUMN } from '../src/routing/profile/word-table.ts';
+import { digest, learn } from './profile-fit.ts';
 
 /**
- * `bun bench/fit-profile.ts`: writes the weights that determine a question's task into `weights.json` and `stems.json` of
- * `src/routing/profile`, which are committed. `--left-out` first measures how well the fit works on prompts that it has not seen: it leaves
- * one set of prompts out after another.
+ * `bun bench/fit-profile.ts`: writes the figures that determine the task and the difficulty of a question, `weights.json` and `words.bin` in
+ * `src/routing/profile`, which are committed. It takes a minute. `npm run bench:reading` measures them.
  */
 const FOLDER = join(import.meta.dir, '../src/routing/profile');
 
-const sets = examplesBySet();
-if (process.argv.includes('--left-out')) {
-  for (const [name, examples] of sets) {
-    const others = [...sets].flatMap(([other, all]) => (other === name ? [] : all));
-    console.log(`${name}: ${fixed(100 * accuracy(examples, fit(others)))} % by weights fitted to the others`);
-  }
-}
-
-const weights = fit([...sets.values()].flat());
-
-/** Writes the rows of a table and keeps its description. */
-function write(name: string, table: WeightTable, rows: WeightTable['rows']): void {
-  writeFileSync(join(FOLDER, name), JSON.stringify({ ...table, digest: digest(), tasks: TASKS, rows }));
-  console.log(`${name}: ${Object.keys(rows).length} rows`);
-}
-
-write('weights.json', features, taughtFeatures(weights));
-write('stems.json', stems, taughtStems(weights));
+const { features, words } = learn();
+writeFileSync(join(FOLDER, 'words.bin'), words);
+const { about, source } = weights;
+const columns = [...TASKS, ...Object.keys(COLUMN)];
+// The examples depend on the column of frames, which is new now.
+writeFileSync(join(FOLDER, 'weights.json'), JSON.stringify({ about, source, digest: digest(), columns, rows: features }));
 Bun.spawnSync(['npx', 'biome', 'format', '--write', FOLDER]);
+console.log(`${Object.keys(features).length} features and ${words.filter((one) => one !== 0).length} figures of words`);

@@ -7,10 +7,13 @@ import { stuckSigns } from './progress.ts';
 import type { QuestionView, ToolContext } from './question-view.ts';
 import { likelihoods } from './shares.ts';
 import { instructionOf, readSystemPrompt, type SystemPrompt, systemPromptText } from './system-prompt.ts';
-import { type TaskWeights, taskLogits } from './task-logits.ts';
+import { type ReadingWeights, taskLogits } from './task-logits.ts';
+import { TextMemory } from './text-memory.ts';
 import { forcesTool, isAmidTools } from './tools.ts';
 import type { TaskGuess, UserMessage } from './user-message.ts';
 import { mayFollowUp, readUserTurn, saysSomething, type UserTurn } from './user-turn.ts';
+import { PLACE } from './word-rows.ts';
+import { Words } from './word-sums.ts';
 
 export interface Intent
   extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'stuck' | 'naturalLanguage' | 'languagesSeen'> {
@@ -52,7 +55,7 @@ function naturalLanguageOf(turns: readonly UserTurn[]): string | null {
 }
 
 /** Returns the last question in its context; null if there is none. The parameter `weights` is described at `taskLogits`. */
-export const lastView = (request: ProfileInput, weights?: TaskWeights): QuestionView | null =>
+export const lastView = (request: ProfileInput, weights?: ReadingWeights): QuestionView | null =>
   viewOf(request, userTurns(request.conversation.turns), systemPromptOf(request), weights);
 
 /** Returns the system prompt, read like a question; null if there is none. */
@@ -88,20 +91,42 @@ function viewOf(
   { conversation }: ProfileInput,
   turns: readonly UserTurn[],
   prompt: SystemPrompt | null,
-  weights?: TaskWeights,
+  weights?: ReadingWeights,
 ): QuestionView | null {
   const system = prompt && (weights ? instructionOf(prompt.view, weights) : prompt.instruction);
+  const context = prompt ? [prompt.words] : [];
   let before: QuestionView['before'] = null;
   for (let at = turns.length - 1; at >= 0; at--) {
     const { message } = turns[at]!;
     const { question, reading, shape } = message;
     const isOffered = at === 0 && conversation.tools.length > 0 && conversation.toolChoice !== 'none';
     const tools = isOffered ? toolContext(conversation, message) : null;
-    const view: QuestionView = { question, reading, shape, tools, before, system, isSystemPrompt: false };
+    const earlier = turns[at + 1];
+    const words = [
+      ...message.words,
+      ...context,
+      ...(earlier ? [earlier.message.asBefore] : []),
+      ...(at === 0 ? answerBefore(conversation.turns) : []),
+    ];
+    const view: QuestionView = { question, reading, shape, tools, before, system, words, isSystemPrompt: false };
     if (at === 0) return view;
     before = weights ? likelihoods(taskLogits(view, weights)) : message.likelihoods(view);
   }
   return null;
+}
+
+/** The number of characters read at the end of the answer before a question. */
+const ANSWER = 300;
+const answers = new TextMemory<Words>(2 ** 19);
+const answerOf = (text: string): Words => Words.of(text, PLACE.answer, 0.25);
+
+/** Returns the words of the model's answer before the last message of the user; none without one. */
+function answerBefore(turns: readonly Turn[]): Words[] {
+  const last = turns.findLastIndex(({ role }) => role === 'user');
+  const answer = turns[last - 1];
+  if (answer?.role !== 'assistant') return [];
+  const text = turnText(answer);
+  return text ? [answers.of(text.slice(-ANSWER), answerOf)] : [];
 }
 
 const toolContext = ({ tools, turns }: Conversation, message: UserMessage): ToolContext => ({

@@ -61,14 +61,6 @@ export const STEM_LETTERS = 6;
 /** Returns the hash of a stem extended by a folded letter. */
 export const stemOn = (stem: number, letter: number): number => (Math.imul(stem, 0x01000193) + letter) | 0;
 
-/**
- * The hash of a stem is XORed with the first of these numbers if it is the first word of a question, and with the second if it is the
- * second word.
- */
-export const STEM_PLACES = [0x5bd1e995, 0x1b873593] as const;
-/** The hash of a stem in a system prompt is XORed with this number. */
-export const STEM_OF_SYSTEM_PROMPT = 0x2c1b3c6d;
-
 /** Folds a pattern of the lexicon and replaces each gap by one space. */
 export function fold(pattern: string): string {
   let folded = '';

@@ -2,6 +2,7 @@ import { SIGN, type Sign } from './lexicon/signs.ts';
 import type { QuestionText } from './question.ts';
 import type { QuestionShape } from './question-shape.ts';
 import type { QuestionReading } from './reading.ts';
+import type { Words } from './word-sums.ts';
 
 /** A question with its context. The features of the task are computed from the question and its context. */
 export interface QuestionView {
@@ -12,6 +13,8 @@ export interface QuestionView {
   /** Task probabilities of the question before, if this question may follow it up; null otherwise. */
   readonly before: Float64Array | null;
   readonly system: SystemInstruction | null;
+  /** The words of the question and of its context. */
+  readonly words: readonly Words[];
   /** Whether the question is the system prompt itself. */
   readonly isSystemPrompt: boolean;
 }

@@ -1,7 +1,9 @@
 import { canonicalLanguage, isCodeLanguage } from '../../core/languages.ts';
 import { languageOfLine, mayBeCode } from './code.ts';
 import file from './lexicon/blocks.json' with { type: 'json' };
+import { type Inner, innerOf, SPAN_ROWS } from './frame.ts';
 import { expressionsOf } from './lexicon/data.ts';
+import { PLACE, WordRows } from './word-rows.ts';
 
 /** A range of a message, in UTF-16 code units. */
 export interface QuestionRange {
@@ -40,7 +42,12 @@ const unreadQuestion = (text: string, size: number) => ({
   fenced: NO_FENCES,
   /** The programming languages of code lines, with counts. */
   languages: NO_LANGUAGES,
+  /** The words of the lines that ask, and of the material, as rows of the table of words. */
+  words: noRows(),
+  material: noRows(),
 });
+const NO_ROWS: Int32Array = new Int32Array(0);
+const noRows = (): Int32Array => NO_ROWS;
 
 /** The number of characters read of a message's head and tail. */
 const HEAD = 1_200;
@@ -85,12 +92,56 @@ export function readQuestion(message: string, unwrapped = false): QuestionText {
     addWindow(question, start, start + HEAD, unwrapped ? UNWRAPPED : HEAD_WINDOW);
     addWindow(question, start + HEAD + 1, end, tail);
   } else addWindow(question, start, end, tail);
-  if (question.lines.length === 0) question.lines.push(...question.code);
+  question.material = materialOf(question, message, shown);
+  const asks = question.lines.length > 0;
+  if (!asks) question.lines.push(...question.code);
+  const inner = innerOf(text, question.lines);
+  // If the message has nothing but a frame outside of its blocks, the blocks contain the question.
+  if (inner.isFrame && asks && !unwrapped && question.documents > 0) return readQuestion(message, true);
+  if (asks) keep(question, inner);
+  question.words = SPAN_ROWS.slice(inner.spans[inner.first]?.begin ?? 0, inner.spans[inner.last]?.end ?? 0);
   if (question.length > (question.lines.length > 2 ? LONG : 2 * EDGE + 100)) {
     question.head = edge(question.lines, 1);
     question.tail = Math.max(question.head, edge(question.lines, -1));
   }
   return question;
+}
+
+/** Keeps only the lines of the question itself. */
+function keep(question: QuestionText, { spans, first, last }: Inner): void {
+  if (first === 0 && last === spans.length - 1) return;
+  const { from, line } = spans[first]!;
+  const { to, line: end } = spans[last]!;
+  const lines = question.lines.slice(line, end + 1);
+  lines[0] = { from, to: lines[0]!.to };
+  lines[lines.length - 1] = { from: lines.at(-1)!.from, to };
+  question.lines = lines;
+  question.length = lines.reduce((sum, one) => sum + one.to - one.from, 0);
+}
+
+/** The number of characters of material that are read. */
+const MATERIAL = 600;
+const MATERIAL_ROWS = new WordRows();
+
+/** Reads the beginning of the text that does not ask. */
+function materialOf({ text, lines }: QuestionText, message: string, shown: readonly QuestionRange[]): Int32Array {
+  const rows = MATERIAL_ROWS;
+  rows.clear();
+  let left = MATERIAL;
+  const add = (of: string, from: number, to: number): void => {
+    const end = Math.min(to, from + left);
+    if (end - from < 2) return;
+    rows.add(of, from, end, PLACE.material);
+    left -= end - from;
+  };
+  for (const { from, to } of shown) add(message, from, to);
+  let at = PAD.length;
+  for (const { from, to } of lines) {
+    if (from - at > 4) add(text, at, from);
+    at = to;
+  }
+  if (text.length - PAD.length - at > 4) add(text, at, text.length - PAD.length);
+  return rows.slice(0, rows.size);
 }
 
 /**

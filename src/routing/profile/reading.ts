@@ -1,6 +1,6 @@
 import { AnswerLength } from './answer-length.ts';
 import { Ballot } from './ballot.ts';
-import { DIGIT, FOLDED, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
+import { DIGIT, FOLDED, isUnspaced, MARK } from './letters.ts';
 import { EXTENSION, HOMOGRAPH, LEXICON, NAME, NUMERAL, TOPIC } from './lexicon/lexicon.ts';
 import { hasLanguage, isLoan, languageOf, nameOf, signOf } from './lexicon/meaning.ts';
 import { hasRole, LEAD, OBJECT, ON_TEXT, SIGN, SIGNS, THING, WEIGHT } from './lexicon/signs.ts';
@@ -37,9 +37,8 @@ const THANKS_WITHIN = 14;
 /** Most questions name nothing, so they share this empty list. */
 const NO_NAMES: readonly string[] = [];
 
-/** The votes and the stems of the question that is being read. A question has fewer words than this buffer has places. */
+/** The votes of the question that is being read. */
 const ballot = new Ballot();
-const stemsRead = new Int32Array(4_096);
 
 /** The signs in the words of a question, read once. A word in a line that asks has weight 1. */
 export class QuestionReading {
@@ -79,8 +78,6 @@ export class QuestionReading {
   lead = -1;
   /** The sign of the noun for the thing to create; -1 for none. */
   object = -1;
-  /** Hashed stems of the words. The first two words of a question have a second entry for their position. */
-  readonly stems: Int32Array;
   readonly length = new AnswerLength();
 
   readonly #text: string;
@@ -88,8 +85,6 @@ export class QuestionReading {
   readonly #end: number;
   #weight = 1;
   #made = -1;
-  #opened = 0;
-  #stems = 0;
   #noun = -1;
   #nounAt = -1;
   #number = 0;
@@ -120,7 +115,6 @@ export class QuestionReading {
       }
       this.#line(Math.max(from, tail), to, weight);
     }
-    this.stems = stemsRead.slice(0, this.#stems);
     this.naturalLanguage = likeliest(ballot.votes);
   }
 
@@ -174,7 +168,6 @@ export class QuestionReading {
     }
     let at = from;
     let node = 0;
-    let stem = 0;
     let letters = 0;
     let capitals = 0;
     let codes = 0;
@@ -184,7 +177,7 @@ export class QuestionReading {
       at++;
       if (folded !== MARK) {
         node = letters === 0 ? LEXICON.begin(folded, at) : node === 0 ? 0 : LEXICON.step(node, folded, at);
-        if (letters++ < STEM_LETTERS) stem = stemOn(stem, folded);
+        letters++;
       }
       codes |= code;
       if (code < 0x5b) capitals++;
@@ -197,7 +190,6 @@ export class QuestionReading {
     this.words++;
     this.#position++;
     if (codes >= 0x80) this.#foreign(from, at, to);
-    this.#stem(stem);
     // The name of an error has a capital letter within it.
     if (at - from > 6 && (capitals > 1 || (capitals === 1 && first >= 0x5b)) && isErrorName(text, from, at))
       this.symbols += 2;
@@ -213,11 +205,6 @@ export class QuestionReading {
       // Arabic joins articles and prepositions to a word, so a word of the lexicon can begin a few letters later.
       if (code >= 0x0600 && code < 0x0700 && at > from && at <= from + 3) this.#find(at, to);
     }
-  }
-
-  #stem(stem: number): void {
-    if (this.#opened < STEM_PLACES.length) stemsRead[this.#stems++] = stem ^ STEM_PLACES[this.#opened++]!;
-    stemsRead[this.#stems++] = stem;
   }
 
   #vote(code: number): void {

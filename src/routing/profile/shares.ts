@@ -1,5 +1,4 @@
 import type { TaskShare } from '../../core/facts.ts';
-import type { TaskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
 
 /** Shares are whole 64ths, which are exact in binary, so that they sum to exactly 1. */
@@ -8,7 +7,7 @@ const PARTS = 64;
 const LEAST = 0.05;
 
 /** Returns the probability of each task, in the order of `TASKS`. @param odds the array that receives the result */
-export function likelihoods(logits: TaskLogits, odds = new Float64Array(logits.length)): Float64Array {
+export function likelihoods(logits: Float64Array, odds = new Float64Array(logits.length)): Float64Array {
   let most = Number.NEGATIVE_INFINITY;
   for (let at = 0; at < logits.length; at++) most = Math.max(most, logits[at]!);
   let sum = 0;
@@ -20,8 +19,8 @@ export function likelihoods(logits: TaskLogits, odds = new Float64Array(logits.l
 /** Every question reuses this array of likelihoods. */
 const likely = new Float64Array(TASKS.length);
 
-/** Returns the likely tasks with their shares, and the task whose probability is above one half; `general` if no task is that likely. */
-export function sharesOf(logits: TaskLogits): { readonly task: string; readonly mix: readonly TaskShare[] } {
+/** Returns the likely tasks with their shares, and the likeliest task. */
+export function sharesOf(logits: Float64Array): { readonly task: string; readonly mix: readonly TaskShare[] } {
   likelihoods(logits, likely);
   const mix: { readonly task: string; share: number }[] = [];
   let sum = 0;
@@ -40,12 +39,11 @@ export function sharesOf(logits: TaskLogits): { readonly task: string; readonly 
     one.share = parts / PARTS;
     left -= parts;
   }
-  const [first] = mix;
-  if (!first) return { task: 'general', mix: [] };
+  const first = mix[0]!;
   // The most likely task receives the remainder of the rounding.
   first.share += left / PARTS;
   if (mix.length === 1) return { task: first.task, mix: [] };
-  return { task: first.share >= 0.5 ? first.task : 'general', mix };
+  return { task: first.task, mix };
 }
 
 /** Orders tasks by their probability, and equally likely tasks by name. */

@@ -8,9 +8,11 @@ import { shapeOf } from './question-shape.ts';
 import type { QuestionView, SystemInstruction } from './question-view.ts';
 import { QuestionReading } from './reading.ts';
 import { likelihoods } from './shares.ts';
-import { type TaskWeights, taskLogits } from './task-logits.ts';
+import { type ReadingWeights, taskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
 import { TextMemory } from './text-memory.ts';
+import { PLACE } from './word-rows.ts';
+import { Words } from './word-sums.ts';
 
 /** The number of turns read from the start of the conversation. Later system messages are about a single turn. */
 const TURNS = 3;
@@ -62,15 +64,16 @@ function systemPromptOf(text: string) {
     tools: null,
     before: null,
     system: null,
+    words: [new Words(question.words, 1), Words.of(text, PLACE.order, 1)],
     isSystemPrompt: true,
   };
-  return { view, instruction: instructionOf(view) };
+  return { view, instruction: instructionOf(view), words: Words.of(text, PLACE.system, 1.25) };
 }
 
 const CODING = TASKS.indexOf('coding');
 
 /** Returns the instruction of a system prompt. The parameter `weights` is described at `taskLogits`. */
-export function instructionOf(view: QuestionView, weights?: TaskWeights): SystemInstruction {
+export function instructionOf(view: QuestionView, weights?: ReadingWeights): SystemInstruction {
   const { text } = view.question;
   const logits = taskLogits(view, weights);
   if (isAgentOfPeople(text)) logits[CODING]! -= BOUND.no_coder;

@@ -6,9 +6,12 @@ import { type QuestionShape, shapeOf } from './question-shape.ts';
 import type { QuestionView } from './question-view.ts';
 import { QuestionReading } from './reading.ts';
 import { likelihoods, sharesOf } from './shares.ts';
-import { taskLogits } from './task-logits.ts';
+import { oddsOf, type ReadingOdds, taskLogits } from './task-logits.ts';
+import { TASKS } from './tasks.ts';
 import { TextMemory } from './text-memory.ts';
 import { namesTool } from './tools.ts';
+import { PLACE } from './word-rows.ts';
+import { Words } from './word-sums.ts';
 
 /** The task of a message in its context. */
 export type TaskGuess = Pick<Facts, 'task' | 'mix' | 'difficulty'>;
@@ -21,10 +24,13 @@ export class UserMessage {
   readonly question: QuestionText;
   readonly reading: QuestionReading;
   readonly shape: QuestionShape;
+  /** The words of the question and of its material. */
+  readonly words: readonly Words[];
+  #before: Words | null = null;
   /** The last guesses about the message, and the views that the guesses are based on. */
+  #odds: ReadingOdds | null = null;
   #task: Pick<TaskGuess, 'task' | 'mix'> | null = null;
   #taskView: QuestionView | null = null;
-  #difficulty: TaskGuess['difficulty'] | null = null;
   #likelihoods: Float64Array | null = null;
   #likelihoodsView: QuestionView | null = null;
   #tools: { readonly names: string; readonly areNamed: boolean } | null = null;
@@ -34,6 +40,14 @@ export class UserMessage {
     this.question = readQuestion(text, isUnwrapped);
     this.reading = new QuestionReading(this.question);
     this.shape = shapeOf(this.question);
+    const { words, material } = this.question;
+    this.words = material.length > 0 ? [new Words(words, 1), new Words(material, 0.25)] : [new Words(words, 1)];
+  }
+
+  /** The words of this message as the question before another one. */
+  get asBefore(): Words {
+    this.#before ??= Words.of(this.question.text.slice(-BEFORE), PLACE.before, 0.375);
+    return this.#before;
   }
 
   /** Returns whether the message contains a word of a tool's name. */
@@ -54,16 +68,18 @@ export class UserMessage {
 
   /** Returns the task and the difficulty of the message. @param view the message in its context */
   guess(view: QuestionView): TaskGuess {
-    if (this.#task === null || !isSameContext(this.#taskView, view)) {
-      this.#task = sharesOf(taskLogits(view));
+    if (this.#task === null || this.#odds === null || !isSameContext(this.#taskView, view)) {
+      this.#odds = oddsOf(view);
+      this.#task = sharesOf(this.#odds.subarray(0, TASKS.length));
       this.#taskView = view;
-      this.#difficulty = null;
     }
     const { task, mix } = this.#task;
-    this.#difficulty ??= difficultyOf(view, this.#task);
-    return { task, mix, difficulty: this.#difficulty };
+    return { task, mix, difficulty: difficultyOf(this.#odds) };
   }
 }
+
+/** The number of characters read at the end of an earlier message. */
+const BEFORE = 300;
 
 /** Names are compared one per line. A line end within a name separates words as a space does. */
 const oneLine = (name: string): string => (name.includes('\n') ? name.replaceAll('\n', ' ') : name);
@@ -73,8 +89,12 @@ const isSameContext = (one: QuestionView | null, other: QuestionView): boolean =
   one !== null &&
   one.system === other.system &&
   one.before === other.before &&
+  isSameWords(one.words, other.words) &&
   one.tools?.named === other.tools?.named &&
   one.tools?.amid === other.tools?.amid;
+
+const isSameWords = (one: readonly Words[], other: readonly Words[]): boolean =>
+  one.length === other.length && one.every((words, at) => words === other[at]);
 
 /** The size of each of the two generations of remembered messages, in UTF-16 code units. */
 const REMEMBERED_CHARS = 2 ** 21;

@@ -49,16 +49,16 @@ export const ExpressionFile = Type.Object(
 );
 export type ExpressionFile = Static<typeof ExpressionFile>;
 
-/** Weights of the tasks. The command `bun bench/fit-profile.ts` writes the weights of the tasks. */
+/** Weights of the features. The command `bun bench/fit-profile.ts` writes them. */
 export const WeightTable = Type.Object(
   {
     about,
     source,
     /** A digest of everything that determines the weights. */
     digest: Type.String({ pattern: '^[0-9a-f]{16}$' }),
-    /** The tasks in the order of the weights in a row. */
-    tasks: Type.Array(Type.String()),
-    /** For each feature or stem, the amount that it adds to the log odds of each task, in hundredths. */
+    /** The tasks, and the columns after them, in the order of the weights in a row. */
+    columns: Type.Array(Type.String()),
+    /** For each feature, the amount that it adds to the log odds of each column, in hundredths. */
     rows: Type.Record(Type.String(), Type.Array(Type.Integer())),
   },
   closed,

@@ -1,0 +1,34 @@
+import { wordsValue } from './frame.ts';
+import { type PLACE, WordRows } from './word-rows.ts';
+import { addShippedRows, COLUMNS } from './word-table.ts';
+
+const rows = new WordRows();
+
+/** The words of a text in one place of a request, as rows of the table of words. */
+export class Words {
+  readonly rows: Int32Array;
+  /** The value of each row. */
+  readonly value: number;
+  #sums: Float64Array | null = null;
+
+  constructor(rows: Int32Array, weight: number) {
+    this.rows = rows;
+    this.value = weight * wordsValue(rows.length);
+  }
+
+  /** Reads a text. @param weight how much the text counts, relative to a question */
+  static of(text: string, place: (typeof PLACE)[keyof typeof PLACE], weight: number): Words {
+    rows.clear();
+    rows.add(text, 0, text.length, place);
+    return new Words(rows.slice(0, rows.size), weight);
+  }
+
+  /** What the words add to the figures by column, according to the shipped table. */
+  get sums(): Float64Array {
+    if (this.#sums === null) {
+      this.#sums = new Float64Array(COLUMNS);
+      addShippedRows(this.rows, this.value, this.#sums);
+    }
+    return this.#sums;
+  }
+}
