@@ -19,7 +19,7 @@ import { lastView, systemPromptView } from '../test/support/chat-body.ts';
  * fit is a softmax regression on the labelled prompts, with AdaGrad. Fitting the same prompts again gives the same figures.
  */
 const PROMPTS = join(import.meta.dir, '../test/routing/prompts');
-export const SETS =
+const SETS =
   'dev acts everyday everyday-more terse traps talks exams standing standing-more misread pasted'.split(' ');
 /** The authors of requests and of frames that nothing is fitted to. */
 export const HELD_OUT = { authors: ['a08', 'a09', 'a12'], frames: ['a02', 'a04', 'a06', 'a10'] } as const;
@@ -373,7 +373,7 @@ const weightsFrom = (figures: Figures): ReadingWeights => ({
 });
 
 const UNTAUGHT = new Float32Array(ROWS * COLUMNS);
-const SETS_OF_PROMPTS = [...SETS, ...AUTHORS.map((name) => `authors/${name}`)];
+export const SETS_OF_PROMPTS = [...SETS, ...AUTHORS.map((name) => `authors/${name}`)];
 
 /** Prompts with only a difficulty. They are few, so they count five times. */
 const GRADED: readonly string[] = Array.from({ length: 5 }, () => 'difficulty');

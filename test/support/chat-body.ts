@@ -9,7 +9,7 @@ import * as facts from '../../src/routing/facts.ts';
 import * as words from '../../src/routing/profile/influential-words.ts';
 import * as intent from '../../src/routing/profile/intent.ts';
 import * as profiles from '../../src/routing/profile/profile.ts';
-import type { TaskWeights } from '../../src/routing/profile/task-logits.ts';
+import type { ReadingWeights } from '../../src/routing/profile/task-logits.ts';
 import * as texts from '../../src/routing/texts.ts';
 import { chatRequest } from './model-request.ts';
 
@@ -18,7 +18,7 @@ export type ChatBody = Partial<ChatRequest> & Pick<ChatRequest, 'messages'>;
 type Messages = ChatRequest['messages'];
 
 export const profile = (body: ChatBody) => profiles.profile(chatRequest(body));
-export const lastView = (body: ChatBody, weights?: TaskWeights) => intent.lastView(chatRequest(body), weights);
+export const lastView = (body: ChatBody, weights?: ReadingWeights) => intent.lastView(chatRequest(body), weights);
 export const systemPromptView = (body: ChatBody) => intent.systemPromptView(chatRequest(body));
 export const influentialWords = (body: ChatBody, task: string) =>
   atOnce(words.influentialWords(chatRequest(body), task));

@@ -42,6 +42,8 @@ const unreadQuestion = (text: string, size: number) => ({
   fenced: NO_FENCES,
   /** The programming languages of code lines, with counts. */
   languages: NO_LANGUAGES,
+  /** The frame around the question, which orders no task. */
+  frame: noRanges(),
   /** The words of the lines that ask, and of the material, as rows of the table of words. */
   words: noRows(),
   material: noRows(),
@@ -112,7 +114,14 @@ function keep(question: QuestionText, { spans, first, last }: Inner): void {
   if (first === 0 && last === spans.length - 1) return;
   const { from, line } = spans[first]!;
   const { to, line: end } = spans[last]!;
-  const lines = question.lines.slice(line, end + 1);
+  const all = question.lines;
+  const lines = all.slice(line, end + 1);
+  question.frame = [
+    ...all.slice(0, line),
+    { from: all[line]!.from, to: from },
+    { from: to, to: all[end]!.to },
+    ...all.slice(end + 1),
+  ].filter((one) => one.to > one.from);
   lines[0] = { from, to: lines[0]!.to };
   lines[lines.length - 1] = { from: lines.at(-1)!.from, to };
   question.lines = lines;

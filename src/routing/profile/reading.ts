@@ -17,7 +17,7 @@ import {
   numberAt,
   quoteEnd,
 } from './punctuation.ts';
-import type { QuestionText } from './question.ts';
+import type { QuestionRange, QuestionText } from './question.ts';
 import { isPreposition, wordBefore } from './word-before.ts';
 
 const { shown: SHOWN, after_text: AFTER_TEXT, asked: ASKED, second_verb: SECOND_VERB, no_target: NO_TARGET } = WEIGHT;
@@ -83,6 +83,7 @@ export class QuestionReading {
   readonly #text: string;
   readonly #start: number;
   readonly #end: number;
+  #isFrame = false;
   #weight = 1;
   #made = -1;
   #noun = -1;
@@ -94,7 +95,7 @@ export class QuestionReading {
   /** The number of words since the sentence began. */
   #position = 0;
 
-  constructor({ text, lines, length, head, tail }: QuestionText) {
+  constructor({ text, lines, length, head, tail, frame }: QuestionText) {
     this.#text = text;
     ballot.clear();
     this.#start = lines[0]?.from ?? 0;
@@ -116,6 +117,15 @@ export class QuestionReading {
       this.#line(Math.max(from, tail), to, weight);
     }
     this.naturalLanguage = likeliest(ballot.votes);
+    if (frame.length > 0) this.#frame(frame);
+  }
+
+  /** Reads the frame around the question, which only says how long the answer is to be. */
+  #frame(frame: readonly QuestionRange[]): void {
+    const { words, functionWords, symbols } = this;
+    this.#isFrame = true;
+    for (const { from, to } of frame) this.#line(from, to, 1);
+    Object.assign(this, { words, functionWords, symbols });
   }
 
   /** Resets the signs that were read at the start of a long text whose start asks nothing, because such a text asks at its end. */
@@ -213,8 +223,8 @@ export class QuestionReading {
 
   #digits(from: number, to: number): number {
     const { value, to: end, isQuantity, isOperand } = numberAt(this.#text, from, to);
-    if (isQuantity) this.numbers += this.#weight;
-    if (isOperand) this.formulas += this.#weight;
+    if (isQuantity && !this.#isFrame) this.numbers += this.#weight;
+    if (isOperand && !this.#isFrame) this.formulas += this.#weight;
     // "2 000" is a single number.
     const isGroup = end - from === 3 && from - this.#numberEnd === 1 && this.#number > 0 && this.#number < 1_000;
     this.#number = isGroup ? this.#number * 1_000 + value : value;
@@ -225,6 +235,7 @@ export class QuestionReading {
 
   /** Reads punctuation and returns the end of the quotation that begins at a position, or 0 for none. */
   #mark(at: number, to: number, code: number): number {
+    if (this.#isFrame) return 0;
     const text = this.#text;
     if (code >= 0x80) this.#vote(code);
     if (isSentenceEnd(text, at)) this.#position = 0;
@@ -286,6 +297,7 @@ export class QuestionReading {
   }
 
   #meaning(sign: number, from: number): void {
+    if (this.#isFrame && sign < SIGN.word_unit) return;
     if (sign === SIGN.words) this.functionWords++;
     else if (sign === SIGN.also) {
       if (from - this.#start < ALSO_WITHIN) this.signs[sign] = 1;
@@ -334,7 +346,7 @@ export class QuestionReading {
   }
 
   #programming(sign: number, name: string, from: number, to: number): void {
-    if (this.#weight < ASKED) return;
+    if (this.#weight < ASKED || (this.#isFrame && sign !== NUMERAL)) return;
     const text = this.#text;
     const code = text.charCodeAt(from);
     const isCapital = code > 0x40 && code < 0x5b;

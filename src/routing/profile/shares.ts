@@ -19,7 +19,10 @@ export function likelihoods(logits: Float64Array, odds = new Float64Array(logits
 /** Every question reuses this array of likelihoods. */
 const likely = new Float64Array(TASKS.length);
 
-/** Returns the likely tasks with their shares, and the likeliest task. */
+/** The share from which a task counts. On requests of other authors, this share has about the most right tasks. */
+const TASK_SHARE = 0.35;
+
+/** Returns the likely tasks with their shares, and the likeliest task; `general` if no task is likely enough. */
 export function sharesOf(logits: Float64Array): { readonly task: string; readonly mix: readonly TaskShare[] } {
   likelihoods(logits, likely);
   const mix: { readonly task: string; share: number }[] = [];
@@ -43,7 +46,7 @@ export function sharesOf(logits: Float64Array): { readonly task: string; readonl
   // The most likely task receives the remainder of the rounding.
   first.share += left / PARTS;
   if (mix.length === 1) return { task: first.task, mix: [] };
-  return { task: first.task, mix };
+  return { task: first.share >= TASK_SHARE ? first.task : 'general', mix };
 }
 
 /** Orders tasks by their probability, and equally likely tasks by name. */

@@ -70,7 +70,7 @@ function sumsBy(table: Float32Array, { rows, value }: Words): Float64Array {
   return sums;
 }
 
-const SHIPPED_WEIGHTS = weightsOf(weights);
+export const SHIPPED_WEIGHTS = weightsOf(weights);
 
 /** @throws RangeError if the table is not for these columns, or a row belongs to no known feature */
 function weightsOf({ columns, rows }: WeightTable): ReadingWeights {

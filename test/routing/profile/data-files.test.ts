@@ -16,6 +16,7 @@ import {
 import { LANGUAGES } from '../../../src/routing/profile/lexicon/lexicon.ts';
 import { SIGNS } from '../../../src/routing/profile/lexicon/signs.ts';
 import { TASKS } from '../../../src/routing/profile/tasks.ts';
+import { COLUMN } from '../../../src/routing/profile/word-table.ts';
 
 const FOLDER = join(import.meta.dir, '../../../src/routing/profile');
 const filesIn = (folder: string) =>
@@ -60,13 +61,11 @@ test('has words for every language, a verb for each task that needs one, and no 
   }
 });
 
-test('has a row of weights only for features and stems, with a figure for each task', () => {
-  for (const file of ['weights.json', 'stems.json']) {
-    const { tasks, rows } = read(file);
-    expect(tasks).toEqual([...TASKS]);
-    for (const name in rows) expect([name, rows[name].length]).toEqual([name, TASKS.length]);
-  }
-  expect(Object.keys(read('weights.json').rows).filter((name) => !FEATURE_NAMES.includes(name))).toEqual([]);
+test('has a row of weights only for features, with a figure for each column', () => {
+  const { columns, rows } = read('weights.json');
+  expect(columns).toEqual([...TASKS, ...Object.keys(COLUMN)]);
+  for (const name in rows) expect([name, rows[name].length]).toEqual([name, columns.length]);
+  expect(Object.keys(rows).filter((name) => !FEATURE_NAMES.includes(name))).toEqual([]);
 });
 
 test('has lines of code only for programming languages that exist', () => {

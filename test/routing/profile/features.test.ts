@@ -7,7 +7,8 @@ import { SIGN, SIGNS } from '../../../src/routing/profile/lexicon/signs.ts';
 import type { QuestionView } from '../../../src/routing/profile/question-view.ts';
 import { sharesOf } from '../../../src/routing/profile/shares.ts';
 import { TASKS } from '../../../src/routing/profile/tasks.ts';
-import { WeightedSum, WeightRows } from '../../../src/routing/profile/weighted-sum.ts';
+import { WeightedSum } from '../../../src/routing/profile/weighted-sum.ts';
+import { addShippedRows, COLUMNS, ROW_BITS, SHIPPED_WORDS, STEPS } from '../../../src/routing/profile/word-table.ts';
 import { tries } from '../../deep/effort.ts';
 import { lastView, systemPromptView } from '../../support/chat-body.ts';
 import { promptsOf } from './prompts.ts';
@@ -57,21 +58,36 @@ test('the features of a question are those that are not 0, each added once', () 
   expect(seen.size).toBeGreaterThan(FEATURES.length / 2);
 });
 
-test('a sum of weighted rows adds the rows in their order, by task', () => {
+test('a sum of weighted rows adds the rows in their order, by column', () => {
   const rows = 5;
-  const weight = fc.double({ noNaN: true, min: -9, max: 9 });
-  const weights = fc.array(weight, { minLength: rows * TASKS.length, maxLength: rows * TASKS.length });
+  const weight = fc.float({ noNaN: true, min: -9, max: 9 });
+  const weights = fc.array(weight, { minLength: rows * COLUMNS, maxLength: rows * COLUMNS });
   const terms = fc.array(fc.tuple(fc.nat(rows - 1), weight), { maxLength: 20 });
   fc.assert(
     fc.property(weights, terms, (figures, all) => {
       const sum = new WeightedSum();
       for (const [row, value] of all) sum.add(row, value);
-      const expected = TASKS.map((_, task) =>
-        all.reduce((total, [row, value]) => total + value * figures[row * TASKS.length + task]!, 0),
+      const expected = Array.from({ length: COLUMNS }, (_, column) =>
+        all.reduce((total, [row, value]) => total + value * figures[row * COLUMNS + column]!, 0),
       );
-      expect([...sum.over(new WeightRows(figures, true))]).toEqual(expected);
+      expect([...sum.over(Float32Array.from(figures))]).toEqual(expected);
     }),
     tries('a sum of weighted rows adds them up', 100, 5_000),
+  );
+});
+
+test('words of the shipped table add the figures of their rows, four columns at once', () => {
+  const rows = fc.array(fc.nat(2 ** ROW_BITS - 1), { maxLength: 600 });
+  fc.assert(
+    fc.property(rows, (all) => {
+      const sums = new Float64Array(COLUMNS);
+      addShippedRows(Int32Array.from(all), STEPS, sums);
+      const expected = Array.from(sums, (_, column) =>
+        all.reduce((total, row) => total + SHIPPED_WORDS[row * COLUMNS + column]!, 0),
+      );
+      expect([...sums]).toEqual(expected);
+    }),
+    tries('words add the figures of their rows', 100, 2_000),
   );
 });
 

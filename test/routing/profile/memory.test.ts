@@ -4,7 +4,8 @@ import type { ChatMessage, ChatTool } from '../../../src/core/api/chat-request.t
 import { difficultyOf } from '../../../src/routing/profile/difficulty.ts';
 import type { QuestionView } from '../../../src/routing/profile/question-view.ts';
 import { sharesOf } from '../../../src/routing/profile/shares.ts';
-import { SHIPPED_WEIGHTS, taskLogits } from '../../../src/routing/profile/task-logits.ts';
+import { oddsOf, SHIPPED_WEIGHTS } from '../../../src/routing/profile/task-logits.ts';
+import { TASKS } from '../../../src/routing/profile/tasks.ts';
 import { TextMemory } from '../../../src/routing/profile/text-memory.ts';
 import { readMessage, type TaskGuess } from '../../../src/routing/profile/user-message.ts';
 import { tries } from '../../deep/effort.ts';
@@ -40,8 +41,9 @@ const request = fc.record({ question, system, earlier, isAmidTools, tools }).map
 
 /** Makes the guess without any cache: it passes the shipped weights as if they were other weights. */
 function guessAfresh(view: QuestionView): TaskGuess {
-  const { task, mix } = sharesOf(taskLogits(view, SHIPPED_WEIGHTS));
-  return { task, mix, difficulty: difficultyOf(view, { task, mix }) };
+  const odds = oddsOf(view, SHIPPED_WEIGHTS);
+  const { task, mix } = sharesOf(odds.subarray(0, TASKS.length));
+  return { task, mix, difficulty: difficultyOf(odds) };
 }
 
 type Guess = (view: QuestionView) => TaskGuess;
