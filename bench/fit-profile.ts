@@ -16,6 +16,9 @@ writeFileSync(join(FOLDER, 'words.bin'), words);
 const { about, source } = weights;
 const columns = [...TASKS, ...Object.keys(COLUMN)];
 // The examples depend on the column of frames, which is new now.
-writeFileSync(join(FOLDER, 'weights.json'), JSON.stringify({ about, source, digest: digest(), columns, rows: features }));
+writeFileSync(
+  join(FOLDER, 'weights.json'),
+  JSON.stringify({ about, source, digest: digest(), columns, rows: features }),
+);
 Bun.spawnSync(['npx', 'biome', 'format', '--write', FOLDER]);
 console.log(`${Object.keys(features).length} features and ${words.filter((one) => one !== 0).length} figures of words`);

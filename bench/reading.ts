@@ -1,8 +1,8 @@
-import type { LabelledPrompt } from './profile-fit.ts';
-import { framedPrompts, framesOf, HELD_OUT, promptsOf } from './profile-fit.ts';
 import { readQuestion } from '../src/routing/profile/question.ts';
 import { UserMessage } from '../src/routing/profile/user-message.ts';
 import { profile } from '../test/support/chat-body.ts';
+import type { LabelledPrompt } from './profile-fit.ts';
+import { framedPrompts, framesOf, HELD_OUT, promptsOf } from './profile-fit.ts';
 import { fixed, table } from './stats.ts';
 
 /**
@@ -69,9 +69,18 @@ function difficultyRow(name: 'easy' | 'hard', isLevel: (level: number) => boolea
   const near = name === 'easy' ? (level: number) => level <= 1 : (level: number) => level >= 3;
   return [
     name,
-    percent(countOf(wanted, ({ isRead }) => isRead), wanted.length),
-    percent(countOf(recognized, ({ level }) => isLevel(level)), recognized.length),
-    percent(countOf(recognized, ({ level }) => near(level)), recognized.length),
+    percent(
+      countOf(wanted, ({ isRead }) => isRead),
+      wanted.length,
+    ),
+    percent(
+      countOf(recognized, ({ level }) => isLevel(level)),
+      recognized.length,
+    ),
+    percent(
+      countOf(recognized, ({ level }) => near(level)),
+      recognized.length,
+    ),
   ];
 }
 
@@ -137,5 +146,7 @@ console.log(
   ])}\n`,
 );
 const { split, read } = timeOf(all);
-console.log(`A question of 2,000 characters: ${fixed(read, 1)} µs, of which ${fixed(split, 1)} µs find what asks (medians).`);
+console.log(
+  `A question of 2,000 characters: ${fixed(read, 1)} µs, of which ${fixed(split, 1)} µs find what asks (medians).`,
+);
 process.exit(0);

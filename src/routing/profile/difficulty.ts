@@ -15,6 +15,6 @@ export function difficultyOf(odds: ReadingOdds): Difficulty {
   return odds[COLUMN.easy]! > EASY ? 'easy' : 'usual';
 }
 
-/** The log odds from which a request counts as hard or easy: 82 and 62 %. */
-const HARD = 1.5;
+/** The log odds from which a request counts as hard or easy: 88 and 62 %. */
+const HARD = 2;
 const EASY = 0.5;

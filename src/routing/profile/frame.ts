@@ -1,4 +1,5 @@
-import type { QuestionRange } from './question.ts';
+import { TASKS } from './tasks.ts';
+import type { TextRange } from './text-range.ts';
 import { PLACE, WordRows } from './word-rows.ts';
 import { COLUMN, COLUMNS, SHIPPED_WORDS, STEPS } from './word-table.ts';
 
@@ -9,7 +10,7 @@ import { COLUMN, COLUMNS, SHIPPED_WORDS, STEPS } from './word-table.ts';
  */
 
 /** A sentence, a label or a mark of a question. */
-export interface Span extends QuestionRange {
+export interface Span extends TextRange {
   /** The line of the question that contains the span. */
   readonly line: number;
   /** The range of its rows in `SPAN_ROWS`. */
@@ -21,6 +22,8 @@ export interface Span extends QuestionRange {
 export const SPAN_ROWS = new WordRows();
 
 const SPANS_MAX = 120;
+/** The number of characters read at each end of a question. */
+const EDGE = 500;
 /** A span begins before the character, ends after it, or ends after it if a gap follows. */
 const BEFORE = 1;
 const AFTER = 2;
@@ -31,7 +34,7 @@ for (const one of '>]}】」”»):：。！？"') KIND[one.charCodeAt(0)]! |= A
 for (const one of '.!?…;') KIND[one.charCodeAt(0)]! |= AFTER_IF_GAP;
 
 /** Splits the lines of a question into sentences, labels such as "Question:", and marks such as "<input>". */
-export function spansOf(text: string, lines: readonly QuestionRange[]): Span[] {
+export function spansOf(text: string, lines: readonly TextRange[]): Span[] {
   const spans: Span[] = [];
   SPAN_ROWS.clear();
   const add = (first: number, last: number, line: number): void => {
@@ -44,8 +47,7 @@ export function spansOf(text: string, lines: readonly QuestionRange[]): Span[] {
     SPAN_ROWS.add(text, from, to, PLACE.question);
     spans.push({ from, to, line, begin, end: SPAN_ROWS.size });
   };
-  for (let line = 0; line < lines.length; line++) {
-    const { from, to } = lines[line]!;
+  const split = (from: number, to: number, line: number): void => {
     let start = from;
     for (let at = from; at < to && spans.length < SPANS_MAX; at++) {
       const kind = KIND[text.charCodeAt(at)]!;
@@ -60,6 +62,14 @@ export function spansOf(text: string, lines: readonly QuestionRange[]): Span[] {
       start = at + 1;
     }
     add(start, to, line);
+  };
+  // The middle of a long question is not read.
+  const middle = (lines[0]?.from ?? 0) + EDGE;
+  const end = Math.max(middle, (lines.at(-1)?.to ?? 0) - EDGE);
+  for (let line = 0; line < lines.length; line++) {
+    const { from, to } = lines[line]!;
+    if (from < middle) split(from, Math.min(to, middle), line);
+    if (to > end) split(Math.max(from, end), to, line);
   }
   return spans;
 }
@@ -100,11 +110,30 @@ function newlines(text: string, from: number, to: number): number {
   return count;
 }
 
-/** Returns the log odds that a span belongs to a frame. */
+/** Returns the log odds that a span belongs to a frame. A span whose words name a task is less likely a frame. */
 function frameOdds(text: string, spans: readonly Span[], at: number): number {
   const { begin, end } = spans[at]!;
   const form = formOf(text, spans, at);
-  return (wordsValue(end - begin) * sum(SPAN_ROWS, begin, end) + sum(form, 0, form.size)) / STEPS;
+  const value = wordsValue(end - begin);
+  const odds = (value * sum(SPAN_ROWS, begin, end) + sum(form, 0, form.size)) / STEPS;
+  return odds > 0 ? odds - (value * leadOfTask(begin, end)) / STEPS : odds;
+}
+
+const tasks = new Float64Array(TASKS.length);
+
+/** Returns by how much the words of a span make their likeliest task likelier than the next. */
+function leadOfTask(begin: number, end: number): number {
+  tasks.fill(0);
+  for (let at = begin; at < end; at++) {
+    const place = SPAN_ROWS.at(at) * COLUMNS;
+    for (let task = 0; task < tasks.length; task++) tasks[task]! += SHIPPED_WORDS[place + task]!;
+  }
+  let [first, second] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const one of tasks) {
+    if (one > first) [first, second] = [one, first];
+    else if (one > second) second = one;
+  }
+  return first - second;
 }
 
 function sum(rows: WordRows, from: number, to: number): number {
@@ -130,7 +159,7 @@ export interface Inner {
 }
 
 /** Finds the range of spans that asks: the range with the largest sum of log odds against a frame. */
-export function innerOf(text: string, lines: readonly QuestionRange[]): Inner {
+export function innerOf(text: string, lines: readonly TextRange[]): Inner {
   const spans = spansOf(text, lines);
   let [first, last, best] = [0, spans.length - 1, Number.NEGATIVE_INFINITY];
   let start = 0;

@@ -1,4 +1,3 @@
-import { SIGN, type Sign } from './lexicon/signs.ts';
 import type { QuestionText } from './question.ts';
 import type { QuestionShape } from './question-shape.ts';
 import type { QuestionReading } from './reading.ts';
@@ -36,11 +35,4 @@ export interface ToolContext {
   readonly named: boolean;
   /** Whether the conversation ends in tool calls or tool results. */
   readonly amid: boolean;
-}
-
-/** Returns the sum of the weights of several signs. */
-export function sum({ reading: { signs } }: QuestionView, ...of: readonly Sign[]): number {
-  let all = 0;
-  for (let at = 0; at < of.length; at++) all += signs[SIGN[of[at]!]]!;
-  return all;
 }

@@ -1,20 +1,15 @@
 import { canonicalLanguage, isCodeLanguage } from '../../core/languages.ts';
 import { languageOfLine, mayBeCode } from './code.ts';
-import file from './lexicon/blocks.json' with { type: 'json' };
 import { type Inner, innerOf, SPAN_ROWS } from './frame.ts';
+import file from './lexicon/blocks.json' with { type: 'json' };
 import { expressionsOf } from './lexicon/data.ts';
+import type { TextRange } from './text-range.ts';
 import { PLACE, WordRows } from './word-rows.ts';
-
-/** A range of a message, in UTF-16 code units. */
-export interface QuestionRange {
-  readonly from: number;
-  readonly to: number;
-}
 
 /** A message, split into the lines that ask and the material that it shows. */
 export type QuestionText = ReturnType<typeof unreadQuestion>;
 
-const noRanges = (): QuestionRange[] => [];
+const noRanges = (): TextRange[] => [];
 
 const unreadQuestion = (text: string, size: number) => ({
   /** The text of the message, or its head and tail if the message is long. */
@@ -133,7 +128,7 @@ const MATERIAL = 600;
 const MATERIAL_ROWS = new WordRows();
 
 /** Reads the beginning of the text that does not ask. */
-function materialOf({ text, lines }: QuestionText, message: string, shown: readonly QuestionRange[]): Int32Array {
+function materialOf({ text, lines }: QuestionText, message: string, shown: readonly TextRange[]): Int32Array {
   const rows = MATERIAL_ROWS;
   rows.clear();
   let left = MATERIAL;
@@ -157,7 +152,7 @@ function materialOf({ text, lines }: QuestionText, message: string, shown: reado
  * Returns the end of the first paragraph (step 1) or the start of the last paragraph (step -1), at most `EDGE` characters from the end of
  * the text.
  */
-function edge(lines: readonly QuestionRange[], step: 1 | -1): number {
+function edge(lines: readonly TextRange[], step: 1 | -1): number {
   let at = step > 0 ? 0 : lines.length - 1;
   const first = step > 0 ? lines[at]!.from : lines[at]!.to;
   for (; lines[at + step]; at += step) {
@@ -172,10 +167,10 @@ function edge(lines: readonly QuestionRange[], step: 1 | -1): number {
 }
 
 /** Returns the message without the blocks at its start and end, regardless of their length. */
-function withoutOuterBlocks(message: string): QuestionRange & { readonly shown: readonly QuestionRange[] } {
+function withoutOuterBlocks(message: string): TextRange & { readonly shown: readonly TextRange[] } {
   let from = 0;
   let to = message.length;
-  const shown: QuestionRange[] = [];
+  const shown: TextRange[] = [];
   for (;;) {
     from = skipBlanks(message, from, to);
     const name = blockAt(message, from);

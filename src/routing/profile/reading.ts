@@ -17,7 +17,8 @@ import {
   numberAt,
   quoteEnd,
 } from './punctuation.ts';
-import type { QuestionRange, QuestionText } from './question.ts';
+import type { QuestionText } from './question.ts';
+import type { TextRange } from './text-range.ts';
 import { isPreposition, wordBefore } from './word-before.ts';
 
 const { shown: SHOWN, after_text: AFTER_TEXT, asked: ASKED, second_verb: SECOND_VERB, no_target: NO_TARGET } = WEIGHT;
@@ -121,7 +122,7 @@ export class QuestionReading {
   }
 
   /** Reads the frame around the question, which only says how long the answer is to be. */
-  #frame(frame: readonly QuestionRange[]): void {
+  #frame(frame: readonly TextRange[]): void {
     const { words, functionWords, symbols } = this;
     this.#isFrame = true;
     for (const { from, to } of frame) this.#line(from, to, 1);

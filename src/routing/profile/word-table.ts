@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { TASKS } from './tasks.ts';
-import file from './words.bin' with { type: 'file' };
+import { readWordTable } from './word-table-file.ts';
 
 /** The table has a row for each hash of a word, a beginning of a word or a pair of words. Words with the same hash share a row. */
 export const ROW_BITS = 17;
@@ -11,8 +10,8 @@ export const COLUMN = { frame: TASKS.length, easy: TASKS.length + 1, hard: TASKS
 /** The figures in the file are whole numbers of this many to one. */
 export const STEPS = 40;
 
-/** The figures by row and column, in `STEPS`. `bun bench/fit-profile.ts` writes them. */
-export const SHIPPED_WORDS = new Int8Array(readFileSync(file));
+/** The figures by row and column, in `STEPS`. */
+export const SHIPPED_WORDS = readWordTable();
 
 /** The shipped figures plus 128, four to a number, so that one addition sums two columns. */
 let packed: Int32Array | null = null;
