@@ -7,8 +7,10 @@ import type { WeightTable } from '../src/routing/profile/lexicon/data-shapes.ts'
 import { readQuestion } from '../src/routing/profile/question.ts';
 import type { QuestionView } from '../src/routing/profile/question-view.ts';
 import { likelihoods } from '../src/routing/profile/shares.ts';
+import { rememberedPrompts } from '../src/routing/profile/system-prompt.ts';
 import { mayCall, type ReadingWeights } from '../src/routing/profile/task-logits.ts';
 import { TASKS } from '../src/routing/profile/tasks.ts';
+import { rememberedMessages } from '../src/routing/profile/user-message.ts';
 import { WeightedSum } from '../src/routing/profile/weighted-sum.ts';
 import { COLUMN, COLUMNS, ROW_BITS, SHIPPED_WORDS, STEPS } from '../src/routing/profile/word-table.ts';
 import type { ChatBody as ProfileInput } from '../test/support/chat-body.ts';
@@ -382,10 +384,13 @@ const weightsFrom = (figures: Figures): ReadingWeights => ({
 const UNTAUGHT = new Float32Array(ROWS * COLUMNS);
 export const SETS_OF_PROMPTS = [...SETS, ...AUTHORS.map((name) => `authors/${name}`)];
 
-/** Prompts with only a difficulty. They are few, so they count five times. */
-const GRADED: readonly string[] = Array.from({ length: 5 }, () => 'difficulty');
+/** Short requests, and prompts with only a difficulty. They are few, so they count five times. */
+const GRADED: readonly string[] = Array.from({ length: 5 }, () => ['basics', 'difficulty']).flat();
 
 function examplesBy(figures: Figures): Map<string, Example[]> {
+  // The readings of texts depend on the frames, which change while fitting.
+  rememberedMessages.forget();
+  rememberedPrompts.forget();
   const weights = weightsFrom(figures);
   return new Map([...SETS_OF_PROMPTS, ...GRADED].map((name, at) => [`${name} ${at}`, examplesOf(name, weights)]));
 }

@@ -38,15 +38,15 @@ beforeAll(async () => {
 type Message = Readonly<Record<string, unknown>>;
 
 let conversations = 0;
-/** Makes a prompt of 1,000 to 1,700 tokens that no test has sent before. */
+/** Makes a prompt of 1,000 to 1,700 tokens that no test has sent before. Its question is a general one of usual difficulty. */
 const opening = (): Message[] => [
-  { role: 'system', content: `Conversation ${++conversations}. ${'You know the tides of the sea. '.repeat(170)}` },
-  { role: 'user', content: 'Who are you?' },
+  { role: 'system', content: `Conversation ${++conversations}. ${'You are a helpful assistant. '.repeat(170)}` },
+  { role: 'user', content: 'Why do the tides differ from place to place?' },
 ];
 const nextTurn = (messages: readonly Message[], more: object = {}): Message[] => [
   ...messages,
   { role: 'assistant', content: ANSWER, ...more },
-  { role: 'user', content: 'And then?' },
+  { role: 'user', content: 'Why is that so?' },
 ];
 
 const as = (key: string | undefined) => (key ? { headers: { authorization: `Bearer ${key}` } } : {});

@@ -123,8 +123,8 @@ describe('signalbox policy explain', () => {
     expect(out).toMatch(/Task: translation \(\d+ % likely, because of .*“Translate.*French”.*\)\./);
     const chat = {
       messages: [
-        { role: 'system', content: 'You classify tickets into billing or technical. Reply with the label only.' },
-        { role: 'user', content: 'My card was charged twice' },
+        { role: 'system', content: 'Label each message: positive or negative. Reply with the label only.' },
+        { role: 'user', content: 'The food was cold' },
       ],
     };
     const told = JSON.parse((await explainInput(chat, '--json')).out);

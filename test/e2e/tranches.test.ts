@@ -63,7 +63,7 @@ ledger: { contention_wait_ms: ${waitMs} }
     service,
     ask(more = {}, init = {}) {
       // The expected answer has the usual length, whatever its task.
-      const messages = [{ role: 'user', content: 'Wherefore?' }];
+      const messages = [{ role: 'user', content: 'Why is it?' }];
       return box.post('/v1/chat/completions', { model: 'm', messages, max_tokens: 800, stream: true, ...more }, init);
     },
     async stop() {

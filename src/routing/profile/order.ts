@@ -49,14 +49,16 @@ export function orderOf({ question: { text, length }, reading }: QuestionView): 
   return -1;
 }
 
+const CHAT = TASKS.indexOf('chat');
+
 /**
- * Returns the task of a question without tools according to the instruction in its system prompt, as an index in `TASKS`. `orderedTask`
- * returns -1 if the question does not follow the instruction.
- * @param order the task that the instruction names
+ * Returns the task that a question under a system prompt has in any case, as an index in `TASKS`; -1 for none. Greetings and thanks are chat.
+ * Any other question without tools follows the instruction of the system prompt, unless the question changes the subject.
  */
-export function orderedTask({ reading }: QuestionView, order: number): number {
-  const { signs, words } = reading;
-  if (signs[SIGN.away]! > 0.4) return -1;
+export function certainTask({ system, tools, reading }: QuestionView): number {
+  if (system === null || tools?.amid) return -1;
+  const { signs, words, asksMark } = reading;
   const talks = signs[SIGN.thanks]! + signs[SIGN.greet]!;
-  return talks > 0.4 && words <= BOUND.talk_words_max && !reading.asksMark ? -1 : order;
+  if (talks > 0.4 && words <= BOUND.talk_words_max && !asksMark) return CHAT;
+  return tools === null && signs[SIGN.away]! <= 0.4 ? system.order : -1;
 }

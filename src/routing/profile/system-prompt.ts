@@ -48,10 +48,10 @@ export type SystemPrompt = Readonly<ReturnType<typeof systemPromptOf>>;
 
 /** The size of each of the two generations of remembered prompts, in UTF-16 code units. */
 const REMEMBERED_CHARS = 2 ** 20;
-const remembered = new TextMemory<SystemPrompt>(REMEMBERED_CHARS);
+export const rememberedPrompts = new TextMemory<SystemPrompt>(REMEMBERED_CHARS);
 
 /** Returns the reading of a system prompt, from memory if possible. */
-export const readSystemPrompt = (text: string): SystemPrompt => remembered.of(text, systemPromptOf);
+export const readSystemPrompt = (text: string): SystemPrompt => rememberedPrompts.of(text, systemPromptOf);
 
 function systemPromptOf(text: string) {
   const question = readQuestion(text);
@@ -64,10 +64,10 @@ function systemPromptOf(text: string) {
     tools: null,
     before: null,
     system: null,
-    words: [new Words(question.words, 1), Words.of(text, PLACE.order, 1)],
+    words: [new Words(question.words, 1), Words.ofLines(question, PLACE.order, 1)],
     isSystemPrompt: true,
   };
-  return { view, instruction: instructionOf(view), words: Words.of(text, PLACE.system, 1.25) };
+  return { view, instruction: instructionOf(view), words: Words.ofLines(question, PLACE.system, 1.25) };
 }
 
 const CODING = TASKS.indexOf('coding');

@@ -3,7 +3,7 @@ import { FEATURE_NAMES } from './features.ts';
 import { figuresOf } from './lexicon/data.ts';
 import type { WeightTable } from './lexicon/data-shapes.ts';
 import prompts from './lexicon/system-prompts.json' with { type: 'json' };
-import { orderedTask } from './order.ts';
+import { certainTask } from './order.ts';
 import type { QuestionView } from './question-view.ts';
 import { TASKS } from './tasks.ts';
 import { WeightedSum } from './weighted-sum.ts';
@@ -50,11 +50,10 @@ export function oddsOf(view: QuestionView, { features, words }: ReadingWeights =
     for (let column = 0; column < COLUMNS; column++) odds[column]! += sums[column]!;
   }
   if (!mayCall(view)) odds[TOOL_USE] = Number.NEGATIVE_INFINITY;
-  const { system, tools } = view;
-  const ordered = system !== null && system.order >= 0 && tools === null ? orderedTask(view, system.order) : -1;
-  if (ordered >= 0) {
+  const certain = certainTask(view);
+  if (certain >= 0) {
     const tasks = odds.subarray(0, TASKS.length);
-    tasks[ordered] = Math.max(tasks[ordered]!, Math.max(...tasks) + order_lead);
+    tasks[certain] = Math.max(tasks[certain]!, Math.max(...tasks) + order_lead);
   }
   return odds;
 }

@@ -60,6 +60,14 @@ export class TextMemory<Reading> {
     return reading;
   }
 
+  /** Forgets all texts. Only a fit needs this, because it changes the figures that readings depend on. */
+  forget(): void {
+    this.#young = new Map();
+    this.#old = new Map();
+    this.#chars = 0;
+    this.#seen.fill(0);
+  }
+
   #cameBefore(hash: number): boolean {
     const slot = hash & (SEEN - 1);
     if (this.#seen[slot] === hash) return true;

@@ -40,8 +40,7 @@ export class UserMessage {
     this.question = readQuestion(text, isUnwrapped);
     this.reading = new QuestionReading(this.question);
     this.shape = shapeOf(this.question);
-    const { words, material } = this.question;
-    this.words = material.length > 0 ? [new Words(words, 1), new Words(material, 0.25)] : [new Words(words, 1)];
+    this.words = wordsOf(this.question);
   }
 
   /** The words of this message as the question before another one. */
@@ -78,6 +77,23 @@ export class UserMessage {
   }
 }
 
+/** The number of characters read of the first line and of the last line. */
+const LINE = 200;
+
+/** Returns the words of a question, of its first and last line, and of its material. */
+function wordsOf({ text, lines, words, material }: QuestionText): Words[] {
+  const all = [new Words(words, 1)];
+  if (lines.length > 1) {
+    const [first, last] = [lines[0]!, lines.at(-1)!];
+    all.push(
+      Words.of(text.slice(first.from, Math.min(first.to, first.from + LINE)), PLACE.first, 0.5),
+      Words.of(text.slice(Math.max(last.from, last.to - LINE), last.to), PLACE.last, 0.5),
+    );
+  }
+  if (material.length > 0) all.push(new Words(material, 0.25));
+  return all;
+}
+
 /** The number of characters read at the end of an earlier message. */
 const BEFORE = 300;
 
@@ -98,8 +114,8 @@ const isSameWords = (one: readonly Words[], other: readonly Words[]): boolean =>
 
 /** The size of each of the two generations of remembered messages, in UTF-16 code units. */
 const REMEMBERED_CHARS = 2 ** 21;
-const remembered = new TextMemory<UserMessage>(REMEMBERED_CHARS);
+export const rememberedMessages = new TextMemory<UserMessage>(REMEMBERED_CHARS);
 
 /** Returns the reading of a message, from memory if possible. */
-export const readMessage = (text: string): UserMessage => remembered.of(text, messageOf);
+export const readMessage = (text: string): UserMessage => rememberedMessages.of(text, messageOf);
 const messageOf = (text: string): UserMessage => new UserMessage(text);

@@ -9,6 +9,8 @@ export const PLACE = {
   material: 0x7feb352d,
   before: 0x3c6ef372,
   answer: 0x68e31da4,
+  first: 0x2545f491,
+  last: 0x4f6cdd1d,
 } as const;
 /** These numbers tell the beginning of a word, a pair of words and a fact about the form from a whole word. */
 const STEM = 0x46ac12fd;

@@ -1,6 +1,9 @@
 import { wordsValue } from './frame.ts';
+import type { QuestionText } from './question.ts';
 import { type PLACE, WordRows } from './word-rows.ts';
 import { addShippedRows, COLUMNS } from './word-table.ts';
+
+type Place = (typeof PLACE)[keyof typeof PLACE];
 
 const rows = new WordRows();
 
@@ -17,9 +20,16 @@ export class Words {
   }
 
   /** Reads a text. @param weight how much the text counts, relative to a question */
-  static of(text: string, place: (typeof PLACE)[keyof typeof PLACE], weight: number): Words {
+  static of(text: string, place: Place, weight: number): Words {
     rows.clear();
     rows.add(text, 0, text.length, place);
+    return new Words(rows.slice(0, rows.size), weight);
+  }
+
+  /** Reads the lines of a text that ask. */
+  static ofLines({ text, lines }: Pick<QuestionText, 'text' | 'lines'>, place: Place, weight: number): Words {
+    rows.clear();
+    for (let line = 0; line < lines.length; line++) rows.add(text, lines[line]!.from, lines[line]!.to, place);
     return new Words(rows.slice(0, rows.size), weight);
   }
 
