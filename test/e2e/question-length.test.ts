@@ -7,7 +7,8 @@ import { type Signalbox, startSignalbox, temporaryFolder } from '../support/sign
 /**
  * The qualities in the fixture are from the last version that learned from outcomes (57258952), with `learning: off`, for the same requests
  * in the same order and a restart after half of them. The form of a request decides whether its task is `tool_use`, `vision` or one of the
- * tasks without declared qualities, so the fixture does not depend on how words are read.
+ * tasks without declared qualities, so the fixture does not depend on how words are read. A mix of these tasks has exactly their `default`,
+ * because its binary fraction is short.
  */
 const FIXTURE = join(import.meta.dir, '../fixtures/question-lengths/expected.json');
 const PATIENCE = 60_000;
@@ -22,16 +23,16 @@ models:
     context_window: 32768
     max_output: 256
     latency: { ttft_ms: 1, output_tokens_per_second: 100000, basis: guessed }
-    capabilities: [tools, vision]
-    quality: { default: 0.9, tool_use: 0.985, vision: 0.6, basis: guessed }
+    capabilities: [tools, vision, audio_input]
+    quality: { default: 0.875, tool_use: 0.985, vision: 0.6, basis: guessed }
   small:
     provider: sim
     price: { input: 0.1, output: 0.4, as_of: 2026-11-01, basis: own }
     context_window: 32768
     max_output: 256
     latency: { ttft_ms: 1, output_tokens_per_second: 100000, basis: guessed }
-    capabilities: [tools, vision]
-    quality: { default: 0.4, tool_use: 0.01, basis: unknown }
+    capabilities: [tools, vision, audio_input]
+    quality: { default: 0.375, tool_use: 0.01, basis: unknown }
 `;
 
 const OPENINGS = [
@@ -73,13 +74,14 @@ const TOOLS = {
   tools: [{ type: 'function', function: { name: 'note', parameters: { type: 'object', properties: {} } } }],
   tool_choice: 'required',
 };
-const IMAGE = { type: 'image_url', image_url: { url: dataUrlOf(8, 8) } };
+const AUDIO = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
+const IMAGE = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
 
-/** The requests by form: with a tool that must be called, with an image, and with text alone. */
+/** The requests by form: with a tool that must be called, with an image, and with audio. The difficulty of images and audio is not read. */
 const FORMS: readonly ((text: string) => object)[] = [
   (text) => ({ messages: [{ role: 'user', content: text }], ...TOOLS }),
   (text) => ({ messages: [{ role: 'user', content: [{ type: 'text', text }, IMAGE] }] }),
-  (text) => ({ messages: [{ role: 'user', content: text }] }),
+  (text) => ({ messages: [{ role: 'user', content: [{ type: 'text', text }, AUDIO] }] }),
 ];
 
 function requestsFrom(seed: number): object[] {
