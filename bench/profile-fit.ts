@@ -172,6 +172,23 @@ function fitFrames(prompts: readonly LabelledPrompt[], frames: readonly Frame[])
       all.flatMap((frame) => spansIn(texts[Math.floor(draw() * texts.length)]!, frame)),
     ),
   ];
+  // Many prompts have frames of their own, so sentences that look like frames are no examples of questions in the second fit.
+  const first = fitSpans(spans, 1, draw);
+  const likely = spans.filter((span) => span.isFrame || oddsOfSpan(span, first) < FRAME_LIKE);
+  const second = fitSpans(likely, LOSS, draw);
+  for (let row = 0; row < second.length; row++) SHIPPED_WORDS[row * COLUMNS + COLUMN.frame] = inSteps(second[row]!);
+}
+
+const FRAME_LIKE = -0.5;
+/** A question that loses words is worse than a frame that stays, so sentences of questions count more. */
+const LOSS = 2;
+
+const oddsOfSpan = ({ rows, words }: SpanExample, figures: Float32Array): number =>
+  rows.reduce((sum, row, at) => sum + figures[row]! * (at < words ? wordsValue(words) : 1), 0);
+
+/** Fits a figure for each row, by which frames differ from questions. @param weight of the sentences of questions */
+function fitSpans(examples: readonly SpanExample[], weight: number, draw: () => number): Float32Array {
+  const spans = [...examples];
   const figures = new Float32Array(2 ** ROW_BITS);
   const squares = new Float32Array(2 ** ROW_BITS).fill(1e-2);
   const sums = new Float32Array(2 ** ROW_BITS);
@@ -183,8 +200,7 @@ function fitFrames(prompts: readonly LabelledPrompt[], frames: readonly Frame[])
       let odds = 0;
       for (let at = 0; at < rows.length; at++)
         if (kept[at]! > 0) odds += figures[rows[at]!]! * (kept[at] === 1 ? value : 1);
-      // A question that loses words is worse than a frame that stays, so sentences of questions count twice.
-      const error = isFrame ? 1 / (1 + Math.exp(-odds)) - 1 : 2 / (1 + Math.exp(-odds));
+      const error = isFrame ? 1 / (1 + Math.exp(-odds)) - 1 : weight / (1 + Math.exp(-odds));
       for (let at = 0; at < rows.length; at++) {
         if (kept[at] === 0) continue;
         const row = rows[at]!;
@@ -196,8 +212,7 @@ function fitFrames(prompts: readonly LabelledPrompt[], frames: readonly Frame[])
     if (epoch >= FRAME_EPOCHS - 4) for (let row = 0; row < sums.length; row++) sums[row]! += figures[row]! / 4;
   }
   // Dropped rows are missing while fitting, so all rows together weigh less.
-  for (let row = 0; row < sums.length; row++)
-    SHIPPED_WORDS[row * COLUMNS + COLUMN.frame] = inSteps(sums[row]! * (1 - FRAME_DROPPED));
+  return sums.map((figure) => figure * (1 - FRAME_DROPPED));
 }
 
 const inSteps = (figure: number): number => Math.max(-127, Math.min(127, Math.round(figure * STEPS)));

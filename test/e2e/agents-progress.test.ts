@@ -4,15 +4,26 @@ import { testPolicy } from '../support/policies.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** Sessions of agents, sent turn by turn as the agents send them: a stuck session moves to the strong model and stays there. */
+/**
+ * Sessions of agents, sent turn by turn as the agents send them: a stuck session moves to the strong model and stays there. All sessions ask
+ * for the same work of usual difficulty, so only their progress can change the model.
+ */
+const USUAL = 'Add a flag that turns colors off, with a test.';
+const HARD =
+  'Our lock-free queue loses items when two consumers race with a resize. Find the fault and prove that your fix is correct.';
+const sessionWith = (user: string, session: Session): Session => ({
+  ...session,
+  steps: session.steps.map((step) => ('user' in step ? { user } : step)),
+});
+
 const upstream = useUpstream({ behaviour: { text: 'Next.' } });
 const policy = (): string =>
   testPolicy(
     { one: { url: upstream.url, adapter: 'openai' } },
     {
-      small: { endpoints: ['one'], price: { input: 0.2, output: 0.8 }, quality: 0.8 },
-      middle: { endpoints: ['one'], price: { input: 1, output: 4 }, quality: 0.84 },
-      strong: { endpoints: ['one'], price: { input: 5, output: 20 }, quality: 0.93 },
+      small: { endpoints: ['one'], price: { input: 0.2, output: 0.8 }, quality: 0.87 },
+      middle: { endpoints: ['one'], price: { input: 1, output: 4 }, quality: 0.88 },
+      strong: { endpoints: ['one'], price: { input: 5, output: 20 }, quality: 0.9 },
     },
   )
     .replace('version: 1', 'version: 2')
@@ -49,7 +60,7 @@ async function decide(at: Signalbox, { client }: Session, steps: readonly Step[]
   return { model: kept.choice, difficulty, stuck, replays: kept.replay.matches, text: kept.explanation.join(' ') };
 }
 
-describe.each(SESSIONS.map((session) => [session.client, session.name, session] as const))(
+describe.each(SESSIONS.map((session) => [session.client, session.name, sessionWith(USUAL, session)] as const))(
   '%s: %s',
   (_, __, session) => {
     test('the model changes only when the agent is stuck, and every server decides alike', async () => {
@@ -68,7 +79,7 @@ describe.each(SESSIONS.map((session) => [session.client, session.name, session] 
         if (isStuck)
           expect([at, decided.model, decided.text]).toEqual([at, 'strong', expect.stringContaining('is stuck')]);
         else if (before.verdict === verdict) expect([at, decided.model]).toEqual([at, before.model]);
-        else if (before === null) expect(decided.model).toBe('small');
+        else if (before.verdict === null) expect([at, decided.model]).toEqual([at, 'small']);
         if (before.verdict !== verdict || steps === turns.at(-1)!.steps) {
           const elsewhere = await decide(other, session, steps);
           expect([at, elsewhere.difficulty, elsewhere.stuck]).toEqual([at, decided.difficulty, decided.stuck]);
@@ -78,3 +89,16 @@ describe.each(SESSIONS.map((session) => [session.client, session.name, session] 
     });
   },
 );
+
+test('a session that asks for hard work has the strong model from its first turn to its last, stuck or not', async () => {
+  const session = sessionWith(HARD, SESSIONS.find(({ client }) => client === 'codex')!);
+  for (const { steps, verdict } of turnsOf(session)) {
+    const { model, difficulty, stuck } = await decide(box, session, steps);
+    expect([steps.length, difficulty, stuck !== null, model]).toEqual([
+      steps.length,
+      'hard',
+      verdict === 'stuck',
+      'strong',
+    ]);
+  }
+});
