@@ -27,7 +27,7 @@ export const HELD_OUT = { authors: ['a08', 'a09', 'a12'], frames: ['a02', 'a04',
 /** The authors whose requests are used. */
 const AUTHORS = 'a01 a02 a03 a04 a05 a06 a07 a10 a11 a13 a14'.split(' ');
 /** The authors whose frames are used. */
-const FRAMES = 'a01 a03 a05 a07 w1 w2 w3 w4 w5 w6 w7'.split(' ');
+const FRAMES = 'a01 a03 a05 a07 w0 w0 w1 w2 w3 w4 w5 w6 w7'.split(' ');
 const EPOCHS = 12;
 const RATE = 0.1;
 /** The share of features that are dropped from an example each time, because words that the fit has not seen are missing in the same way. */

@@ -15,8 +15,8 @@ describe('a frame around a question', () => {
       'Please read the following and provide your answer.\n\nWho wrote Middlemarch?\n\nAnswer:',
       'Who wrote Middlemarch?',
     ],
-    ['Question: how do I reset a Fritzbox?\nAnswer:', 'how do I reset a Fritzbox?'],
-    ['Bitte lesen Sie die folgende Anfrage sorgfältig.\n\nWie lange kocht ein Ei?', 'Wie lange kocht ein Ei?'],
+    ['how do I reset a Fritzbox?\n\nYour answer:', 'how do I reset a Fritzbox?'],
+    ['Beantworte bitte die folgende Frage.\n\nWie lange kocht ein Ei?', 'Wie lange kocht ein Ei?'],
     ['Who wrote Middlemarch?\n\nThanks so much in advance!', 'Who wrote Middlemarch?'],
   ])('is left out of %j', (message, question) => {
     expect(asked(message)).toBe(question);
