@@ -20,13 +20,13 @@ export interface Facts {
   /** The alias that the caller sent; null if the caller sent the name itself. */
   readonly alias: string | null;
   readonly pinned: boolean;
-  /** The most likely task; `general` if no task has a probability above one half, `UNREAD_TASK` if the prompt was not read. */
+  /** The most likely task; `general` if no task is likely enough, `UNREAD_TASK` if the prompt was not read. */
   readonly task: string;
   /** The possible tasks, the most likely first, with shares that sum to 1; empty if `task` is certain. */
   readonly mix: readonly TaskShare[];
   /**
-   * Whether the request is plainly easy, so that every model of the catalog does it well, or plainly hard. A request whose difficulty is in
-   * doubt counts as `usual`.
+   * Whether the request is probably easy, so that every model of the catalog does it well, or very probably hard. A request whose difficulty
+   * is in doubt counts as `usual`.
    */
   readonly difficulty: Difficulty;
   /** The signs that the agent is stuck, which makes its request hard; absent if it makes progress, or if the request is not an agent's. */
