@@ -1,4 +1,4 @@
-import { DIGIT, FOLDED, GAP, isUnspaced, MARK, STEM_LETTERS, stemOn } from './letters.ts';
+import { DIGIT, FOLDED, isUnspaced, MARK, STEM_LETTERS, stemOn } from './letters.ts';
 import { ROW_BITS } from './word-table.ts';
 
 /** The place of a text in the request. A word has other rows in each place, because it means something else there. */
@@ -27,51 +27,49 @@ const rowOf = (hash: number): number => Math.imul(hash ^ (hash >>> 15), 0x9e3779
 export class WordRows {
   readonly #rows = new Int32Array(ROWS_MAX);
   size = 0;
-  #last = 0;
 
   clear(): void {
     this.size = 0;
-    this.#last = 0;
   }
 
   /** Adds the words of a range of a text. The first word makes no pair with a word before. */
   add(text: string, from: number, to: number, place: number): void {
-    this.#last = 0;
-    for (let at = from; at < to; at++) {
-      const code = text.charCodeAt(at);
+    const rows = this.#rows;
+    let size = this.size;
+    let last = 0;
+    for (let at = from; at < to && size < ROWS_MAX - 3; ) {
+      const code = text.charCodeAt(at++);
       const folded = FOLDED[code]!;
-      if (folded > DIGIT && !isUnspaced(folded)) at = this.#letters(text, at, to, place) - 1;
-      else if (folded === DIGIT) at = this.#digits(text, at, to, place) - 1;
-      else if (code > 0x20 && folded !== MARK) this.#word(folded === GAP ? stemOn(PAIR, code) : folded, 0, place);
+      let hash = 0;
+      let stem = 0;
+      if (folded > DIGIT) {
+        hash = folded;
+        if (folded < UNSPACED || !isUnspaced(folded)) {
+          let letters = 1;
+          for (; at < to; at++) {
+            const next = FOLDED[text.charCodeAt(at)]!;
+            if (next <= DIGIT) {
+              if (next === MARK) continue;
+              break;
+            }
+            if (next >= UNSPACED && isUnspaced(next)) break;
+            hash = (Math.imul(hash, 0x01000193) + next) | 0;
+            if (++letters === STEM_LETTERS) stem = hash;
+          }
+          if (letters <= STEM_LETTERS) stem = 0;
+        }
+      } else if (folded === DIGIT) {
+        const first = at;
+        while (at < to && FOLDED[text.charCodeAt(at)] === DIGIT) at++;
+        hash = DIGITS + Math.min(at - first + 1, DIGITS_MAX);
+      } else if (code > 0x20 && folded !== MARK) hash = stemOn(PAIR, code);
+      else continue;
+      rows[size++] = rowOf(hash ^ place);
+      if (stem !== 0) rows[size++] = rowOf(stem ^ place ^ STEM);
+      if (last !== 0) rows[size++] = rowOf((Math.imul(last, 31) + hash) ^ place ^ PAIR);
+      last = hash;
     }
-  }
-
-  /** Adds the word that begins at a position, and returns the position after it. */
-  #letters(text: string, from: number, to: number, place: number): number {
-    let hash = 0;
-    let stem = 0;
-    let letters = 0;
-    let at = from;
-    for (; at < to; at++) {
-      const folded = FOLDED[text.charCodeAt(at)]!;
-      if (folded <= DIGIT) {
-        if (folded === MARK) continue;
-        break;
-      }
-      if (folded >= UNSPACED && isUnspaced(folded)) break;
-      hash = (Math.imul(hash, 0x01000193) + folded) | 0;
-      if (++letters === STEM_LETTERS) stem = hash;
-    }
-    this.#word(hash, letters > STEM_LETTERS ? stem : 0, place);
-    return at;
-  }
-
-  /** Adds a number by its count of digits, and returns the position after it. */
-  #digits(text: string, from: number, to: number, place: number): number {
-    let at = from + 1;
-    while (at < to && FOLDED[text.charCodeAt(at)] === DIGIT) at++;
-    this.#word(DIGITS + Math.min(at - from, DIGITS_MAX), 0, place);
-    return at;
+    this.size = size;
   }
 
   /** Adds a fact about the form of a text. */
@@ -87,15 +85,7 @@ export class WordRows {
   at(place: number): number {
     return this.#rows[place]!;
   }
-
-  #word(hash: number, stem: number, place: number): void {
-    if (this.size + 4 > ROWS_MAX) return;
-    const rows = this.#rows;
-    rows[this.size++] = rowOf(hash ^ place);
-    if (stem !== 0) rows[this.size++] = rowOf(stem ^ place ^ STEM);
-    if (this.#last !== 0) rows[this.size++] = rowOf((Math.imul(this.#last, 31) + hash) ^ place ^ PAIR);
-    this.#last = hash;
-  }
 }
+
 /** The rows of the longest text that is read. */
 const ROWS_MAX = 8_192;
