@@ -76,7 +76,7 @@ async function served(key: string, body: object): Promise<[model: string, provid
 }
 
 const quality = { route_strategy: { cost_weight: 0, quality_weight: 1 } };
-const code = (words: number) => [{ role: 'user', content: `Write a function in Go. ${'word '.repeat(words)}` }];
+const CODE = [{ role: 'user', content: 'Write a function in Go.' }];
 
 describe('a server with the policy of docs/policies/guide.md', () => {
   test('add a model: the workstation serves it under its name', async () => {
@@ -150,12 +150,15 @@ describe('a server with the policy of docs/policies/guide.md', () => {
     const [model] = await served(key, quality);
     expect(['gpt-6-astra', 'gpt-6.1-sol', 'gpt-5.6-terra']).not.toContain(model);
     await expectError(await chat(key, { model: 'gpt-6.1-sol' }), 'no_eligible_model');
-    expect(await served(key, { model: 'gpt-6.1-sol', messages: code(1) })).toEqual(['gpt-6.1-sol', 'openai']);
+    expect(await served(key, { model: 'gpt-6.1-sol', messages: CODE })).toEqual(['gpt-6.1-sol', 'openai']);
   });
 
   test('cap the cost of one request, by its likely and by its highest possible cost', async () => {
     const { key } = await keyWith({});
-    await expectError(await chat(key, { model: 'gpt-6-astra', messages: code(8_000) }), 'no_eligible_model');
+    const messages = [
+      { role: 'user', content: `Add comments to this code.\n\`\`\`go\n${'x := next()\n'.repeat(2_500)}\`\`\`` },
+    ];
+    await expectError(await chat(key, { model: 'gpt-6-astra', messages }), 'no_eligible_model');
     const hard = { model: 'gpt-6-luna', budget_limit: 1 };
     expect(await served(key, hard)).toEqual(['gpt-6-luna', 'openai']);
     // 1 Credit at 0.5 USD per 1M tokens buys less than 2,000 tokens of output.
@@ -175,14 +178,14 @@ describe('a server with the policy of docs/policies/guide.md', () => {
 
   test('restrict models by role: a flagship is refused', async () => {
     const { key } = await keyWith({ role: 'intern' });
-    await expectError(await chat(key, { model: 'gpt-6-astra', messages: code(1) }), 'no_eligible_model');
-    expect(await served(key, { model: 'gpt-6-luna', messages: code(1) })).toEqual(['gpt-6-luna', 'openai']);
+    await expectError(await chat(key, { model: 'gpt-6-astra', messages: CODE }), 'no_eligible_model');
+    expect(await served(key, { model: 'gpt-6-luna', messages: CODE })).toEqual(['gpt-6-luna', 'openai']);
   });
 
   test('roll out a new model: pilots get it, others are refused', async () => {
     const [pilot, other] = [await keyWith({ group: 'pilot' }), await keyWith({})];
-    expect(await served(pilot.key, { model: 'gpt-next', messages: code(1) })).toEqual(['gpt-next', 'openai']);
-    await expectError(await chat(other.key, { model: 'gpt-next', messages: code(1) }), 'no_eligible_model');
+    expect(await served(pilot.key, { model: 'gpt-next', messages: CODE })).toEqual(['gpt-next', 'openai']);
+    await expectError(await chat(other.key, { model: 'gpt-next', messages: CODE }), 'no_eligible_model');
   });
 
   test('set the worth of a good answer: the saved value is active', async () => {

@@ -80,10 +80,11 @@ const counter = createTokenCounter((error) => {
 });
 
 /** Returns the facts of a chat as the gateway reads them. */
-export function factsFor(one: Case, model: Selector, runtime: Runtime): Facts {
+export function factsFor(one: Case, model: Selector, runtime: Runtime, reading?: Reading): Facts {
   const request = { ...one.body, model };
   const key = { id: 'panel', labels: {}, models: null };
-  return hypotheticalFacts({ request: chatRequest(request), key, timeMs: Date.parse(USUAL_TIME) }, runtime);
+  const facts = hypotheticalFacts({ request: chatRequest(request), key, timeMs: Date.parse(USUAL_TIME) }, runtime);
+  return reading ? withReading(facts, reading(one), runtime) : facts;
 }
 
 /** Replaces what Signalbox read in the prompt of a request. Sizes, languages and needs stay as Signalbox read them. */
@@ -108,8 +109,7 @@ export async function decideOne(
   runtime: Runtime,
   reading?: Reading,
 ): Promise<Decision | Refusal> {
-  const read = factsFor(one, model, runtime);
-  const facts = reading ? withReading(read, reading(one), runtime) : read;
+  const facts = factsFor(one, model, runtime, reading);
   const outcome = decideFor(facts, runtime);
   const texts = textsOf(one.body.messages);
   const names = decisiveTokenizers(outcome, false, runtime.snapshot, texts);

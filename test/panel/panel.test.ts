@@ -144,15 +144,16 @@ describe('a reading that replaces what Signalbox reads', () => {
 const QUICKER = 2 / 3;
 const NEARLY = 0.03;
 
-test('auto-fast differs from auto-cheap if a quicker model is nearly as good', async () => {
+test('with the right reading, auto-fast differs from auto-cheap if a quicker model is nearly as good', async () => {
   const same: string[] = [];
   for (const keys of KEY_SETS) {
     const runtime = runtimeWith(keys);
     const evaluation = new Evaluation(runtime.snapshot);
     for (const one of all) {
-      const [cheap, fast] = [await decideOne(one, 'auto-cheap', runtime), await decideOne(one, 'auto-fast', runtime)];
+      const decided = (model: Selector) => decideOne(one, model, runtime, rightReading);
+      const [cheap, fast] = [await decided('auto-cheap'), await decided('auto-fast')];
       if (isRefusal(cheap) || isRefusal(fast) || cheap.ranked[0].model !== fast.ranked[0].model) continue;
-      evaluation.fill(factsFor(one, 'auto-fast', runtime), priorReadings(runtime.snapshot), null);
+      evaluation.fill(factsFor(one, 'auto-fast', runtime, rightReading), priorReadings(runtime.snapshot), null);
       const { n, quality, latency } = evaluation.shortlist;
       const [{ quality: q, latencyMs }] = cheap.ranked;
       const others = Array.from({ length: n }, (_, at) => at);
