@@ -214,7 +214,7 @@ export const SECTIONS: readonly Section[] = [
       'test/routing/certify.test.ts',
       'test/routing/profile/laws.test.ts',
       'test/routing/profile/output.test.ts',
-      
+
       'test/routing/profile/trie.test.ts',
       'test/routing/refuse.test.ts',
       'test/routing/tokens.test.ts',
