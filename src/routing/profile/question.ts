@@ -310,7 +310,9 @@ const FENCE_LINES = 6;
 function* languagesOfCode(text: string, from: number, to: number): Generator<string> {
   let line = from;
   for (let left = FENCE_LINES; line < to && left > 0; left--) {
-    const end = lineEnd(text, line, to);
+    // Without the slice, the search for the end of a line could read the rest of a long message for each of its blocks.
+    const length = text.slice(line, to).indexOf('\n');
+    const end = length < 0 ? to : line + length;
     const language = languageOfLine(text, line, end);
     if (language !== null) yield language;
     line = end + 1;
