@@ -17,7 +17,7 @@ export interface InfluentialWord {
 /** The number of words tried at the start and at the end of each text. */
 const HEAD = 120;
 const TAIL = 40;
-/** The maximum number of words returned, strongest first. */
+/** The maximum number of words returned: the strongest ones. A word that occurs several times is returned once. */
 const MOST = 6;
 /** The minimum effect of a word: in log odds, and as a share of the strongest effect. */
 const LEAST = 0.25;
@@ -58,7 +58,13 @@ export function* influentialWords(request: ProfileInput, task: string): Generato
   }
   const most = Math.max(LEAST, LEAST_SHARE * Math.max(0, ...words.map(({ adds }) => adds)));
   const strongest = words.filter(({ adds }) => adds >= most).sort((a, b) => b.adds - a.adds);
-  return words.filter((one) => strongest.indexOf(one) >= 0 && strongest.indexOf(one) < MOST);
+  const returned = new Map<string, InfluentialWord>();
+  for (const word of strongest) {
+    if (returned.size === MOST) break;
+    const name = `${word.of} ${word.text.toLowerCase()}`;
+    if (!returned.has(name)) returned.set(name, word);
+  }
+  return words.filter((word) => returned.get(`${word.of} ${word.text.toLowerCase()}`) === word);
 }
 
 /** Returns the first and the last members of a list, or the whole list if it is short. */

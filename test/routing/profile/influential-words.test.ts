@@ -39,6 +39,14 @@ describe('influential words', () => {
     expect(textsOf(influentialWords({ messages: talk }, 'coding'), 'question before')).toMatch(/Python|function/);
   });
 
+  test('words that a text repeats are returned once', () => {
+    const words = influentialWords(
+      { messages: [user('Translate "cat" into French and "dog" into French.')] },
+      'translation',
+    );
+    expect(words.filter(({ text }) => text.includes('French'))).toHaveLength(1);
+  });
+
   test('influential words are found in scripts without spaces', () => {
     expect(textsOf(influentialWords({ messages: [user('写一个Python函数，把列表倒过来')] }, 'coding'))).toContain(
       '函数',
