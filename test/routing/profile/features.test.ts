@@ -91,6 +91,23 @@ test('words of the shipped table add the figures of their rows, four columns at 
   );
 });
 
+test('words of the shipped table add the figures that a fit changes', () => {
+  const sum = () => {
+    const sums = new Float64Array(COLUMNS);
+    addShippedRows(Int32Array.of(0), STEPS, sums);
+    return sums[0]!;
+  };
+  const [before] = SHIPPED_WORDS;
+  try {
+    SHIPPED_WORDS[0] = 7;
+    expect(sum()).toBe(7);
+    SHIPPED_WORDS[0] = -128;
+    expect(sum()).toBe(-128);
+  } finally {
+    SHIPPED_WORDS[0] = before!;
+  }
+});
+
 describe('the shares of tasks', () => {
   const logits = fc
     .array(
