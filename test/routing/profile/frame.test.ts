@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { framedPrompts, framesOf, HELD_OUT, promptsOf } from '../../../bench/profile-fit.ts';
 import { readQuestion } from '../../../src/routing/profile/question.ts';
+import { rememberedMessages } from '../../../src/routing/profile/user-message.ts';
 import { COLUMN, COLUMNS, SHIPPED_WORDS } from '../../../src/routing/profile/word-table.ts';
 import { profile } from '../../support/chat-body.ts';
 
@@ -50,9 +51,16 @@ describe('a frame around a question', () => {
   test('changes the task of few requests, and of more if no sentence is recognized as a frame', () => {
     const share = staying();
     const figures = SHIPPED_WORDS.slice();
-    for (let at = COLUMN.frame; at < figures.length; at += COLUMNS) SHIPPED_WORDS[at] = 0;
-    const without = staying();
-    SHIPPED_WORDS.set(figures);
+    let without = 1;
+    try {
+      for (let at = COLUMN.frame; at < figures.length; at += COLUMNS) SHIPPED_WORDS[at] = 0;
+      rememberedMessages.forget();
+      without = staying();
+    } finally {
+      SHIPPED_WORDS.set(figures);
+      // Other tests must not get readings of the changed table.
+      rememberedMessages.forget();
+    }
     expect(share).toBeGreaterThan(0.75);
     expect(share).toBeGreaterThan(without);
   });
