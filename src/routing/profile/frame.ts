@@ -74,8 +74,12 @@ export function spansOf(text: string, lines: readonly TextRange[]): Span[] {
   return spans;
 }
 
-/** The value of each word of a text: the more words it has, the less each word weighs. */
-export const wordsValue = (rows: number): number => 4 / Math.sqrt(Math.max(4, rows));
+/** A text of more rows than this says no more about the task than a text of this many rows. */
+const ROWS_COUNTED = 150;
+
+/** The value of each row of a text: the more rows it has, the less each of them weighs. */
+export const wordsValue = (rows: number): number =>
+  (4 * Math.sqrt(Math.min(ROWS_COUNTED, Math.max(4, rows)))) / Math.max(4, rows);
 
 const FORM_ROWS = new WordRows();
 

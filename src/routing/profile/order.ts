@@ -24,7 +24,7 @@ const ROLES = Object.entries(expressionsOf(roles));
 /** Reads a system prompt without its role and introduction, so that the verb after them counts as the first verb. */
 function bodyOf(prompt: string, reading: QuestionReading): QuestionReading {
   const body = prompt.replace(WORDS.role, '$1').replace(WORDS.lead_in, '');
-  return body === prompt ? reading : new QuestionReading(readQuestion(body));
+  return body === prompt ? reading : new QuestionReading(readQuestion(body, 'system prompt'));
 }
 
 /**
@@ -50,6 +50,8 @@ export function orderOf({ question: { text, length }, reading }: QuestionView): 
 }
 
 const CHAT = TASKS.indexOf('chat');
+/** The maximum number of other words in a greeting: "Great food, friendly staff!" is none. */
+const OTHER_WORDS = 2.5;
 
 /**
  * Returns the task that a question under a system prompt has in any case, as an index in `TASKS`; -1 for none. Greetings and thanks are chat.
@@ -57,8 +59,9 @@ const CHAT = TASKS.indexOf('chat');
  */
 export function certainTask({ system, tools, reading }: QuestionView): number {
   if (system === null || tools?.amid) return -1;
-  const { signs, words, asksMark } = reading;
+  const { signs, words, functionWords, asksMark } = reading;
   const talks = signs[SIGN.thanks]! + signs[SIGN.greet]!;
-  if (talks > 0.4 && words <= BOUND.talk_words_max && !asksMark) return CHAT;
+  const isTalk = talks > 0.4 && words <= BOUND.talk_words_max && words - functionWords - talks <= OTHER_WORDS;
+  if (isTalk && !asksMark) return CHAT;
   return tools === null && signs[SIGN.away]! <= 0.4 ? system.order : -1;
 }

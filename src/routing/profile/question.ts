@@ -70,11 +70,12 @@ const FENCE = '```';
 const NO_LANGUAGES: ReadonlyMap<string, number> = new Map();
 const NO_FENCES: readonly string[] = [];
 
-/**
- * Splits a message into the lines that ask and the material that it shows. Set `unwrapped` for a message that consists only of blocks,
- * which then contain the question.
- */
-export function readQuestion(message: string, unwrapped = false): QuestionText {
+/** A message of a user; a message that consists only of blocks, which then contain the question; or a system prompt, which has no frame. */
+export type MessageForm = 'message' | 'blocks' | 'system prompt';
+
+/** Splits a message into the lines that ask and the material that it shows. */
+export function readQuestion(message: string, form: MessageForm = 'message'): QuestionText {
+  const unwrapped = form === 'blocks';
   const { from, to, shown } = unwrapped ? { from: 0, to: message.length, shown: [] } : withoutOuterBlocks(message);
   const isCut = to - from > HEAD + TAIL;
   const text = isCut
@@ -94,9 +95,12 @@ export function readQuestion(message: string, unwrapped = false): QuestionText {
   if (!asks) question.lines.push(...question.code);
   const inner = innerOf(text, question.lines);
   // If the message has nothing but a frame outside of its blocks, the blocks contain the question.
-  if (inner.isFrame && asks && !unwrapped && question.documents > 0) return readQuestion(message, true);
-  if (asks) keep(question, inner);
-  question.words = SPAN_ROWS.slice(inner.spans[inner.first]?.begin ?? 0, inner.spans[inner.last]?.end ?? 0);
+  if (inner.isFrame && asks && form === 'message' && question.documents > 0) return readQuestion(message, 'blocks');
+  if (form === 'system prompt') question.words = SPAN_ROWS.distinct(0, SPAN_ROWS.size);
+  else {
+    if (asks) keep(question, inner);
+    question.words = SPAN_ROWS.distinct(inner.spans[inner.first]?.begin ?? 0, inner.spans[inner.last]?.end ?? 0);
+  }
   if (question.length > (question.lines.length > 2 ? LONG : 2 * EDGE + 100)) {
     question.head = edge(question.lines, 1);
     question.tail = Math.max(question.head, edge(question.lines, -1));
@@ -145,7 +149,7 @@ function materialOf({ text, lines }: QuestionText, message: string, shown: reado
     at = to;
   }
   if (text.length - PAD.length - at > 4) add(text, at, text.length - PAD.length);
-  return rows.slice(0, rows.size);
+  return rows.distinct(0, rows.size);
 }
 
 /**

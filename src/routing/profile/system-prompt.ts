@@ -54,7 +54,7 @@ export const rememberedPrompts = new TextMemory<SystemPrompt>(REMEMBERED_CHARS);
 export const readSystemPrompt = (text: string): SystemPrompt => rememberedPrompts.of(text, systemPromptOf);
 
 function systemPromptOf(text: string) {
-  const question = readQuestion(text);
+  const question = readQuestion(text, 'system prompt');
   const reading = new QuestionReading(question);
   const shape = shapeOf(question);
   const view: QuestionView = {

@@ -37,7 +37,7 @@ export class UserMessage {
 
   /** @param isUnwrapped true for a message that consists only of blocks, which then contain the question */
   constructor(text: string, isUnwrapped = false) {
-    this.question = readQuestion(text, isUnwrapped);
+    this.question = readQuestion(text, isUnwrapped ? 'blocks' : 'message');
     this.reading = new QuestionReading(this.question);
     this.shape = shapeOf(this.question);
     this.words = wordsOf(this.question);

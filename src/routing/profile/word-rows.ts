@@ -77,9 +77,20 @@ export class WordRows {
     if (this.size < ROWS_MAX) this.#rows[this.size++] = rowOf(Math.imul(fact + 1, FACT) ^ value);
   }
 
-  /** Returns a copy of the rows of a range. */
-  slice(from: number, to: number): Int32Array {
-    return this.#rows.slice(from, to);
+  /** Returns the rows of a range, each once. */
+  distinct(from: number, to: number): Int32Array {
+    const rows = this.#rows;
+    const found = new Int32Array(to - from);
+    let size = 0;
+    for (let at = from; at < to; at++) {
+      const row = rows[at]!;
+      const bit = 1 << (row & 31);
+      if ((SEEN[row >> 5]! & bit) !== 0) continue;
+      SEEN[row >> 5]! |= bit;
+      found[size++] = row;
+    }
+    for (let at = 0; at < size; at++) SEEN[found[at]! >> 5] = 0;
+    return size === found.length ? found : found.slice(0, size);
   }
 
   at(place: number): number {
@@ -89,3 +100,5 @@ export class WordRows {
 
 /** The rows of the longest text that is read. */
 const ROWS_MAX = 8_192;
+/** A bit for each row, set while the rows of a text are collected. */
+const SEEN = new Int32Array(2 ** (ROW_BITS - 5));

@@ -23,14 +23,14 @@ export class Words {
   static of(text: string, place: Place, weight: number): Words {
     rows.clear();
     rows.add(text, 0, text.length, place);
-    return new Words(rows.slice(0, rows.size), weight);
+    return new Words(rows.distinct(0, rows.size), weight);
   }
 
   /** Reads the lines of a text that ask. */
   static ofLines({ text, lines }: Pick<QuestionText, 'text' | 'lines'>, place: Place, weight: number): Words {
     rows.clear();
     for (let line = 0; line < lines.length; line++) rows.add(text, lines[line]!.from, lines[line]!.to, place);
-    return new Words(rows.slice(0, rows.size), weight);
+    return new Words(rows.distinct(0, rows.size), weight);
   }
 
   /** What the words add to the figures by column, according to the shipped table. */
