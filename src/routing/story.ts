@@ -160,10 +160,12 @@ function choiceText(
   const { model, quality, countedQuality, scoredQuality, costCredits, latencyMs } = choice;
   // Bonuses from languages and preferences are not part of the share of good answers, so the text shows them separately.
   const moved = countedQuality === quality ? '' : qualityAdjustments(choice, preferences);
-  const counted = moved && ` (counts as ${shownQuality(countedQuality)} with ${moved})`;
+  const counted = moved && `counts as ${shownQuality(countedQuality)} with ${moved}`;
   const rounded = shownQuality(scoredQuality);
-  const scored = pinned || rounded === shownQuality(countedQuality) ? '' : ` (rounded to ${rounded} for the score)`;
-  const expected = quality === null ? UNKNOWN_QUALITY : `expected quality ${shownQuality(quality)}${counted}${scored}`;
+  const scored = pinned || rounded === shownQuality(countedQuality) ? '' : `rounded to ${rounded} for the score`;
+  const notes = [counted, scored].filter(Boolean).join(', ');
+  const expected =
+    quality === null ? UNKNOWN_QUALITY : `expected quality ${shownQuality(quality)}${notes && ` (${notes})`}`;
   const figures = `${expected}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
   if (pinned) return `${model} was requested by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;

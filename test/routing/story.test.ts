@@ -89,6 +89,15 @@ describe('a story', () => {
     expect(tied({ q: 0.7 })[0]).toBeNull();
   });
 
+  test('names the effect of preferences and the rounded quality together', () => {
+    const preferences = [{ name: 'mature', place: place(12), when: null, prefers: bits(0), worth: 0.1 }];
+    const of = snapshot([model('a', { q: 0.79 })], { qualityStep: 0.02, preferences });
+    const lines = tell(facts({ qualityStep: 0.02, rules: { constraints: [], preferences: [0] } }), of);
+    expect(lines.find((line) => line.startsWith('a is'))).toContain(
+      'expected quality 79 % (counts as 89 % with preferences, rounded to 90 % for the score), ',
+    );
+  });
+
   test('names the shares of tasks and every limit of the request', () => {
     const mix = [
       { task: 'coding', share: 0.6 },
