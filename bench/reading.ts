@@ -1,8 +1,7 @@
 import { readQuestion } from '../src/routing/profile/question.ts';
 import { UserMessage } from '../src/routing/profile/user-message.ts';
 import { profile } from '../test/support/chat-body.ts';
-import type { LabelledPrompt } from './profile-fit.ts';
-import { framedPrompts, framesOf, HELD_OUT, promptsOf } from './profile-fit.ts';
+import { framedPrompts, framesOf, HELD_OUT, type LabelledPrompt, promptsOf } from './profile-fit.ts';
 import { fixed, table } from './stats.ts';
 
 /**
@@ -57,7 +56,7 @@ function rowOf(name: string, sets: readonly SetRead[]): string[] {
   ];
 }
 
-/** Returns how many requests of a level are recognized, and the levels of the recognized requests. Agents amid tools are left out. */
+/** Returns how many requests of a level are recognized, and the levels of the recognized requests. Requests with tools are left out. */
 function difficultyRow(name: 'easy' | 'hard', isLevel: (level: number) => boolean, sets: readonly SetRead[]): string[] {
   const levelled = sets.flatMap(({ read }) =>
     read.flatMap(({ prompt: { level, request }, seen: { difficulty } }) =>
@@ -84,7 +83,7 @@ function difficultyRow(name: 'easy' | 'hard', isLevel: (level: number) => boolea
   ];
 }
 
-/** Returns the median time of reading a question of about 2,000 characters, in µs. */
+/** Returns the median times of reading a question of about 2,000 characters, and of finding its lines that ask, in µs. */
 function timeOf(sets: readonly SetRead[]): { readonly split: number; readonly read: number } {
   const texts = sets.flatMap(({ read }) =>
     read.flatMap(({ prompt: { request } }) => {
@@ -113,7 +112,10 @@ function timeOf(sets: readonly SetRead[]): { readonly split: number; readonly re
     reading: message.reading,
     shape: message.shape,
     words: message.words,
-    ...{ tools: null, before: null, system: null, isSystemPrompt: false },
+    tools: null,
+    before: null,
+    system: null,
+    isSystemPrompt: false,
   });
   return {
     split: median((text) => readQuestion(text)),
