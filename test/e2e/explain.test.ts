@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { explanationResult } from '../../src/admin/cli/policy/explain-result.ts';
 import { parseId } from '../../src/core/id.ts';
 import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
 import { runHere } from '../support/run-here.ts';
@@ -135,6 +136,10 @@ describe('signalbox policy explain', () => {
       adds: expect.any(Number),
     });
     expect(told.facts.difficulty).toBe('easy');
+    const unclear = { ...told, facts: { ...told.facts, task: 'general' } };
+    expect(explanationResult(unclear, { json: false, terminal: false, note: '' }).text).toMatch(
+      /Task: general, because the likeliest task is not likely enough: classification \(\d+ % likely/,
+    );
     // If the caller names the task, no words determined it.
     const named = await explain('--task', 'coding', '--json');
     expect(JSON.parse(named.out).task_reasons).toBeNull();

@@ -29,6 +29,7 @@ const Printed = Type.Object({
     ...(['choice', 'shortage', 'explanation', 'hold_note', 'task_note', 'task_reasons'] as const),
     ...(['failed_rules', 'left_out_here', 'usd_per_credit'] as const),
   ]).properties,
+  facts: Type.Pick(properties.facts, ['task']),
   candidates: Type.Union([
     Type.Array(
       Type.Pick(properties.candidates.anyOf[0].items, [
@@ -63,7 +64,7 @@ function asText(body: Printed, { terminal, before = [], after = [], note }: Expl
   const lines = [
     ...before,
     ...(task_note ? [task_note] : []),
-    ...(task_reasons ? [taskText(task_reasons)] : []),
+    ...(task_reasons ? [taskText(task_reasons, body.facts.task)] : []),
     ...(explanation ?? []),
     ...(hold_note ? [hold_note] : []),
     ...after,
@@ -91,11 +92,17 @@ const PLACES: Readonly<Record<string, string>> = {
   'question before': ' in the question before',
 };
 
-/** Writes, for example: `Task: classification (81 % likely, by “classify”, “tickets” in the system prompt; “label”).` */
-function taskText({ task, share, words }: NonNullable<Printed['task_reasons']>): string {
+/**
+ * Writes, for example: `Task: classification (81 % likely, because of “classify”, “tickets” in the system prompt; “label”).`
+ * @param counted the task that counts, which is `general` if no task is likely enough
+ */
+function taskText({ task, share, words }: NonNullable<Printed['task_reasons']>, counted: string): string {
   const places = Map.groupBy(words, ({ of }) => of);
   const signs = [...places].map(
     ([of, all]) => `${all.map(({ text }) => `“${visible(text)}”`).join(', ')}${PLACES[of] ?? ''}`,
   );
-  return `Task: ${task} (${percent(share)} likely${signs.length > 0 ? `, because of ${signs.join('; ')}` : ''}).`;
+  const reasons = `${percent(share)} likely${signs.length > 0 ? `, because of ${signs.join('; ')}` : ''}`;
+  return task === counted
+    ? `Task: ${task} (${reasons}).`
+    : `Task: ${counted}, because the likeliest task is not likely enough: ${task} (${reasons}).`;
 }
