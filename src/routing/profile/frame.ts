@@ -21,6 +21,7 @@ export interface Span extends TextRange {
 /** The rows of the words of all spans of the question that is being read. */
 export const SPAN_ROWS = new WordRows();
 
+/** After this many spans, the rest of each line is one span. */
 const SPANS_MAX = 120;
 /** The number of characters read at each end of a question. */
 const EDGE = 500;
@@ -148,6 +149,7 @@ function sum(rows: WordRows, from: number, to: number): number {
 
 /** The number of spans at each end that may belong to a frame. All between belong to the question. */
 const ENDS = 12;
+/** The log odds of a frame for each span between the ends. */
 const WITHIN = -1;
 
 /** A span counts as a frame only if it is this likely, because a question without its words is worse than a question with a frame. */
