@@ -169,10 +169,13 @@ class Progress {
 
   /** A failure directly after a failure is a sign if it is none for another reason. A tool that only shows files says little by failing. */
   #countInRow(failed: boolean, runs: boolean, before: number): void {
-    if (!failed) {
-      this.#inRow = 0;
-      this.#inRowPoints = 0;
-    } else if (runs && this.#inRow++ > 0 && this.#points() <= before) this.#inRowPoints += POINTS.failing_in_row;
+    if (!failed) this.#endRow();
+    else if (runs && this.#inRow++ > 0 && this.#points() <= before) this.#inRowPoints += POINTS.failing_in_row;
+  }
+
+  #endRow(): void {
+    this.#inRow = 0;
+    this.#inRowPoints = 0;
   }
 
   /**
@@ -267,8 +270,7 @@ class Progress {
     this.#undonePoints = 0;
     this.#repeated = 0;
     this.#repeatedPoints = 0;
-    this.#inRow = 0;
-    this.#inRowPoints = 0;
+    this.#endRow();
   }
 
   #pass(target: number, { edits, runs }: ToolArguments, result: ToolResult): void {
@@ -291,7 +293,12 @@ class Progress {
     const now = { call: args.hash, edits: this.#edits, isReported, silent: 0 };
     const isLess =
       last && ((failed > 0 && failed < last.failed) || (succeeded > last.succeeded && failed <= last.failed));
-    if (isLess) for (const one of last.failures) this.#shared.delete(one);
+    if (isLess) {
+      for (const one of last.failures) this.#shared.delete(one);
+      // Otherwise the new failure would count as shared with this call itself.
+      this.#failing.delete(target);
+      this.#endRow();
+    }
     if (!last || isLess) {
       this.#share(failure);
       this.#failing.set(target, { ...now, failures: new Set([failure]), failed, succeeded, same: 0, other: 0 });

@@ -97,6 +97,11 @@ describe('signs that an agent is stuck', () => {
     expect(signsAfter(...fixes, run('go test ./...', 'a_test.go:99:9: index out of range\nFAIL'))).toBeNull();
   });
 
+  test('a call with fewer failures than before shares no failure with itself, and ends a row of failures', () => {
+    expect(signsAfter(TASK, ...[9, 7, 4, 3, 2].map((failed) => failing(failed)))).toBeNull();
+    expect(signsAfter(TASK, ...[9, 9, 9, 9, 9].map((failed) => failing(failed)))).not.toBeNull();
+  });
+
   test('fewer failures or more successes are progress, also if the text of the failure is the same', () => {
     const steps = [9, 8, 7, 6, 5, 4, 3, 2].flatMap((failed, at) => [failing(failed), edit(`${at}`, `${at + 1}`)]);
     expect(signsAfter(TASK, ...steps)).toBeNull();
