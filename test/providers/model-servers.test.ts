@@ -150,6 +150,18 @@ describe('each program tells what it serves', () => {
     const [model] = found('ollama', [{ name: 'b:1b', inUse: 8_192, digest: 'a'.repeat(64) }], memory).server.models;
     expect(model?.contextWindow).toBe(2_048);
   });
+
+  test('names of the same weights have the smallest context that any of them uses', () => {
+    const digest = 'a'.repeat(64);
+    const models = [
+      { name: 'a:1b', inUse: 8_192, digest },
+      { name: 'b:1b', inUse: 2_048, digest },
+      { name: 'c:1b', inUse: 4_096, digest },
+    ];
+    const { server, contexts } = found('ollama', models);
+    expect(server.models.map((one) => one.contextWindow)).toEqual([2_048, 2_048, 2_048]);
+    expect([...contexts.values()]).toEqual([2_048]);
+  });
 });
 
 const name = fc.oneof(

@@ -42,16 +42,14 @@ const identityOf = ({ digest, upstream }: Pick<ServedModel, 'digest' | 'upstream
  * @param now ms since 1970
  */
 export function foundList(provider: string, list: ServedList, memory: ServerMemory, now: number): FoundList {
-  const contexts = new Map<string, number>();
   const models = new Map<string, FoundModel>();
   const listed = list.models.slice(0, MODELS_MAX);
+  const contexts = smallestContexts(listed, memory);
   let leftOut = list.models.length - listed.length;
   for (const one of listed) {
     const facts: ServedModel = { ...memory.details.get(one.digest ?? ''), ...one };
     const { upstream } = one;
-    const seen = [memory.contexts.get(identityOf(one)), facts.contextInUse].filter((tokens) => tokens !== undefined);
-    const inUse = seen.length > 0 ? Math.min(...seen) : undefined;
-    if (inUse !== undefined) contexts.set(identityOf(one), inUse);
+    const inUse = contexts.get(identityOf(one));
     if (facts.runsElsewhere) continue;
     const name = nameOf(upstream);
     const model =
@@ -67,6 +65,19 @@ export function foundList(provider: string, list: ServedList, memory: ServerMemo
     names: isWhole ? [...new Set(names)].sort() : null,
   };
   return { server, contexts, leftOut };
+}
+
+/** Returns the smallest context that the weights of each listed model were seen to use. Several names can have the same weights. */
+function smallestContexts(listed: readonly ServedModel[], memory: ServerMemory): ReadonlyMap<string, number> {
+  const contexts = new Map<string, number>();
+  for (const one of listed) {
+    const identity = identityOf(one);
+    const { contextInUse } = { ...memory.details.get(one.digest ?? ''), ...one };
+    const seen = [contexts.get(identity), memory.contexts.get(identity), contextInUse];
+    const smallest = Math.min(...seen.filter((tokens) => tokens !== undefined));
+    if (smallest !== Number.POSITIVE_INFINITY) contexts.set(identity, smallest);
+  }
+  return contexts;
 }
 
 /** Returns null for an embedding model whose length of vectors is unknown, because a policy needs it. */
