@@ -3,6 +3,7 @@ import { plural } from '../core/text.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import { type ServingProvider, servingText } from '../policy/runtime/candidate.ts';
 import type { FirstKey } from './first-key.ts';
+import { logFound } from './found-notes.ts';
 import type { Terminal } from './host.ts';
 
 /** The facts of a server's start. */
@@ -87,7 +88,7 @@ export function announce(start: Start, firstKey: FirstKey | null, log: Log, out:
   const { address, providers, leftOut, database, found } = start;
   const idle = idleOf(providers);
   if (idle) log.warn('providers without a model are not used: declare their models in the policy', { providers: idle });
-  if (found.length > 0) log.info('models were found', { models: found.join('; ') });
+  logFound(found, log);
   if (leftOut.length > 0) {
     log.info('some providers are not used', { providers: leftOut.join(', '), reasons: reasonsCommand() });
   }

@@ -1,12 +1,13 @@
 import { CAPABILITIES } from '../core/capability.ts';
 import { OPERATIONS } from '../core/operation.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+import type { Log } from '../host/telemetry/log.ts';
 
 /** The most models of a server that the start names. */
 const SHOWN_MAX = 5;
 
 /** Writes the models that were found at each server: `ollama: smol, 4,096 tokens, no tools`. */
-export const foundNotes = ({ models }: PolicySnapshot): readonly string[] => {
+export const foundNotes = ({ models }: Pick<PolicySnapshot, 'models'>): readonly string[] => {
   const byProvider = Map.groupBy(
     models.filter(({ found }) => found),
     ({ found }) => found!.provider,
@@ -17,6 +18,23 @@ export const foundNotes = ({ models }: PolicySnapshot): readonly string[] => {
     return `${provider}: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
   });
 };
+
+/** Returns a function that logs the found models that the policy did not have at its last call. @param first the policy of the start */
+export function foundLogger(first: PolicySnapshot, log: Log): (snapshot: PolicySnapshot) => void {
+  let known = idsOf(first);
+  return (snapshot) => {
+    const models = snapshot.models.filter(({ id }) => !known.has(id));
+    known = idsOf(snapshot);
+    logFound(foundNotes({ models }), log);
+  };
+}
+
+/** Logs the models that were found, if there are any. */
+export function logFound(notes: readonly string[], log: Log): void {
+  if (notes.length > 0) log.info('models were found', { models: notes.join('; ') });
+}
+
+const idsOf = ({ models }: PolicySnapshot): ReadonlySet<string> => new Set(models.map(({ id }) => id));
 
 function noteOf({ id, contextWindow, capabilities, operations, found }: Model, provider: string): string {
   const tokens = `${contextWindow.toLocaleString('en')} tokens${found?.isContextGuessed ? ' (a guess)' : ''}`;

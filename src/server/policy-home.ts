@@ -5,6 +5,7 @@ import type { Log } from '../host/telemetry/log.ts';
 import { buildCandidate, type PolicyCandidate } from '../policy/runtime/candidate.ts';
 import { createParser } from '../policy/runtime/parser.ts';
 import type { OpenStore } from '../store/driver.ts';
+import { foundLogger } from './found-notes.ts';
 import type { Host } from './host.ts';
 import { InstanceReporter } from './instance-report.ts';
 import { keepReloading, type ReloadServices, type ServerPolicyTools } from './policy-reload.ts';
@@ -60,7 +61,11 @@ export function openPolicies(
       services.people.followTeamNames(() => void reloader.followTeams());
       // Teams that the policy declares had no ID when the policy was first loaded.
       await reloader.followTeams();
-      tools.servers?.run(() => reloader.followFound());
+      const logNew = foundLogger(first.runtime.snapshot, log);
+      tools.servers?.run(async () => {
+        await reloader.followFound();
+        logNew(reloader.lease().snapshot);
+      });
       await reporter.begin();
       if (home.origin === 'store') follower.begin();
     },
