@@ -77,7 +77,9 @@ function leftOutOf(
     // A provider that is set up but has no model is reported only in `leftOut`.
     .filter(({ name }) => !serving.has(name) || !used.has(name))
     .map(({ name, unset, provider }) => {
-      const without = provider?.discover ? 'no model was found there yet' : 'no model uses it';
+      const without = provider?.discover
+        ? 'no model of it is known here: a running server finds its models'
+        : 'no model uses it';
       const idle = used.has(name) ? `it serves ${WHEN_ALONE}` : without;
       return { kind: 'provider' as const, name, reason: unsetText(unset) ?? idle };
     });

@@ -46,7 +46,7 @@ describe('the shipped policy', () => {
     expect(snapshot.leftOut).toContainEqual({
       kind: 'provider',
       name: 'vllm',
-      reason: 'no model was found there yet',
+      reason: 'no model of it is known here: a running server finds its models',
     });
   });
 

@@ -23,7 +23,7 @@ import { SETTING_WORDS } from './setting-text.ts';
 import { missingText, placeText } from './test-text.ts';
 
 const NOTE =
-  'The figures come from the policy, adjusted for the lengths of questions that this data folder has recorded. Only a running server knows measured answer lengths and latencies and which endpoints are healthy. To use its measurements, name the server with --url.';
+  'The figures come from the policy, adjusted for the lengths of questions that this data folder has recorded. Only a running server knows measured answer lengths and latencies, which endpoints are healthy, and the models that it found at model servers. To use its knowledge, name the server with --url.';
 const SERVED = 'The server used its own policy and measurements.';
 const UNFUNDED = 'Budgets and balances are not considered. Name a key with --key to consider those of the key.';
 const FUNDED =
