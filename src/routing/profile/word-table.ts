@@ -1,5 +1,5 @@
 import { TASKS } from './tasks.ts';
-import { readWordTable } from './word-table-file.ts';
+import file from './words.json' with { type: 'json' };
 
 /** The table has a row for each hash of a word, a beginning of a word or a pair of words. Words with the same hash share a row. */
 export const ROW_BITS = 17;
@@ -11,7 +11,7 @@ export const COLUMN = { frame: TASKS.length, easy: TASKS.length + 1, hard: TASKS
 export const STEPS = 40;
 
 /** The figures by row and column, in `STEPS`. */
-export const SHIPPED_WORDS = readWordTable();
+export const SHIPPED_WORDS = new Int8Array(Uint8Array.fromBase64(file.base64).buffer);
 
 /** The shipped figures, four to a number, so that one addition sums two columns. */
 const PACKED = new Int32Array(SHIPPED_WORDS.buffer);

@@ -12,6 +12,7 @@ import {
   SignFile,
   WeightTable,
   WordLists,
+  WordTableFile,
 } from '../../../src/routing/profile/lexicon/data-shapes.ts';
 import { LANGUAGES } from '../../../src/routing/profile/lexicon/lexicon.ts';
 import { SIGNS } from '../../../src/routing/profile/lexicon/signs.ts';
@@ -32,6 +33,7 @@ const SHAPES: Readonly<Record<string, TSchema>> = {
   scripts: LetterFile,
   expressions: ExpressionFile,
   rows: WeightTable,
+  base64: WordTableFile,
   lists: WordLists,
 };
 const shapeOf = (file: string): TSchema => SHAPES[Object.keys(SHAPES).find((name) => name in read(file)) ?? '']!;

@@ -65,6 +65,9 @@ export const WeightTable = Type.Object(
 );
 export type WeightTable = Static<typeof WeightTable>;
 
+/** The table of words. The command `bun bench/fit-profile.ts` writes it. */
+export const WordTableFile = Type.Object({ about, source, base64: Type.String({ minLength: 1 }) }, closed);
+
 /** The features of a question. */
 export const FeatureFile = Type.Object(
   {
