@@ -41,7 +41,7 @@ export interface FoundModels {
   readonly used: readonly string[];
 }
 
-/** What a model of a snapshot owes to discovery. */
+/** The fields of a model in a snapshot that discovery decides. */
 export interface FoundMark {
   readonly provider: string;
   /** Whether selectors never choose the model, so that it serves only requests that name it. */

@@ -6,7 +6,7 @@ const EXACT_MAX = Number.MAX_SAFE_INTEGER / GRAIN;
 
 type TieBreak = PreparedStrategy['tieBreak'];
 
-/** What can decide between candidates with equal utility. */
+/** The criteria that can decide between candidates with equal utility. */
 export const TIE_BREAKERS = ['quality', 'cost', 'latency', 'id'] as const;
 export type TieBreaker = (typeof TIE_BREAKERS)[number];
 type Criterion = Exclude<TieBreaker, 'id'>;

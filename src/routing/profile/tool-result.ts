@@ -68,7 +68,7 @@ export class ToolResult {
   }
 }
 
-/** What is the same in two results that differ only in numbers, times, positions in files and temporary names. */
+/** The part that is the same in two results that differ only in numbers, times, positions in files and temporary names. */
 interface Likeness {
   readonly hash: number;
   /** The number of letters that the hash depends on. */

@@ -33,7 +33,7 @@ export class Words {
     return new Words(rows.distinct(0, rows.size), weight);
   }
 
-  /** What the words add to the figures by column, according to the shipped table. */
+  /** The sums by column that the words add, according to the shipped table. */
   get sums(): Float64Array {
     if (this.#sums === null) {
       this.#sums = new Float64Array(COLUMNS);

@@ -16,7 +16,7 @@ const UPSTREAM_MAX = 1_024;
 
 const NAME = new RegExp(ITEM_NAME.pattern);
 
-/** What earlier answers of a server said about its models. */
+/** The facts about models that earlier answers of a server gave. */
 export interface ServerMemory {
   /** When each model was first found, ms since 1970, by the server's name. */
   readonly since: ReadonlyMap<string, number>;
@@ -34,7 +34,7 @@ export interface FoundList {
   readonly leftOut: number;
 }
 
-/** What identifies the weights of a model: a server can have the same weights under several names. */
+/** The identity of a model's weights: a server can have the same weights under several names. */
 const identityOf = ({ digest, upstream }: Pick<ServedModel, 'digest' | 'upstream'>): string => digest ?? upstream;
 
 /**

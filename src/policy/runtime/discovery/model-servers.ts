@@ -20,7 +20,7 @@ const BUILD_AFTER_MS = 60_000;
 /** The number of hexadecimal digits of a hash of found models. */
 const HASH_LENGTH = 8;
 
-/** What is kept about one server between starts. */
+/** The facts about one server that are kept between starts. */
 export interface KeptServer {
   readonly provider: string;
   /** Identifies the address and the key of the server. */
