@@ -31,7 +31,7 @@ export interface FoundServer {
   readonly names: readonly string[] | null;
 }
 
-/** All models that were found: the input of a build beside the files of the policy. */
+/** All models that were found: the second input of a build, after the files of the policy. */
 export interface FoundModels {
   /** Identifies the content of `servers` and `used`. */
   readonly hash: string;

@@ -26,7 +26,7 @@ import type { Tokenizer } from './tokenizer.ts';
 export interface PolicySnapshot {
   /** Identifies the policy's content and its environment. Equal content in an equal environment has an equal revision. */
   readonly revision: string;
-  /** The models that were found at servers of the operator, beside the policy; null for none. */
+  /** The models that were found at servers of the operator and are not in the policy; null for none. */
   readonly found: FoundModels | null;
   /** USD per Credit, exact, in plain decimal notation without trailing zeros: `0.001`. Charging uses each price's own integers. */
   readonly usdPerCredit: string;

@@ -5,8 +5,8 @@ import { COLUMN, COLUMNS, SHIPPED_WORDS, STEPS } from './word-table.ts';
 
 /**
  * Programs and people put a question into a frame that orders no task: "Please read the following and provide your answer", "Question: …
- * Answer:", `{"channel": "web", "body": "…"}`. The frame is at the beginning and at the end of a message. `withoutFrame` finds the longest
- * likely range of sentences between, from the words and the form of each sentence.
+ * Answer:", `{"channel": "web", "body": "…"}`. The frame is at the beginning and at the end of a message. `innerOf` finds the
+ * likeliest range of sentences between, from the words and the form of each sentence.
  */
 
 /** A sentence, a label or a mark of a question. */

@@ -53,7 +53,7 @@ export class WordRows {
               break;
             }
             if (next >= UNSPACED && isUnspaced(next)) break;
-            hash = (Math.imul(hash, 0x01000193) + next) | 0;
+            hash = stemOn(hash, next);
             if (++letters === STEM_LETTERS) stem = hash;
           }
           if (letters <= STEM_LETTERS) stem = 0;
