@@ -1,10 +1,9 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { StreamPart } from '../contract/parts.ts';
+import type { AnswerIdentity, Receipt } from '../core/answer.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Operation } from '../core/operation.ts';
-import type { AnswerIdentity } from '../gateway/exchange/answer-source.ts';
-import type { Receipt } from '../gateway/money/receipt.ts';
 
 /**
  * A dialect that callers speak: it reads a request into the neutral form, and writes the answer and errors. A surface is pure: it uses no

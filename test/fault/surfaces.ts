@@ -1,11 +1,11 @@
 import { expect } from 'bun:test';
 import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../../plugins/providers/json.ts';
+import type { Platform } from '../../src/core/answer.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { anthropicMessages } from '../../src/dialects/anthropic-messages/surface.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
 import { openaiResponses } from '../../src/dialects/openai-responses/surface.ts';
 import type { Surface } from '../../src/dialects/surface.ts';
-import type { Platform } from '../../src/gateway/money/receipt.ts';
 import { CONTRACT } from '../support/error-contract.ts';
 import { eventsIn, foldedMessage } from '../support/message-events.ts';
 import { checkResponse, checkStream } from '../support/open-responses/schemas.ts';

@@ -1,8 +1,8 @@
 import type { StreamPart } from '../../src/contract/parts.ts';
+import type { Receipt } from '../../src/core/answer.ts';
 import type { ChatMessage } from '../../src/core/api/chat-request.ts';
 import { plainUsage } from '../../src/core/usage.ts';
 import { CompletionWriter } from '../../src/dialects/openai-chat/completion.ts';
-import type { Receipt } from '../../src/gateway/money/receipt.ts';
 
 /** A receipt with only the members that writers of answers read. */
 export const RECEIPT = {

@@ -1,7 +1,7 @@
 import type { StreamPart } from '../../src/contract/parts.ts';
+import type { Receipt } from '../../src/core/answer.ts';
 import type { SignalboxError } from '../../src/core/errors.ts';
 import type { AnswerSource } from '../../src/gateway/exchange/answer-source.ts';
-import type { Receipt } from '../../src/gateway/money/receipt.ts';
 import type { NextParts } from '../../src/providers/upstream-call.ts';
 import { RECEIPT } from './caller-message.ts';
 

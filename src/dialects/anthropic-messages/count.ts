@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { named, tokens, word } from '../../core/api/parts.ts';
 import { type ModelRequest, modelRequest } from '../../core/model-request.ts';
+import { unsupportedThread } from '../../core/thread-errors.ts';
 import { compileRead } from '../../core/validation.ts';
-import { unsupportedThread } from '../../gateway/prompt/threads.ts';
 import { checkMessages } from './check.ts';
 import { requestHeaders } from './headers.ts';
 import { MESSAGES_READER } from './reader.ts';

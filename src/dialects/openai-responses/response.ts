@@ -1,8 +1,7 @@
+import type { AnswerIdentity, Receipt } from '../../core/answer.ts';
 import { idText } from '../../core/id.ts';
 import type { Members } from '../../core/original.ts';
 import type { Usage } from '../../core/usage.ts';
-import type { AnswerIdentity } from '../../gateway/exchange/answer-source.ts';
-import type { Receipt } from '../../gateway/money/receipt.ts';
 import { isAllowedTools, type ResponsesRequest } from './request.ts';
 
 /** The changing members of a `response` object. All other members of a `response` object repeat the request. */

@@ -1,30 +1,8 @@
+import type { AnswerIdentity, Receipt } from '../../core/answer.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { GatewayPolicy } from '../../core/snapshot.ts';
 import type { NextParts } from '../../providers/upstream-call.ts';
 import type { FundedHold } from '../money/funding.ts';
-import type { Receipt } from '../money/receipt.ts';
-
-/** The names and figures that an answer has in every dialect. */
-export interface AnswerIdentity {
-  /** The ID of the decision. Each surface derives the ID of its answer from the ID of the decision. */
-  readonly decision: number;
-  /** When the request was admitted, Unix time in seconds. */
-  readonly created: number;
-  /** The ID of the model that answers; before the first content part, the ID of the chosen model. */
-  readonly model: string;
-  /** The expected input in tokens, for dialects that report it before the first content. Absent if no count is known. */
-  readonly inputTokens?: number;
-  /**
-   * Whether the gateway may end or edit the answer before its provider ends it. If this field is absent, the gateway may end or edit the
-   * answer.
-   */
-  readonly mayBeCut?: boolean;
-  /**
-   * The fields of the request that were not sent to the model, as `platform.dropped` names them, once the model answers; absent or empty
-   * for none.
-   */
-  readonly dropped?: readonly string[];
-}
 
 /**
  * An answer source returns one answer in parts. A running exchange is a source, and so is a stored answer that is sent again. Writers and

@@ -1,5 +1,6 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { Settlement } from '../../core/accounting/entry.ts';
+import type { Receipt } from '../../core/answer.ts';
 import type { ByteHold } from '../../core/byte-room.ts';
 import { rootOf } from '../../core/caller.ts';
 import type { Microcredits } from '../../core/credits.ts';
@@ -15,7 +16,7 @@ import { entryLine } from '../money/charge.ts';
 import { type FundedWay, fundedWay } from '../money/funded-way.ts';
 import type { FundedHold } from '../money/funding.ts';
 import { chargedTokens, failedUsage, type MeasuredUsage } from '../money/meter.ts';
-import { type Receipt, withoutPrice } from '../money/receipt.ts';
+import { withoutPrice } from '../money/receipt.ts';
 import { paidOutput, type TrancheTerms } from '../money/tranches.ts';
 import type { RunningAnswer } from './answer-source.ts';
 import { Attempt } from './attempt.ts';

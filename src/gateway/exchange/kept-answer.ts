@@ -1,10 +1,10 @@
 import { ANSWER_BYTES_MAX } from '../../access/idempotency/answer.ts';
 import type { IdempotentRun } from '../../access/idempotency/run.ts';
 import type { StreamPart } from '../../contract/parts.ts';
+import type { Receipt } from '../../core/answer.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { arrived } from '../../providers/arrival.ts';
 import type { NextParts } from '../../providers/upstream-call.ts';
-import type { Receipt } from '../money/receipt.ts';
 import type { AnswerSource, RunningAnswer } from './answer-source.ts';
 import { slowReaderError } from './failure.ts';
 import { batchLine, endLine } from './replayed-answer.ts';

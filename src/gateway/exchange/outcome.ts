@@ -1,9 +1,10 @@
+import type { PlatformPayment } from '../../core/answer.ts';
 import type { DecisionOutcome } from '../../core/decision-record.ts';
 import { type Timers, within } from '../../core/timers.ts';
 import { plainUsage } from '../../core/usage.ts';
 import { outputCappedBy } from '../../routing/output-maximum.ts';
 import type { MeasuredUsage } from '../money/meter.ts';
-import { type PlatformPayment, platformOf, savedBy } from '../money/receipt.ts';
+import { platformOf, savedBy } from '../money/receipt.ts';
 import type { Attempt } from './attempt.ts';
 import type { ExchangeParts, RunnableRequest } from './runnable-request.ts';
 

@@ -1,4 +1,5 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import type { Platform } from '../../core/answer.ts';
 import type { ByteRoom } from '../../core/byte-room.ts';
 import type { Caller } from '../../core/caller.ts';
 import type { Decision } from '../../core/decision.ts';
@@ -10,7 +11,6 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
 import type { Write } from '../../store/store.ts';
 import type { FundingTerms } from '../money/funding.ts';
-import type { Platform } from '../money/receipt.ts';
 import type { PromptHistory } from '../prompt/affinity.ts';
 import type { FailedAttempt } from './failure.ts';
 

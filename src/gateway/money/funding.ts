@@ -1,5 +1,6 @@
 import type { KeyedRequest } from '../../access/idempotency/idempotency.ts';
 import type { IdempotentRun } from '../../access/idempotency/run.ts';
+import type { PlatformPayment } from '../../core/answer.ts';
 import type { Caller } from '../../core/caller.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import type { Decision } from '../../core/decision.ts';
@@ -13,7 +14,6 @@ import type { HoldRequest } from '../../ledger/hold-request.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
 import type { Write } from '../../store/store.ts';
-import type { PlatformPayment } from './receipt.ts';
 
 /** The parts of a gateway that a funding uses. */
 export interface FundingParts {

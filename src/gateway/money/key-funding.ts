@@ -1,4 +1,5 @@
 import { takenBy } from '../../access/idempotency/run.ts';
+import type { PlatformPayment } from '../../core/answer.ts';
 import type { Caller } from '../../core/caller.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { isAddress } from '../../core/holder-address.ts';
@@ -17,7 +18,6 @@ import {
   HoldRefused,
   type RequestClaim,
 } from './funding.ts';
-import type { PlatformPayment } from './receipt.ts';
 import { shortageError } from './shortage.ts';
 
 const UNWRITTEN = 'The ledger cannot be written, so no request can be charged; try again.';

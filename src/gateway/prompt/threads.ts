@@ -2,9 +2,9 @@ import type { StreamPart } from '../../contract/parts.ts';
 import { type AskedAddOns, joinedAddOns } from '../../core/add-ons.ts';
 import { DAY_MS } from '../../core/clock.ts';
 import type { AttemptRecord } from '../../core/decision-record.ts';
-import { SignalboxError } from '../../core/errors.ts';
 import type { Facts } from '../../core/facts.ts';
 import { isObject } from '../../core/object.ts';
+import { threadNotFound } from '../../core/thread-errors.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
 import type { Repositories } from '../../store/repositories.ts';
@@ -65,7 +65,7 @@ export class Threads {
     // The next turn can arrive before the settlement of the previous turn is stored.
     if (!kept && (await this.#store.written())) kept = await threads.find(keyId, answerId);
     if (kept && kept.time > this.#now() - KEPT_MS) return kept;
-    throw notFound('It is older than a day, or belongs to another key.');
+    throw threadNotFound('It is older than a day, or belongs to another key.');
   }
 
   /** Deletes answers that are too old. Rejects with StoreError. */
@@ -87,7 +87,7 @@ export function withHistory(facts: Facts, kept: ThreadRow, { snapshot, originOf 
     provider === kept.provider && originOf(provider) === kept.origin ? [at] : [],
   );
   if (own.length === 0)
-    throw notFound(`The provider that has it does not serve \`${model}\`, or is no longer in the policy.`);
+    throw threadNotFound(`The provider that has it does not serve \`${model}\`, or is no longer in the policy.`);
   const addOns = joinedAddOns(kept.addOns ?? undefined, facts.addOns);
   return {
     ...facts,
@@ -118,25 +118,3 @@ export class AnswerId {
     }
   }
 }
-
-/**
- * The error for a history that cannot be found. After this error, clients that have the conversation send the whole conversation, in a new
- * thread.
- */
-export const notFound = (why: string): SignalboxError =>
-  new SignalboxError(
-    'thread_not_found',
-    `The history of this thread cannot be found. ${why} Send the whole conversation with \`thread: {"type": "create"}\`.`,
-    { param: 'thread.previous_message_id' },
-  );
-
-/**
- * The error for a thread if no provider can keep it. After this error, clients that have the conversation send the whole conversation,
- * without a thread.
- */
-export const unsupportedThread = (why: string): SignalboxError =>
-  new SignalboxError(
-    'unsupported_parameter',
-    `${why} Send all messages without \`thread\` (in the SDK’s tool runner: \`thread: false\`).`,
-    { param: 'thread', details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] } },
-  );

@@ -1,11 +1,11 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import type { Platform } from '../../core/answer.ts';
 import type { DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
 import { idText, timeOfId } from '../../core/id.ts';
 import type { Write } from '../../store/store.ts';
 import { type FailedAttempt, failureText } from '../exchange/failure.ts';
 import type { ExchangeRecorder, RunnableRequest } from '../exchange/runnable-request.ts';
 import { loggableMessage } from '../exchange/upstream-message.ts';
-import type { Platform } from '../money/receipt.ts';
 import { AnswerId } from '../prompt/threads.ts';
 import { recordContent } from '../records/contents.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';

@@ -2,10 +2,11 @@ import type { Thread } from '../../core/conversation.ts';
 import type { Decision } from '../../core/decision.ts';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import type { Facts } from '../../core/facts.ts';
+import { threadNotFound, unsupportedThread } from '../../core/thread-errors.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
 import { THREAD_NEEDS } from '../../routing/profile/size.ts';
 import type { PromptHistory } from '../prompt/affinity.ts';
-import { notFound, type Threads, unsupportedThread, withHistory } from '../prompt/threads.ts';
+import { type Threads, withHistory } from '../prompt/threads.ts';
 
 /** The decision of a request, with its history and the length of its question. */
 export interface RequestDecision {
@@ -82,7 +83,7 @@ async function goOn(
 function refuse(cause: unknown): never {
   if (!(cause instanceof SignalboxError)) throw cause;
   if (cause.code === 'no_eligible_model')
-    throw notFound(`The model of this conversation cannot accept this turn. ${cause.message}`);
+    throw threadNotFound(`The model of this conversation cannot accept this turn. ${cause.message}`);
   if (!UNPAID.has(cause.code)) throw cause;
   throw unsupportedThread(
     `The provider keeps the history of this conversation, so a budget must cover a prompt that fills the model’s context window. ${cause.message}`,

@@ -1,5 +1,6 @@
 import type { GatePlace } from '../../access/limits/gate.ts';
 import type { Quota } from '../../access/limits/quota.ts';
+import type { Platform } from '../../core/answer.ts';
 import type { Caller } from '../../core/caller.ts';
 import type { DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
 import type { ErrorCode, SignalboxError } from '../../core/errors.ts';
@@ -11,7 +12,6 @@ import { NO_RUN, type RunNames } from '../../core/run-names.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { Trace, TraceStep } from '../../host/telemetry/trace.ts';
-import type { Platform } from '../money/receipt.ts';
 
 /** The latest decision that was tried for a request, whether or not it found a model. */
 export interface RoutingAttempt {

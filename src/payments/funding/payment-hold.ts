@@ -1,8 +1,8 @@
+import type { PlatformPayment } from '../../core/answer.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import { FundedHold } from '../../gateway/money/funding.ts';
-import type { PlatformPayment } from '../../gateway/money/receipt.ts';
 import type { Hold } from '../../ledger/hold.ts';
 import type { Payment } from '../../store/payments.ts';
 import type { Write } from '../../store/store.ts';

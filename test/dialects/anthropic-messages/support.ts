@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { StreamPart } from '../../../src/contract/parts.ts';
+import type { Receipt } from '../../../src/core/answer.ts';
 import { MessageEvents } from '../../../src/dialects/anthropic-messages/events.ts';
 import { MessageWriter } from '../../../src/dialects/anthropic-messages/message.ts';
-import type { Receipt } from '../../../src/gateway/money/receipt.ts';
 import { RECEIPT } from '../../support/caller-message.ts';
 
 export const IDENTITY = { decision: 1, created: 1_790_000_000, model: 'm' };

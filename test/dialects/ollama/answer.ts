@@ -1,8 +1,7 @@
 import type { StreamPart } from '../../../src/contract/parts.ts';
+import type { AnswerIdentity, Receipt } from '../../../src/core/answer.ts';
 import type { SignalboxError } from '../../../src/core/errors.ts';
 import type { AnswerWriter, EventForm, EventWriter } from '../../../src/dialects/surface.ts';
-import type { AnswerIdentity } from '../../../src/gateway/exchange/answer-source.ts';
-import type { Receipt } from '../../../src/gateway/money/receipt.ts';
 
 const NS_PER_MS = 1_000_000;
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../../src/contract/parts.ts';
+import type { Receipt } from '../../../src/core/answer.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
 import { ChunkWriter } from '../../../src/dialects/openai-chat/chunks.ts';
 import { CompletionWriter } from '../../../src/dialects/openai-chat/completion.ts';
-import type { Receipt } from '../../../src/gateway/money/receipt.ts';
 
 const IDENTITY = { decision: 1, created: 1, model: 'm' };
 const RECEIPT = { usage: plainUsage(3, 2), platform: { routed_model: 'm', estimated: false } } as unknown as Receipt;

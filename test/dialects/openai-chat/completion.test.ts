@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import type { StreamPart } from '../../../src/contract/parts.ts';
+import type { Receipt } from '../../../src/core/answer.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
 import { ChunkWriter } from '../../../src/dialects/openai-chat/chunks.ts';
 import { CompletionWriter, usageBody } from '../../../src/dialects/openai-chat/completion.ts';
-import type { Receipt } from '../../../src/gateway/money/receipt.ts';
 
 const identity = { decision: 1, created: 1, model: 'm' };
 
