@@ -23,13 +23,12 @@ const LAYERS: readonly (readonly string[])[] = [
   ['contract', 'core/accounting'],
   ['core/api', 'host'],
   ['store'],
-  ['admin/alerts', 'policy', 'routing', 'ledger', 'access', 'providers', 'gateway/records', 'host/plugins'],
+  ['dialects', 'admin/alerts', 'policy', 'routing', 'ledger', 'access', 'providers', 'gateway/records', 'host/plugins'],
   ['policy/runtime', 'payments'],
   ['gateway/prompt'],
   ['gateway/money'],
   ['payments/funding', 'gateway/exchange'],
   ['gateway/request'],
-  ['dialects'],
   ['admin/use-cases'],
   ['admin'],
   ['admin/cli', 'http'],
@@ -74,9 +73,11 @@ const RULES: readonly Rule[] = [
         (folderOf(path) !== folderOf(from) && layerOf(path) >= layerOf(from))),
   },
   {
-    name: 'of the modules before the dialects, only the policy knows the form of requests, because its cases are requests',
+    name: 'of the modules before the use cases, only the dialects and the policy know the form of requests, because its cases are requests',
     from: (path) =>
-      path.startsWith('src/') && layerOf(path) < layerOf('src/dialects/') && !/^src\/(?:policy|core\/api)\//.test(path),
+      path.startsWith('src/') &&
+      layerOf(path) < layerOf('src/admin/use-cases/') &&
+      !/^src\/(?:dialects|policy|core\/api)\//.test(path),
     to: (path) => path.startsWith('src/core/api/'),
   },
   {

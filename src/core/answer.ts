@@ -101,3 +101,13 @@ export interface Receipt {
   /** The saving against the baseline, for the tokens that were really used; negative if the chosen model cost more. */
   readonly saved: Microcredits;
 }
+
+/** The number of tokens of a prompt, and how it was found. */
+export interface PromptCount {
+  readonly inputTokens: number;
+  /**
+   * `counted`: the model's own tokenizer counted the texts; the tokens that templates add stay an estimate. `provider`: the provider of the
+   * model counted. `estimated`: neither could count.
+   */
+  readonly basis: 'counted' | 'provider' | 'estimated';
+}

@@ -3,7 +3,7 @@ import type { AnswerIdentity, Receipt } from '../core/answer.ts';
 import { platform } from '../core/api/platform.ts';
 import { parseId } from '../core/id.ts';
 import { plainUsage } from '../core/usage.ts';
-import type { EventForm, Surface } from './surface.ts';
+import type { AnswerRoute, EventForm } from './surface.ts';
 
 /** The identity of the example answer in the documentation. The writers of each dialect write this answer for the documentation. */
 const IDENTITY: AnswerIdentity = {
@@ -19,7 +19,7 @@ const partsOfTexts = (texts: readonly string[]): readonly StreamPart[] => [
 ];
 
 /** Returns the example answer as one JSON body. */
-export function exampleBody(json: Surface['json'], ...texts: readonly string[]): object {
+export function exampleBody(json: AnswerRoute['json'], ...texts: readonly string[]): object {
   const writer = json(IDENTITY);
   return JSON.parse(writer.write(partsOfTexts(texts)) + writer.end(RECEIPT));
 }

@@ -1,56 +1,50 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { StreamPart } from '../contract/parts.ts';
-import type { AnswerIdentity, Receipt } from '../core/answer.ts';
+import type { AnswerIdentity, PromptCount, Receipt } from '../core/answer.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Operation } from '../core/operation.ts';
+import type { Members } from '../core/original.ts';
 
 /**
- * A dialect that callers speak: it reads a request into the neutral form, and writes the answer and errors. A surface is pure: it uses no
- * clock, randomness, socket or store. For every surface alike, the HTTP layer checks the key and the limits, sends the text, and keeps
- * answers for repeated requests.
+ * A dialect that callers speak: its routes, and how it writes errors. A surface is pure: it uses no clock, randomness, socket or store. For
+ * every surface alike, the HTTP layer checks the key and the limits, sends the text, and keeps answers for repeated requests.
  *
  * @example export const myChat: Surface = {
  *   name: 'my-chat',
- *   operation: 'chat',
- *   path: '/my/chat',
- *   pays: false,
- *   docs: MY_DOCS,
- *   read: (body) => {
- *     const request = modelRequest(check(body), MY_READER);
- *     return { request, events: request.stream ? LINES : null };
- *   },
- *   json: (identity) => new MyWriter(identity),
- *   errorBody: (error) => ({ error: error.message }), };
+ *   dialect: 'My Chat',
+ *   maker: 'Me',
+ *   routes: [
+ *     {
+ *       kind: 'generate',
+ *       method: 'POST',
+ *       path: '/my/chat',
+ *       pays: false,
+ *       docs: MY_DOCS,
+ *       read({ body }) {
+ *         const request = modelRequest(check(body), MY_READER);
+ *         return { request, events: request.stream ? LINES : null };
+ *       },
+ *       json: (identity) => new MyWriter(identity),
+ *     },
+ *   ],
+ *   error: MyError,
+ *   errorBody: (error) => ({ error: error.message }),
+ * };
  */
 export interface Surface {
   /** The name of the surface, unique among the surfaces, in kebab-case: `openai-chat`. */
   readonly name: string;
-  /** The operation that requests of this surface need from a model. */
-  readonly operation: Operation;
-  /** The path to which callers send POST requests of this surface. */
-  readonly path: string;
-  /** Whether a request without a key may pay for itself, if the policy accepts payments. */
-  readonly pays: boolean;
-  readonly docs: SurfaceDocs;
+  /** The official name of the dialect, such as `OpenAI Chat Completions`. The documentation groups the routes of a dialect by this name. */
+  readonly dialect: string;
+  /** The company whose API this is, for messages. */
+  readonly maker: string;
+  /** The routes of the dialect. The first one is the route that the documentation names. */
+  readonly routes: readonly [SurfaceRoute, ...SurfaceRoute[]];
   /** Maps fields of other dialects that callers may send by mistake to the fields to use instead, for the log. */
   readonly foreignFields?: ReadonlyMap<string, string>;
-  /**
-   * Checks and reads a body.
-   * @param body parsed JSON, within the limits of size and depth.
-   * @throws SignalboxError that names the field at fault by its path in the body.
-   */
-  read(body: unknown, headers: Headers): SurfaceRequest;
-  /** Returns the writer of one answer as a JSON body. The `write` of a JSON writer returns ''; its `end` returns the whole body. */
-  readonly json: (identity: AnswerIdentity) => AnswerWriter;
-  /**
-   * Reads a request that needs nothing from a model; undefined if no client sends such requests.
-   * @returns null for every other request
-   * @throws SignalboxError that names the field at fault
-   */
-  warmUp?(body: unknown, headers: Headers): WarmUp | null;
-  /** Opens a WebSocket at the same path, whose text frames are requests and events; undefined if the dialect has no WebSocket. */
-  dialogue?(): SocketDialogue;
+  /** The schema of an error's body. */
+  readonly error: TSchema;
   /**
    * Returns the JSON body of an error that occurs before any part of an answer.
    * @param requestId as in the header `x-request-id`
@@ -63,7 +57,145 @@ export interface Surface {
   readonly versionHeader?: string;
   /** The header with the request ID in this dialect, sent in addition to `x-request-id`, in lower case. */
   readonly requestIdHeader?: string;
+  /** The headers in which clients of this dialect send a key, in lower case, if it is not `authorization`. Every route accepts them. */
+  readonly keyHeaders?: readonly string[];
+  /** Paths of this API that Signalbox does not serve, without `/v1`, and a name for messages. */
+  readonly unserved?: readonly UnservedApi[];
+  /** How the console's playground names the dialect and shows its requests; undefined if the playground leaves it out. */
+  readonly playground?: PlaygroundDialect;
+  /** Whether the name of an `Idempotency-Key` uses the plain hash of the body, as version 0.1 did for its only dialect. */
+  readonly hasPlainHash?: true;
 }
+
+/** Paths of an API that Signalbox does not serve. */
+export interface UnservedApi {
+  readonly path: RegExp;
+  /** The name of the API in the sentence "Signalbox does not serve … yet." */
+  readonly name: string;
+}
+
+/** A dialect in the console's playground. */
+export interface PlaygroundDialect {
+  /** The value of `dialect` in a request to the playground. */
+  readonly word: string;
+  /** The name for people. */
+  readonly label: string;
+  /** The part of the URL that the base URL of the client library ends with: `/v1`, or empty. */
+  readonly base: '/v1' | '';
+  /** The client library: its package, its class, and the option with the key, in which `KEY` stands for the value. */
+  readonly client: { readonly package: string; readonly name: string; readonly key: string };
+  /** The method that sends a body. */
+  readonly call: string;
+  /** Expressions for the text of `answer`, and for the text of an `event` of a stream. */
+  readonly text: string;
+  readonly delta: string;
+}
+
+/** A route of a dialect. */
+export type SurfaceRoute = AnswerRoute | CountRoute | ListRoute;
+
+/** A route's input from its HTTP request. */
+export interface RouteInput {
+  /** Parsed JSON, within the limits of size and depth. */
+  readonly body: unknown;
+  readonly headers: Headers;
+  /** The values of the parameters in the path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** A route on which a model answers, with text or with vectors. */
+export interface AnswerRoute {
+  readonly kind: 'generate' | 'embed';
+  readonly method: 'POST';
+  /** The path, with at most one parameter, which can have a suffix: `/v1beta/models/{model}:generateContent`. */
+  readonly path: string;
+  /** Whether a request without a key may pay for itself, if the policy accepts payments. */
+  readonly pays: boolean;
+  readonly docs: AnswerDocs;
+  /**
+   * Checks and reads a request.
+   * @throws SignalboxError that names the field at fault by its path in the body.
+   */
+  read(input: RouteInput): SurfaceRequest;
+  /**
+   * Whether a body of `/v1/route` that does not state its dialect is a body of this route. Undefined if `/v1/route` accepts the body only
+   * with `dialect`.
+   */
+  owns?(body: Members): boolean;
+  /** Returns the writer of one answer as a JSON body. The `write` of a JSON writer returns ''; its `end` returns the whole body. */
+  readonly json: (identity: AnswerIdentity) => AnswerWriter;
+  /**
+   * Reads a request that needs nothing from a model; undefined if no client sends such requests.
+   * @returns null for every other request
+   * @throws SignalboxError that names the field at fault
+   */
+  warmUp?(input: RouteInput): WarmUp | null;
+  /** Opens a WebSocket at the same path, whose text frames are requests and events; undefined if the dialect has no WebSocket. */
+  dialogue?(): SocketDialogue;
+}
+
+/** A route that counts the tokens of a prompt. */
+export interface CountRoute {
+  readonly kind: 'count';
+  readonly method: 'POST';
+  readonly path: string;
+  readonly docs: CountDocs;
+  /**
+   * Checks and reads the request whose tokens are counted.
+   * @throws SignalboxError that names the field at fault
+   */
+  read(input: RouteInput): ModelRequest;
+  /** Returns the body of the answer. */
+  answer(count: PromptCount): object;
+}
+
+/** A route that lists the models a caller may use. Below it, each model has a path with its ID. */
+export interface ListRoute {
+  readonly kind: 'list';
+  readonly method: 'GET';
+  readonly path: string;
+  /** Whether clients of several dialects use the path, so that their headers decide the form of errors. */
+  readonly isShared: boolean;
+  readonly docs: ListDocs;
+  /** Returns the body with a page of models. */
+  list(models: readonly ListedModel[], hasMore: boolean): object;
+  /** Returns the body with one model. */
+  model(model: ListedModel): object;
+}
+
+/** A model, a selector or an alias in a list of models. */
+export interface ListedModel {
+  readonly id: string;
+  /** The ID; for an alias, the name that it stands for. */
+  readonly shownAs: string;
+  /** When the model was released, Unix time in seconds; 0 for a selector. */
+  readonly created: number;
+  /** The provider that is tried first; `signalbox` for a selector. */
+  readonly owner: string;
+  /** When the provider deprecated the model, Unix time in seconds; null for an active model. */
+  readonly deprecated: number | null;
+  /** Tokens; null if unknown. */
+  readonly inputTokensMax: number | null;
+  readonly outputTokensMax: number | null;
+  readonly operations: readonly Operation[];
+  readonly abilities: readonly string[];
+}
+
+/** The operation that a route needs from a model. */
+export const operationOf = ({ kind }: AnswerRoute): Operation => (kind === 'embed' ? 'embed' : 'chat');
+
+/** A route on which a model answers, with its surface. */
+export interface ServedRoute {
+  readonly surface: Surface;
+  readonly route: AnswerRoute;
+}
+
+/** Returns the routes of surfaces on which a model answers. */
+export const answerRoutesOf = (surfaces: readonly Surface[]): readonly ServedRoute[] =>
+  surfaces.flatMap((surface) => surface.routes.flatMap((route) => (isAnswerRoute(route) ? [{ surface, route }] : [])));
+
+const isAnswerRoute = (route: SurfaceRoute): route is AnswerRoute =>
+  route.kind === 'generate' || route.kind === 'embed';
 
 /** A request that its surface has read. */
 interface SurfaceRequest {
@@ -71,8 +203,8 @@ interface SurfaceRequest {
   readonly request: ModelRequest;
   /** The form of the requested stream; null for an answer in one JSON body. */
   readonly events: EventForm | null;
-  /** Replaces the surface's own `json` if an answer in JSON repeats members of the request. */
-  readonly json?: Surface['json'];
+  /** Replaces the route's own `json` if an answer in JSON repeats members of the request. */
+  readonly json?: AnswerRoute['json'];
 }
 
 /** A request that needs nothing from a model, as its surface has read it. */
@@ -88,7 +220,7 @@ export interface SocketDialogue {
   readonly bytes: number;
   /**
    * Reads a frame of the WebSocket. The server calls `read` after it has admitted the request.
-   * @returns the body of the request as JSON for `Surface.read`, in pieces
+   * @returns the body of the request as JSON for `AnswerRoute.read`, in pieces
    * @throws SignalboxError that names the field at fault
    */
   read(frame: string): readonly Uint8Array[];
@@ -138,12 +270,10 @@ export interface EventWriter extends AnswerWriter {
 }
 
 /**
- * The part of a surface from which the API's documentation is made. The examples are created on access, because the server does not need
+ * The part of a route from which the API's documentation is made. The examples are created on access, because the server does not need
  * them to start.
  */
-export interface SurfaceDocs {
-  /** The official name of the dialect, such as `OpenAI Chat Completions`. The documentation groups the routes of a dialect by this name. */
-  readonly dialect: string;
+export interface RequestDocs {
   readonly summary: string;
   /** The description in Markdown. */
   readonly description: string;
@@ -152,6 +282,13 @@ export interface SurfaceDocs {
   /** Example request bodies, by name. */
   readonly requests: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
   readonly answer: { readonly schema: TSchema; readonly description: string; readonly example: object };
+  /** The path of a field that is used in examples of errors about one field. */
+  readonly errorField: string;
+}
+
+export type CountDocs = RequestDocs;
+
+export interface AnswerDocs extends RequestDocs {
   /** The schema of the data of one event, and an example stream as text; undefined if the dialect has no streams. */
   readonly events?: {
     readonly schema: TSchema;
@@ -161,8 +298,10 @@ export interface SurfaceDocs {
     readonly example: string;
     readonly mediaType: string;
   };
-  /** The schema of an error's body. */
-  readonly error: TSchema;
-  /** The path of a field that is used in examples of errors about one field. */
-  readonly errorField: string;
+}
+
+/** The documentation of a list of models, and of one of its models. */
+export interface ListDocs {
+  readonly list: { readonly summary: string; readonly description: string; readonly schema: TSchema };
+  readonly model: { readonly summary: string; readonly description: string; readonly schema: TSchema };
 }

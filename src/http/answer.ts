@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { HTTPHeaders } from 'elysia';
 import { idText } from '../core/id.ts';
-import type { EventForm, Surface } from '../dialects/surface.ts';
+import type { AnswerRoute, EventForm } from '../dialects/surface.ts';
 import type { AnswerSource } from '../gateway/exchange/answer-source.ts';
 import { droppedText } from '../gateway/money/extras.ts';
 import { DROPPED_HEADER, type StreamPolicy, streamResponse, textsResponse } from './stream.ts';
@@ -16,7 +16,7 @@ const WHOLE_MAX = 1_048_576;
 export interface AnswerForm {
   readonly events: EventForm | null;
   /** Creates the writer of the JSON body. */
-  readonly json: Surface['json'];
+  readonly json: AnswerRoute['json'];
 }
 
 /**
@@ -46,7 +46,7 @@ export function answer(
  */
 export async function jsonBody(
   source: AnswerSource,
-  json: Surface['json'],
+  json: AnswerRoute['json'],
   headers: HTTPHeaders,
 ): Promise<Response | string> {
   const texts: string[] = [];

@@ -34,7 +34,7 @@ import { eventRoutes } from './events.ts';
 import { feedbackRoutes } from './feedback.ts';
 import { healthRoutes } from './health.ts';
 import { metricsRoutes } from './metrics.ts';
-import { modelRoutes } from './models.ts';
+import { adminModelRoutes, modelRoutes } from './models.ts';
 import { operationRoutes } from './operations.ts';
 import { playgroundRoutes } from './playground.ts';
 import type { RouteServices } from './route-services.ts';
@@ -159,7 +159,8 @@ export const apiRoutes = (
     .use(operationRoutes('child keys', CHILD_KEY_OPERATIONS, { ...services, keys }))
     .use(operationRoutes('teams', TEAM_OPERATIONS, peopleServices(services, options)))
     .use(operationRoutes('users', USER_OPERATIONS, peopleServices(services, options)))
-    .use(modelRoutes(services))
+    .use(modelRoutes(services, options.surfaces))
+    .use(adminModelRoutes(services))
     .use(operationRoutes('decisions', [listRecords], decisionServices(services, options)))
     .use(operationRoutes('one decision', DECISION_OPERATIONS, decisionServices(services, options)))
     .use(feedbackRoutes(services))

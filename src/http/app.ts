@@ -15,7 +15,6 @@ import { BodyReader } from './body-reading.ts';
 import { changesOnce } from './changes-once.ts';
 import { type LoginDoor, loginDoor } from './console/login-door.ts';
 import { answerOrigin, CORS_HEADERS, preflightRefusal } from './cors.ts';
-import { countTokensRoutes } from './count-tokens.ts';
 import { DailyChanges } from './daily-changes.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
@@ -28,8 +27,8 @@ import { requestContexts } from './request-contexts.ts';
 import { type EdgeServer, type RequestCarrier, type RouteServices, STALLED_S } from './route-services.ts';
 import { pathOf, RouteTable, routeRules } from './route-table.ts';
 import { Sockets } from './sockets.ts';
-import { surfaceRoutes } from './surface-routes.ts';
-import { surfaceSocket, type Upgrader } from './surface-socket.ts';
+import type { Upgrader } from './surface-socket.ts';
+import { documentedTemplates, surfaceRoutes } from './surfaces.ts';
 import { principalOf } from './terms.ts';
 
 /** How many JSON values any body may contain, in addition to the messages and tools that the policy allows. */
@@ -66,11 +65,7 @@ function valuesMaxOf({ lease }: Gateway): number {
 
 /** The routes that applications use. These routes read the bodies of their requests themselves. */
 const requestRoutes = (services: RouteServices, { surfaces }: AppOptions, upgrader: () => Upgrader | null) =>
-  new Elysia({ name: 'requests' })
-    .use(surfaces.map((surface) => surfaceRoutes(services, surface)))
-    .use(surfaces.filter(({ dialogue }) => dialogue).map((surface) => surfaceSocket(services, surface, upgrader)))
-    .use(countTokensRoutes(services))
-    .use(recommendRoutes(services));
+  new Elysia({ name: 'requests' }).use(surfaceRoutes(services, surfaces, upgrader)).use(recommendRoutes(services));
 
 function limiterOf({ gateway: { clock }, shared, gate }: AppOptions): Limiter {
   const counts = shared && new SharedCounts(shared.rates, () => Math.floor(clock()), gate.timers);
@@ -173,7 +168,8 @@ export function createApp(options: AppOptions) {
   // The admission rules need the routes, so they are created later.
   const countFailure = (request: Request) => countFailedAuth(request, rules, services.server());
   const others = apiRoutes(services, door, countFailure, options);
-  const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
+  const documented = [others, requests, documentedTemplates(services, surfaces)];
+  const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(documented), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
   const changes = new DailyChanges(gateway.clock);
   const rules = admissionRules(options, routes, door, edge.senderOf, changes);
@@ -216,7 +212,7 @@ export function createApp(options: AppOptions) {
       .onTransform({ as: 'global' }, ({ request, route }) => {
         const entry = routes.find(route);
         const context = contextOf(request);
-        if (entry?.isOpen || (context.isAdmitted && context.route === entry?.path)) return;
+        if (entry?.isOpen || (context.isAdmitted && routes.leadsTo(route, context.route))) return;
         throw new Error(`the router chose ${route}, which is not the admitted route`);
       })
       .onAfterHandle({ as: 'global' }, ({ request, set, responseValue }) => {

@@ -16,13 +16,6 @@ const REMEMBERED_S = '600';
 export const CORS_HEADERS = ['access-control-allow-origin', 'access-control-expose-headers', 'vary'] as const;
 
 /**
- * Whether web pages of other origins may use a route. Web pages of other origins may not use operator routes, metrics and the
- * documentation.
- */
-const isForPages = ({ path, methods }: RouteEntry): boolean =>
-  path.startsWith('/v1/') || path.startsWith('/.well-known/') || methods.get('POST')?.operation !== undefined;
-
-/**
  * Adds the CORS headers to a response. The wildcard `*` for headers excludes `authorization`, because keys are sent in headers and never in
  * cookies.
  * @returns the response to a preflight; null for other requests. A preflight has no key, and answering it is cheaper than refusing it.
@@ -33,7 +26,7 @@ export function answerOrigin(
   { corsOrigins }: Pick<GatewayPolicy, 'corsOrigins'>,
   headers: HTTPHeaders,
 ): Response | null {
-  if (!route || !isForPages(route)) return null;
+  if (!route?.isForPages) return null;
   headers.vary = 'Origin';
   const origin = request.headers.get('origin');
   if (origin === null || !corsOrigins.has(origin)) return null;
@@ -70,7 +63,7 @@ export function preflightRefusal(log: Pick<Log, 'warn'>) {
   return ({ headers }: Request, route: RouteEntry): void => {
     const origin = headers.get('origin');
     if (origin === null || !headers.has('access-control-request-method')) return;
-    const isAllowable = isForPages(route);
+    const isAllowable = route.isForPages;
     if (isAllowable) note(origin);
     const message = isAllowable
       ? `Web pages of ${printable(origin)} may not call Signalbox. To allow them, add the origin to gateway.cors.origins in the policy.`

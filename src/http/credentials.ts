@@ -1,11 +1,16 @@
 import { bearerOf, looksLikeKey } from '../access/key.ts';
 import { looksLikeToken, tokenIn } from '../access/tokens/form.ts';
+import { SURFACES } from '../dialects/surfaces.ts';
 
 /**
  * The headers that may contain an API key on every route, because client libraries use different headers. `authorization` has a scheme
  * before the key, the other headers have only the key.
  */
-export const KEY_HEADERS = ['authorization', 'x-api-key', 'api-key'] as const;
+export const KEY_HEADERS: readonly string[] = [
+  'authorization',
+  ...new Set(SURFACES.flatMap(({ keyHeaders = [] }) => keyHeaders)),
+];
+const OTHER_KEY_HEADERS = KEY_HEADERS.slice(1);
 
 /** Represents two different keys in one request. The text `two keys` does not have the form of a key, so it is never valid. */
 const TWO_KEYS = 'two keys';
@@ -16,7 +21,7 @@ const TWO_KEYS = 'two keys';
  * guess would charge the wrong key.
  */
 export function credentialsIn(headers: Headers): string | null {
-  if (!headers.has('x-api-key') && !headers.has('api-key')) return headers.get('authorization');
+  if (!OTHER_KEY_HEADERS.some((name) => headers.has(name))) return headers.get('authorization');
   let found: string | null = null;
   let key: string | null = null;
   for (const name of KEY_HEADERS) {

@@ -20,6 +20,8 @@ export function dialectFor(
   const isShared = route ? route.anyDialect : !pathOf(url).startsWith('/admin');
   const found = isShared
     ? surfaces.find(({ versionHeader }) => versionHeader !== undefined && headers.has(versionHeader))
-    : surfaces.find(({ path }) => route && (route.path === path || route.path.startsWith(`${path}/`)));
+    : surfaces.find(({ routes }) =>
+        routes.some(({ path }) => route && (route.path === path || route.path.startsWith(`${path}/`))),
+      );
   return found ?? USUAL;
 }

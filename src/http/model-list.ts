@@ -5,23 +5,33 @@ import { refuse } from '../core/errors.ts';
 import { mayChoose } from '../core/found-models.ts';
 import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.ts';
 import type { Model as CatalogModel, PolicySnapshot, Selector, WildcardFigure } from '../core/snapshot.ts';
+import { listBody, modelBody } from '../dialects/openai-chat/models.ts';
+import type { ListedModel, ListRoute } from '../dialects/surface.ts';
 import { type ModelLists, mayUse } from '../routing/model-name.ts';
 import { isWildcard, modelDetails, writesText } from './model-details.ts';
-import type { ModelList, Model as ModelSchema } from './schemas/models.ts';
+import type { DetailedModel } from './schemas/models.ts';
 
-type Model = Static<typeof ModelSchema>;
+/** A model of a list, and the model of the catalog; null for a selector. */
+interface Entry extends ListedModel {
+  readonly model: CatalogModel | null;
+}
+
+/** Writes a page of a list. */
+type ListWriter = (models: readonly Entry[], hasMore: boolean) => object;
 
 /** The models that a group of callers may use, in the order of the list. */
-class ModelDirectory<Listed extends Model> {
-  readonly #models: readonly Listed[];
-  readonly byId: ReadonlyMap<string, Listed>;
+class ModelDirectory {
+  readonly #models: readonly Entry[];
+  readonly #write: ListWriter;
+  readonly byId: ReadonlyMap<string, ListedModel>;
   /** The complete list as JSON. The list is stored as JSON, because clients request it often. */
   readonly whole: string;
 
-  constructor(models: readonly Listed[]) {
+  constructor(models: readonly Entry[], write: ListWriter) {
     this.#models = models;
+    this.#write = write;
     this.byId = new Map(models.map((model) => [model.id, model]));
-    this.whole = JSON.stringify(listBody(models, false));
+    this.whole = JSON.stringify(write(models, false));
   }
 
   /**
@@ -36,7 +46,7 @@ class ModelDirectory<Listed extends Model> {
     const isBackward = before !== null && after === null;
     const all = this.#models.slice(from, to);
     const { rows, hasMore } = pageOfList(isBackward ? all.reverse() : all, limit, (model) => model);
-    return JSON.stringify(listBody(isBackward ? rows.toReversed() : rows, hasMore));
+    return JSON.stringify(this.#write(isBackward ? rows.toReversed() : rows, hasMore));
   }
 
   #indexOf(id: string, param: string): number {
@@ -55,104 +65,81 @@ export interface PageQuery {
   readonly before: string | null;
 }
 
-const listBody = (data: readonly Model[], hasMore: boolean): Static<typeof ModelList> => ({
-  object: 'list',
-  data: [...data],
-  has_more: hasMore,
-  first_id: data[0]?.id ?? null,
-  last_id: data.at(-1)?.id ?? null,
-  models: [],
-});
+type Directories = WeakMap<object, ModelDirectory>;
 
-type Directories<More extends object> = WeakMap<object, ModelDirectory<Model & More>>;
-type Details = ReturnType<typeof modelDetails>;
+/** The lists for a policy and a form of lists: one for all keys without a model list, and one for each model list or caller with levels. */
+const directories = new WeakMap<PolicySnapshot, Map<ListRoute | null, Directories>>();
 
-/** The lists for a policy: one for all keys without a model list, and one for each model list or caller with levels. */
-const directories = new WeakMap<
-  PolicySnapshot,
-  { readonly plain: Directories<object>; readonly detailed: Directories<Details> }
->();
-
-function directoriesOf(snapshot: PolicySnapshot) {
-  const known = directories.get(snapshot) ?? { plain: new WeakMap(), detailed: new WeakMap() };
-  directories.set(snapshot, known);
-  return known;
+/** @param form the route whose form the list has; null for the list with details */
+function directoryIn(snapshot: PolicySnapshot, caller: ModelLists, form: ListRoute | null): ModelDirectory {
+  const isBound = caller.levels?.some(({ models }) => models !== null);
+  const usable = (isBound ? caller.levels : caller.models) ?? snapshot;
+  return directories
+    .getOrInsertComputed(snapshot, () => new Map())
+    .getOrInsertComputed(form, () => new WeakMap())
+    .getOrInsertComputed(usable, () =>
+      form
+        ? new ModelDirectory(listModels(snapshot, caller, []), (models, hasMore) => form.list(models, hasMore))
+        : new ModelDirectory(listModels(snapshot, caller, wildcardsOf(snapshot)), detailedWriter(snapshot)),
+    );
 }
 
-/** Returns the models that a caller may use. The list is made once for each policy and caller. */
-export const directoryOf = (snapshot: PolicySnapshot, caller: ModelLists): ModelDirectory<Model> =>
-  directoryIn(directoriesOf(snapshot).plain, snapshot, caller, () => ({}));
+/** Returns the models that a caller may use, in the form of a route. The list is made once for each policy and caller. */
+export const directoryOf = (snapshot: PolicySnapshot, caller: ModelLists, form: ListRoute): ModelDirectory =>
+  directoryIn(snapshot, caller, form);
 
 /** Returns the models that a caller may use, and the wildcards, with the details with which people compare models. */
-export const detailedDirectoryOf = (snapshot: PolicySnapshot, caller: ModelLists): ModelDirectory<Model & Details> =>
-  directoryIn(
-    directoriesOf(snapshot).detailed,
-    snapshot,
-    caller,
-    (model) => modelDetails(snapshot, model),
-    wildcardsOf,
-  );
+export const detailedDirectoryOf = (snapshot: PolicySnapshot, caller: ModelLists): ModelDirectory =>
+  directoryIn(snapshot, caller, null);
+
+const detailedWriter = (snapshot: PolicySnapshot): ListWriter => {
+  const bodyOf = (entry: Entry): Static<typeof DetailedModel> => ({
+    ...modelBody(entry),
+    ...modelDetails(snapshot, entry.model),
+  });
+  return (models, hasMore) => listBody(models.map(bodyOf), hasMore);
+};
 
 /** The wildcards as models with their own IDs. */
 const wildcardsOf = ({ wildcards }: PolicySnapshot): readonly CatalogModel[] =>
   (wildcards?.patterns ?? []).map((model) => ({ ...model, pattern: model.id }));
 
-/**
- * @param more adds members to a model; null stands for a selector
- * @param othersOf models that follow the models of the client list
- */
-function directoryIn<More extends object>(
-  known: Directories<More>,
-  snapshot: PolicySnapshot,
-  caller: ModelLists,
-  more: (model: CatalogModel | null) => More,
-  othersOf: (snapshot: PolicySnapshot) => readonly CatalogModel[] = () => [],
-): ModelDirectory<Model & More> {
-  const isBound = caller.levels?.some(({ models }) => models !== null);
-  const usable = (isBound ? caller.levels : caller.models) ?? snapshot;
-  const directory = known.get(usable) ?? new ModelDirectory(listModels(snapshot, caller, more, othersOf(snapshot)));
-  known.set(usable, directory);
-  return directory;
-}
-
-function listModels<More extends object>(
-  snapshot: PolicySnapshot,
-  caller: ModelLists,
-  more: (model: CatalogModel | null) => More,
-  others: readonly CatalogModel[],
-): (Model & More)[] {
+/** @param others models that follow the models of the client list */
+function listModels(snapshot: PolicySnapshot, caller: ModelLists, others: readonly CatalogModel[]): Entry[] {
   const { models, selectors, wildcards } = snapshot;
   const isUsable = (model: CatalogModel) => mayUse(caller, model);
   const named = [
-    ...[...selectors.values()].map((selector) => ({ ...selectorBody(selector, models, isUsable), ...more(null) })),
+    ...[...selectors.values()].map((selector) => selectorEntry(selector, models, isUsable)),
     ...[...models, ...(wildcards?.listed() ?? []), ...others]
       .filter(isUsable)
-      .map((model) => ({ ...modelBody(model, wildcards), ...more(model) })),
+      .map((model) => modelEntry(model, wildcards)),
   ];
   const aliases = Map.groupBy(snapshot.aliases.keys(), (alias) => snapshot.aliases.get(alias)!);
-  return named.flatMap((model) => [
-    model,
-    ...(aliases.get(model.id) ?? []).map((alias) => ({ ...model, id: alias, display_name: model.id })),
-  ]);
+  return named.flatMap((entry) => [entry, ...(aliases.get(entry.id) ?? []).map((alias) => ({ ...entry, id: alias }))]);
 }
 
-function modelBody(model: CatalogModel, wildcards: PolicySnapshot['wildcards']): Model {
+function modelEntry(model: CatalogModel, wildcards: PolicySnapshot['wildcards']): Entry {
   const { id, created, deprecated, endpoints, contextWindow, maxOutput, operations, capabilities } = model;
   const states = (figure: WildcardFigure) => !isWildcard(model) || wildcards?.states(id, figure) === true;
   return {
-    ...head(id, created, endpoints[0].provider, deprecated),
-    max_input_tokens: states('context_window') ? contextWindow : null,
-    max_tokens: writesText(model) && states('max_output') ? maxOutput : null,
+    id,
+    shownAs: id,
+    created,
+    owner: endpoints[0].provider,
+    deprecated,
+    inputTokensMax: states('context_window') ? contextWindow : null,
+    outputTokensMax: writesText(model) && states('max_output') ? maxOutput : null,
     operations: operationsIn(operations),
     abilities: abilitiesIn(capabilities),
+    model,
   };
 }
 
-function selectorBody(
+function selectorEntry(
   { name, allows, vectorSpace }: Selector,
   models: readonly CatalogModel[],
   isUsable: (model: CatalogModel) => boolean,
-): Model {
+): Entry {
   const all = models.filter((model, at) => isUsable(model) && mayChoose({ allows }, model, at));
   // A selector that also answers in text does not list embedding as an ability.
   const writing = all.filter(writesText);
@@ -161,32 +148,18 @@ function selectorBody(
   const unserved = vectorSpace === null ? OPERATIONS.embed.bit : 0;
   const most = (figures: readonly number[]) => (figures.length === 0 ? null : Math.max(...figures));
   return {
-    ...head(name, 0, 'signalbox'),
-    max_input_tokens: most(chosen.map(({ contextWindow }) => contextWindow)),
-    max_tokens: most(writing.map(({ maxOutput }) => maxOutput)),
+    id: name,
+    shownAs: name,
+    created: 0,
+    owner: 'signalbox',
+    deprecated: null,
+    inputTokensMax: most(chosen.map(({ contextWindow }) => contextWindow)),
+    outputTokensMax: most(writing.map(({ maxOutput }) => maxOutput)),
     operations: operationsIn(all.reduce((bits, { operations }) => bits | operations, 0) & ~unserved),
     abilities: abilitiesIn(chosen.reduce((bits, { capabilities }) => bits | capabilities, 0)),
+    model: null,
   };
 }
-
-const head = (id: string, created: number, owner: string, deprecated: number | null = null) =>
-  ({
-    id,
-    object: 'model',
-    created,
-    owned_by: owner,
-    type: 'model',
-    display_name: id,
-    created_at: momentOf(created),
-    lifecycle: deprecated === null ? 'active' : 'deprecated',
-    deprecated_at: deprecated === null ? null : momentOf(deprecated),
-    // Strict readers of Anthropic’s list require these members.
-    retires_at: null,
-    line: null,
-    capabilities: null,
-  }) as const;
-
-const momentOf = (seconds: number): string => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 
 const operationsIn = (bits: number): Operation[] =>
   OPERATION_NAMES.filter((name) => (bits & OPERATIONS[name].bit) !== 0);

@@ -1,14 +1,13 @@
-import type { TSchema } from '@sinclair/typebox';
-import { Elysia, type HTTPHeaders, t } from 'elysia';
+import { Elysia, t } from 'elysia';
 import { ErrorBody } from '../core/api/error-schema.ts';
 import { refuse } from '../core/errors.ts';
-import { MessagesError } from '../dialects/anthropic-messages/error-schema.ts';
+import type { ListRoute, Surface } from '../dialects/surface.ts';
 import { meaningOf, nameHint } from '../routing/model-name.ts';
 import { API_ERRORS, type RouteDocs, routeDocs } from './docs/route-docs.ts';
 import { detailedDirectoryOf, directoryOf, type PageQuery } from './model-list.ts';
 import type { RouteServices } from './route-services.ts';
 import { unlisted } from './route-table.ts';
-import { DetailedModelList, Model, ModelList } from './schemas/models.ts';
+import { DetailedModelList } from './schemas/models.ts';
 import { limitOf } from './terms.ts';
 
 /** The ID of a model in a query. The document contains its form; the handler refuses an empty text with a better message. */
@@ -35,22 +34,41 @@ function pageIn(url: string): PageQuery | null {
   return { limit: most, after: after ?? null, before: before ?? null };
 }
 
-/** `/v1/models` gives the same response to the clients of OpenAI, Anthropic and Codex. A login works only below `/admin`. */
-export function modelRoutes({ gateway, callerOf }: RouteServices) {
-  const directory = (request: Request) => directoryOf(gateway.lease().snapshot, callerOf(request));
-  const list = (request: Request, headers: HTTPHeaders, of: typeof directoryOf | typeof detailedDirectoryOf) => {
-    headers['content-type'] = 'application/json';
-    const page = pageIn(request.url);
-    const all = of(gateway.lease().snapshot, callerOf(request));
-    return page === null ? all.whole : all.page(page);
-  };
-  const find = (request: Request, path: string) => {
-    const id = decoded(path);
+/** The routes that list models in the forms of the dialects. */
+export const modelRoutes = (services: RouteServices, surfaces: readonly Surface[]) =>
+  new Elysia({ name: 'models' }).use(
+    surfaces.flatMap(({ routes }) =>
+      routes.flatMap((route) => (route.kind === 'list' ? [listRoutes(services, route, surfaces)] : [])),
+    ),
+  );
+
+/** `/admin/models`, for people who have signed in. A login works only below `/admin`. */
+export const adminModelRoutes = ({ gateway, callerOf }: RouteServices) =>
+  new Elysia({ name: 'models with details' }).get(
+    '/admin/models',
+    ({ request, set }) => {
+      set.headers['content-type'] = 'application/json';
+      return listIn(detailedDirectoryOf(gateway.lease().snapshot, callerOf(request)), request);
+    },
+    ADMIN_LIST,
+  );
+
+/** The list as a client requests it: complete, or a page. */
+function listIn(all: ReturnType<typeof directoryOf>, { url }: Request): string {
+  const page = pageIn(url);
+  return page === null ? all.whole : all.page(page);
+}
+
+function listRoutes({ gateway, callerOf }: RouteServices, route: ListRoute, surfaces: readonly Surface[]) {
+  const { path, isShared, docs } = route;
+  const directory = (request: Request) => directoryOf(gateway.lease().snapshot, callerOf(request), route);
+  const find = (request: Request, encoded: string) => {
+    const id = decoded(encoded);
     const { byId } = directory(request);
     const found = byId.get(id);
-    if (found) return found;
+    if (found) return route.model(found);
     const meant = byId.get(meaningOf(id, gateway.lease().snapshot).model);
-    if (meant) return { ...meant, id, display_name: meant.id };
+    if (meant) return route.model({ ...meant, id, shownAs: meant.id });
     const name = id.slice(0, 100);
     // The shortest ID comes first: if several services have a model, that is usually its maker and not a reseller.
     const names = [...byId.keys()].sort((a, b) => a.length - b.length);
@@ -60,37 +78,65 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
       'model_not_found',
     );
   };
+  const access = { access: 'models.read', anyDialect: isShared } as const;
+  const form = { ...access, ...(isShared && sharedForm(surfaces)) };
   return (
-    new Elysia({ name: 'models' })
-      .get('/v1/models', ({ request, set }) => list(request, set.headers, directoryOf), LIST)
-      .get('/admin/models', ({ request, set }) => list(request, set.headers, detailedDirectoryOf), ADMIN_LIST)
-      .get('/v1/models/:id', ({ request, params }) => find(request, params.id), GET)
+    new Elysia({ name: `models at ${path}` })
+      .get(
+        path,
+        ({ request, set }) => {
+          set.headers['content-type'] = 'application/json';
+          return listIn(directory(request), request);
+        },
+        listDocs(form, docs.list),
+      )
+      .get(
+        `${path}/:id`,
+        ({ request, params }) => find(request, params.id),
+        routeDocs({
+          ...form,
+          summary: docs.model.summary,
+          description: docs.model.description,
+          tag: 'Models',
+          answer: { schema: docs.model.schema, description: 'The model.' },
+          errors: ['model_not_found'],
+        }),
+      )
       // Finds IDs whose slashes the client did not encode.
-      .get('/v1/models/*', ({ request, params }) => find(request, params['*']), unlisted(ANY_DIALECT))
+      .get(`${path}/*`, ({ request, params }) => find(request, params['*']), unlisted(access))
   );
 }
 
-const ANY_DIALECT = { access: 'models.read', anyDialect: true } as const;
-
-/** The documentation of routes that clients of several dialects use. */
-const SHARED = {
-  ...ANY_DIALECT,
-  headers: {
-    'request-id': 'The same value as `x-request-id`. Only requests with the header `anthropic-version` get it.',
-  },
-  errorForm: {
-    ...API_ERRORS,
-    schema: t.Union([ErrorBody, MessagesError], {
-      description: 'In Anthropic’s form for a request with the header `anthropic-version`, otherwise in OpenAI’s form.',
-    }),
-  },
-} as const;
+/** The headers and errors of a route whose errors follow the dialect that the request's headers indicate. */
+function sharedForm(surfaces: readonly Surface[]): Pick<RouteDocs, 'headers' | 'errorForm'> {
+  const versioned = surfaces.filter(({ versionHeader }) => versionHeader !== undefined);
+  const headers = versioned.flatMap(({ requestIdHeader, versionHeader }) =>
+    requestIdHeader === undefined
+      ? []
+      : [
+          [
+            requestIdHeader,
+            `The same value as \`x-request-id\`. Only requests with the header \`${versionHeader}\` get it.`,
+          ],
+        ],
+  );
+  const forms = versioned.map(
+    ({ maker, versionHeader }) => `In ${maker}’s form for a request with the header \`${versionHeader}\``,
+  );
+  return {
+    headers: Object.fromEntries(headers),
+    errorForm: {
+      ...API_ERRORS,
+      schema: t.Union([ErrorBody, ...versioned.map(({ error }) => error)], {
+        description: `${[...forms, 'otherwise in OpenAI’s form'].join(', ')}.`,
+      }),
+    },
+  };
+}
 
 const listDocs = (
   shared: Pick<RouteDocs, 'access' | 'anyDialect' | 'errorForm' | 'headers'>,
-  schema: TSchema,
-  summary: string,
-  description: string,
+  { schema, summary, description }: ListRoute['docs']['list'],
 ) => ({
   query: t.Object(
     {
@@ -119,25 +165,12 @@ const listDocs = (
   }),
 });
 
-const LIST = listDocs(
-  SHARED,
-  ModelList,
-  'List models',
-  'Selectors come first, then the models that the key may use. The aliases of each follow it. One response serves the clients of OpenAI, Anthropic and Codex.',
-);
-
 const ADMIN_LIST = listDocs(
   { access: 'models.list' },
-  DetailedModelList,
-  'List models with details',
-  'The list of `GET /v1/models` and the wildcards of the policy, with the price, the quality and the selectors of each model that the caller may use. It is for people who have signed in.',
+  {
+    schema: DetailedModelList,
+    summary: 'List models with details',
+    description:
+      'The list of `GET /v1/models` and the wildcards of the policy, with the price, the quality and the selectors of each model that the caller may use. It is for people who have signed in.',
+  },
 );
-
-const GET = routeDocs({
-  ...SHARED,
-  summary: 'Get a model',
-  description: 'Returns one model, selector or alias by its ID, which can contain slashes.',
-  tag: 'Models',
-  answer: { schema: Model, description: 'The model.' },
-  errors: ['model_not_found'],
-});

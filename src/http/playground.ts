@@ -3,19 +3,16 @@ import { Elysia } from 'elysia';
 import { BODY_ERRORS } from '../admin/kit/operation.ts';
 import { senderAs } from '../admin/use-cases/playground.ts';
 import * as field from '../core/api/parts.ts';
+import { SURFACES } from '../dialects/surfaces.ts';
 import { bodyIn } from './body.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import { PLAYGROUND } from './route-table.ts';
 
-/** The dialects of the playground, with the paths of their surfaces. */
-const PLAYGROUND_PATHS = {
-  chat: '/v1/chat/completions',
-  responses: '/v1/responses',
-  messages: '/v1/messages',
-  embeddings: '/v1/embeddings',
-} as const;
-const DIALECTS = Object.keys(PLAYGROUND_PATHS) as (keyof typeof PLAYGROUND_PATHS)[];
+/** The paths of the dialects in the playground, by their words. */
+const PATHS: ReadonlyMap<string, string> = new Map(
+  SURFACES.flatMap(({ playground, routes: [{ path }] }) => (playground ? [[playground.word, path] as const] : [])),
+);
 
 const PlaygroundRequest = field.body('A request, and the key with which it is sent.', {
   key: Type.String({
@@ -24,7 +21,7 @@ const PlaygroundRequest = field.body('A request, and the key with which it is se
     description: 'The ID of one of your keys.',
     examples: ['k7mw2pq9x4ta'],
   }),
-  dialect: field.word(DIALECTS, 'The dialect of `body` and of the answer.', 'chat'),
+  dialect: field.word([...PATHS.keys()], 'The dialect of `body` and of the answer.', 'chat'),
   body: Type.Object(
     {},
     {
@@ -51,7 +48,7 @@ export const playgroundRoutes = ({ principalOf, addressOf, handle, server, keys 
       const sender = senderAs(principalOf(request), keys, key);
       const text = JSON.stringify(body);
       const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
-      const url = new URL(PLAYGROUND_PATHS[dialect], request.url).href;
+      const url = new URL(PATHS.get(dialect) ?? '', request.url).href;
       const sent = new Request(url, { method: 'POST', headers, body: text, signal: request.signal });
       // The response has headers of its own.
       set.headers = {};

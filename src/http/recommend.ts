@@ -2,9 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { DECISION_ERRORS } from '../admin/kit/operation.ts';
 import { RouteRequest } from '../core/api/route-query.ts';
-import { MessagesRequest } from '../dialects/anthropic-messages/request.ts';
-import { ResponsesRequest } from '../dialects/openai-responses/request.ts';
-import { ROUTE_DIALECTS, readRouteBody } from '../dialects/route-body.ts';
+import { OTHER_BODIES, ROUTE_DIALECTS, readRouteBody } from '../dialects/route-body.ts';
 import { recommend } from '../gateway/request/recommend.ts';
 import { ROUTE_REQUESTS } from './docs/request-examples.ts';
 import { routeDocs } from './docs/route-docs.ts';
@@ -44,7 +42,7 @@ export const recommendRoutes = ({ gateway, contextOf, bodyOf }: RouteServices) =
       summary: 'Recommend a model',
       description: DESCRIPTION,
       tag: 'Routing',
-      request: Type.Union([...RouteRequest.anyOf, MessagesRequest, ResponsesRequest]),
+      request: Type.Union([...RouteRequest.anyOf, ...OTHER_BODIES]),
       answer: { schema: RouteAdvice, description: 'The recommendation.' },
       requests: ROUTE_REQUESTS,
       errorField: 'constraints.max_cost_credits',

@@ -8,8 +8,7 @@ import { toCredits } from '../core/credits.ts';
 import { ERRORS, refuse, SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
 import { isSubject } from '../core/subject.ts';
-import { openaiChat } from '../dialects/openai-chat/surface.ts';
-import type { Surface } from '../dialects/surface.ts';
+import type { ServedRoute } from '../dialects/surface.ts';
 import type { AnswerSource, RunningAnswer } from '../gateway/exchange/answer-source.ts';
 import { KeptAnswer } from '../gateway/exchange/kept-answer.ts';
 import { replayedAnswer } from '../gateway/exchange/replayed-answer.ts';
@@ -20,7 +19,9 @@ import type { RequestContext } from '../gateway/request/request-context.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { type AnswerForm, answer } from './answer.ts';
 import { credentialsIn } from './credentials.ts';
+import { isTemplate } from './path-template.ts';
 import type { RouteServices } from './route-services.ts';
+import { pathOf } from './route-table.ts';
 import type { StreamPolicy } from './stream.ts';
 import { codeOf, writtenResponse } from './written-answer.ts';
 
@@ -56,9 +57,9 @@ const BY_KEY = { label: 'Idempotency-Key', param: 'Idempotency-Key', toTheEnd: t
  */
 export function nameOf(
   context: RequestContext,
-  headers: Headers,
+  origin: Request,
   { identity, caller }: Funding,
-  surface: Surface,
+  served: ServedRoute,
   answerSecretOf: RouteServices['answerSecretOf'],
 ): RequestName | null {
   const { idempotencyKey: named } = context;
@@ -69,11 +70,11 @@ export function nameOf(
       ? { ...identity, toTheEnd: false, canRetry: false }
       : { ...identity, idempotencyKey: named, ...BY_KEY };
   }
-  const body = context.bodyHash && hashIn(surface, context.bodyHash);
+  const body = context.bodyHash && hashIn(served, context.bodyHash, origin);
   // A request without a caller is not carried out.
   if (named === null || !body || !caller) return null;
   const { keyId } = caller;
-  const secret = isSubject(keyId) ? answerSecretOf(keyId) : secretIn(headers);
+  const secret = isSubject(keyId) ? answerSecretOf(keyId) : secretIn(origin.headers);
   return { keyId, secret, idempotencyKey: named, body, ...BY_KEY };
 }
 
@@ -92,11 +93,14 @@ function secretIn(headers: Headers): string {
 }
 
 /**
- * The hash of a request includes the dialect, because the same body in another dialect is a different request. Version 0.1 knew only
- * OpenAI's dialect and stored the plain hash.
+ * The hash of a request includes the dialect, because the same body in another dialect is a different request, and the path if the path is
+ * a part of the request. Version 0.1 knew only OpenAI's dialect and stored the plain hash.
  */
-const hashIn = ({ name }: Surface, bodyHash: Uint8Array): Uint8Array =>
-  name === openaiChat.name ? bodyHash : createHash('sha256').update(`${name}\0`).update(bodyHash).digest();
+function hashIn({ surface, route }: ServedRoute, bodyHash: Uint8Array, { url }: Request): Uint8Array {
+  if (surface.hasPlainHash && !isTemplate(route.path)) return bodyHash;
+  const own = isTemplate(route.path) ? `${surface.name}\0${pathOf(url)}` : surface.name;
+  return createHash('sha256').update(`${own}\0`).update(bodyHash).digest();
+}
 
 /** The answer to a repeat. */
 export interface StoredResponse {

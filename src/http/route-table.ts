@@ -3,6 +3,8 @@ import { ACTION_NAMES } from '../admin/use-cases/roles.ts';
 import { isObject } from '../core/object.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import { SchemaCheck } from '../core/schema-check.ts';
+import { GEMINI_METHOD } from '../dialects/unserved.ts';
+import { isTemplate, PathTemplate } from './path-template.ts';
 
 /** The scopes of model requests, `open` for routes without a key, and the actions of the role table. */
 const ACCESS = ['chat', 'embed', 'route', 'open', ...ACTION_NAMES] as const;
@@ -19,6 +21,8 @@ export const RouteAccess = Type.Object({
   counts: Type.Optional(Type.Boolean()),
   /** Whether a caller without a key may pay for the request, if the policy accepts payments. */
   pays: Type.Optional(Type.Boolean()),
+  /** Whether web pages of other origins may use the route although its path does not begin with `/v1/`. */
+  isForPages: Type.Optional(Type.Boolean()),
   /** Whether clients of several dialects use the route, so that its errors follow the dialect that the headers indicate. */
   anyDialect: Type.Optional(Type.Boolean()),
   /** The operation that the request needs from a model. */
@@ -29,8 +33,10 @@ export type RouteAccess = Static<typeof RouteAccess>;
 /** A route with its access rule. */
 export interface RouteRule extends RouteAccess {
   readonly method: string;
-  /** The pattern of the path, such as `/v1/decisions/:id`. */
+  /** The pattern of the path, such as `/v1/decisions/:id`, or a template such as `/v1beta/models/{model}:generateContent`. */
   readonly path: string;
+  /** The pattern under which the router knows the route; absent if the router knows the path itself. */
+  readonly routerPattern?: string;
 }
 
 /** The maximum body size of a route that states none, in bytes. */
@@ -54,6 +60,18 @@ export const ACCESS_DETAIL = 'x-access';
 /** Declares the access of a route that the OpenAPI document leaves out. */
 export const unlisted = (access: RouteAccess) => ({ detail: { hide: true, [ACCESS_DETAIL]: access } });
 
+/** The member of an Elysia route's `detail` with the access of the templates that share the route. */
+const TEMPLATES_DETAIL = 'x-templates';
+
+interface TemplateAccess extends RouteAccess {
+  readonly path: string;
+}
+
+/** Declares the access of templates that share a route of the router. The OpenAPI document has the templates instead. */
+export const templated = (templates: readonly TemplateAccess[]) => ({
+  detail: { hide: true, [TEMPLATES_DETAIL]: templates },
+});
+
 interface RegisteredRoute {
   readonly method: string;
   readonly path: string;
@@ -61,17 +79,21 @@ interface RegisteredRoute {
 }
 
 const accessForm = new SchemaCheck(RouteAccess);
+const templatesForm = new SchemaCheck(Type.Array(Type.Composite([RouteAccess, Type.Object({ path: Type.String() })])));
 
 /**
  * Reads the access rules of registered routes.
  * @throws Error if a route does not declare its access, because it could never be reached
  */
 export function routeRules(routes: readonly RegisteredRoute[]): RouteRule[] {
-  return routes.map(({ method, path, hooks }) => {
-    const detail = isObject(hooks) ? hooks.detail : undefined;
-    const access = isObject(detail) ? detail[ACCESS_DETAIL] : undefined;
+  return routes.flatMap(({ method, path, hooks }) => {
+    const detail = isObject(hooks) && isObject(hooks.detail) ? hooks.detail : {};
+    const templates = detail[TEMPLATES_DETAIL];
+    if (templatesForm.accepts(templates))
+      return templates.map((template) => ({ ...template, method, routerPattern: path }));
+    const access = detail[ACCESS_DETAIL];
     if (!accessForm.accepts(access)) throw new Error(`the route ${method} ${path} does not declare its access`);
-    return { ...access, method, path };
+    return [{ ...access, method, path }];
   });
 }
 
@@ -84,6 +106,10 @@ export interface RouteEntry {
   readonly isOpen: boolean;
   /** Whether a login cookie is accepted instead of a key. */
   readonly takesLogins: boolean;
+  /** Whether web pages of other origins may use the path. */
+  readonly isForPages: boolean;
+  /** The pattern under which the router knows the path. */
+  readonly routerPattern: string;
   /** Whether any method of the path has `anyDialect`. */
   readonly anyDialect: boolean;
   /** The methods, separated by commas as in the header `Allow`. */
@@ -99,6 +125,9 @@ function entryOf(path: string, rules: readonly RouteRule[]): RouteEntry {
     methods: new Map(rules.map((rule) => [rule.method, rule])),
     isOpen: rules.every(({ access }) => access === 'open'),
     takesLogins: path.startsWith('/admin/'),
+    isForPages:
+      path.startsWith('/v1/') || path.startsWith('/.well-known/') || rules.some((rule) => rule.isForPages === true),
+    routerPattern: rules[0]?.routerPattern ?? path,
     anyDialect,
     allow: rules.map(({ method }) => method).join(', '),
     // Some clients add a slash to the path of a list.
@@ -110,9 +139,6 @@ function entryOf(path: string, rules: readonly RouteRule[]): RouteEntry {
 export const needsKey = (path: string): boolean =>
   path.startsWith('/v1/') || path.startsWith('/admin/') || path === '/v1' || path === '/admin';
 
-/** Matches the end of paths of Gemini's API, which begin like a model in the list of models. No model ID ends in this way. */
-export const GEMINI_METHOD = /:(?:(?:streamG|g)enerateContent|countTokens|(?:batchE|e)mbedContents?)$/;
-
 /** All routes by path. A path that is not in the table does not exist. */
 export class RouteTable {
   readonly #exact: ReadonlyMap<string, RouteEntry>;
@@ -120,14 +146,23 @@ export class RouteTable {
   constructor(rules: readonly RouteRule[]) {
     const isCovered = (rule: RouteRule) => rules.some((other) => covers(other, rule));
     const paths = [...Map.groupBy(rules, ({ path }) => path)].filter(([, own]) => !own.every(isCovered));
-    this.#exact = new Map(paths.map(([path, own]) => [path, entryOf(path, own)]));
+    // A template is narrower than a pattern that ends with a wildcard, so it is tried first.
+    const ordered = paths.sort(([a], [b]) => Number(isTemplate(b)) - Number(isTemplate(a)));
+    this.#exact = new Map(ordered.map(([path, own]) => [path, entryOf(path, own)]));
   }
 
   /** Finds the entry for a path or a route's pattern. */
   find(path: string): RouteEntry | undefined {
     const exact = this.#exact.get(path);
-    if (exact || GEMINI_METHOD.test(path)) return exact;
-    return this.#exact.values().find(({ matches }) => matches(path));
+    if (exact) return exact;
+    const found = this.#exact.values().find(({ matches }) => matches(path));
+    // Methods of an API that is not served begin like a model in the list of models.
+    return found && !isTemplate(found.path) && GEMINI_METHOD.test(path) ? undefined : found;
+  }
+
+  /** Whether a pattern of the router leads to the route that admission found. */
+  leadsTo(routerPattern: string, admitted: string): boolean {
+    return this.find(routerPattern)?.path === admitted || this.at(admitted)?.routerPattern === routerPattern;
   }
 
   /** All rules in the order of registration. */
@@ -151,6 +186,10 @@ const covers = (other: RouteRule, { path, method, access }: RouteRule): boolean 
 const breadthOf = (pattern: string): number => (pattern.endsWith('/*') ? 2 : pattern.includes(':') ? 1 : 0);
 
 function matcher(pattern: string): (path: string) => boolean {
+  if (isTemplate(pattern)) {
+    const template = new PathTemplate(pattern);
+    return (path) => template.matches(path);
+  }
   if (pattern.endsWith('/*')) return (path) => path.startsWith(pattern.slice(0, -1)) && path.length >= pattern.length;
   const colon = pattern.indexOf(':');
   if (colon < 0) return (path) => path === pattern;

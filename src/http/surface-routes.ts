@@ -1,9 +1,9 @@
-import { Elysia, type HTTPHeaders } from 'elysia';
+import type { Context, HTTPHeaders } from 'elysia';
 import { NameTaken } from '../access/idempotency/run.ts';
 import { DECISION_ERRORS } from '../admin/kit/operation.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
-import type { Surface } from '../dialects/surface.ts';
+import { type AnswerRoute, operationOf, type RouteInput, type ServedRoute } from '../dialects/surface.ts';
 import type { AnswerSource, RunningAnswer } from '../gateway/exchange/answer-source.ts';
 import type { Funding } from '../gateway/money/funding.ts';
 import { checkUndecided } from '../gateway/request/check-request.ts';
@@ -12,11 +12,12 @@ import type { Gateway } from '../gateway/request/gateway.ts';
 import { serveRequest } from '../gateway/request/pipeline.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { type AnswerForm, answer } from './answer.ts';
-import { routeDocs } from './docs/route-docs.ts';
+import type { RouteDocs } from './docs/route-docs.ts';
 import { claimName, type NamedRun, nameOf } from './replay.ts';
 import { textResponse } from './response.ts';
 import { type EdgeServer, type RouteServices, UNREAD_S } from './route-services.ts';
 import { DROPPED_HEADER } from './stream.ts';
+import type { SurfaceHandler } from './surfaces.ts';
 import { FUNDING_ERRORS } from './x402/route-docs.ts';
 
 /** The errors of every surface. */
@@ -32,38 +33,42 @@ const SURFACE_ERRORS: readonly ErrorCode[] = [
   'idempotency_answer_unavailable',
 ];
 
-/** The route of a surface: it reads, runs and answers a request in the surface's dialect, as JSON or as a stream. */
-export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
-  new Elysia({ name: surface.name }).post(
-    surface.path,
-    async ({ request, set }) => {
-      const context = services.contextOf(request);
-      if (surface.requestIdHeader) set.headers[surface.requestIdHeader] = context.requestId;
-      const body = await services.bodyOf(request, context);
-      keepOpen(services.server(), request, context);
-      const call = { context, body, request, headers: set.headers };
-      const warmUp = warmUpOf(services, surface, call);
-      if (warmUp !== null) {
-        set.headers['content-type'] = 'text/event-stream';
-        return textResponse(warmUp, set);
-      }
-      const answered = await answerCall(services, surface, call);
-      return typeof answered === 'string' ? textResponse(answered, set) : answered;
-    },
-    surfaceDocs(surface),
-  );
+/** Reads, runs and answers requests of a surface, as JSON or as a stream. */
+export const answerHandler = (services: RouteServices, served: ServedRoute): SurfaceHandler => ({
+  path: served.route.path,
+  docs: answerDocs(served),
+  handle: (params, request, set) => answerAt(services, served, params, request, set),
+});
+
+async function answerAt(
+  services: RouteServices,
+  { surface, route }: ServedRoute,
+  params: RouteInput['params'],
+  request: Request,
+  set: Context['set'],
+): Promise<Response | string> {
+  const context = services.contextOf(request);
+  if (surface.requestIdHeader) set.headers[surface.requestIdHeader] = context.requestId;
+  const body = await services.bodyOf(request, context);
+  keepOpen(services.server(), request, context);
+  const input = { body, headers: request.headers, params };
+  const call = { context, input, request, headers: set.headers };
+  const warmUp = warmUpOf(services, route, call);
+  if (warmUp !== null) {
+    set.headers['content-type'] = 'text/event-stream';
+    return textResponse(warmUp, set);
+  }
+  const answered = await answerCall(services, { surface, route }, call);
+  return typeof answered === 'string' ? textResponse(answered, set) : answered;
+}
 
 /**
  * The response to a request that needs no model. A warm-up request counts as a request and costs nothing. A caller without a key gets no
  * such response, because a caller without a key pays for each request.
  */
-function warmUpOf(
-  { gateway }: RouteServices,
-  surface: Surface,
-  { context, body, request: { headers } }: SurfaceCall,
-): string | null {
+function warmUpOf({ gateway }: RouteServices, route: AnswerRoute, { context, input }: SurfaceCall): string | null {
   const { caller } = context;
-  const warmUp = caller && surface.warmUp?.(body, headers);
+  const warmUp = caller && route.warmUp?.(input);
   if (!warmUp) return null;
   context.operation = null;
   const { request } = warmUp;
@@ -82,16 +87,16 @@ function keepOpen(server: EdgeServer | null, request: Request, context: RequestC
 /** An HTTP request on the route of a surface, with the headers of its response. */
 interface SurfaceCall {
   readonly context: RequestContext;
-  readonly body: unknown;
+  readonly input: RouteInput;
   readonly request: Request;
   readonly headers: HTTPHeaders;
 }
 
 /** Reads a request, finds its payer and its name, runs it, and writes its answer in the surface's dialect. */
-async function answerCall(services: RouteServices, surface: Surface, call: SurfaceCall): Promise<Response | string> {
+async function answerCall(services: RouteServices, served: ServedRoute, call: SurfaceCall): Promise<Response | string> {
   const { gateway } = services;
-  const { context, body, request: origin } = call;
-  const { request, events, json = surface.json } = surface.read(body, origin.headers);
+  const { context, input, request: origin } = call;
+  const { request, events, json = served.route.json } = served.route.read(input);
   context.isStream = events !== null;
   const form = { events, json };
   // Steps without a wait continue in the same turn of the event loop.
@@ -101,7 +106,7 @@ async function answerCall(services: RouteServices, surface: Surface, call: Surfa
   const accepting = funding.provedCaller && context.acceptPayer(funding.provedCaller);
   if (accepting) await accepting;
   const isNamed = context.idempotencyKey !== null || funding.identity !== null;
-  const name = isNamed ? nameOf(context, origin.headers, funding, surface, services.answerSecretOf) : null;
+  const name = isNamed ? nameOf(context, origin, funding, served, services.answerSecretOf) : null;
   const { caller } = context;
   for (;;) {
     const named = name && (await claimName(services, name, call, form));
@@ -176,16 +181,16 @@ const ANSWER_HEADERS = {
   'x-signalbox-replayed': '`true` if this is the stored answer of an earlier request.',
 } as const;
 
-const surfaceDocs = ({ docs, pays, operation, errorBody }: Surface) =>
-  routeDocs({
-    ...docs,
-    access: operation,
-    body: 'policy',
-    operation,
-    counts: true,
-    pays,
-    tag: docs.dialect,
-    errors: SURFACE_ERRORS,
-    errorForm: { schema: docs.error, body: errorBody },
-    headers: ANSWER_HEADERS,
-  });
+const answerDocs = ({ surface, route }: ServedRoute): RouteDocs => ({
+  ...route.docs,
+  access: operationOf(route),
+  body: 'policy',
+  operation: operationOf(route),
+  counts: true,
+  pays: route.pays,
+  isForPages: true,
+  tag: surface.dialect,
+  errors: SURFACE_ERRORS,
+  errorForm: { schema: surface.error, body: surface.errorBody },
+  headers: ANSWER_HEADERS,
+});

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { rootOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
-import type { SocketDialogue, Surface } from '../dialects/surface.ts';
+import { type AnswerRoute, operationOf, type SocketDialogue, type Surface } from '../dialects/surface.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { type RouteServices, UNREAD_S } from './route-services.ts';
 import type { SocketPlace } from './sockets.ts';
@@ -19,26 +19,31 @@ export interface Upgrader {
 }
 
 /** The WebSocket of a surface. Each text frame is a request with the same checks as a POST, and each event of its answer is a frame. */
-export function surfaceSocket(services: RouteServices, surface: Surface, upgrader: () => Upgrader | null) {
-  const shown = surface.docs.events ?? surface.docs.answer;
+export function surfaceSocket(
+  services: RouteServices,
+  surface: Surface,
+  route: AnswerRoute,
+  upgrader: () => Upgrader | null,
+) {
+  const shown = route.docs.events ?? route.docs.answer;
   return new Elysia({ name: `${surface.name} socket` }).get(
-    surface.path,
+    route.path,
     ({ request }) => {
-      const dialogue = surface.dialogue?.();
-      if (!services.gateway.lease().snapshot.gateway.websockets || !dialogue) throw unavailable(surface);
+      const dialogue = route.dialogue?.();
+      if (!services.gateway.lease().snapshot.gateway.websockets || !dialogue) throw unavailable(route);
       const place = services.sockets.enter(rootOf(services.callerOf(request)));
       const connection = new Connection(services, request, { dialogue, errorBody: surface.errorBody, place });
       if (!upgrader()?.upgrade(request, { data: connection })) {
         place.leave();
-        throw unavailable(surface);
+        throw unavailable(route);
       }
       return undefined;
     },
     routeDocs({
-      access: surface.operation,
-      tag: surface.docs.dialect,
+      access: operationOf(route),
+      tag: surface.dialect,
       summary: 'Open a WebSocket',
-      description: `Each text frame is a request as for \`POST ${surface.path}\`, with the same checks and limits. Each event of its answer is a frame. One request runs at a time.`,
+      description: `Each text frame is a request as for \`POST ${route.path}\`, with the same checks and limits. Each event of its answer is a frame. One request runs at a time.`,
       answer: {
         status: 101,
         ...('mediaType' in shown && { mediaType: shown.mediaType }),
@@ -53,7 +58,7 @@ export function surfaceSocket(services: RouteServices, surface: Surface, upgrade
   );
 }
 
-function unavailable({ path }: Surface): SignalboxError {
+function unavailable({ path }: AnswerRoute): SignalboxError {
   return new SignalboxError(
     'upgrade_required',
     `A GET at this path must be a WebSocket upgrade. Send requests to ${path} with POST.`,

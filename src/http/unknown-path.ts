@@ -2,20 +2,10 @@ import { editDistance } from '../core/edit-distance.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Operation } from '../core/operation.ts';
 import { capital, didYouMean } from '../core/text.ts';
+import { UNSERVED } from '../dialects/surfaces.ts';
 import { nearest } from '../policy/nearest.ts';
-import { GEMINI_METHOD, type RouteTable } from './route-table.ts';
-
-/** Paths of other APIs that clients try, with or without `/v1`, and the name of the API. */
-const OTHER_APIS: readonly (readonly [path: RegExp, name: string])[] = [
-  [/^\/messages\//, 'this part of Anthropic’s API'],
-  [/^\/responses\//, 'this part of OpenAI’s Responses'],
-  [/^\/completions$/, 'OpenAI’s older Completions API'],
-  [/^\/images\//, 'images'],
-  [/^\/audio\//, 'audio'],
-  [/^\/moderations$/, 'moderations'],
-  [/^\/api\/(?:chat|generate|tags|embed|embeddings)$/, 'Ollama’s API'],
-  [new RegExp(`^/v1beta/|${GEMINI_METHOD.source}`), 'Gemini’s API'],
-];
+import { isTemplate } from './path-template.ts';
+import type { RouteTable } from './route-table.ts';
 
 /** Longer paths are not compared with known paths. */
 const COMPARED_MAX = 60;
@@ -37,9 +27,9 @@ function helpFor(path: string, routes: RouteTable): string {
       : `Use ${printable(right)}.`;
   }
   const meant = path.length > COMPARED_MAX ? null : nearestIn(routes, [plain, right]);
-  const other = OTHER_APIS.find(([form]) => form.test(below));
+  const other = UNSERVED.find((api) => api.path.test(below));
   if (meant !== null && (!other || editDistance(right, meant, SLIP_MAX) <= SLIP_MAX)) return capital(didYouMean(meant));
-  if (other) return `Signalbox does not serve ${other[1]} yet. ${servedIn(routes)}`;
+  if (other) return `Signalbox does not serve ${other.name} yet. ${servedIn(routes)}`;
   return `${servedIn(routes)} /docs lists every path.`;
 }
 
@@ -56,7 +46,7 @@ function servedIn({ rules }: RouteTable): string {
  * beginning of a path.
  */
 function nearestIn({ rules }: RouteTable, paths: readonly string[]): string | null {
-  const patterns = new Set(rules.map((rule) => rule.path).filter((path) => !path.includes('*')));
+  const patterns = new Set(rules.map((rule) => rule.path).filter((path) => !path.includes('*') && !isTemplate(path)));
   for (const path of paths) {
     const given = path.split('/');
     const known = [...patterns].flatMap((pattern) => {

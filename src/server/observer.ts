@@ -1,6 +1,6 @@
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { createIds } from '../core/id.ts';
-import type { Surface } from '../dialects/surface.ts';
+import { answerRoutesOf, type Surface } from '../dialects/surface.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import { createChatMetrics } from '../gateway/request/observe/chat-metrics.ts';
 import { logForeignFields } from '../gateway/request/observe/foreign-fields.ts';
@@ -39,7 +39,9 @@ export function openObserver(
 ): { observer: Observer; families: readonly Family[] } {
   const chat = createChatMetrics(() => lease().snapshot.keyLabel);
   const edge = createEdgeMetrics();
-  const foreign = new Map(surfaces.map(({ path, foreignFields = new Map() }) => [path, foreignFields]));
+  const foreign = new Map(
+    answerRoutesOf(surfaces).map(({ surface, route }) => [route.path, surface.foreignFields ?? new Map()]),
+  );
   const reporters: RequestReporter[] = [logForeignFields(log, foreign), ...more];
   if (form !== 'off') reporters.push(logRequests(log));
   if (metrics) reporters.push(chat.count, edge.count);

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
-import type { AnswerWriter, Surface } from '../../src/dialects/surface.ts';
+import { type AnswerRoute, type AnswerWriter, answerRoutesOf, operationOf } from '../../src/dialects/surface.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
 import { RECEIPT } from '../support/caller-message.ts';
+import { readOn } from '../support/read-request.ts';
 import { ollamaChat } from './ollama/surface.ts';
 
 /** Upstream sockets split an answer at random, so the text must not depend on the batches. */
@@ -41,10 +42,10 @@ const splits = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLengt
 
 type Make = () => AnswerWriter;
 
-function formsOf(surface: Surface): readonly Make[] {
-  const [request] = Object.values(surface.docs.requests);
+function formsOf(route: AnswerRoute): readonly Make[] {
+  const [request] = Object.values(route.docs.requests);
   const body = { ...request?.value, stream: true };
-  const { events, json = surface.json } = surface.read(body, new Headers());
+  const { events, json = route.json } = readOn(route, body);
   if (!events) throw new Error('a stream was asked for');
   return [() => json(IDENTITY), () => events.writer(IDENTITY)];
 }
@@ -69,10 +70,10 @@ const sameText = (make: Make) =>
     expect(textOf(make, batchesOf(events, sizes))).toBe(textOf(make, [events.flat()]));
   });
 
-const chats = [...SURFACES, ollamaChat].filter(({ operation }) => operation === 'chat');
+const chats = answerRoutesOf([...SURFACES, ollamaChat]).filter(({ route }) => operationOf(route) === 'chat');
 
-describe.each(chats.map((surface) => [surface.name, surface] as const))('%s', (_, surface) => {
-  const [json, events] = formsOf(surface);
+describe.each(chats.map(({ surface, route }) => [surface.name, route] as const))('%s', (_, route) => {
+  const [json, events] = formsOf(route);
 
   test('writes the same text however the parts of an answer are split into batches', () => {
     for (const make of [json!, events!]) fc.assert(sameText(make), { numRuns: 500 });

@@ -4,13 +4,14 @@ import { PassedEventReader } from '../../plugins/providers/anthropic/answer.ts';
 import { OpenAiReader } from '../../plugins/providers/openai/answer.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { StreamReader } from '../../src/contract/provider.ts';
-import { anthropicMessages } from '../../src/dialects/anthropic-messages/surface.ts';
-import { openaiResponses } from '../../src/dialects/openai-responses/surface.ts';
+import { createMessage } from '../../src/dialects/anthropic-messages/surface.ts';
+import { createResponse } from '../../src/dialects/openai-responses/surface.ts';
 import type { EventWriter } from '../../src/dialects/surface.ts';
 import type { AnswerSource } from '../../src/gateway/exchange/answer-source.ts';
 import { batchLine, endLine, replayedAnswer } from '../../src/gateway/exchange/replayed-answer.ts';
 import { frameParser } from '../../src/providers/frames.ts';
 import { RECEIPT } from '../support/caller-message.ts';
+import { readOn } from '../support/read-request.ts';
 
 /** Signalbox passes the events of an answer in its provider's own dialect on byte for byte, except the last event. */
 const IDENTITY = { decision: 1, created: 1, model: 'm' };
@@ -31,9 +32,9 @@ const MESSAGES: PassedDialect = {
   name: 'Messages',
   reader: () => new PassedEventReader(),
   writer: () =>
-    anthropicMessages
-      .read({ ...ask, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }, new Headers())
-      .events!.writer(IDENTITY),
+    readOn(createMessage, { ...ask, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }).events!.writer(
+      IDENTITY,
+    ),
   events: (text, member) => [
     `{"type":"message_start","message":{"id":"m","role":"assistant","content":[],"usage":{"input_tokens":1,"output_tokens":1}},"a":${member}}`,
     '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
@@ -46,7 +47,7 @@ const MESSAGES: PassedDialect = {
 const RESPONSES: PassedDialect = {
   name: 'Responses',
   reader: () => new OpenAiReader('openai-responses-v1', true),
-  writer: () => openaiResponses.read({ ...ask, input: 'Hi' }, new Headers()).events!.writer(IDENTITY),
+  writer: () => readOn(createResponse, { ...ask, input: 'Hi' }).events!.writer(IDENTITY),
   events: (text, member) => [
     `{"type":"response.created","response":{"id":"r","output":[],"a":${member}},"sequence_number":0}`,
     `{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"i","content":[]},"a":${member}}`,

@@ -8,7 +8,7 @@ const COMMON_TYPE = 'invalid_request_error';
 
 /** Lists the errors of Anthropic Messages by their type, with the statuses of the codes that have the type. */
 function messagesTypes(): string {
-  const surface = SURFACES.find(({ path }) => path === '/v1/messages');
+  const surface = SURFACES.find(({ routes }) => routes[0].path === '/v1/messages');
   const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => typeOf(surface, code) !== '');
   const types = Map.groupBy(codes, (code) => typeOf(surface, code));
   return [...types]

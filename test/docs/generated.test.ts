@@ -12,6 +12,7 @@ import { failureModesPage } from './failure-modes-page.ts';
 import { housePicture } from './house-picture.ts';
 import { metricsPage } from './metrics-page.ts';
 import { OWN_SERVERS, ownServersPage } from './own-servers-page.ts';
+import { playgroundDialects } from './playground-dialects.ts';
 import { policyReferencePage } from './policy-reference-page.ts';
 import { VARIABLE_PAGES } from './provider-variables.ts';
 import { PROVIDER_PAGES } from './providers-page.ts';
@@ -40,6 +41,7 @@ const PAGES = {
   ...PROVIDER_PAGES,
   ...VARIABLE_PAGES,
   'src/admin/cli/help.json': () => jsonText(HELP),
+  'src/console/views/playground/dialects.json': playgroundDialects,
   'policies/policy.schema.json': () => schemaText(policySchema(shipped)),
 } as const;
 

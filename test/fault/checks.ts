@@ -5,6 +5,7 @@ import { type Entry, read } from '../gateway/money/books.ts';
 import { waitFor } from '../support/answers.ts';
 import { CONTRACT, expectError } from '../support/error-contract.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
+import { readOn } from '../support/read-request.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 import { deadlinesOf, isTakenOver } from './faults.ts';
 import { TOOL } from './faults-content.ts';
@@ -52,7 +53,7 @@ const PROMPT = 8;
 function promptOf(one: Case): number {
   if (!one.dialect.model) return PROMPT;
   const { reads, path } = one.surface;
-  const { request } = reads.read({ model: path, ...requestOf(one) }, new Headers());
+  const { request } = readOn(reads, { model: path, ...requestOf(one) });
   return Math.ceil(profile(request).inputTokens);
 }
 /** The cost in microcredits, at the prices of the test policy. */

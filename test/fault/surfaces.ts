@@ -2,10 +2,10 @@ import { expect } from 'bun:test';
 import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../../plugins/providers/json.ts';
 import type { Platform } from '../../src/core/answer.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import { anthropicMessages } from '../../src/dialects/anthropic-messages/surface.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
-import { openaiResponses } from '../../src/dialects/openai-responses/surface.ts';
-import type { Surface } from '../../src/dialects/surface.ts';
+import { createMessage } from '../../src/dialects/anthropic-messages/surface.ts';
+import { createCompletion } from '../../src/dialects/openai-chat/surface.ts';
+import { createResponse } from '../../src/dialects/openai-responses/surface.ts';
+import type { AnswerRoute } from '../../src/dialects/surface.ts';
 import { CONTRACT } from '../support/error-contract.ts';
 import { eventsIn, foldedMessage } from '../support/message-events.ts';
 import { checkResponse, checkStream } from '../support/open-responses/schemas.ts';
@@ -27,7 +27,7 @@ export interface CallerSurface {
   readonly name: 'chat' | 'messages' | 'responses';
   readonly path: string;
   /** The surface that reads its requests. */
-  readonly reads: Surface;
+  readonly reads: AnswerRoute;
   /** The upstream dialect that gets these requests unchanged; null if there is none. */
   readonly passes: string | null;
   /** The field that contains the conversation. */
@@ -58,7 +58,7 @@ const openaiFailure = (body: Json): NonNullable<AnswerContent['error']> => {
 export const chat: CallerSurface = {
   name: 'chat',
   path: '/v1/chat/completions',
-  reads: openaiChat,
+  reads: createCompletion,
   passes: null,
   field: 'messages',
   body: (cap, name, question = QUESTION) => ({
@@ -96,7 +96,7 @@ function messageContent(message: Json): Omit<AnswerContent, 'error'> {
 export const messages: CallerSurface = {
   name: 'messages',
   path: '/v1/messages',
-  reads: anthropicMessages,
+  reads: createMessage,
   passes: 'anthropic',
   field: 'messages',
   body: (cap, name, question = QUESTION) => ({
@@ -148,7 +148,7 @@ function responseContent(response: Json): AnswerContent {
 export const responses: CallerSurface = {
   name: 'responses',
   path: '/v1/responses',
-  reads: openaiResponses,
+  reads: createResponse,
   passes: 'responses',
   field: 'input',
   body: (cap, name, question = QUESTION) => ({

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { answerRoutesOf } from '../../src/dialects/surface.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
 import { effort, isDeep } from '../deep/effort.ts';
 import { type Bystander, startBystander } from '../support/bystander.ts';
@@ -45,7 +46,7 @@ const MODELS: Readonly<Record<string, string>> = { 'openai-embeddings': 'vectors
 const TOO_LONG = 'openai-chat: an address with many dots';
 
 /** `npm test` takes every third request of each dialect. */
-const requests = SURFACES.flatMap(({ name: surface, path }) =>
+const requests = answerRoutesOf(SURFACES).flatMap(({ surface: { name: surface }, route: { path } }) =>
   Object.entries(WORST_BODIES[surface] ?? {})
     .filter((_, at) => isDeep || at % 3 === 0)
     .map(([what, make]) => {

@@ -3,12 +3,12 @@ import type { HTTPHeaders } from 'elysia';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { CHUNKS } from '../../src/dialects/openai-chat/chunks.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
-import type { EventForm, Surface } from '../../src/dialects/surface.ts';
+import { createCompletion } from '../../src/dialects/openai-chat/surface.ts';
+import type { AnswerRoute, EventForm } from '../../src/dialects/surface.ts';
 import { jsonBody } from '../../src/http/answer.ts';
 import { type StreamPolicy, sendTexts, streamResponse } from '../../src/http/stream.ts';
 import { LINES } from '../dialects/ollama/answer.ts';
-import { ollamaChat } from '../dialects/ollama/surface.ts';
+import { createChat } from '../dialects/ollama/surface.ts';
 import { ScriptedAnswer } from '../support/scripted-answer.ts';
 
 /** Tests JSON answers and streams from scripted parts in every dialect, without an exchange. */
@@ -24,9 +24,9 @@ const ENDS: StreamPolicy = { commitAfterMs: 1_000, failedStreams: 'end' };
 /** A text in the form of a provider's key. */
 const SECRET = `sk-proj-${'a1B2c3D4'.repeat(6)}`;
 
-const FORMS: readonly (readonly [string, Surface, EventForm])[] = [
-  ['openai-chat', openaiChat, CHUNKS],
-  ['ollama-chat', ollamaChat, LINES],
+const FORMS: readonly (readonly [string, AnswerRoute, EventForm])[] = [
+  ['openai-chat', createCompletion, CHUNKS],
+  ['ollama-chat', createChat, LINES],
 ];
 
 describe.each(FORMS)('%s', (_, surface, form) => {

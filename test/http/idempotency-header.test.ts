@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { answerRoutesOf } from '../../src/dialects/surface.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
 import { useSignalbox } from '../support/use.ts';
 
@@ -11,7 +12,7 @@ interface Operation {
 
 const box = useSignalbox();
 /** Model requests, whose documentation mentions the header in its text. */
-const OF_MODELS = SURFACES.map(({ path }) => `POST ${path}`);
+const OF_MODELS = answerRoutesOf(SURFACES).map(({ route: { path } }) => `POST ${path}`);
 const OF_KEYS = ['POST /v1/keys', 'DELETE /v1/keys/{id}'];
 
 test('chats, embeddings, changes of own keys, and every change below /admin/ except the playground refuse an invalid Idempotency-Key, and the document lists the header for changes', async () => {

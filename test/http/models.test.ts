@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { OPERATOR } from '../../src/core/caller.ts';
+import { listModels } from '../../src/dialects/openai-chat/models.ts';
 import { directoryOf } from '../../src/http/model-list.ts';
 import { model, snapshot } from '../routing/build.ts';
 import { expectError } from '../support/error-contract.ts';
@@ -106,7 +107,7 @@ describe('the list of models', () => {
   });
 
   test('is complete when it is read in pages, forwards or backwards', () => {
-    const all = directoryOf(snapshot(Array.from({ length: 40 }, (_, at) => model(`m${at}`))), OPERATOR);
+    const all = directoryOf(snapshot(Array.from({ length: 40 }, (_, at) => model(`m${at}`))), OPERATOR, listModels);
     const pageOf = (query: Parameters<typeof all.page>[0]) => JSON.parse(all.page(query)) as List;
     const whole = idsOf(JSON.parse(all.whole) as List);
     fc.assert(

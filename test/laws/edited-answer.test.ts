@@ -5,16 +5,17 @@ import { OpenAiReader, readReply as readResponse } from '../../plugins/providers
 import { ChunkReader } from '../../plugins/providers/openai-compatible/answer.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { StreamReader } from '../../src/contract/provider.ts';
-import { anthropicMessages } from '../../src/dialects/anthropic-messages/surface.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
-import { openaiResponses } from '../../src/dialects/openai-responses/surface.ts';
-import type { AnswerWriter, Surface } from '../../src/dialects/surface.ts';
+import { createMessage } from '../../src/dialects/anthropic-messages/surface.ts';
+import { createCompletion } from '../../src/dialects/openai-chat/surface.ts';
+import { createResponse } from '../../src/dialects/openai-responses/surface.ts';
+import type { AnswerRoute, AnswerWriter } from '../../src/dialects/surface.ts';
 import { withTexts } from '../../src/gateway/exchange/edited-parts.ts';
 import { batchLine, batchOf } from '../../src/gateway/exchange/replayed-answer.ts';
 import { WaitingParts } from '../../src/gateway/exchange/waiting-parts.ts';
 import { frameParser } from '../../src/providers/frames.ts';
 import { effort } from '../deep/effort.ts';
 import { RECEIPT } from '../support/caller-message.ts';
+import { readOn } from '../support/read-request.ts';
 import {
   asEdited,
   asSaid,
@@ -56,10 +57,10 @@ const odd = (value: object): string => `{ ${JSON.stringify(value).slice(1)}`;
 const ask = { model: 'm', max_tokens: 9, input: 'Hi', messages: [{ role: 'user', content: 'Hi' }] };
 const IDENTITY = { decision: 1, created: 1, model: 'm' };
 
-function writerOf(surface: Surface, isStream: boolean): AnswerWriter {
+function writerOf(surface: AnswerRoute, isStream: boolean): AnswerWriter {
   const { input, messages, ...body } = ask;
-  const own = surface === openaiResponses ? { ...body, max_tokens: undefined, input } : { ...body, messages };
-  const { events, json = surface.json } = surface.read({ ...own, stream: isStream }, new Headers());
+  const own = surface === createResponse ? { ...body, max_tokens: undefined, input } : { ...body, messages };
+  const { events, json = surface.json } = readOn(surface, { ...own, stream: isStream });
   return events ? events.writer(IDENTITY) : json(IDENTITY);
 }
 
@@ -111,31 +112,31 @@ const withoutState = <Form extends Pick<ToldForm, 'read'>>(form: Form) => ({
 });
 
 const PASSED: readonly ToldForm[] = [
-  { name: 'a stream of Messages', ...message, write: () => writerOf(anthropicMessages, true) },
-  { name: 'a stream of Responses', ...response, write: () => writerOf(openaiResponses, true) },
+  { name: 'a stream of Messages', ...message, write: () => writerOf(createMessage, true) },
+  { name: 'a stream of Responses', ...response, write: () => writerOf(createResponse, true) },
 ];
 const FORMS: readonly ToldForm[] = [
   ...PASSED,
-  { name: 'a message', ...wholeMessage, ...BODY, write: () => writerOf(anthropicMessages, false) },
-  { name: 'a response', ...wholeResponse, ...BODY, write: () => writerOf(openaiResponses, false) },
-  { name: 'a stream joined to one message', ...message, ...BODY, write: () => writerOf(anthropicMessages, false) },
-  { name: 'a stream joined to one response', ...response, ...BODY, write: () => writerOf(openaiResponses, false) },
-  { name: 'a message that arrives as one body', ...wholeMessage, write: () => writerOf(anthropicMessages, true) },
+  { name: 'a message', ...wholeMessage, ...BODY, write: () => writerOf(createMessage, false) },
+  { name: 'a response', ...wholeResponse, ...BODY, write: () => writerOf(createResponse, false) },
+  { name: 'a stream joined to one message', ...message, ...BODY, write: () => writerOf(createMessage, false) },
+  { name: 'a stream joined to one response', ...response, ...BODY, write: () => writerOf(createResponse, false) },
+  { name: 'a message that arrives as one body', ...wholeMessage, write: () => writerOf(createMessage, true) },
   {
     name: 'a response that arrives as one body',
     ...withoutState(wholeResponse),
-    write: () => writerOf(openaiResponses, true),
+    write: () => writerOf(createResponse, true),
   },
   {
     name: 'Responses for a caller of chat completions',
     ...withoutState(response),
-    write: () => writerOf(openaiChat, true),
+    write: () => writerOf(createCompletion, true),
   },
   {
     name: 'chat completions',
     tell: events(chatChunks),
     read: streamed(() => new ChunkReader()),
-    write: () => writerOf(openaiChat, true),
+    write: () => writerOf(createCompletion, true),
   },
 ];
 

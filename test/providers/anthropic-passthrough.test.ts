@@ -3,11 +3,12 @@ import fc from 'fast-check';
 import { passRequest } from '../../plugins/providers/anthropic/passthrough.ts';
 import type { HttpCall, ProviderCall } from '../../src/contract/provider.ts';
 import { wrapState } from '../../src/core/wrapped-state.ts';
-import { anthropicMessages } from '../../src/dialects/anthropic-messages/surface.ts';
+import { createMessage } from '../../src/dialects/anthropic-messages/surface.ts';
 import { providerCall } from '../support/provider-call.ts';
+import { readOn } from '../support/read-request.ts';
 
 function passed(body: object, call: Partial<ProviderCall> = {}): HttpCall {
-  const { request } = anthropicMessages.read(body, new Headers());
+  const { request } = readOn(createMessage, body);
   return passRequest({
     ...providerCall(),
     upstream: 'claude-haiku-5-5',

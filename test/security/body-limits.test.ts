@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test';
+import { answerRoutesOf } from '../../src/dialects/surface.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
 import { needsKey } from '../../src/http/route-table.ts';
 import { waitFor } from '../support/answers.ts';
@@ -14,7 +15,7 @@ const POLICY_MAX = 300 * KiB;
 
 /** The maximum body sizes, written here again as an independent check. All other routes accept 64 KiB. */
 const LARGEST: Readonly<Record<string, number>> = {
-  ...Object.fromEntries(SURFACES.map(({ path }) => [`POST ${path}`, POLICY_MAX])),
+  ...Object.fromEntries(answerRoutesOf(SURFACES).map(({ route: { path } }) => [`POST ${path}`, POLICY_MAX])),
   'POST /v1/messages/count_tokens': POLICY_MAX,
   'POST /v1/route': POLICY_MAX,
   'POST /admin/policy/check': POLICY_MAX,

@@ -24,11 +24,11 @@ import {
   StreamError,
   Usage,
 } from '../../src/dialects/openai-chat/completion-schema.ts';
+import { Model, ModelList } from '../../src/dialects/openai-chat/model-schema.ts';
 import { ResponseBody, ResponseEvent, ResponsesUsage } from '../../src/dialects/openai-responses/response-schema.ts';
 import { Feedback } from '../../src/http/feedback.ts';
 import { Health, Readiness } from '../../src/http/health.ts';
 import { RouteAdvice } from '../../src/http/schemas/advice.ts';
-import { Model, ModelList } from '../../src/http/schemas/models.ts';
 import { PaymentTerms, WalletKey, WalletTopUp } from '../../src/http/x402/schemas.ts';
 
 /** The schema of every answer, under its name in the API documentation. */

@@ -1,6 +1,6 @@
 import { type Caller, holderCaller } from '../../src/core/caller.ts';
 import type { AttemptRecord, DecisionOutcome } from '../../src/core/decision-record.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
+import { createCompletion } from '../../src/dialects/openai-chat/surface.ts';
 import { type ExchangeResult, RequestContext } from '../../src/gateway/request/request-context.ts';
 import type { Trace } from '../../src/host/telemetry/trace.ts';
 
@@ -49,7 +49,7 @@ export function contextWith(facts: ContextFacts = {}): RequestContext {
     onEnd: _onEnd,
     ...noted
   } = rest;
-  if (route === openaiChat.path && method === 'POST') context.operation = 'chat';
+  if (route === createCompletion.path && method === 'POST') context.operation = 'chat';
   return Object.assign(context, noted);
 }
 

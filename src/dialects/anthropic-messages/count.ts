@@ -1,21 +1,22 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { named, tokens, word } from '../../core/api/parts.ts';
-import { type ModelRequest, modelRequest } from '../../core/model-request.ts';
+import { modelRequest } from '../../core/model-request.ts';
 import { unsupportedThread } from '../../core/thread-errors.ts';
 import { compileRead } from '../../core/validation.ts';
+import type { CountRoute } from '../surface.ts';
 import { checkMessages } from './check.ts';
 import { requestHeaders } from './headers.ts';
 import { MESSAGES_READER } from './reader.ts';
 import { MessagesRequest, messageFields } from './request.ts';
 
 /** The body of a token count: the fields that form the prompt, and the fields that the policy's rules use. */
-export const CountRequest = Type.Object(
+const CountRequest = Type.Object(
   { ...messageFields, metadata: MessagesRequest.properties.metadata },
   { additionalProperties: true, $id: 'MessagesCountRequest' },
 );
 
 /** The answer to a token count. */
-export const PromptTokens = named('MessagesCount', 'The size of a prompt.', {
+const PromptTokens = named('MessagesCount', 'The size of a prompt.', {
   input_tokens: tokens('Input tokens.', 2_095),
   basis: word(
     ['counted', 'provider', 'estimated'],
@@ -25,15 +26,29 @@ export const PromptTokens = named('MessagesCount', 'The size of a prompt.', {
 
 const checked = compileRead(CountRequest);
 
-/**
- * Reads the body of a token count as the request whose tokens it counts.
- * @throws SignalboxError for the field at fault.
- */
-export function readCount(body: unknown, headers: Headers): ModelRequest {
-  const count: Static<typeof CountRequest> = checked(body);
-  checkMessages(count);
-  if (Reflect.get(count, 'thread') != null)
-    throw unsupportedThread('The tokens of a history that a provider keeps cannot be counted.');
-  // A token count produces no answer, so limits of an answer do not apply.
-  return modelRequest({ ...count, constraints: null, max_tokens: 1 }, MESSAGES_READER, requestHeaders(headers));
-}
+const EXAMPLE = { model: 'auto', system: 'Be brief.', messages: [{ role: 'user', content: 'Say hello.' }] };
+
+/** `POST /v1/messages/count_tokens`. */
+export const countTokens: CountRoute = {
+  kind: 'count',
+  method: 'POST',
+  path: '/v1/messages/count_tokens',
+  docs: {
+    summary: 'Count the tokens of a message',
+    description:
+      'Returns the number of prompt tokens in these messages, tools and system prompt. Costs nothing. If `model` names a model, its provider counts the tokens if it can.',
+    request: CountRequest,
+    requests: { simple: { summary: 'A greeting', value: EXAMPLE } },
+    answer: { schema: PromptTokens, description: 'The tokens.', example: { input_tokens: 19, basis: 'estimated' } },
+    errorField: 'messages[0].content',
+  },
+  read({ body, headers }) {
+    const count: Static<typeof CountRequest> = checked(body);
+    checkMessages(count);
+    if (Reflect.get(count, 'thread') != null)
+      throw unsupportedThread('The tokens of a history that a provider keeps cannot be counted.');
+    // A token count produces no answer, so limits of an answer do not apply.
+    return modelRequest({ ...count, constraints: null, max_tokens: 1 }, MESSAGES_READER, requestHeaders(headers));
+  },
+  answer: ({ inputTokens, basis }) => ({ input_tokens: inputTokens, basis }),
+};

@@ -1,8 +1,9 @@
 import { modelRequest } from '../../core/model-request.ts';
 import { compileRead } from '../../core/validation.ts';
 import { exampleBody, exampleStream } from '../example.ts';
-import type { Surface, SurfaceDocs } from '../surface.ts';
+import type { AnswerDocs, AnswerRoute, Surface } from '../surface.ts';
 import { checkMessages } from './check.ts';
+import { countTokens } from './count.ts';
 import { errorBody } from './error.ts';
 import { MessagesError } from './error-schema.ts';
 import { MESSAGE_EVENTS } from './events.ts';
@@ -10,6 +11,7 @@ import { MESSAGES_REQUESTS } from './examples.ts';
 import { requestHeaders } from './headers.ts';
 import { MessageWriter } from './message.ts';
 import { MessagesAnswer, MessagesEvent } from './message-schema.ts';
+import { isMessagesBody } from './own-form.ts';
 import { ANTHROPIC_MESSAGES, MESSAGES_READER } from './reader.ts';
 import { MessagesRequest } from './request.ts';
 
@@ -25,10 +27,9 @@ function readMessages(body: unknown): MessagesRequest {
   return request;
 }
 
-const json: Surface['json'] = (identity) => new MessageWriter(identity);
+const json: AnswerRoute['json'] = (identity) => new MessageWriter(identity);
 
-const docs: SurfaceDocs = {
-  dialect: 'Anthropic Messages',
+const docs: AnswerDocs = {
   summary: 'Create a message',
   description: `Anthropic’s Messages API, for Claude Code and other clients of that API, with every model of the policy. \`model\` is
 the ID of a model, or a selector, which chooses a model. Signalbox translates requests for models of other providers; the answer lists
@@ -53,7 +54,6 @@ in chat completions. If a fund pays for the request, fields with extra charges t
       return exampleStream(MESSAGE_EVENTS, 'Hello!');
     },
   },
-  error: MessagesError,
   errorField: 'messages[0].content',
 };
 
@@ -67,22 +67,43 @@ const FOREIGN_FIELDS: ReadonlyMap<string, string> = new Map([
   ['user', '`metadata.user_id`'],
 ]);
 
-/** The surface for Anthropic's Messages. */
-export const anthropicMessages: Surface = {
-  name: ANTHROPIC_MESSAGES,
-  operation: 'chat',
+/** `POST /v1/messages`. */
+export const createMessage: AnswerRoute = {
+  kind: 'generate',
+  method: 'POST',
   path: '/v1/messages',
   pays: true,
   docs,
-  foreignFields: FOREIGN_FIELDS,
-  read(body, headers) {
+  read({ body, headers }) {
     const message = readMessages(body);
     const passed = requestHeaders(headers, message.metadata?.session_id);
     const request = modelRequest(message, MESSAGES_READER, passed);
     return { request, events: request.stream ? MESSAGE_EVENTS : null };
   },
+  owns: isMessagesBody,
   json,
+};
+
+/** The surface for Anthropic's Messages. */
+export const anthropicMessages: Surface = {
+  name: ANTHROPIC_MESSAGES,
+  dialect: 'Anthropic Messages',
+  maker: 'Anthropic',
+  routes: [createMessage, countTokens],
+  foreignFields: FOREIGN_FIELDS,
+  error: MessagesError,
   errorBody,
   requestIdHeader: 'request-id',
   versionHeader: 'anthropic-version',
+  keyHeaders: ['x-api-key'],
+  unserved: [{ path: /^\/messages\//, name: 'this part of Anthropic’s API' }],
+  playground: {
+    word: 'messages',
+    label: 'Messages (Anthropic)',
+    base: '',
+    client: { package: '@anthropic-ai/sdk', name: 'Anthropic', key: 'apiKey: null, authToken: KEY' },
+    call: 'messages.create',
+    text: 'answer.content',
+    delta: "event.type === 'content_block_delta' && event.delta.type === 'text_delta' ? event.delta.text : ''",
+  },
 };

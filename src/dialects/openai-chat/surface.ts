@@ -3,21 +3,22 @@ import { errorBody } from '../../core/api/error.ts';
 import { ErrorBody } from '../../core/api/error-schema.ts';
 import { isObject } from '../../core/object.ts';
 import { exampleBody, exampleStream } from '../example.ts';
+import { OPENAI_CLIENT } from '../openai-client.ts';
 import { readResponses } from '../openai-responses/read-body.ts';
 import { readResponsesRequest } from '../openai-responses/reader.ts';
-import type { Surface, SurfaceDocs } from '../surface.ts';
+import type { AnswerDocs, AnswerRoute, Surface } from '../surface.ts';
 import { CHUNKS, CHUNKS_WITH_USAGE } from './chunks.ts';
 import { CompletionWriter } from './completion.ts';
 import { ChatCompletion, ChatCompletionChunk } from './completion-schema.ts';
 import { CHAT_REQUESTS } from './examples.ts';
 import { FOREIGN_FIELDS } from './foreign-fields.ts';
+import { listModels } from './models.ts';
 import { readChat } from './read-body.ts';
 import { OPENAI_CHAT, readChatRequest } from './reader.ts';
 
-const json: Surface['json'] = (identity) => new CompletionWriter(identity);
+const json: AnswerRoute['json'] = (identity) => new CompletionWriter(identity);
 
-const docs: SurfaceDocs = {
-  dialect: 'OpenAI Chat Completions',
+const docs: AnswerDocs = {
   summary: 'Create a chat completion',
   description: `OpenAI’s chat completions. \`model\` is the ID of a model, or a selector, which chooses a model according to the policy.
 \`budget_limit\` is a hard limit; \`route_strategy\` and \`constraints\` influence the choice. Fields that Signalbox does not
@@ -45,7 +46,6 @@ sent again with the header \`PAYMENT-SIGNATURE\`. A body with \`input\` instead 
       return exampleStream(CHUNKS_WITH_USAGE, 'Hel', 'lo!');
     },
   },
-  error: ErrorBody,
   errorField: 'messages[0].content',
 };
 
@@ -54,15 +54,14 @@ function eventsFor({ stream, stream_options: options }: Pick<ChatRequest, 'strea
   return options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS;
 }
 
-/** The surface for OpenAI's chat completions. */
-export const openaiChat: Surface = {
-  name: OPENAI_CHAT,
-  operation: 'chat',
+/** `POST /v1/chat/completions`. */
+export const createCompletion: AnswerRoute = {
+  kind: 'generate',
+  method: 'POST',
   path: '/v1/chat/completions',
   pays: true,
   docs,
-  foreignFields: FOREIGN_FIELDS,
-  read(body, headers) {
+  read({ body, headers }) {
     // For some models Cursor sends Responses bodies to the path of chat completions, and reads chat completions.
     if (isObject(body) && body.messages == null && body.input != null) {
       const read = readResponses(body);
@@ -72,5 +71,30 @@ export const openaiChat: Surface = {
     return { request: readChatRequest(chat, headers), events: eventsFor(chat) };
   },
   json,
+};
+
+/** The surface for OpenAI's chat completions, with the list of models that the clients of all dialects share. */
+export const openaiChat: Surface = {
+  name: OPENAI_CHAT,
+  dialect: 'OpenAI Chat Completions',
+  maker: 'OpenAI',
+  routes: [createCompletion, listModels],
+  foreignFields: FOREIGN_FIELDS,
+  error: ErrorBody,
   errorBody,
+  unserved: [
+    { path: /^\/completions$/, name: 'OpenAI’s older Completions API' },
+    { path: /^\/images\//, name: 'images' },
+    { path: /^\/audio\//, name: 'audio' },
+    { path: /^\/moderations$/, name: 'moderations' },
+  ],
+  hasPlainHash: true,
+  playground: {
+    word: 'chat',
+    label: 'Chat completions (OpenAI)',
+    ...OPENAI_CLIENT,
+    call: 'chat.completions.create',
+    text: 'answer.choices[0].message.content',
+    delta: "event.choices[0]?.delta?.content ?? ''",
+  },
 };

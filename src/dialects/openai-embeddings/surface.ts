@@ -11,7 +11,8 @@ import { SignalboxError } from '../../core/errors.ts';
 import { type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
 import { nullable, nullableMembers } from '../../core/nullable.ts';
 import { compileRead } from '../../core/validation.ts';
-import type { Surface, SurfaceDocs } from '../surface.ts';
+import { OPENAI_CLIENT } from '../openai-client.ts';
+import type { AnswerDocs, AnswerRoute, Surface } from '../surface.ts';
 import { EmbeddingList, EmbeddingsWriter, type EncodingFormat } from './answer.ts';
 import { EMBEDDINGS_ANSWER, EMBEDDINGS_REQUESTS } from './examples.ts';
 
@@ -44,8 +45,7 @@ type EmbeddingsRequest = Static<typeof EmbeddingsRequest>;
 /** The fields that the gateway itself reads. All other fields of an embeddings request are extras. */
 const KNOWN_FIELDS: readonly string[] = Object.keys(EmbeddingsRequest.properties);
 
-const docs: SurfaceDocs = {
-  dialect: 'OpenAI Embeddings',
+const docs: AnswerDocs = {
   summary: 'Create embeddings',
   description: `OpenAI’s embeddings. \`model\` is the ID of an embedding model, or a selector that names a \`vector_space\`. Only models
 of that vector space answer, so their vectors can be compared. A request may contain more texts than the provider accepts at
@@ -57,30 +57,46 @@ once; Signalbox splits the request and combines the answers. \`budget_limit\` is
     description: 'The vectors, in the order of the inputs.',
     example: EMBEDDINGS_ANSWER,
   },
-  error: ErrorBody,
   errorField: 'input[0]',
 };
 
 /** The name of OpenAI's embeddings dialect in `original.dialect`. */
 const OPENAI_EMBEDDINGS = 'openai-embeddings';
 
-/** The surface for OpenAI's embeddings. */
-export const openaiEmbeddings: Surface = {
-  name: OPENAI_EMBEDDINGS,
-  operation: 'embed',
+/** `POST /v1/embeddings`. */
+export const createEmbeddings: AnswerRoute = {
+  kind: 'embed',
+  method: 'POST',
   path: '/v1/embeddings',
   pays: true,
   docs,
-  read(body) {
+  read({ body }) {
     const embeddings = readEmbeddings(body);
     const format = embeddings.encoding_format ?? 'float';
     return { request: readEmbeddingsRequest(embeddings), events: null, json: writerIn(format) };
   },
   json: writerIn('float'),
-  errorBody,
 };
 
-function writerIn(format: EncodingFormat): Surface['json'] {
+/** The surface for OpenAI's embeddings. */
+export const openaiEmbeddings: Surface = {
+  name: OPENAI_EMBEDDINGS,
+  dialect: 'OpenAI Embeddings',
+  maker: 'OpenAI',
+  routes: [createEmbeddings],
+  error: ErrorBody,
+  errorBody,
+  playground: {
+    word: 'embeddings',
+    label: 'Embeddings',
+    ...OPENAI_CLIENT,
+    call: 'embeddings.create',
+    text: 'answer.data[0].embedding',
+    delta: "''",
+  },
+};
+
+function writerIn(format: EncodingFormat): AnswerRoute['json'] {
   return (identity) => new EmbeddingsWriter(identity, format);
 }
 

@@ -3,8 +3,9 @@ import { ErrorBody } from '../../core/api/error-schema.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import { plainUsage } from '../../core/usage.ts';
 import { exampleBody, exampleStream } from '../example.ts';
+import { OPENAI_CLIENT } from '../openai-client.ts';
 import { serverSentEvent } from '../server-sent-events.ts';
-import type { Surface, SurfaceDocs, WarmUp } from '../surface.ts';
+import type { AnswerDocs, AnswerRoute, RouteInput, Surface, WarmUp } from '../surface.ts';
 import { ResponsesDialogue } from './dialogue.ts';
 import { RESPONSES_REQUESTS } from './examples.ts';
 import { isFrame, readResponses } from './read-body.ts';
@@ -17,8 +18,7 @@ import { eventsFor, ResponseWriter } from './writers.ts';
 /** The request that the example answers belong to. */
 const simple = () => readResponses(RESPONSES_REQUESTS.simple.value);
 
-const docs: SurfaceDocs = {
-  dialect: 'OpenAI Responses',
+const docs: AnswerDocs = {
   summary: 'Create a response',
   description: `OpenAI’s Responses, without stored responses: \`input\` contains the whole conversation, answers contain \`store: false\`,
 and \`previous_response_id\`, \`conversation\`, \`item_reference\` and \`background\` are rejected. Set \`store: false\` in
@@ -43,18 +43,17 @@ chat completions. Send reasoning items back unchanged, because the model that wr
       return exampleStream(eventsFor(simple()), 'Hello!');
     },
   },
-  error: ErrorBody,
   errorField: 'input[0].content',
 };
 
-/** The surface for OpenAI's Responses. */
-export const openaiResponses: Surface = {
-  name: OPENAI_RESPONSES,
-  operation: 'chat',
+/** `POST /v1/responses`. */
+export const createResponse: AnswerRoute = {
+  kind: 'generate',
+  method: 'POST',
   path: '/v1/responses',
   pays: true,
   docs,
-  read(body, headers) {
+  read({ body, headers }) {
     const read = readResponses(body);
     return {
       request: readResponsesRequest(read, headers),
@@ -62,12 +61,33 @@ export const openaiResponses: Surface = {
       json: (identity) => new ResponseWriter(identity, read),
     };
   },
+  owns: (body) => body.messages == null && body.input != null && body.operation == null,
   json() {
     throw new Error('an answer repeats its request, so `read` must create its writer');
   },
   warmUp,
   dialogue: () => new ResponsesDialogue(),
+};
+
+/** The surface for OpenAI's Responses. */
+export const openaiResponses: Surface = {
+  name: OPENAI_RESPONSES,
+  dialect: 'OpenAI Responses',
+  maker: 'OpenAI',
+  routes: [createResponse],
+  error: ErrorBody,
   errorBody,
+  // Clients of Azure OpenAI send their key in this header, whichever of OpenAI's APIs they use.
+  keyHeaders: ['api-key'],
+  unserved: [{ path: /^\/responses\//, name: 'this part of OpenAI’s Responses' }],
+  playground: {
+    word: 'responses',
+    label: 'Responses (OpenAI)',
+    ...OPENAI_CLIENT,
+    call: 'responses.create',
+    text: 'answer.output_text',
+    delta: "event.type === 'response.output_text.delta' ? event.delta : ''",
+  },
 };
 
 /** Returns the body of an error: OpenAI's form, or the provider's own error body if the request was passed on unchanged. */
@@ -81,7 +101,7 @@ function errorBody(error: SignalboxError): object {
  * @returns null for any other request
  * @throws SignalboxError for the field at fault
  */
-function warmUp(body: unknown, headers: Headers): WarmUp | null {
+function warmUp({ body, headers }: RouteInput): WarmUp | null {
   if (!isFrame(body) || body.generate !== false) return null;
   const read = readResponses(body);
   return {

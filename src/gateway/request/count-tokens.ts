@@ -1,3 +1,4 @@
+import type { PromptCount } from '../../core/answer.ts';
 import { rootOf } from '../../core/caller.ts';
 import type { Facts } from '../../core/facts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
@@ -14,16 +15,6 @@ import type { Gateway } from './gateway.ts';
 import { type PinnedRequest, pinRequest } from './pin.ts';
 import type { RequestContext } from './request-context.ts';
 import { countAtEndpoint } from './service-count.ts';
-
-/** The number of tokens of a prompt, and how it was found. */
-interface PromptCount {
-  readonly inputTokens: number;
-  /**
-   * `counted`: the model's own tokenizer counted the texts; the tokens that templates add stay an estimate. `provider`: the provider of the
-   * model counted. `estimated`: neither could count.
-   */
-  readonly basis: 'counted' | 'provider' | 'estimated';
-}
 
 /** The figures for a request that names a selector. These figures are usual figures, because no model is chosen yet. */
 const ANY_MODEL: InputFigures = {

@@ -1,6 +1,8 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { isObject } from '../../core/object.ts';
 import type { Surface } from '../../dialects/surface.ts';
+import { KEY_HEADERS } from '../credentials.ts';
+import { unescapedTemplate } from '../path-template.ts';
 import { ACCESS_DETAIL, isOnceForName } from '../route-table.ts';
 import { PAYMENT_IDS, PAYMENTS_TAG } from '../x402/route-docs.ts';
 import { documentResponses } from './route-docs.ts';
@@ -8,20 +10,29 @@ import { documentResponses } from './route-docs.ts';
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type JsonObject = { [name: string]: Json };
 
-const DESCRIPTION = `One OpenAI-compatible endpoint in front of many models. \`model\` is a model's ID or a selector that
+const descriptionOf = (
+  surfaces: readonly Surface[],
+): string => `One OpenAI-compatible endpoint in front of many models. \`model\` is a model's ID or a selector that
 chooses one: \`auto\`, \`auto-fast\`, \`auto-cheap\`. Amounts of money are Credits, with at most 6 decimals.
-An error has the body \`{"error": {"message", "type", "param", "code"}}\`. It has Anthropic's shape, and the answer has the header
-\`request-id\`, on \`/v1/messages\`, and on \`/v1/models\` and unknown paths for a request with the header \`anthropic-version\`. The header
+An error has the body \`{"error": {"message", "type", "param", "code"}}\`.${surfaces.map(ownErrors).join('')} The header
 \`x-should-retry\` says whether the same request can succeed later.`;
 
+/** Says where errors have the form of a dialect instead. */
+const ownErrors = ({ maker, routes: [{ path }], requestIdHeader, versionHeader }: Surface): string =>
+  versionHeader === undefined
+    ? ''
+    : ` It has ${maker}'s shape, and the answer has the header
+\`${requestIdHeader}\`, on \`${path}\`, and on \`/v1/models\` and unknown paths for a request with the header \`${versionHeader}\`.`;
+
 const KEY = 'An API key: `sb_live_…`.';
+const [, FIRST_HEADER, ...OTHER_HEADERS] = KEY_HEADERS;
 const SECURITY_SCHEMES = {
   apiKey: { type: 'http', scheme: 'bearer', description: KEY },
   apiKeyHeader: {
     type: 'apiKey',
     in: 'header',
-    name: 'x-api-key',
-    description: `${KEY} The header \`api-key\` also works.`,
+    name: FIRST_HEADER ?? 'authorization',
+    description: [KEY, ...OTHER_HEADERS.map((name) => `The header \`${name}\` also works.`)].join(' '),
   },
 } as const;
 
@@ -62,11 +73,14 @@ export async function openApiDocument(
         info: {
           title: 'Signalbox',
           version,
-          description: DESCRIPTION,
+          description: descriptionOf(surfaces),
           license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
         },
         components: { securitySchemes: SECURITY_SCHEMES },
-        tags: [...surfaces.map(({ path, docs }) => ({ name: docs.dialect, description: `\`${path}\`` })), ...TAGS],
+        tags: [
+          ...surfaces.map(({ dialect, routes: [{ path }] }) => ({ name: dialect, description: `\`${path}\`` })),
+          ...TAGS,
+        ],
       },
     }),
   );
@@ -81,7 +95,7 @@ function mend(collected: JsonObject): JsonObject {
   const paths: JsonObject = {};
   for (const [path, methods] of Object.entries(isObject(collected.paths) ? collected.paths : {})) {
     if (!isObject(methods)) continue;
-    paths[path] = Object.fromEntries(
+    paths[unescapedTemplate(path)] = Object.fromEntries(
       Object.entries(methods).map(([method, one]) => [
         method,
         isObject(one) ? mendOperation(one, path, method, schemas) : one,
@@ -105,7 +119,7 @@ function mendOperation(one: JsonObject, path: string, method: string, schemas: J
   const { parameters, requestBody, responses, 'x-requests': requests, [ACCESS_DETAIL]: _, ...rest } = one;
   const queried = Array.isArray(parameters) ? parameters.filter((each) => isObject(each) && each.in === 'query') : [];
   const asked = [
-    ...(path.includes('{id}') ? [idParameter(path)] : []),
+    ...parametersIn(path),
     ...queried,
     ...(isOnceForName(method.toUpperCase(), path) ? [NAME_PARAMETER] : []),
     ...(isObject(responses) && '412' in responses ? [VERSION_PARAMETER] : []),
@@ -130,13 +144,14 @@ function mendOperation(one: JsonObject, path: string, method: string, schemas: J
   };
 }
 
-const idParameter = (path: string): JsonObject => ({
-  name: 'id',
-  in: 'path',
-  required: true,
-  schema: { type: 'string' },
-  description: ID_MEANINGS.find(([part]) => path.includes(part))?.[1] ?? 'The ID of a model or a selector.',
-});
+const parametersIn = (path: string): JsonObject[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+    description: ID_MEANINGS.find(([part]) => path.includes(part))?.[1] ?? 'The ID of a model or a selector.',
+  }));
 
 const NAME_PARAMETER: JsonObject = {
   name: 'Idempotency-Key',

@@ -4,7 +4,7 @@ import { type Action, isAction, mayTake, scopesFor } from '../../admin/use-cases
 import { errorBody } from '../../core/api/error.ts';
 import { ErrorBody } from '../../core/api/error-schema.ts';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
-import type { SurfaceDocs } from '../../dialects/surface.ts';
+import type { AnswerDocs } from '../../dialects/surface.ts';
 import { ACCESS_DETAIL, isOnceForName, type RouteAccess } from '../route-table.ts';
 import { exampleOf } from './example.ts';
 
@@ -36,7 +36,7 @@ export interface RouteDocs extends RouteAccess {
   /** The schema of a body that the handler checks itself. If the router had the schema, it would check the body a second time. */
   readonly request?: TSchema;
   /** The alternative response as a stream. */
-  readonly events?: SurfaceDocs['events'];
+  readonly events?: AnswerDocs['events'];
   /** Example request bodies by name. */
   readonly requests?: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
   readonly errors?: readonly ErrorCode[];
@@ -66,7 +66,7 @@ const KEYED: readonly ErrorCode[] = [
 /** Makes the `detail` of an Elysia route, from which the route table and the OpenAPI document are made. */
 export function routeDocs(spec: RouteDocs) {
   const { summary, description, tag = 'Operators', answer, events, requests, errors = [], errorField } = spec;
-  const { access, body, ownPages, counts, pays, anyDialect, operation, errorForm = API_ERRORS, request } = spec;
+  const { access, errorForm = API_ERRORS, pays, request } = spec;
   const isOpen = access === 'open';
   const scopes = isAction(access) ? scopesNeeded(access) : '';
   const isNarrowed = isAction(access) && !mayTake('caller', access);
@@ -86,10 +86,22 @@ export function routeDocs(spec: RouteDocs) {
       [RESPONSES_DETAIL]: responses,
       ...(request && { requestBody: { content: { 'application/json': { schema: request } } } }),
       ...(requests && { 'x-requests': requests }),
-      [ACCESS_DETAIL]: { access, body, ownPages, counts, pays, anyDialect, operation } satisfies RouteAccess,
+      [ACCESS_DETAIL]: accessOf(spec),
     },
   };
 }
+
+/** The access rules in the documentation of a route. */
+export const accessOf = ({
+  access,
+  body,
+  ownPages,
+  counts,
+  pays,
+  isForPages,
+  anyDialect,
+  operation,
+}: RouteDocs): RouteAccess => ({ access, body, ownPages, counts, pays, isForPages, anyDialect, operation });
 
 /** Says which scopes open a route that is not for all applications; empty for other routes. */
 const scopesNeeded = (action: Action): string =>

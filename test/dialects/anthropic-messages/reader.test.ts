@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import type { ContentPart, Turn } from '../../../src/core/conversation.ts';
 import type { ModelRequest } from '../../../src/core/model-request.ts';
 import { wrapState } from '../../../src/core/wrapped-state.ts';
-import { anthropicMessages } from '../../../src/dialects/anthropic-messages/surface.ts';
+import { createMessage } from '../../../src/dialects/anthropic-messages/surface.ts';
+import { readOn } from '../../support/read-request.ts';
 
 const text = (words: string) => ({ type: 'text', text: words });
 const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
@@ -47,7 +48,7 @@ const RICH = {
   tool_choice: { type: 'any', disable_parallel_tool_use: true },
 };
 
-const read = (body: object): ModelRequest => anthropicMessages.read(body, new Headers()).request;
+const read = (body: object): ModelRequest => readOn(createMessage, body).request;
 const shape = ({ role, toolCallId, parts }: Turn) => [role, toolCallId, parts.map(({ type }) => type)];
 
 /** Returns the value of a part, read at its path in the original. */
@@ -132,7 +133,7 @@ test('the reader reads Anthropic’s headers and the session of Claude Code, and
     'x-claude-code-agent-id': 'a-1',
     cookie: 'c',
   });
-  expect(anthropicMessages.read(RICH, headers).request.headers).toMatchObject({
+  expect(readOn(createMessage, RICH, headers).request.headers).toMatchObject({
     passed: { 'anthropic-beta': 'a,b' },
     run: { session: 's-1', agent: 'a-1', parentAgent: null },
   });

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import type { Surface } from '../../../src/dialects/surface.ts';
+import type { AnswerRoute, Surface } from '../../../src/dialects/surface.ts';
 import { LINES, OllamaWriter } from './answer.ts';
 import { checkOllama, OllamaRequest, readOllama } from './request.ts';
 
@@ -17,13 +17,12 @@ const OllamaAnswer = Type.Object(
 );
 
 /** Ollama's `POST /api/chat`. */
-export const ollamaChat: Surface = {
-  name: 'ollama-chat',
-  operation: 'chat',
+export const createChat: AnswerRoute = {
+  kind: 'generate',
+  method: 'POST',
   path: '/api/chat',
   pays: false,
   docs: {
-    dialect: 'Ollama Chat',
     summary: 'Chat, as Ollama has it',
     description: 'A stream unless `stream` is false.',
     request: OllamaRequest,
@@ -37,13 +36,21 @@ export const ollamaChat: Surface = {
       example: `${JSON.stringify(last)}\n`,
       mediaType: 'application/x-ndjson',
     },
-    error: Type.Object({ error: Type.String({ description: 'One or two sentences.' }) }),
     errorField: 'messages[0].content',
   },
-  read(body) {
+  read({ body }) {
     const request = readOllama(checkOllama(body));
     return { request, events: request.stream ? LINES : null };
   },
   json: (identity) => new OllamaWriter(identity),
+};
+
+/** The dialect of Ollama's own chat. */
+export const ollamaChat: Surface = {
+  name: 'ollama-chat',
+  dialect: 'Ollama Chat',
+  maker: 'Ollama',
+  routes: [createChat],
+  error: Type.Object({ error: Type.String({ description: 'One or two sentences.' }) }),
   errorBody: ({ message }) => ({ error: message }),
 };

@@ -3,10 +3,11 @@ import fc from 'fast-check';
 import { isObject, type Json, listOf, textOf } from '../../../plugins/providers/json.ts';
 import type { FinishReason, StreamPart } from '../../../src/contract/parts.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
-import { openaiResponses } from '../../../src/dialects/openai-responses/surface.ts';
+import { createResponse } from '../../../src/dialects/openai-responses/surface.ts';
 import { tries } from '../../deep/effort.ts';
 import { RECEIPT } from '../../support/caller-message.ts';
 import { checkEvents, checkResponse, checkStream } from '../../support/open-responses/schemas.ts';
+import { readOn } from '../../support/read-request.ts';
 
 /** Laws that the writers must obey for answers of every form. */
 const IDENTITY = { decision: 1, created: 1_790_000_000, model: 'm' };
@@ -18,7 +19,7 @@ const TOOLS = [
 const BODY = { model: 'auto', input: 'Hi.', stream: true, tools: TOOLS };
 
 function writers() {
-  const { events, json } = openaiResponses.read(BODY, new Headers());
+  const { events, json } = readOn(createResponse, BODY);
   if (!events || !json) throw new Error('a stream was asked for');
   return { json: json(IDENTITY), events: events.writer(IDENTITY) };
 }
@@ -124,7 +125,7 @@ describe('every answer', () => {
 /** Returns the state that a reader finds in an answer whose items were sent back. */
 function stateIn(output: unknown): { details: unknown; extra: unknown; calls: Json } {
   const input = [{ role: 'user', content: 'Hi.' }, ...listOf(output)];
-  const { request } = openaiResponses.read({ ...BODY, input }, new Headers());
+  const { request } = readOn(createResponse, { ...BODY, input });
   const answers = request.conversation.turns.filter(({ role }) => role === 'assistant');
   expect(answers.length).toBeLessThanOrEqual(1);
   const { extras = {}, parts: own = [] } = answers[0] ?? {};

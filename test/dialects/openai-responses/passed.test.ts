@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Json } from '../../../plugins/providers/json.ts';
-import { openaiResponses } from '../../../src/dialects/openai-responses/surface.ts';
+import { createResponse } from '../../../src/dialects/openai-responses/surface.ts';
 import { RECEIPT } from '../../support/caller-message.ts';
 import { eventsOf } from '../../support/dialects/openai-responses.ts';
 import { checkStream } from '../../support/open-responses/schemas.ts';
+import { readOn } from '../../support/read-request.ts';
 
 /** A stream that is passed on unchanged, and that Signalbox ends before its provider does. */
 const request = {
@@ -30,7 +31,7 @@ const events = (at: number): Json[] =>
   eventsOf({ ...request, body }, ANSWERS[at]!).map((text) => JSON.parse(text.slice(text.indexOf('data: ') + 6)));
 
 function cutAfter(all: readonly Json[]): string {
-  const { events: form } = openaiResponses.read({ ...body, input: 'Hi', stream: true }, new Headers());
+  const { events: form } = readOn(createResponse, { ...body, input: 'Hi', stream: true });
   const writer = form!.writer({ decision: 1, created: 1, model: 'm' });
   const begun = all.map((event) => writer.write([{ type: 'passthrough', choice: 0, event }])).join('');
   return begun + writer.end(RECEIPT);

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test';
 import { placesOf } from '../../../src/core/conversation.ts';
-import { openaiResponses } from '../../../src/dialects/openai-responses/surface.ts';
+import { createResponse } from '../../../src/dialects/openai-responses/surface.ts';
 import { hashOfTurn } from '../../../src/gateway/prompt/message-hash.ts';
 import { bearsState, withReadableState } from '../../../src/gateway/prompt/reasoning-state.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
+import { readOn } from '../../support/read-request.ts';
 
 /** An answer in this dialect consists of several items, but is a single turn in the neutral form. */
 const REASONING = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' };
@@ -20,7 +21,7 @@ const ITEMS = [
 ];
 
 const read = (input: readonly object[]) =>
-  openaiResponses.read({ model: 'auto', instructions: 'Be kind.', input }, new Headers()).request;
+  readOn(createResponse, { model: 'auto', instructions: 'Be kind.', input }).request;
 
 test('the items of an answer are one turn, with the path of each item', () => {
   const { turns } = read(ITEMS).conversation;

@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test';
 import type { Endpoint, Model } from '../../../src/core/snapshot.ts';
-import { openaiChat } from '../../../src/dialects/openai-chat/surface.ts';
+import { createCompletion } from '../../../src/dialects/openai-chat/surface.ts';
 import { requestFor } from '../../../src/gateway/exchange/endpoint-request.ts';
+import { readOn } from '../../support/read-request.ts';
 
 test('a plugin that writes into the extra fields of one request gets an error and changes no other request', () => {
-  const { request } = openaiChat.read({ model: 'auto', messages: [{ role: 'user', content: 'hi' }] }, new Headers());
+  const { request } = readOn(createCompletion, { model: 'auto', messages: [{ role: 'user', content: 'hi' }] });
   const providers = new Map([['p', { passthrough: new Set(['*']) }]]);
   const decision = { facts: { needs: 0 } };
   const unfitted = { request, history: { bearsState: false }, decision, runtime: { snapshot: { providers } } };

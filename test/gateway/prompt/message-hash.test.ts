@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test';
 import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
-import { anthropicMessages } from '../../../src/dialects/anthropic-messages/surface.ts';
+import { createMessage } from '../../../src/dialects/anthropic-messages/surface.ts';
 import { hashOfTurn } from '../../../src/gateway/prompt/message-hash.ts';
 import { chatRequest } from '../../support/model-request.ts';
+import { readOn } from '../../support/read-request.ts';
 
 const SEED = 7n;
 const mark = { cache_control: { type: 'ephemeral' } };
@@ -11,7 +12,7 @@ const text = { type: 'text', text: 'Hi.' };
 /** Returns the hash of the last turn of a conversation with this content. */
 function hashOf(content: unknown, role = 'user'): bigint {
   const body = { model: 'auto', max_tokens: 9, messages: [{ role, content }] };
-  const { request } = anthropicMessages.read(body, new Headers());
+  const { request } = readOn(createMessage, body);
   return hashOfTurn(request.conversation.turns.at(-1)!, request, SEED);
 }
 

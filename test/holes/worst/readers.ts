@@ -11,7 +11,13 @@ import type {
 } from '../../../src/contract/provider.ts';
 import type { ModelRequest } from '../../../src/core/model-request.ts';
 import { readChatRequest } from '../../../src/dialects/openai-chat/reader.ts';
-import type { AnswerWriter, Surface } from '../../../src/dialects/surface.ts';
+import {
+  type AnswerRoute,
+  type AnswerWriter,
+  answerRoutesOf,
+  operationOf,
+  type Surface,
+} from '../../../src/dialects/surface.ts';
 import { SURFACES } from '../../../src/dialects/surfaces.ts';
 import { failedError } from '../../../src/gateway/exchange/failure.ts';
 import { Affinity } from '../../../src/gateway/prompt/affinity.ts';
@@ -21,6 +27,7 @@ import { profile } from '../../../src/routing/profile/profile.ts';
 import { typicalAdapter } from '../../../src/tools/conformance/provider-subject.ts';
 import { RECEIPT } from '../../support/caller-message.ts';
 import { providerCall } from '../../support/provider-call.ts';
+import { readOn } from '../../support/read-request.ts';
 import { CHAT_BODIES } from './chat-bodies.ts';
 import { EMBEDDINGS_BODIES } from './embeddings-bodies.ts';
 import { MESSAGES_BODIES } from './messages-bodies.ts';
@@ -57,21 +64,21 @@ const mistaken = (body: object): object =>
 const bodiesOf = ({ name }: Surface): Bodies => WORST_BODIES[name] ?? {};
 
 /** The readers of requests of a surface: the surface itself, and everything that the gateway reads of each request. */
-export const surfaceReaders: readonly WorstReader[] = SURFACES.flatMap((surface) => {
+export const surfaceReaders: readonly WorstReader[] = answerRoutesOf(SURFACES).flatMap(({ surface, route }) => {
   const requests = (read: (request: ModelRequest) => unknown) =>
     mapped(bodiesOf(surface), (body) => {
-      const { request } = surface.read(body, NO_HEADERS);
+      const { request } = readOn(route, body);
       return () => read(request);
     });
   const affinity = new Affinity(() => 0);
   return [
     {
       name: `${surface.name}: requests`,
-      shapes: mapped(bodiesOf(surface), (body) => () => surface.read(body, NO_HEADERS)),
+      shapes: mapped(bodiesOf(surface), (body) => () => readOn(route, body)),
     },
     {
       name: `${surface.name}: requests with a mistake`,
-      shapes: mapped(bodiesOf(surface), (body) => () => refusable(() => surface.read(mistaken(body), NO_HEADERS))),
+      shapes: mapped(bodiesOf(surface), (body) => () => refusable(() => readOn(route, mistaken(body)))),
     },
     { name: `${surface.name}: facts`, shapes: requests(profile) },
     {
@@ -85,11 +92,11 @@ export const surfaceReaders: readonly WorstReader[] = SURFACES.flatMap((surface)
 });
 
 /** Writes an answer as a stream and as JSON, batch by batch. */
-function written(surface: Surface, parts: readonly StreamPart[]): void {
-  const [body] = Object.values(surface.docs.requests);
-  const read = surface.read({ ...body?.value, stream: true }, NO_HEADERS);
+function written(route: AnswerRoute, parts: readonly StreamPart[]): void {
+  const [body] = Object.values(route.docs.requests);
+  const read = readOn(route, { ...body?.value, stream: true });
   const writers: AnswerWriter[] = [
-    (read.json ?? surface.json)(IDENTITY),
+    (read.json ?? route.json)(IDENTITY),
     ...(read.events ? [read.events.writer(IDENTITY)] : []),
   ];
   for (const writer of writers) {
@@ -98,11 +105,11 @@ function written(surface: Surface, parts: readonly StreamPart[]): void {
   }
 }
 
-const writesChat = ({ operation }: Surface): boolean => operation === 'chat';
+const CHATS = answerRoutesOf(SURFACES).filter(({ route }) => operationOf(route) === 'chat');
 
-export const writerReaders: readonly WorstReader[] = SURFACES.filter(writesChat).map((surface) => ({
+export const writerReaders: readonly WorstReader[] = CHATS.map(({ surface, route }) => ({
   name: `${surface.name}: answers`,
-  shapes: mapped(WORST_PARTS, (parts) => () => written(surface, parts)),
+  shapes: mapped(WORST_PARTS, (parts) => () => written(route, parts)),
 }));
 
 /** A call for which the adapter must translate everything. */
@@ -134,7 +141,6 @@ const framesOf = (events: readonly object[]): readonly Frame[] =>
 
 function serviceReaders(name: string, adapter: WireAdapter, worst: WorstService): readonly WorstReader[] {
   const { events, replies, errors } = worst;
-  const own = SURFACES.filter(writesChat);
   return [
     {
       name: `${name}: events`,
@@ -162,11 +168,11 @@ function serviceReaders(name: string, adapter: WireAdapter, worst: WorstService)
         return () => errorOf(adapter.failure(400, NO_HEADERS, body, true));
       }),
     },
-    ...own.map((surface) => ({
+    ...CHATS.map(({ surface, route }) => ({
       name: `${surface.name}: answers of ${name}`,
       shapes: mapped(events, (list) => {
         const parts = partsOf(adapter, framesOf(list), true);
-        return () => written(surface, parts);
+        return () => written(route, parts);
       }),
     })),
   ];
@@ -192,10 +198,10 @@ export const adapterReaders: readonly WorstReader[] = PROVIDERS.flatMap((plugin)
   const adapter = adapterOf(plugin);
   const worst = worstOf(plugin.name, adapter.kind === 'wire' ? adapter.dialect : undefined);
   if (!worst) throw new Error(`test/holes/worst/services.ts has nothing of ${plugin.name}`);
-  const requests = SURFACES.filter(writesChat).map((surface) => ({
+  const requests = CHATS.map(({ surface, route }) => ({
     name: `${plugin.name}: requests of ${surface.name}`,
     shapes: mapped(bodiesOf(surface), (body) => {
-      const call = callOf(surface.read(body, NO_HEADERS).request, worst.upstream);
+      const call = callOf(readOn(route, body).request, worst.upstream);
       return () => sends(adapter, call);
     }),
   }));

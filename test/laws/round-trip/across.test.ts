@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { type Json, listOf, objectOf } from '../../../plugins/providers/json.ts';
-import { openaiChat } from '../../../src/dialects/openai-chat/surface.ts';
+import { createCompletion } from '../../../src/dialects/openai-chat/surface.ts';
 import { tries } from '../../deep/effort.ts';
+import { readOn } from '../../support/read-request.ts';
 import { CHAT } from './chat.ts';
 import { MESSAGES } from './messages.ts';
 import { RESPONSES } from './responses.ts';
@@ -13,8 +14,8 @@ import { type RoundTrip, thereAndBack, withEach } from './round-trip.ts';
  * Services that offer Anthropic's and OpenAI's models as chat completions use such members.
  */
 function throughChat(dialect: RoundTrip, body: Json, spoil: (chat: Json) => Json): Json {
-  const chat = CHAT.translate(dialect.surface.read(structuredClone(body), new Headers()).request);
-  return dialect.translate(openaiChat.read(spoil(chat), new Headers()).request);
+  const chat = CHAT.translate(readOn(dialect.route, structuredClone(body)).request);
+  return dialect.translate(readOn(createCompletion, spoil(chat)).request);
 }
 
 const isThought = (block: Json): boolean => block.type === 'thinking' || block.type === 'redacted_thinking';

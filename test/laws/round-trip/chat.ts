@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { isObject, type Json, listOf, objectOf, parseJson } from '../../../plugins/providers/json.ts';
 import { ChatRequest } from '../../../src/core/api/chat-request.ts';
-import { openaiChat } from '../../../src/dialects/openai-chat/surface.ts';
+import { createCompletion } from '../../../src/dialects/openai-chat/surface.ts';
 import { openaiAdapter } from '../../support/provider-call.ts';
 import { wireRequest } from '../../support/wire-request.ts';
 import {
@@ -207,7 +207,7 @@ function plain(body: Json): unknown {
 }
 
 export const CHAT: RoundTrip = {
-  surface: openaiChat,
+  route: createCompletion,
   schema: ChatRequest,
   bodies,
   translate(request) {

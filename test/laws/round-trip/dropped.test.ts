@@ -8,6 +8,7 @@ import type { HttpCall, ProviderCall, WireAdapter } from '../../../src/contract/
 import { type OriginalPath, pathText } from '../../../src/core/original.ts';
 import { tries } from '../../deep/effort.ts';
 import { openaiAdapter } from '../../support/provider-call.ts';
+import { readOn } from '../../support/read-request.ts';
 import { wireAdapter } from '../../support/wire-request.ts';
 import { MESSAGES } from './messages.ts';
 import { RESPONSES } from './responses.ts';
@@ -72,7 +73,7 @@ const isTold = (dialect: RoundTrip, adapter: WireAdapter, send: Dropping = trans
     const owners = ownersIn(body);
     if (owners.length === 0) return;
     const places = [...new Set(picks.map((pick) => owners[pick % owners.length]!))];
-    const { request } = dialect.surface.read(withUnknown(body, places), new Headers());
+    const { request } = readOn(dialect.route, withUnknown(body, places));
     const sent = send(callFor(ofAnotherDialect(request), { extras: {}, upstream: 'model-1' }), adapter);
     if (!sent) return;
     const lost = places.filter((place) => !sent.body.includes(markOf(place)));
@@ -80,7 +81,7 @@ const isTold = (dialect: RoundTrip, adapter: WireAdapter, send: Dropping = trans
     expect(lost.map((place) => pathText([...place, MEMBER])).filter((path) => !dropped.includes(path))).toEqual([]);
   });
 
-describe.each([MESSAGES, RESPONSES].map((dialect) => [dialect.surface.name, dialect] as const))(
+describe.each([MESSAGES, RESPONSES].map((dialect) => [dialect.route.path, dialect] as const))(
   'unknown members of %s',
   (name, dialect) => {
     test.each(Object.entries(ADAPTERS))(

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { anthropic } from '../../../plugins/providers/anthropic.ts';
 import { isObject, type Json, listOf, objectOf, textOf } from '../../../plugins/providers/json.ts';
 import { MessagesRequest } from '../../../src/dialects/anthropic-messages/request.ts';
-import { anthropicMessages } from '../../../src/dialects/anthropic-messages/surface.ts';
+import { createMessage } from '../../../src/dialects/anthropic-messages/surface.ts';
 import { wireAdapter, wireRequest } from '../../support/wire-request.ts';
 import {
   base64,
@@ -241,7 +241,7 @@ function plain(body: Json): unknown {
 }
 
 export const MESSAGES: RoundTrip = {
-  surface: anthropicMessages,
+  route: createMessage,
   schema: MessagesRequest,
   bodies,
   translate(request) {

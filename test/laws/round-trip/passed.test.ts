@@ -6,6 +6,7 @@ import { openai } from '../../../plugins/providers/openai.ts';
 import type { WireAdapter } from '../../../src/contract/provider.ts';
 import { tries } from '../../deep/effort.ts';
 import { openaiAdapter } from '../../support/provider-call.ts';
+import { readOn } from '../../support/read-request.ts';
 import { wireAdapter } from '../../support/wire-request.ts';
 import { CHAT } from './chat.ts';
 import { MESSAGES } from './messages.ts';
@@ -68,7 +69,7 @@ const textOf = ({ changed }: PassedDialect, body: Json): Readonly<Record<string,
   );
 
 function sentOf({ dialect, adapter, upstream }: PassedDialect, body: Json): Json {
-  const { request } = dialect.surface.read(structuredClone(body), new Headers());
+  const { request } = readOn(dialect.route, structuredClone(body));
   const model = { ...callFor(request, {}).model, capabilities: ['reasoning'] as const };
   const made = adapter.request(callFor(request, { model, upstream }));
   if (!('body' in made)) throw new Error(made.message);
@@ -88,7 +89,7 @@ const goesOut = (one: PassedDialect, spoil: (sent: Json) => Json = (sent) => sen
     },
   );
 
-describe.each(PASSED.map((one) => [one.dialect.surface.name, one] as const))('a request of %s', (name, one) => {
+describe.each(PASSED.map((one) => [one.dialect.route.path, one] as const))('a request of %s', (name, one) => {
   test('a request in its endpoint’s dialect is passed through unchanged: cache marks, signatures, unknown members, unusual characters and the order of members', () => {
     fc.assert(goesOut(one), tries(`requests of ${name} are passed through unchanged`, 30, 5_000));
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { isObject, type Json, listOf, objectOf, textOf } from '../../../plugins/providers/json.ts';
 import { buildResponses } from '../../../plugins/providers/openai/responses.ts';
 import { ResponsesRequest } from '../../../src/dialects/openai-responses/request.ts';
-import { openaiResponses } from '../../../src/dialects/openai-responses/surface.ts';
+import { createResponse } from '../../../src/dialects/openai-responses/surface.ts';
 import {
   base64,
   callFor,
@@ -212,7 +212,7 @@ function callsLast(items: readonly Json[]): readonly Json[] {
 const SETTINGS = { service: 'openai', reasoning_summaries: 'auto' } as const;
 
 export const RESPONSES: RoundTrip = {
-  surface: openaiResponses,
+  route: createResponse,
   schema: ResponsesRequest,
   bodies,
   translate(request) {

@@ -21,7 +21,7 @@ const comesBack = (dialect: RoundTrip, spoil: (translated: Json) => Json = (body
 const isBelow = (path: string, owner: string): boolean =>
   path === owner || (path.startsWith(owner) && /^[.[{]/.test(path.slice(owner.length)));
 
-describe.each([CHAT, MESSAGES, RESPONSES].map((dialect) => [dialect.surface.name, dialect] as const))(
+describe.each([CHAT, MESSAGES, RESPONSES].map((dialect) => [dialect.route.path, dialect] as const))(
   'a request of %s, read into the neutral form and written in its own dialect,',
   (name, dialect) => {
     test('a request that is read into the neutral form and written in its own dialect is the same', () => {

@@ -3,12 +3,13 @@ import fc from 'fast-check';
 import { isObject, type Json } from '../../../plugins/providers/json.ts';
 import type { ProviderCall } from '../../../src/contract/provider.ts';
 import type { ModelRequest } from '../../../src/core/model-request.ts';
-import type { Surface } from '../../../src/dialects/surface.ts';
+import type { AnswerRoute } from '../../../src/dialects/surface.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
+import { readOn } from '../../support/read-request.ts';
 
 /** The round trip of one dialect: a body is read into the neutral form, and an adapter writes that form in the same dialect. */
 export interface RoundTrip {
-  readonly surface: Surface;
+  readonly route: AnswerRoute;
   readonly schema: TSchema;
   /** Bodies of the dialect that its own service accepts. */
   readonly bodies: fc.Arbitrary<Json>;
@@ -46,8 +47,8 @@ export const ofAnotherDialect = (request: ModelRequest): ModelRequest =>
   });
 
 /** Reads a body, and returns its translation. */
-export const thereAndBack = ({ surface, translate }: RoundTrip, body: Json): Json =>
-  translate(ofAnotherDialect(surface.read(structuredClone(body), new Headers()).request));
+export const thereAndBack = ({ route, translate }: RoundTrip, body: Json): Json =>
+  translate(ofAnotherDialect(readOn(route, structuredClone(body)).request));
 
 /** Makes a call with everything that the request's own service can do. */
 export const callFor = (request: ModelRequest, rest: Partial<ProviderCall>): ProviderCall => ({

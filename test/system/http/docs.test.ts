@@ -6,6 +6,7 @@ import { ChatRequest } from '../../../src/core/api/chat-request.ts';
 import { RouteRequest } from '../../../src/core/api/route-query.ts';
 import { FeedbackRequest } from '../../../src/core/feedback.ts';
 import * as chatExamples from '../../../src/dialects/openai-chat/examples.ts';
+import { answerRoutesOf } from '../../../src/dialects/surface.ts';
 import { SURFACES } from '../../../src/dialects/surfaces.ts';
 import * as examples from '../../../src/http/docs/request-examples.ts';
 import * as payments from '../../../src/http/x402/examples.ts';
@@ -129,10 +130,16 @@ describe('the OpenAPI document', () => {
       ...Object.values(examples.FEEDBACK_REQUESTS).map(({ value }) => [FeedbackRequest, value] as const),
       ...Object.values(payments.TOP_UP_REQUESTS).map(({ value }) => [TopUpRequest, value] as const),
       ...Object.values(payments.WALLET_KEY_REQUESTS).map(({ value }) => [WalletKeyRequest, value] as const),
-      ...SURFACES.flatMap(({ docs: { answer, events } }) => [
-        [answer.schema, answer.example] as const,
-        ...dataIn(events?.example ?? '').map((event) => [events!.schema, event] as const),
-      ]),
+      ...answerRoutesOf(SURFACES).flatMap(
+        ({
+          route: {
+            docs: { answer, events },
+          },
+        }) => [
+          [answer.schema, answer.example] as const,
+          ...dataIn(events?.example ?? '').map((event) => [events!.schema, event] as const),
+        ],
+      ),
       ...answerExamples(document),
     ];
     expect(shown.length).toBeGreaterThan(50);

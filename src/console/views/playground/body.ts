@@ -1,13 +1,9 @@
 import { listOf, type Members, membersOf, numberOf } from '../../api/json.ts';
+import dialects from './dialects.json' with { type: 'json' };
 import { type Shares, sharesOf } from './shares.ts';
 
-/** The API dialects: a name for people, the path, and the value of `dialect` in a request for an explanation. */
-export const DIALECTS = {
-  chat: { label: 'Chat completions (OpenAI)', path: '/v1/chat/completions', name: 'openai-chat' },
-  messages: { label: 'Messages (Anthropic)', path: '/v1/messages', name: 'anthropic-messages' },
-  responses: { label: 'Responses (OpenAI)', path: '/v1/responses', name: 'openai-responses' },
-  embeddings: { label: 'Embeddings', path: '/v1/embeddings' },
-} as const;
+/** The API dialects, as their surfaces describe them. `name` is the value of `dialect` in a request for an explanation. */
+export const DIALECTS = dialects;
 export type Dialect = keyof typeof DIALECTS;
 export const isDialect = (text: string): text is Dialect => Object.hasOwn(DIALECTS, text);
 
