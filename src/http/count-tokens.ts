@@ -2,7 +2,7 @@ import { BODY_ERRORS } from '../admin/kit/operation.ts';
 import type { CountRoute, Surface } from '../dialects/surface.ts';
 import { countTokens } from '../gateway/request/count-tokens.ts';
 import type { RouteServices } from './route-services.ts';
-import type { SurfaceHandler } from './surfaces.ts';
+import type { SurfaceHandler } from './surface-handler.ts';
 
 /** Counts the tokens of prompts in the dialect of a surface. */
 export const countHandler = (

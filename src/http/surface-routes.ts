@@ -17,7 +17,7 @@ import { claimName, type NamedRun, nameOf } from './replay.ts';
 import { textResponse } from './response.ts';
 import { type EdgeServer, type RouteServices, UNREAD_S } from './route-services.ts';
 import { DROPPED_HEADER } from './stream.ts';
-import type { SurfaceHandler } from './surfaces.ts';
+import type { SurfaceHandler } from './surface-handler.ts';
 import { FUNDING_ERRORS } from './x402/route-docs.ts';
 
 /** The errors of every surface. */

@@ -1,19 +1,13 @@
-import { type Context, Elysia } from 'elysia';
+import { Elysia } from 'elysia';
 import type { RouteInput, Surface } from '../dialects/surface.ts';
 import { countHandler } from './count-tokens.ts';
-import { accessOf, type RouteDocs, routeDocs } from './docs/route-docs.ts';
+import { accessOf, routeDocs } from './docs/route-docs.ts';
 import { escapedTemplate, isTemplate, PathTemplate } from './path-template.ts';
 import type { RouteServices } from './route-services.ts';
 import { pathOf, templated } from './route-table.ts';
+import type { SurfaceHandler } from './surface-handler.ts';
 import { answerHandler } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
-
-/** Answers POST requests at a path of a surface. */
-export interface SurfaceHandler {
-  readonly path: string;
-  readonly docs: RouteDocs;
-  handle(params: RouteInput['params'], request: Request, set: Context['set']): Promise<Response | string | object>;
-}
 
 const NO_PARAMS: RouteInput['params'] = {};
 

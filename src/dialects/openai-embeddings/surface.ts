@@ -64,7 +64,7 @@ once; Signalbox splits the request and combines the answers. \`budget_limit\` is
 const OPENAI_EMBEDDINGS = 'openai-embeddings';
 
 /** `POST /v1/embeddings`. */
-export const createEmbeddings: AnswerRoute = {
+const createEmbeddings: AnswerRoute = {
   kind: 'embed',
   method: 'POST',
   path: '/v1/embeddings',
