@@ -5,6 +5,8 @@ import { SharedCounts } from '../access/limits/shared-counts.ts';
 import { operatorAs } from '../admin/use-cases/principal.ts';
 import { sightOf } from '../admin/use-cases/sight.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
+import { openPipeline } from '../gateway/request/pipeline.ts';
+import { NO_STEPS } from '../gateway/request/steps.ts';
 import { wholeAddress } from './address.ts';
 import { type AdmissionRules, admit, countFailedAuth, readmit } from './admission.ts';
 import { apiRoutes } from './api-routes.ts';
@@ -130,6 +132,7 @@ function servicesOf(
     wholeAddress(request, edge.server(), gateway.lease().snapshot.gateway.trustedProxies);
   return {
     gateway,
+    pipeline: openPipeline(gateway, options.steps ?? NO_STEPS),
     idempotency,
     answerSecretOf: (id) => tokens.answerSecretOf(id),
     contextOf,

@@ -6,7 +6,7 @@ import type { SurfaceHandler } from './surface-handler.ts';
 
 /** Counts the tokens of prompts in the dialect of a surface. */
 export const countHandler = (
-  { gateway, contextOf, bodyOf }: RouteServices,
+  { pipeline, contextOf, bodyOf }: RouteServices,
   surface: Surface,
   route: CountRoute,
 ): SurfaceHandler => ({
@@ -25,7 +25,7 @@ export const countHandler = (
     const context = contextOf(request);
     const body = await bodyOf(request, context);
     const prompt = route.read({ body, headers: request.headers, params });
-    const count = await countTokens(gateway, prompt, context);
+    const count = await countTokens(pipeline, prompt, context);
     if (surface.requestIdHeader) set.headers[surface.requestIdHeader] = context.requestId;
     return route.answer(count);
   },

@@ -4,6 +4,7 @@ import type { Principal } from '../admin/use-cases/principal.ts';
 import type { Sight } from '../admin/use-cases/sight.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
+import type { Pipeline } from '../gateway/request/pipeline.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import type { Peers } from './address.ts';
 import type { Sockets } from './sockets.ts';
@@ -56,6 +57,7 @@ export interface RequestCarrier {
 /** The services that route groups share. */
 export interface RouteServices {
   readonly gateway: Gateway;
+  readonly pipeline: Pipeline;
   readonly idempotency: Idempotency;
   /** Returns the secret with which stored answers of a token's subject are encrypted, by the subject's ID. */
   readonly answerSecretOf: Tokens['answerSecretOf'];

@@ -7,9 +7,7 @@ import { type AnswerRoute, operationOf, type RouteInput, type ServedRoute } from
 import type { AnswerSource, RunningAnswer } from '../gateway/exchange/answer-source.ts';
 import type { Funding } from '../gateway/money/funding.ts';
 import { checkUndecided } from '../gateway/request/check-request.ts';
-import { decisionFor } from '../gateway/request/decide.ts';
-import type { Gateway } from '../gateway/request/gateway.ts';
-import { serveRequest } from '../gateway/request/pipeline.ts';
+import { decisionFor, type Pipeline } from '../gateway/request/pipeline.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { type AnswerForm, answer } from './answer.ts';
 import type { RouteDocs } from './docs/route-docs.ts';
@@ -94,13 +92,13 @@ interface SurfaceCall {
 
 /** Reads a request, finds its payer and its name, runs it, and writes its answer in the surface's dialect. */
 async function answerCall(services: RouteServices, served: ServedRoute, call: SurfaceCall): Promise<Response | string> {
-  const { gateway } = services;
+  const { pipeline } = services;
   const { context, input, request: origin } = call;
   const { request, events, json = served.route.json } = served.route.read(input);
   context.isStream = events !== null;
   const form = { events, json };
   // Steps without a wait continue in the same turn of the event loop.
-  const found = fundingOf(gateway, request, call);
+  const found = fundingOf(pipeline, request, call);
   let funding = found instanceof Promise ? await found : found;
   // A payer that has just been verified counts against the rate limits from now on.
   const accepting = funding.provedCaller && context.acceptPayer(funding.provedCaller);
@@ -114,8 +112,8 @@ async function answerCall(services: RouteServices, served: ServedRoute, call: Su
     let running: RunningAnswer;
     try {
       // The terms of the key may have changed while the request waited.
-      if (context.caller !== caller) funding = await fundingOf(gateway, request, call);
-      running = await serveRequest(gateway, { request, context, funding, named });
+      if (context.caller !== caller) funding = await fundingOf(pipeline, request, call);
+      running = await pipeline.serve({ request, context, funding, named });
     } catch (cause) {
       await named?.drop();
       // Another server has claimed the name in the meantime, so this request counts as a repeat.
@@ -132,7 +130,6 @@ function writeAnswer(
   named: NamedRun | null,
   running: RunningAnswer,
 ): Promise<Response | string> {
-  // Guards on the answer will wrap `running` here.
   const source = named ? named.keep(running) : running;
   abandonWithCaller(context, running, source, named?.toTheEnd ?? false);
   context.addLimitHeaders(headers);
@@ -142,13 +139,13 @@ function writeAnswer(
 }
 
 function fundingOf(
-  gateway: Gateway,
+  pipeline: Pipeline,
   request: ModelRequest,
   { context, request: { url, headers } }: SurfaceCall,
 ): Funding | Promise<Funding> {
   const { caller: key, idempotencyKey } = context;
-  const decide = decisionFor(gateway, request, context);
-  return gateway.funding.of({ request, key, idempotencyKey, url, headers, decide });
+  const decide = decisionFor(pipeline, request, context);
+  return pipeline.gateway.funding.of({ request, key, idempotencyKey, url, headers, decide });
 }
 
 /** Ends an answer when its caller disconnects. A named answer that continues to its end only loses its reader. */

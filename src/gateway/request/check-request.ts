@@ -8,6 +8,7 @@ import { isEmpty } from '../../core/object.ts';
 import { pathText } from '../../core/original.ts';
 import type { GatewayPolicy, PolicySnapshot } from '../../core/snapshot.ts';
 import { targetOf } from '../../routing/model-name.ts';
+import type { PreparingStep } from './steps.ts';
 
 /**
  * Checks a request against the limits of the policy.
@@ -20,6 +21,12 @@ export function checkRequest(request: ModelRequest, limits: GatewayPolicy): void
   for (const { parts } of request.conversation.turns)
     for (const part of parts) if (part.type !== 'tool-call') checkPart(part, request);
 }
+
+/** The last preparing step: it checks the request as models may receive it against the limits of the policy. */
+export const checkLimits: PreparingStep = ({ request, runtime, context }) => {
+  context.step('profile');
+  checkRequest(request, runtime.snapshot.gateway);
+};
 
 /** Counts the tools of a request, including tools that are not allowed and tools that are defined in its messages. */
 function toolsOf({ conversation, original, names }: ModelRequest): number {

@@ -9,10 +9,10 @@ import { chatFacts } from '../../routing/facts.ts';
 import { expectedInput, type InputFigures } from '../../routing/input-tokens.ts';
 import { allowedEndpoints, limitsOf } from '../../routing/rules.ts';
 import { textsOf } from '../../routing/texts.ts';
-import { checkRequest } from './check-request.ts';
 import { ruledFacts } from './decide.ts';
 import type { Gateway } from './gateway.ts';
-import { type PinnedRequest, pinRequest } from './pin.ts';
+import type { Pipeline } from './pipeline.ts';
+import type { PreparedRequest } from './prepared.ts';
 import type { RequestContext } from './request-context.ts';
 import { countAtEndpoint } from './service-count.ts';
 
@@ -34,21 +34,19 @@ const ANY_MODEL: InputFigures = {
  * @throws SignalboxError for a model that does not exist or that the key may not use
  */
 export async function countTokens(
-  gateway: Gateway,
+  { gateway, prepare }: Pipeline,
   given: ModelRequest,
   context: RequestContext,
 ): Promise<PromptCount> {
-  const pinned = pinRequest(given, gateway.lease(), context);
-  const { request } = pinned;
-  const { snapshot } = pinned.runtime;
-  context.step('profile');
-  checkRequest(request, snapshot.gateway);
+  const prepared = await prepare(given, gateway.lease(), context);
+  const { request, runtime } = prepared;
+  const { snapshot } = runtime;
   const facts = chatFacts(request, context.knownCaller, snapshot);
   if (!facts.pinned) return { inputTokens: Math.ceil(expectedInput(facts, ANY_MODEL)), basis: 'estimated' };
   const model = snapshot.models[snapshot.modelIndex.get(facts.model)!]!;
   const own = await ownCount(gateway, request, model, expectedInput(facts, model));
   if (own !== null) return { inputTokens: own, basis: 'counted' };
-  const asked = await endpointCount(gateway, pinned, facts, context);
+  const asked = await endpointCount(gateway, prepared, facts, context);
   if (asked !== null) return { inputTokens: asked, basis: 'provider' };
   return { inputTokens: Math.ceil(expectedInput(facts, model)), basis: 'estimated' };
 }
@@ -73,7 +71,7 @@ async function ownCount(
 /** Counts at the first endpoint that the policy allows for the prompt and that can count; null if there is none. */
 async function endpointCount(
   gateway: Gateway,
-  { request, runtime }: PinnedRequest,
+  { request, runtime }: PreparedRequest,
   facts: Facts,
   { knownCaller: caller, signal }: RequestContext,
 ): Promise<number | null> {

@@ -16,12 +16,11 @@ import { questionLengthOf } from '../../routing/question-length.ts';
 import { refusalError } from '../../routing/refuse.ts';
 import { hasRules, type OnRuleFailure, type RuleInputs, withRules } from '../../routing/rules.ts';
 import { countableTexts } from '../../routing/texts.ts';
-import type { DecisionTerms, FundingRequest } from '../money/funding.ts';
+import type { DecisionTerms } from '../money/funding.ts';
 import { mayGrow } from '../money/growth.ts';
 import { shortageError } from '../money/shortage.ts';
 import type { PromptHistory } from '../prompt/affinity.ts';
 import { withLoopReaders } from '../prompt/loop-readers.ts';
-import { checkRequest } from './check-request.ts';
 import {
   type DecideAs,
   type DecisionResult,
@@ -32,7 +31,6 @@ import {
 import { decideWithin, type FundedTrial } from './decide-within.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { Gateway } from './gateway.ts';
-import { pinRequest } from './pin.ts';
 import type { RequestContext } from './request-context.ts';
 import { isHeldBack, isRefused, ServiceCounter, standsInRequest } from './service-count.ts';
 
@@ -71,26 +69,15 @@ export function decideRequest(
   context: RequestContext,
   factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts,
 ): DecisionResult {
-  const { runtime, caller } = terms;
-  context.step('profile');
+  const { caller } = terms;
   const { run } = request.headers;
   context.run = run === NO_RUN ? run : gateway.sessions.run(rootOf(caller), run);
-  checkRequest(request, runtime.snapshot.gateway);
   const history = gateway.affinity.history(rootOf(caller), request);
   const asksServices = isServed && !terms.windowsOnly;
   const undecided: UndecidedRequest = { request, terms, context, history, factsOf, asksServices, services: null };
   const { thread } = request.conversation;
   return thread ? decideIn(thread, gateway, undecided) : decide(gateway, undecided, null);
 }
-
-/** Decides a request without carrying it out, for example for a quote. Throws as `decideRequest` does. */
-export const decisionFor =
-  (gateway: Gateway, given: ModelRequest, context: RequestContext): FundingRequest['decide'] =>
-  async (terms) => {
-    const { request, runtime } = pinRequest(given, terms.runtime, context);
-    const { decision } = await decideRequest(gateway, request, { ...terms, runtime }, false, context);
-    return { runtime, decision };
-  };
 
 function decideIn(thread: Thread, gateway: Gateway, undecided: UndecidedRequest): DecisionResult {
   const { runtime, caller } = undecided.terms;

@@ -1,133 +1,177 @@
+import { type Awaitable, whenReady } from '../../core/awaitable.ts';
+import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
+import type { Runtime } from '../../policy/runtime/runtime.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { Exchange } from '../exchange/exchange.ts';
-import type { RunnableRequest } from '../exchange/runnable-request.ts';
-import { type FundedHold, type Funding, HoldRefused, type RequestClaim } from '../money/funding.ts';
+import { type FundingRequest, HoldRefused } from '../money/funding.ts';
 import { reserve } from '../money/reserve.ts';
 import { AnswerRecorder } from './answer-recorder.ts';
+import { checkLimits } from './check-request.ts';
 import { decideRequest } from './decide.ts';
 import type { RequestDecision } from './decide-thread.ts';
 import { shuttingDown } from './drain.ts';
 import type { Gateway } from './gateway.ts';
-import { pinRequest } from './pin.ts';
+import { pin } from './pin.ts';
+import { PreparedRequest } from './prepared.ts';
 import type { RequestContext } from './request-context.ts';
+import { type FundedRequest, ServedRequest } from './served.ts';
+import { type AddedSteps, composed, inOrder, type Step } from './steps.ts';
 
-/** A request that its surface has parsed, with its payer and the name by which repeats of the request are recognized. */
-interface FundedRequest {
-  readonly request: ModelRequest;
-  readonly context: RequestContext;
-  readonly funding: Funding;
-  /** The name of the request; null if it has none. */
-  readonly named: NamedRequest | null;
-}
-
-/** The name of a request. Requests with the same name are carried out once. */
-export interface NamedRequest {
-  readonly claim: RequestClaim;
-  /** Whether the request continues after its caller has disconnected. */
-  readonly toTheEnd: boolean;
+/** The steps of a gateway, composed once when it starts. */
+export interface Pipeline {
+  readonly gateway: Gateway;
+  /**
+   * Prepares a request for any use of it, unless it was already prepared under the same policy.
+   * @throws SignalboxError
+   */
+  prepare(given: ModelRequest, policy: Runtime, context: RequestContext): Awaitable<PreparedRequest>;
+  /**
+   * Carries out a request up to its exchange. If a payment would fix an error, the error says how to pay.
+   * @throws SignalboxError, by rejecting; after this error no money is held
+   */
+  serve(funded: FundedRequest): Promise<RunningAnswer>;
 }
 
 /**
- * Carries out a request up to its exchange. The exchange does the steps from dispatch on. `http/admission.ts` admitted the request before
- * the body arrived, and noted the admission in the context. `recommend` takes the same steps up to the step "decide". If a payment would
- * fix an error, the error says how to pay.
- * @throws SignalboxError; after this error no money is held
+ * Composes the steps of a gateway. `http/admission.ts` has admitted each request before, and `http/replay.ts` has claimed its name. The
+ * writer of the answer follows, which makes the exchange begin; the exchange does the calls and the settlement.
  */
-export async function serveRequest(gateway: Gateway, funded: FundedRequest): Promise<RunningAnswer> {
-  const { context, funding } = funded;
-  if (gateway.isDraining) throw shuttingDown();
+export function openPipeline(gateway: Gateway, { onRequest, onAnswer, beforeDecision }: AddedSteps): Pipeline {
+  const prepareWith = inOrder([pin, ...onRequest, checkLimits]);
+  const prepare: Pipeline['prepare'] = (given, policy, context) => {
+    const earlier = context.prepared;
+    if (earlier?.given === given && earlier.policy === policy) return earlier;
+    const prepared = new PreparedRequest(given, policy, context);
+    return whenReady(prepareWith(prepared), () => {
+      context.prepared = prepared;
+      return prepared;
+    });
+  };
+  /** Prepares the request once, also if it is decided again, and for a quote under the same policy. */
+  const preparation: Step = (served, next) => {
+    const { funded, context, terms } = served;
+    return whenReady(prepare(funded.request, terms.runtime, context), (prepared) => {
+      served.prepared = prepared;
+      return next();
+    });
+  };
+  const steps = [payer, preparation, ...onAnswer, ...beforeDecision, decision, work, reservation, dispatch];
+  const serve = composed(steps);
+  return {
+    gateway,
+    prepare,
+    async serve(funded) {
+      if (gateway.isDraining) throw shuttingDown();
+      return await serve(new ServedRequest(gateway, funded));
+    },
+  };
+}
+
+/** Decides a request without carrying it out, for example for a quote. Throws as `decideRequest` does. */
+export const decisionFor =
+  ({ gateway, prepare }: Pipeline, given: ModelRequest, context: RequestContext): FundingRequest['decide'] =>
+  async (terms) => {
+    const { request, runtime } = await prepare(given, terms.runtime, context);
+    const { decision } = await decideRequest(gateway, request, { ...terms, runtime }, false, context);
+    return { runtime, decision };
+  };
+
+/** Finds the terms of the payer, and ends a request that fails in any later step. */
+const payer: Step = (served, next) => {
   try {
-    const found = decideFunded(gateway, funded);
-    let runnable = found instanceof Promise ? await found : found;
-    const { clock } = gateway;
-    const reservedAt = clock();
-    const beginning = beginWork(gateway, runnable, context);
-    if (beginning) await beginning;
-    let hold: FundedHold;
-    try {
-      hold = await reserveFor(gateway, runnable, funded);
-    } catch (cause) {
-      if (!(cause instanceof HoldRefused && cause.shortage.why === 'exhausted')) throw cause;
-      // The decision used figures of funds that may be a second old, but the books refused the hold with current figures, so the request is
-      // decided once more.
-      runnable = await decideFunded(gateway, funded);
-      context.step('reserve');
-      hold = await reserveFor(gateway, runnable, funded);
-    }
-    // The decision is stored only from here on, so callers can look it up only now.
-    context.decisionId = idText('dec_', runnable.decision.id);
-    // A payment on a blockchain takes seconds, which do not count as the gateway's own time.
-    if (hold.isSettledPayment) context.startedAt += clock() - reservedAt;
-    const exchange = new Exchange(gateway, runnable, hold, new AnswerRecorder(gateway, runnable, context));
-    context.attach(exchange);
-    return exchange;
+    served.terms = served.funded.funding.terms();
+    const answer = next();
+    return answer instanceof Promise ? answer.catch((cause) => failed(served, cause)) : answer;
   } catch (cause) {
-    // `endWork` does nothing if no work has begun.
-    context.endWork(0);
-    throw await funding.mend(cause);
+    return failed(served, cause);
   }
+};
+
+/** @throws the error for the caller; after this error no money is held */
+async function failed({ context, exchange, funded }: ServedRequest, cause: unknown): Promise<never> {
+  if (exchange) {
+    // No provider was called, because the writer of the answer makes the exchange begin.
+    exchange.abandon(cause instanceof SignalboxError ? cause : 'caller-gone');
+    throw cause;
+  }
+  // `endWork` does nothing if no work has begun.
+  context.endWork(0);
+  throw await funded.funding.mend(cause);
 }
 
-/** Runs the steps from pin to decide. A step that does not need to wait runs in the same turn of the event loop. */
-function decideFunded(
-  gateway: Gateway,
-  { request: given, context, funding }: FundedRequest,
-): RunnableRequest | Promise<RunnableRequest> {
-  const leased = funding.terms();
-  const { clock } = gateway;
-  const startedAt = clock();
-  const { request, dropped, runtime } = pinRequest(given, leased.runtime, context);
-  const terms = runtime === leased.runtime ? leased : { ...leased, runtime };
-  // If Signalbox had a cache of answers, the cache would be read here.
-  const runnableOf = ({ decision, history, questionLength }: RequestDecision): RunnableRequest => ({
-    request,
-    dropped,
-    context,
-    terms,
-    runtime,
-    caller: terms.caller,
-    clock,
-    startedAt,
-    decision,
-    history,
-    questionLength,
+const decision: Step = (served, next) => {
+  const reserved = whenReady(decide(served), next);
+  if (!(reserved instanceof Promise)) return reserved;
+  return reserved.catch((cause) => {
+    if (!(cause instanceof HoldRefused && cause.shortage.why === 'exhausted')) throw cause;
+    // The decision used figures of funds that may be a second old, but the books refused the hold with current figures, so the request is
+    // decided once more, with the terms of the payer as they are now.
+    served.terms = served.funded.funding.terms();
+    return whenReady(decide(served), next);
   });
-  const deciding = decideRequest(gateway, request, terms, true, context);
-  return deciding instanceof Promise ? deciding.then(runnableOf) : runnableOf(deciding);
+};
+
+function decide(served: ServedRequest): void | Promise<void> {
+  const { gateway, context, prepared, startedAt } = served;
+  const { request, dropped, runtime } = prepared;
+  const terms = { ...served.terms, runtime };
+  const keep = ({ decision, history, questionLength }: RequestDecision): void => {
+    const { caller } = terms;
+    const decided = { decision, history, questionLength };
+    served.runnable = {
+      request,
+      dropped,
+      context,
+      terms,
+      runtime,
+      caller,
+      clock: gateway.clock,
+      startedAt,
+      ...decided,
+    };
+  };
+  return whenReady(decideRequest(gateway, request, terms, true, context), keep);
 }
 
-/**
- * Begins the step "reserve". From here on a shutdown waits for the request, until its work has ended.
- * @returns a promise if limits are checked in the store
- */
-function beginWork(
-  gateway: Gateway,
-  { request, decision, startedAt }: RunnableRequest,
-  context: RequestContext,
-): Promise<void> | null {
-  context.startedAt = startedAt;
+/** From here on a shutdown waits for the request, until its work has ended. */
+const work: Step = (served, next) => {
+  const { gateway, context, runnable, startedAt, isWorking } = served;
   context.step('reserve');
-  const beginning = context.beginWork(request.stream, Math.ceil(decision.ranked[0].tokens));
-  if (beginning) return beginning.then(() => enterFlight(gateway, context));
-  enterFlight(gateway, context);
-  return null;
-}
+  if (isWorking) return next();
+  context.startedAt = startedAt;
+  const beginning = context.beginWork(runnable.request.stream, Math.ceil(runnable.decision.ranked[0].tokens));
+  return whenReady(beginning, () => {
+    // Deciding, and limits that the store counts, may have taken time, during which a shutdown may have begun.
+    if (gateway.isDraining) throw shuttingDown();
+    context.enterFlight(gateway.inFlight);
+    served.isWorking = true;
+    return next();
+  });
+};
 
-function enterFlight({ isDraining, inFlight }: Gateway, context: RequestContext): void {
-  // Deciding, and limits that the store counts, may have taken time, during which a shutdown may have begun.
-  if (isDraining) throw shuttingDown();
-  context.enterFlight(inFlight);
-}
-
-function reserveFor(
-  { clock, now }: Gateway,
-  { request, decision, terms, startedAt }: RunnableRequest,
-  { context, funding, named }: FundedRequest,
-): Promise<FundedHold> {
+const reservation: Step = async (served, next) => {
+  const { gateway, context, runnable, funded } = served;
+  const { clock, now } = gateway;
+  const { request, decision, terms, startedAt } = runnable;
+  const { funding, named } = funded;
   // A named request keeps waiting for money even if its caller disconnects.
   const signal = named?.toTheEnd ? undefined : context.signal;
   const unpaid = { request, decision, terms, run: context.run, startedAt, signal, clock, now };
-  return reserve(unpaid, funding, named?.claim ?? null);
-}
+  const reservedAt = clock();
+  served.hold = await reserve(unpaid, funding, named?.claim ?? null);
+  // A payment on a blockchain takes seconds, which do not count as the gateway's own time.
+  if (served.hold.isSettledPayment) context.startedAt += clock() - reservedAt;
+  return next();
+};
+
+const dispatch: Step = (served) => {
+  const { gateway, context, runnable, hold } = served;
+  // The decision is stored only from here on, so callers can look it up only now.
+  context.decisionId = idText('dec_', runnable.decision.id);
+  const exchange = new Exchange(gateway, runnable, hold, new AnswerRecorder(gateway, runnable, context));
+  served.exchange = exchange;
+  context.attach(exchange);
+  return exchange;
+};

@@ -12,8 +12,7 @@ import { choiceWithin, holdTermsOf } from '../money/hold-terms.ts';
 import { decideRequest } from './decide.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';
 import { shuttingDown } from './drain.ts';
-import type { Gateway } from './gateway.ts';
-import { pinRequest } from './pin.ts';
+import type { Pipeline } from './pipeline.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** A recommendation with the amount that a chat would reserve first, and with the price of a payment if the policy accepts payments. */
@@ -28,12 +27,17 @@ type PricedAdvice = Advice & {
  * recommendation spends nothing.
  * @throws SignalboxError
  */
-export async function recommend(gateway: Gateway, given: ModelRequest, context: RequestContext): Promise<PricedAdvice> {
+export async function recommend(
+  { gateway, prepare }: Pipeline,
+  given: ModelRequest,
+  context: RequestContext,
+): Promise<PricedAdvice> {
   const caller = context.knownCaller;
   // A chat with this request would be refused before anything else is checked.
   if (given.conversation.turns.length > 0) gateway.funding.checkNamed(given, caller);
   if (gateway.isDraining) throw shuttingDown();
-  const { request, runtime } = pinRequest(given, gateway.lease(), context);
+  const preparing = prepare(given, gateway.lease(), context);
+  const { request, runtime } = preparing instanceof Promise ? await preparing : preparing;
   const { snapshot } = runtime;
   const payments = gateway.funding.adviceUnder(snapshot);
   const terms = { runtime, caller, cap: null, windowsOnly: payments?.mayPay(caller) ?? false };

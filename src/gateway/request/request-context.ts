@@ -12,6 +12,7 @@ import { NO_RUN, type RunNames } from '../../core/run-names.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { Trace, TraceStep } from '../../host/telemetry/trace.ts';
+import type { PreparedRequest } from './prepared.ts';
 
 /** The latest decision that was tried for a request, whether or not it found a model. */
 export interface RoutingAttempt {
@@ -102,6 +103,8 @@ export class RequestContext implements Links<RequestContext> {
   status = 0;
   /** The code of the error that was answered; null for none. The error of a broken stream is in `result`. */
   code: ErrorCode | null = null;
+  /** The request as models may receive it; null before it is prepared. */
+  prepared: PreparedRequest | null = null;
   /** The latest decision that was tried; null before the first. */
   routing: RoutingAttempt | null = null;
   /** `dec_…` once the decision is stored. A request that is refused for lack of money stores none. */

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import type { Funding } from '../../../src/gateway/money/funding.ts';
 import type { Gateway } from '../../../src/gateway/request/gateway.ts';
-import { serveRequest } from '../../../src/gateway/request/pipeline.ts';
+import { openPipeline } from '../../../src/gateway/request/pipeline.ts';
+import { NO_STEPS } from '../../../src/gateway/request/steps.ts';
 import { chatRequest } from '../../support/model-request.ts';
 import { contextWith } from '../../support/request-context.ts';
 
@@ -23,7 +24,9 @@ async function served({ isDraining }: { isDraining: boolean }) {
   } as unknown as Funding;
   const gateway = { isDraining, clock: () => 0 } as unknown as Gateway;
   const request = { request: chatRequest(), context: contextWith(), funding, named: null };
-  const error = await serveRequest(gateway, request).catch((cause: unknown) => cause);
+  const error = await openPipeline(gateway, NO_STEPS)
+    .serve(request)
+    .catch((cause: unknown) => cause);
   return { error, steps };
 }
 

@@ -1,0 +1,97 @@
+import type { ModelRequest } from '../../core/model-request.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { callerGone } from '../exchange/failure.ts';
+import type { RunnableRequest } from '../exchange/runnable-request.ts';
+import type { FundedHold, Funding, FundingTerms, RequestClaim } from '../money/funding.ts';
+import { shuttingDown } from './drain.ts';
+import type { Gateway } from './gateway.ts';
+import type { PreparedRequest } from './prepared.ts';
+import type { RequestContext } from './request-context.ts';
+
+/** The name of a request. Requests with the same name are carried out once. */
+export interface NamedRequest {
+  readonly claim: RequestClaim;
+  /** Whether the request continues after its caller has disconnected. */
+  readonly toTheEnd: boolean;
+}
+
+/** A request that its surface has read, with its payer and the name by which repeats of the request are recognized. */
+export interface FundedRequest {
+  /** The request as its surface has read it. */
+  readonly request: ModelRequest;
+  readonly context: RequestContext;
+  readonly funding: Funding;
+  /** The name of the request; null if it has none. */
+  readonly named: NamedRequest | null;
+}
+
+/** A request on its way to an answer. Each member is written by one step, and read by the steps that follow. */
+export class ServedRequest {
+  readonly gateway: Gateway;
+  readonly funded: FundedRequest;
+  readonly context: RequestContext;
+  /** When the steps began, ms on the gateway's clock. */
+  readonly startedAt: number;
+  #terms: FundingTerms | null = null;
+  #prepared: PreparedRequest | null = null;
+  #runnable: RunnableRequest | null = null;
+  #hold: FundedHold | null = null;
+  /** Whether the request counts as work that a shutdown waits for. The step "work" writes it. */
+  isWorking = false;
+  /** The answer of a model; null before the step "dispatch", which writes it. */
+  exchange: Exchange | null = null;
+
+  constructor(gateway: Gateway, funded: FundedRequest) {
+    this.gateway = gateway;
+    this.funded = funded;
+    this.context = funded.context;
+    this.startedAt = gateway.clock();
+  }
+
+  /** The terms of the payer. The step "payer" writes them. */
+  get terms(): FundingTerms {
+    return written(this.#terms, 'terms');
+  }
+  set terms(terms: FundingTerms) {
+    this.#terms = terms;
+  }
+
+  /** The request as models may receive it. The step "prepare" writes it. */
+  get prepared(): PreparedRequest {
+    return written(this.#prepared, 'prepared');
+  }
+  set prepared(prepared: PreparedRequest) {
+    this.#prepared = prepared;
+  }
+
+  /** The decided request. The step "decide" writes it. */
+  get runnable(): RunnableRequest {
+    return written(this.#runnable, 'runnable');
+  }
+  set runnable(runnable: RunnableRequest) {
+    this.#runnable = runnable;
+  }
+
+  /** The money that is set aside. The step "reserve" writes it. */
+  get hold(): FundedHold {
+    return written(this.#hold, 'hold');
+  }
+  set hold(hold: FundedHold) {
+    this.#hold = hold;
+  }
+
+  /**
+   * Checks what may have changed while a step waited, before the next step begins.
+   * @throws SignalboxError if the server shuts down, or if the caller of a request that ends with its caller has disconnected
+   */
+  checkAfterWait(): void {
+    // A shutdown waits for a request that has begun to work.
+    if (this.gateway.isDraining && !this.isWorking) throw shuttingDown();
+    if (!this.isWorking && !this.funded.named?.toTheEnd && this.context.signal.aborted) throw callerGone();
+  }
+}
+
+function written<T>(value: T | null, name: string): T {
+  if (value === null) throw new Error(`a step needs \`${name}\`, which no earlier step has written`);
+  return value;
+}

@@ -1,0 +1,66 @@
+import type { Awaitable } from '../../core/awaitable.ts';
+import type { RunningAnswer } from '../exchange/answer-source.ts';
+import type { PreparedRequest } from './prepared.ts';
+import type { ServedRequest } from './served.ts';
+
+/**
+ * A step that prepares a request for every use of it: an answer, a quote, a recommendation, a count of tokens. A guard on requests edits
+ * the request with `prepared.edit`, or refuses it.
+ * @throws SignalboxError to refuse the request; a promise that rejects does the same
+ */
+export type PreparingStep = (prepared: PreparedRequest) => Awaitable<void>;
+
+/** Runs the rest of the steps of a request. A step calls it at most once. */
+export type Next = () => Awaitable<RunningAnswer>;
+
+/**
+ * A step from the prepared request to its answer. A step works on the request before it calls `next`, and on the answer afterwards; a guard
+ * on answers wraps the answer that `next` returns. A step that does not wait stays in its turn of the event loop.
+ * @throws SignalboxError to refuse the request; a promise that rejects does the same
+ */
+export type Step = (served: ServedRequest, next: Next) => Awaitable<RunningAnswer>;
+
+/** Steps that are added to the steps of the pipeline, in their order. */
+export interface AddedSteps {
+  /** Guards on requests. They run before anything reads the text of a request. */
+  readonly onRequest: readonly PreparingStep[];
+  /** Guards on answers. An answer of a cache passes them, too. */
+  readonly onAnswer: readonly Step[];
+  /** Steps that may answer without a model, such as a cache. They run once the request is prepared, before the decision. */
+  readonly beforeDecision: readonly Step[];
+}
+
+export const NO_STEPS: AddedSteps = { onRequest: [], onAnswer: [], beforeDecision: [] };
+
+/** Makes one step of several. */
+export const inOrder =
+  (steps: readonly PreparingStep[]): PreparingStep =>
+  (prepared) => {
+    const from = (at: number): Awaitable<void> => {
+      for (let index = at; index < steps.length; index++) {
+        const done = steps[index]!(prepared);
+        if (done instanceof Promise) return done.then(() => from(index + 1));
+      }
+    };
+    return from(0);
+  };
+
+/**
+ * Composes steps into one function. After a real wait, a step may find that the server shuts down or that the caller has disconnected, so
+ * `next` then checks both.
+ * @param steps the last one does not call `next`
+ */
+export const composed =
+  (steps: readonly Step[]) =>
+  (served: ServedRequest): Awaitable<RunningAnswer> => {
+    const run = (at: number): Awaitable<RunningAnswer> => {
+      let hasWaited = false;
+      const answer = steps[at]!(served, () => {
+        if (hasWaited) served.checkAfterWait();
+        return run(at + 1);
+      });
+      hasWaited = true;
+      return answer;
+    };
+    return run(0);
+  };
