@@ -127,6 +127,10 @@ export const DECISION_STATUSES = [...RECORD_STATUSES, 'running'] as const;
 export const isRunning = ({ kind, outcome }: Pick<DecisionRecord, 'kind' | 'outcome'>): boolean =>
   outcome === null && kind !== 'route';
 
+/** Whether a step of the gateway answered the request without a model, for example from a cache. */
+export const isAnsweredHere = ({ outcome }: Pick<DecisionRecord, 'outcome'>): boolean =>
+  outcome?.status === 'completed' && outcome.attempts.length === 0;
+
 export const statusOf = ({ outcome }: Pick<DecisionRecord, 'outcome'>): RecordStatus =>
   outcome?.status ?? 'recommended';
 

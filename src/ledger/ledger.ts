@@ -1,4 +1,4 @@
-import { checkDeposit, type Deposit } from '../core/accounting/entry.ts';
+import { checkDeposit, type Deposit, type EntryLine } from '../core/accounting/entry.ts';
 import type { FundStanding } from '../core/accounting/fund.ts';
 import { checkHeldSum } from '../core/accounting/held-sum.ts';
 import type { LedgerState } from '../core/budget.ts';
@@ -205,6 +205,25 @@ export class Ledger {
     } catch (cause) {
       return Promise.reject(cause);
     }
+  }
+
+  /**
+   * Enters an answer that costs nothing, and writes `also` in the same commit. The entry draws on no fund, so no budget refuses it. The entry
+   * is durable when this method resolves.
+   * @throws StoreError by rejecting; after this error nothing is entered
+   */
+  async enterFree(request: HoldRequest, line: EntryLine, also: readonly Write[]): Promise<void> {
+    if (line.cost !== 0) throw new RangeError(`an answer that costs ${line.cost} needs a hold`);
+    const { id, agentWallet: note, expiresAt } = request;
+    const { dimensions } = this.#accountFor(request);
+    const at = this.#options.now();
+    await this.#desk.apply(
+      [
+        { kind: 'hold', id, at, dimensions, funds: [], amounts: [0], note, expiresAt },
+        { kind: 'settle', id, at, entry: line, most: 0 },
+      ],
+      also,
+    );
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { Plugin } from '../contract/kinds.ts';
 import type { Timers } from '../core/timers.ts';
+import type { AddedSteps } from '../gateway/request/steps.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { Sink } from '../host/telemetry/sink.ts';
 import type { OpenStore, SpoolNotes } from '../store/driver.ts';
@@ -23,6 +24,8 @@ export interface Host {
   readonly timers: Timers;
   /** Opens the destination that the log writes its lines to. */
   openSink(): Sink;
+  /** Steps that are added to the steps of requests; absent for none. */
+  readonly steps?: AddedSteps;
   /** Opens the store that a server keeps its state in. Without `openStore`, the server uses the database in its data folder. */
   readonly openStore?: (
     place: DataPlace,

@@ -159,7 +159,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const metrics = openMetrics(watched, [...families, ...logged, ...alerts.families, ...defects.families]);
   const app = createApp({
     ...watched,
-    ...{ surfaces, keys, levels, desk, idempotency, built: openConsole(log) },
+    ...{ surfaces, keys, levels, desk, idempotency, built: openConsole(log), steps: around.steps },
     people: { people, keys },
     authenticate: keys.authenticate,
     ...(await openSignIn(resources, gateway.lease)),

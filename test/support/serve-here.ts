@@ -19,7 +19,7 @@ export const addressIn = (line: string): string | undefined =>
 
 /** The parts of the server's process that a test can replace; all others are the usual parts. */
 export interface HereOptions
-  extends Partial<Pick<Host, 'version' | 'now' | 'clock' | 'timers' | 'openStore' | 'stalledS'>> {
+  extends Partial<Pick<Host, 'version' | 'now' | 'clock' | 'timers' | 'openStore' | 'stalledS' | 'steps'>> {
   readonly surfaces?: readonly Surface[] | undefined;
 }
 
@@ -40,6 +40,7 @@ export async function serveHere(
     timers = processTimers,
     openStore,
     stalledS,
+    steps,
   }: HereOptions = {},
 ) {
   const command = parseCommand(args, env, defaultPolicies);
@@ -62,6 +63,7 @@ export async function serveHere(
     openSink: () => sinkTo(lines, listens),
     ...(openStore && { openStore }),
     ...(stalledS !== undefined && { stalledS }),
+    ...(steps && { steps }),
     // Uncaught errors belong to the test runner.
     on: (event, listener) => void events.on(event, listener),
     exit: resolve,

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Timers } from '../../src/core/timers.ts';
+import type { AddedSteps } from '../../src/gateway/request/steps.ts';
 import type { Surface } from '../../src/dialects/surface.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
 import { isDeep } from '../deep/effort.ts';
@@ -55,6 +56,8 @@ export interface StartOptions {
   readonly timers?: Timers;
   /** After this time, the server disconnects a client that reads nothing, seconds; not for a process. */
   readonly stalledS?: number;
+  /** Steps that are added to the steps of requests; not for a process. */
+  readonly steps?: AddedSteps;
   /** Opens the server's store, in place of the database in the data folder; not for a process. */
   readonly openStore?: () => Promise<OpenStore>;
 }

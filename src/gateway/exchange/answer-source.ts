@@ -35,7 +35,8 @@ export interface AnswerSource extends AnswerIdentity {
 
 /** An answer that a model is writing. The exchange implements this interface, and a guard on answers would wrap the exchange. */
 export interface RunningAnswer extends AnswerSource {
-  readonly funded: FundedHold;
+  /** How the answer is paid for. */
+  readonly funded: Pick<FundedHold, 'headers' | 'errorOf'>;
   /** The part of the policy for the gateway that the answer runs under. */
   readonly policy: GatewayPolicy;
   /** Whether the caller of the answer has disconnected. */

@@ -1,6 +1,6 @@
 import type { Microcredits } from '../../core/credits.ts';
 import type { Decision, Refusal } from '../../core/decision.ts';
-import type { DecisionRecord } from '../../core/decision-record.ts';
+import { type DecisionRecord, isAnsweredHere } from '../../core/decision-record.ts';
 import type { ExplorationDraw } from '../../core/exploration.ts';
 import { costOf } from '../../core/price.ts';
 import type { Readings } from '../../core/readings.ts';
@@ -57,6 +57,7 @@ export async function certificateOf(
   past: Pick<PastPolicies, 'find'>,
 ): Promise<RecordedCertificate> {
   const without = (reason: string) => withoutReplay(record, reason);
+  if (isAnsweredHere(record)) return without('A step of the gateway answered this request, so no model was chosen.');
   if (record.readingsNumber === null)
     return without('An earlier version of Signalbox, which did not store readings, made this decision.');
   const revision = await records.findRevision(record.revision);

@@ -57,11 +57,7 @@ class ScriptedExchange extends ScriptedAnswer {
   /** How many batches were requested. */
   asked = 0;
   readonly funded: KeptAnswerOptions['source']['funded'] = {
-    hold: undefined as never,
-    isSettledPayment: false,
     headers: { 'x-payment-id': 'pay_1' },
-    settlementWrites: () => [],
-    shown: () => null,
     errorOf: ({ code, message, info }) =>
       new SignalboxError(code, message, { ...info, details: { payment_id: 'pay_1' } }),
   };

@@ -1,0 +1,213 @@
+import { takenBy } from '../../access/idempotency/run.ts';
+import type { StreamPart } from '../../contract/parts.ts';
+import type { EntryLine, Tariff } from '../../core/accounting/entry.ts';
+import type { Receipt } from '../../core/answer.ts';
+import type { Microcredits } from '../../core/credits.ts';
+import type { DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
+import type { SignalboxError } from '../../core/errors.ts';
+import type { Facts } from '../../core/facts.ts';
+import { idText } from '../../core/id.ts';
+import type { GatewayPolicy } from '../../core/snapshot.ts';
+import type { Usage } from '../../core/usage.ts';
+import type { HoldRequest } from '../../ledger/hold-request.ts';
+import { chatFacts, embeddingFacts } from '../../routing/facts.ts';
+import { overloadedBy } from '../../store/unwritten.ts';
+import type { RunningAnswer } from '../exchange/answer-source.ts';
+import type { FundedHold } from '../money/funding.ts';
+import { platformOf } from '../money/receipt.ts';
+import { recordedOf } from './decision-record.ts';
+import type { ServedRequest } from './served.ts';
+
+/** An answer that a step gives without calling a model, for example from a cache. */
+export interface OwnAnswer {
+  /** The reason in the record and in `platform.route_reason`, such as `cache:exact`. */
+  readonly reason: string;
+  /** The model that the answer names. */
+  readonly model: string;
+  readonly parts: readonly StreamPart[];
+  readonly usage: Usage;
+  /** The price, microcredits. */
+  readonly price: Microcredits;
+  /** The tariff of the ledger entry. Create each tariff once, because the ledger compares tariffs by identity. */
+  readonly tariff: Tariff;
+}
+
+const UNWRITTEN = 'The answer cannot be recorded, so it is not given; try again.';
+
+/** After this time, a hold that was not settled was forgotten, ms. */
+const EXPIRES_AFTER_MS = 60_000;
+
+/**
+ * Answers a request without a model. The answer has a record, a ledger entry, a log line and metrics like the answer of a model. The price
+ * is reserved first and then settled. An answer at price 0 needs no money, so an exhausted budget does not refuse it; its record, its entry
+ * and the claim of its name are written in one commit.
+ * @throws SignalboxError, by rejecting, if the funds do not cover the price, or if the answer cannot be recorded
+ */
+export async function answerHere(served: ServedRequest, own: OwnAnswer): Promise<RunningAnswer> {
+  const { gateway, context, prepared, terms } = served;
+  const { request, runtime } = prepared;
+  const factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts;
+  const facts = factsOf(request, terms.caller, runtime.snapshot, { cap: terms.cap, readings: runtime.readings() });
+  context.routing = { facts, snapshot: runtime.snapshot, rejections: NO_REJECTIONS };
+  context.startedAt = served.startedAt;
+  context.enterFlight(gateway.inFlight);
+  try {
+    const id = gateway.nextId();
+    const answer = own.price === 0 ? await free(served, own, id, facts) : await paid(served, own, id, facts);
+    context.decisionId = idText('dec_', id);
+    return answer;
+  } finally {
+    context.endWork(0);
+  }
+}
+
+const NO_REJECTIONS: ArrayLike<number> = [];
+const NO_FUNDS: RunningAnswer['funded'] = { headers: {}, errorOf: (error) => error };
+
+async function free(served: ServedRequest, own: OwnAnswer, id: number, facts: Facts): Promise<RunningAnswer> {
+  const { gateway, funded } = served;
+  const claim = funded.named?.claim;
+  const receipt = record(served, own, id, facts, 0, null);
+  try {
+    await gateway.ledger.enterFree(holdRequest(served, own, id, facts), lineOf(own), claim ? [claim.claim(id)] : []);
+  } catch (cause) {
+    throw overloadedBy(claim ? takenBy(cause) : cause, UNWRITTEN);
+  }
+  return new WrittenAnswer(served, own, id, receipt, NO_FUNDS);
+}
+
+async function paid(served: ServedRequest, own: OwnAnswer, id: number, facts: Facts): Promise<RunningAnswer> {
+  const { funding, named } = served.funded;
+  const money = await funding.reserve(holdRequest(served, own, id, facts), named?.claim ?? null);
+  let receipt: Receipt | null = null;
+  await money.hold.settle(lineOf(own), ({ charged }) => {
+    receipt = record(served, own, id, facts, charged, money);
+    return money.settlementWrites(charged);
+  });
+  if (!receipt) throw new Error('an answer was settled without a receipt');
+  return new WrittenAnswer(served, own, id, receipt, money);
+}
+
+const lineOf = ({ tariff, usage, price }: OwnAnswer): EntryLine => ({ tariff, usage, estimated: false, cost: price });
+
+function holdRequest(served: ServedRequest, own: OwnAnswer, id: number, facts: Facts): HoldRequest {
+  const { gateway, context, terms, prepared, funded } = served;
+  const { session, agent } = context.run;
+  return {
+    id,
+    caller: terms.caller,
+    selector: facts.model,
+    session: session ?? undefined,
+    agent: agent ?? undefined,
+    agentWallet: terms.agentWallet,
+    holder: terms.holder,
+    amounts: [own.price],
+    least: null,
+    limit: facts.budget,
+    waitMs: prepared.runtime.snapshot.ledger.contentionWaitMs,
+    signal: funded.named?.toTheEnd ? undefined : context.signal,
+    expiresAt: gateway.now() + EXPIRES_AFTER_MS,
+  };
+}
+
+/** Records the answer, with the next commit. Returns its receipt. */
+function record(
+  { gateway, context, prepared, terms, startedAt }: ServedRequest,
+  { reason, model, usage }: OwnAnswer,
+  id: number,
+  facts: Facts,
+  charged: Microcredits,
+  money: FundedHold | null,
+): Receipt {
+  const { request, runtime, dropped } = prepared;
+  const { snapshot } = runtime;
+  const totalMs = Math.round(gateway.clock() - startedAt);
+  const outcome: DecisionOutcome = {
+    status: 'completed',
+    error: null,
+    attempts: [],
+    usage,
+    estimated: false,
+    charged,
+    saved: 0,
+    firstPartMs: totalMs,
+    totalMs,
+    cappedBy: null,
+    usageReplaced: false,
+  };
+  const platform = platformOf(
+    outcome,
+    { id, revision: snapshot.revision, reason, choice: model },
+    model,
+    dropped,
+    money?.shown(charged) ?? null,
+  );
+  const made: DecisionRecord = {
+    id,
+    time: gateway.now(),
+    ...recordedOf(request, terms.caller, snapshot, context),
+    kind: request.operation,
+    revision: snapshot.revision,
+    readingsNumber: 0,
+    seed: '',
+    facts,
+    quality: null,
+    estimate: null,
+    draw: null,
+    reason,
+    choice: model,
+    fallbacks: [],
+    lastResorts: [],
+    expectedLength: null,
+    outcome,
+  };
+  gateway.records.add(made);
+  context.result = { outcome, platform };
+  return { usage, platform, saved: 0 };
+}
+
+/** An answer that is complete before it is read. */
+class WrittenAnswer implements RunningAnswer {
+  readonly decision: number;
+  readonly created: number;
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly dropped: readonly string[];
+  readonly receipt: Receipt;
+  readonly error = null;
+  readonly funded: RunningAnswer['funded'];
+  readonly policy: GatewayPolicy;
+  isDeserted = false;
+  #left: readonly StreamPart[] | null;
+
+  constructor(
+    { gateway, prepared }: ServedRequest,
+    own: OwnAnswer,
+    id: number,
+    receipt: Receipt,
+    funded: RunningAnswer['funded'],
+  ) {
+    this.decision = id;
+    this.created = Math.floor(gateway.now() / 1_000);
+    this.model = own.model;
+    this.inputTokens = own.usage.inputTokens;
+    this.dropped = prepared.dropped;
+    this.receipt = receipt;
+    this.funded = funded;
+    this.policy = prepared.runtime.snapshot.gateway;
+    this.#left = own.parts;
+  }
+
+  async open(): Promise<void> {}
+
+  read(): readonly StreamPart[] | null {
+    const parts = this.#left;
+    this.#left = null;
+    return parts;
+  }
+
+  abandon(reason: SignalboxError | 'caller-gone'): void {
+    this.isDeserted ||= reason === 'caller-gone';
+    this.#left = null;
+  }
+}
