@@ -127,9 +127,11 @@ export const DECISION_STATUSES = [...RECORD_STATUSES, 'running'] as const;
 export const isRunning = ({ kind, outcome }: Pick<DecisionRecord, 'kind' | 'outcome'>): boolean =>
   outcome === null && kind !== 'route';
 
-/** Whether a step of the gateway answered the request without a model, for example from a cache. */
-export const isAnsweredHere = ({ outcome }: Pick<DecisionRecord, 'outcome'>): boolean =>
-  outcome?.status === 'completed' && outcome.attempts.length === 0;
+/** The seed of an answer that a step of the gateway gave without a model, for example from a cache. Such an answer needs no decision. */
+export const NO_SEED = '';
+
+/** Whether a step of the gateway answered the request without a model. */
+export const isAnsweredHere = ({ seed }: Pick<DecisionRecord, 'seed'>): boolean => seed === NO_SEED;
 
 export const statusOf = ({ outcome }: Pick<DecisionRecord, 'outcome'>): RecordStatus =>
   outcome?.status ?? 'recommended';

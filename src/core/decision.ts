@@ -60,13 +60,6 @@ export interface RankedModel {
   readonly bound: Microcredits;
 }
 
-/** An endpoint of one of the decision's models. */
-export interface RankedEndpoint {
-  readonly ranked: RankedModel;
-  /** Index of the endpoint in its model. */
-  readonly at: number;
-}
-
 export interface Decision {
   /** ID of the decision, see `core/id.ts`; callers see it as `dec_…`. */
   readonly id: number;

@@ -41,7 +41,7 @@ test('a server serves a quote with the quote’s revision, even if only another 
   const [first, second] = await Promise.all([stored.find(revision), stored.find(revision)]);
   expect(first?.snapshot.revision).toBe(revision);
   expect(first?.snapshot.models.map(({ id }) => id)).toEqual(models.map(({ id }) => id));
-  expect(first?.targets.length).toBe(models.length);
+  expect(first?.upstreams.length).toBe(models.length);
   // The revision was built once.
   expect([second === first, (await stored.find(revision)) === first, reads()]).toEqual([true, true, 1]);
 });

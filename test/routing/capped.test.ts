@@ -5,12 +5,16 @@ import { costBound } from '../../src/core/price.ts';
 import { priorReadings } from '../../src/core/readings.ts';
 import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
 import { raisedWay } from '../../src/gateway/money/raised-way.ts';
+import type { Upstream } from '../../src/policy/runtime/upstream.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { ampleCase, outputCap, taskOf, usefulOutput, withinFunds } from '../../src/routing/estimate.ts';
 import { inputBound } from '../../src/routing/input-tokens.ts';
 import { tries } from '../deep/effort.ts';
 import { facts, model, outcomeOf, snapshot } from './build.ts';
 import { type World, worlds } from './worlds.ts';
+
+/** The first upstream of a model, as far as money reads it. */
+const upstreamOf = (model: Model) => ({ model, at: 0, endpoint: model.endpoints[0] }) as Upstream;
 
 /** A request for a model, and an amount close to the worst-case cost of some output of the model. */
 interface Purse extends World {
@@ -112,7 +116,7 @@ test('an attempt requests no more output than its hold pays for, and no less tha
     const readings = priorReadings(snapshot);
     const decision = { facts, readings, ranked: [ranked] as const };
     const decided = { decision, runtime: { snapshot } };
-    const way = await raisedWay(decided, hold, { ranked, at: 0 }, whole - amount);
+    const way = await raisedWay(decided, hold, { ranked, upstream: upstreamOf(model) }, whole - amount);
     const useful = usefulOf(model, facts, snapshot, cap);
     const pays = caps && costOf(model, 0, facts, useful) <= amount;
     counts[pays ? 'capped' : 'none']++;
@@ -210,7 +214,7 @@ test('a fallback that exceeds the hold is capped at the output that a raised hol
       decision: { facts: request, readings: priorReadings(from), ranked: [choice] as const },
       runtime: { snapshot: from },
     };
-    return raisedWay(decided, hold, { ranked: fallback, at: 0 }, whole! - hold.left);
+    return raisedWay(decided, hold, { ranked: fallback, upstream: upstreamOf(x!) }, whole! - hold.left);
   };
   expect((await after((by) => by))?.ranked).toBe(fallback);
   expect((await after((_, from) => from))?.ranked).toMatchObject({

@@ -1,12 +1,12 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { ProviderCall } from '../../contract/provider.ts';
 import { type AbortBilling, abortBillingOf } from '../../core/abort-billing.ts';
-import type { RankedEndpoint } from '../../core/decision.ts';
 import type { AttemptRecord } from '../../core/decision-record.ts';
 import { lineFor } from '../../core/price.ts';
 import type { Endpoint, Model } from '../../core/snapshot.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { CallTrace } from '../../host/telemetry/trace.ts';
+import type { RankedUpstream } from '../../policy/runtime/upstream.ts';
 import { openCall } from '../../providers/call.ts';
 import { openEmbeddings } from '../../providers/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../../providers/health/types.ts';
@@ -56,10 +56,9 @@ const SILENT_SHARE = 0.5;
 
 /** An attempt at an endpoint: the call of the provider, the measurements, and the report on the endpoint's health. */
 export class Attempt {
-  readonly way: RankedEndpoint;
+  readonly way: RankedUpstream;
   readonly model: Model;
   readonly endpoint: Endpoint;
-  readonly health: EndpointHealth;
   readonly call: UpstreamCall;
   readonly meter: Meter;
   /** The fields of the request that were left out, as `platform.dropped` names them. */
@@ -71,7 +70,6 @@ export class Attempt {
   readonly #runnable: RunnableRequest;
   readonly #reporter: AttemptReporter;
   readonly #trace: CallTrace | null;
-  readonly #slot: number;
   readonly #openedAt: number;
   readonly #deadlineAt: number;
   readonly #isStream: boolean;
@@ -82,22 +80,18 @@ export class Attempt {
 
   /** Sends the request: when the constructor returns, the request is on its way. */
   constructor(
-    way: RankedEndpoint,
+    way: RankedUpstream,
     reporter: AttemptReporter,
     runnable: RunnableRequest,
     { deadlineAt, hasOthers, room, outputPaid }: AttemptLimits,
   ) {
-    const { runtime, clock, context } = runnable;
-    const { ranked, at } = way;
-    const model = runtime.snapshot.models[ranked.model]!;
-    const endpoint = model.endpoints[at]!;
+    const { clock, context } = runnable;
+    const { model, endpoint } = way.upstream;
     this.way = way;
     this.model = model;
     this.endpoint = endpoint;
-    this.health = runtime.health[ranked.model]![at]!;
     this.#runnable = runnable;
     this.#reporter = reporter;
-    this.#slot = model.firstSlot + at;
     this.#isStream = runnable.request.stream || outputPaid !== undefined;
     this.meter = new Meter(this.#isStream);
     this.outputPaid = outputPaid ?? Number.POSITIVE_INFINITY;
@@ -107,10 +101,9 @@ export class Attempt {
     this.#deadlineAt = hasOthers ? Math.min(deadlineAt, this.#openedAt + patience) : deadlineAt;
     this.#ownMs = Math.min(this.#isStream ? model.deadlines.firstTokenMs : patience, model.deadlines.totalMs);
     this.#trace = context.trace?.call() ?? null;
-    const target = runtime.targets[ranked.model]![at]!;
-    this.fitted = callFor(runnable, way, this.#isStream, target.adapter);
+    this.fitted = callFor(runnable, way, this.#isStream);
     const { call, dropped } = this.fitted;
-    this.call = call.request.embedding ? this.#embed(target, call, room) : this.#open(target, call, room);
+    this.call = call.request.embedding ? this.#embed(way.upstream, call, room) : this.#open(way.upstream, call, room);
     this.dropped = droppedPaths(runnable.dropped, dropped, this.call.dropped);
   }
 
@@ -231,16 +224,15 @@ export class Attempt {
 
   /** Reports an unknown model, so that Signalbox polls a server of the operator again. */
   #tellUnknown(failure: ProviderFailure): void {
-    const { provider, upstream } = this.endpoint;
-    const { unknownNames, originOf } = this.#runnable.runtime;
-    if (isUnknownName(failure, upstream)) unknownNames.onUnknown(originOf(provider));
+    const { unknownNames } = this.#runnable.runtime;
+    if (isUnknownName(failure, this.endpoint.upstream)) unknownNames.onUnknown(this.way.upstream.account);
   }
 
   /** Notes that the provider found no model, for a request whose model the caller chose. */
   #missed(failure: ProviderFailure): void {
-    const { unknownNames, originOf } = this.#runnable.runtime;
-    const { provider, upstream } = this.endpoint;
-    if (isUnknownName(failure, upstream)) unknownNames.note(originOf(provider), upstream);
+    const { unknownNames } = this.#runnable.runtime;
+    const { upstream } = this.endpoint;
+    if (isUnknownName(failure, upstream)) unknownNames.note(this.way.upstream.account, upstream);
     this.#reporter.dropped();
   }
 
@@ -300,9 +292,9 @@ export class Attempt {
       return isWhole ? completeUsage(this.meter, this.expected) : cutUsage(this.meter, this.expected);
     }
     const now = this.#runnable.clock();
-    const expectedAt = this.#openedAt + readings.ttftMs[this.#slot]! + this.#extraMs;
+    const expectedAt = this.#openedAt + readings.ttftMs[this.way.upstream.slot]! + this.#extraMs;
     const begunAt = this.meter.firstContentAt ?? (this.#mayHide ? now : expectedAt);
-    const tokensPerSecond = readings.tokensPerSecond[this.#slot]! * facts.choices;
+    const tokensPerSecond = readings.tokensPerSecond[this.way.upstream.slot]! * facts.choices;
     const thinkingPace = this.#mayHide ? tokensPerSecond * (failure === null ? PACE_FACTOR : 1) : 0;
     return brokenUsage(this.meter, {
       ...this.expected,
@@ -313,6 +305,10 @@ export class Attempt {
     });
   }
 
+  get health(): EndpointHealth {
+    return this.way.upstream.health;
+  }
+
   get #billing(): AbortBilling {
     return abortBillingOf(this.endpoint, this.#runnable.runtime.snapshot.providers);
   }
@@ -320,8 +316,7 @@ export class Attempt {
   /** Whether the model may have reasoned before its first content without a report of reasoning tokens. */
   get #mayHide(): boolean {
     if (this.meter.reported && this.meter.reported.reasoningTokens > 0) return false;
-    const { request, runtime } = this.#runnable;
-    return mayHide(this.model, this.endpoint, runtime.snapshot.providers.get(this.endpoint.provider)!, request);
+    return mayHide(this.way.upstream, this.#runnable.request);
   }
 
   /**
@@ -344,7 +339,7 @@ export class Attempt {
     if (this.#isStream) return deadlines.totalMs;
     const { readings } = this.#runnable.decision;
     const firstMs = deadlines.firstTokenMs * Math.max(1, this.#calls);
-    const needed = firstMs + (2_000 * this.way.ranked.outputCap) / readings.tokensPerSecond[this.#slot]!;
+    const needed = firstMs + (2_000 * this.way.ranked.outputCap) / readings.tokensPerSecond[this.way.upstream.slot]!;
     // Without an output limit by the caller, `needed` exceeds the whole deadline and would leave no time for other endpoints.
     return Math.min(needed, deadlines.totalMs / 2);
   }
@@ -355,7 +350,7 @@ export class Attempt {
     const { facts, readings } = this.#runnable.decision;
     return ttftFactor(
       this.model,
-      this.way.at,
+      this.way.upstream.at,
       readings,
       expectedWriting(facts, this.#runnable.runtime.snapshot, readings),
     );
@@ -363,7 +358,7 @@ export class Attempt {
 
   /** The expected time to the first content beyond the usual time, ms; negative if it is shorter. */
   get #extraMs(): number {
-    return (this.#ttftFactor - 1) * this.#runnable.decision.readings.ttftMs[this.#slot]!;
+    return (this.#ttftFactor - 1) * this.#runnable.decision.readings.ttftMs[this.way.upstream.slot]!;
   }
 
   /** The number of calls that an embedding request needs; 0 for a request that is not an embedding request. */
@@ -388,7 +383,7 @@ export class Attempt {
       ms: Math.round(this.#tookMs()),
       firstPartMs: firstContentAt === null ? null : Math.round(firstContentAt - this.#openedAt),
       failure: failure?.kind ?? null,
-      endpoint: this.way.at,
+      endpoint: this.way.upstream.at,
       requestId: this.call.requestId,
       finishReasons: this.meter.finishReasons,
     };
@@ -397,9 +392,8 @@ export class Attempt {
   }
 
   #endTrace(trace: CallTrace, attempt: AttemptRecord, usage: Usage | null): void {
-    const { request, runtime } = this.#runnable;
-    const { endpoint } = this;
-    const provider = runtime.snapshot.providers.get(endpoint.provider)!;
+    const { request } = this.#runnable;
+    const { endpoint, provider } = this.way.upstream;
     const { outputCap } = this.way.ranked;
     trace.end(callSpan({ provider, endpoint, request, outputCap, attempt, usage }));
   }

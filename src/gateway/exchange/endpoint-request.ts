@@ -1,12 +1,12 @@
-import type { PreparedProvider, ProviderCall } from '../../contract/provider.ts';
+import type { ProviderCall } from '../../contract/provider.ts';
 import { traitsOf } from '../../contract/traits.ts';
 import { getsSchemaInstead, passthroughBit } from '../../core/capability.ts';
-import type { RankedEndpoint } from '../../core/decision.ts';
 import type { Facts } from '../../core/facts.ts';
 import { idText } from '../../core/id.ts';
 import type { ModelRequest, NamedSchema } from '../../core/model-request.ts';
 import { isEmpty } from '../../core/object.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../../core/snapshot.ts';
+import type { RankedUpstream, Upstream } from '../../policy/runtime/upstream.ts';
 import { forcedFunction, withSchemaInstead } from '../../routing/forced-function.ts';
 import { withoutUnsupported } from '../../routing/unsupported.ts';
 import { NO_EXTRAS, shown, sortExtras } from '../money/extras.ts';
@@ -38,17 +38,11 @@ export interface EndpointCall {
 }
 
 /** Makes the call that sends a request to an endpoint. @param stream whether a streamed answer is requested from the provider */
-export function callFor(
-  unfitted: DecidedRequest,
-  { ranked, at }: RankedEndpoint,
-  stream: boolean,
-  adapter: PreparedProvider,
-): EndpointCall {
+export function callFor(unfitted: DecidedRequest, { ranked, upstream }: RankedUpstream, stream: boolean): EndpointCall {
   const { decision, runtime } = unfitted;
-  const model = runtime.snapshot.models[ranked.model]!;
-  const endpoint = model.endpoints[at]!;
+  const { model, endpoint, adapter } = upstream;
   const { dropUnsupported } = runtime.snapshot.gateway;
-  const { request: given, extras, dropped, forced } = requestFor(unfitted, model, endpoint);
+  const { request: given, extras, dropped, forced } = requestFor(unfitted, upstream);
   const { request: left, dropped: unsupported } =
     dropUnsupported.size > 0
       ? withoutUnsupported(given, endpoint.capabilities, dropUnsupported)
@@ -86,12 +80,14 @@ interface EndpointRequest {
  * Adapts a request to an endpoint. A request that is passed through unchanged keeps its fields, and the state that its own provider has
  * signed.
  */
-export function requestFor(unfitted: UnfittedRequest, model: Model, endpoint: Endpoint): EndpointRequest {
-  const { history, runtime, decision } = unfitted;
+export function requestFor(
+  unfitted: UnfittedRequest,
+  { model, endpoint, provider }: Pick<Upstream, 'model' | 'endpoint' | 'provider'>,
+): EndpointRequest {
+  const { history, decision } = unfitted;
   const { request, forced } = callable(unfitted.request, decision.facts, endpoint);
   const isPassed = (endpoint.capabilities & passthroughBit(request.original.dialect)) !== 0;
   if (isPassed) return { request, extras: NO_EXTRAS.passed, dropped: NO_EXTRAS.dropped, forced };
-  const provider = runtime.snapshot.providers.get(endpoint.provider)!;
   const { unnamed = NO_EXTRAS.dropped } = request.routing;
   const { passed: extras, dropped } = isEmpty(request.extras) ? NO_EXTRAS : sortExtras(request, provider);
   if (!history.bearsState && unnamed.length === 0) return { request, extras, dropped, forced };

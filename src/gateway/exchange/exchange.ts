@@ -97,7 +97,11 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.#runnable = runnable;
     this.recorder = recorder;
     this.#deadlineAt = startedAt + models[decision.ranked[0].model]!.deadlines.totalMs;
-    this.#plan = new Plan(decision, { retriesMax: policy.retriesMax, clock, random: Math.random });
+    this.#plan = new Plan(decision, runnable.runtime.upstreams, {
+      retriesMax: policy.retriesMax,
+      clock,
+      random: Math.random,
+    });
     // An attempt reports the same deadline to its reader, but an answer may have no reader, so this alarm also ends the exchange at the
     // deadline.
     this.#alarm.set(performance.now() + this.#deadlineAt - clock() + UNREAD_GRACE_MS);
@@ -260,17 +264,14 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
    */
   #admitted(step: PlannedAttempt): AttemptReporter | null {
     const { way, again, force } = step;
-    const { health: healths, snapshot } = this.#runnable.runtime;
-    const health = healths[way.ranked.model]![way.at]!;
-    const { id, endpoints } = snapshot.models[way.ranked.model]!;
-    const { provider } = endpoints[way.at]!;
+    const { health, model, provider } = way.upstream;
     const reporter = health.begin({
-      retry: again || (this.#failed.length > 0 && hasCalled(this.#failed, provider)),
+      retry: again || (this.#failed.length > 0 && hasCalled(this.#failed, provider.name)),
       force,
     });
     if (reporter === 'no-budget') this.#plan.denied(step);
     else if (reporter === 'shut') {
-      this.#shut.set(health, { model: id, state: health.state, at: health.retryAt });
+      this.#shut.set(health, { model: model.id, state: health.state, at: health.retryAt });
       this.#plan.shut();
     } else return reporter;
     return null;

@@ -1,5 +1,6 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
-import type { Decision, RankedEndpoint } from '../../core/decision.ts';
+import type { Decision } from '../../core/decision.ts';
+import type { RankedUpstream, Upstream } from '../../policy/runtime/upstream.ts';
 
 /** The longest pause before a retry of the same endpoint, with full jitter, ms. */
 const PAUSE_MAX_MS = 250;
@@ -18,7 +19,7 @@ const DENIALS_MAX = 4;
 
 /** The next attempt of a plan. */
 export interface PlannedAttempt {
-  readonly way: RankedEndpoint;
+  readonly way: RankedUpstream;
   /** Whether the endpoint was already tried. */
   readonly again: boolean;
   /** Whether the endpoint is tried although its circuit breaker is open, because nothing else is left. */
@@ -28,7 +29,7 @@ export interface PlannedAttempt {
 }
 
 interface Branch {
-  readonly way: RankedEndpoint;
+  readonly way: RankedUpstream;
   /**
    * `shut`: the circuit breaker ejected the endpoint; `denied`: the retry budget denied a retry; `failed`: the endpoint had a temporary
    * fault; `done`: the endpoint is not tried any more.
@@ -57,7 +58,8 @@ interface PlanOptions {
  * `next` again.
  */
 export class Plan {
-  readonly #decision: Decision;
+  readonly #decision: Pick<Decision, 'ranked' | 'lastResorts'>;
+  readonly #upstreams: readonly (readonly Upstream[])[];
   readonly #options: PlanOptions;
   /** The branches that `next` has returned. */
   readonly #branches: Branch[] = [];
@@ -70,8 +72,14 @@ export class Plan {
   /** The branch that `next` returned last. */
   #current: Branch | null = null;
 
-  constructor(decision: Decision, options: PlanOptions) {
+  /** @param upstreams by model, then by endpoint, as a runtime has them */
+  constructor(
+    decision: Pick<Decision, 'ranked' | 'lastResorts'>,
+    upstreams: readonly (readonly Upstream[])[],
+    options: PlanOptions,
+  ) {
     this.#decision = decision;
+    this.#upstreams = upstreams;
     this.#options = options;
   }
 
@@ -131,13 +139,13 @@ export class Plan {
   }
 
   /** Returns the next untried endpoint. The next endpoint is computed on demand, because most requests need only one endpoint. */
-  #peek(): RankedEndpoint | null {
+  #peek(): RankedUpstream | null {
     const { ranked, lastResorts } = this.#decision;
     for (;;) {
       const one = ranked[this.#model] ?? lastResorts[this.#model - ranked.length];
       if (!one) return null;
       const at = one.endpoints[this.#endpoint];
-      if (at !== undefined) return { ranked: one, at };
+      if (at !== undefined) return { ranked: one, upstream: this.#upstreams[one.model]![at]! };
       this.#model++;
       this.#endpoint = 0;
     }

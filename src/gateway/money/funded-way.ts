@@ -1,5 +1,5 @@
-import type { RankedEndpoint } from '../../core/decision.ts';
 import type { Hold } from '../../ledger/hold.ts';
+import type { RankedUpstream } from '../../policy/runtime/upstream.ts';
 import { worstCase } from '../../routing/estimate.ts';
 import { StoreError } from '../../store/store.ts';
 import { type DecidedRequest, roomyWay, trancheTerms } from './growth.ts';
@@ -7,7 +7,7 @@ import { raisedWay } from './raised-way.ts';
 import { leastTranche, type TrancheTerms } from './tranches.ts';
 
 /** An endpoint to try, whose attempt is paid for. */
-export interface FundedWay extends RankedEndpoint {
+export interface FundedWay extends RankedUpstream {
   /** The terms on which the answer is paid for while the model writes it; absent if the whole worst case of the answer is held. */
   readonly growth?: TrancheTerms;
 }
@@ -19,14 +19,14 @@ export interface FundedWay extends RankedEndpoint {
 export function fundedWay(
   decided: DecidedRequest,
   hold: Pick<Hold, 'left' | 'reserved' | 'grows' | 'raise'>,
-  way: RankedEndpoint,
+  way: RankedUpstream,
 ): FundedWay | Promise<FundedWay | null> {
   const roomy = hold.grows ? roomyWay(decided, way) : way;
   const growth = hold.grows ? trancheTerms(decided, roomy) : null;
-  if (growth) return growingWay(hold, { ranked: roomy.ranked, at: roomy.at, growth });
-  const { ranked, at } = way;
-  const model = decided.runtime.snapshot.models[ranked.model]!;
-  const missing = worstCase(model.endpoints[at]!.price, model, decided.decision.facts, ranked.outputCap) - hold.left;
+  if (growth) return growingWay(hold, { ...roomy, growth });
+  const { ranked, upstream } = way;
+  const missing =
+    worstCase(upstream.endpoint.price, upstream.model, decided.decision.facts, ranked.outputCap) - hold.left;
   return missing <= 0 ? way : raisedWay(decided, hold, way, missing);
 }
 

@@ -1,10 +1,11 @@
 import { abortBillingOf, type StoppedBilling } from '../../core/abort-billing.ts';
 import { CAPABILITIES, passthroughBit } from '../../core/capability.ts';
-import type { Decision, RankedEndpoint } from '../../core/decision.ts';
+import type { Decision } from '../../core/decision.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
-import type { Endpoint, Model, PolicySnapshot, Provider } from '../../core/snapshot.ts';
+import type { Endpoint, PolicySnapshot } from '../../core/snapshot.ts';
 import type { FirstTranche } from '../../ledger/hold-request.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
+import type { RankedUpstream, Upstream } from '../../policy/runtime/upstream.ts';
 import { affordableCap, capWithin, outputCap, taskOf, usefulOutput } from '../../routing/estimate.ts';
 import { expectedOutput } from '../../routing/expected-length.ts';
 import { inputBound } from '../../routing/input-tokens.ts';
@@ -13,7 +14,7 @@ import { firstTranche, leastTranche, marginOf, type TrancheTerms } from './tranc
 
 /** A decided request, its decision, and the runtime that made the decision. */
 export interface DecidedRequest {
-  readonly runtime: Pick<Runtime, 'snapshot' | 'health'>;
+  readonly runtime: Pick<Runtime, 'snapshot' | 'upstreams'>;
   readonly decision: Pick<Decision, 'facts' | 'readings' | 'ranked'>;
   /** The neutral form of the request; null for a request of which only the facts are known. */
   readonly request: (Pick<ModelRequest, 'settings' | 'extras'> & Partial<Pick<ModelRequest, 'original'>>) | null;
@@ -30,9 +31,7 @@ function growingBilling({ providers }: PolicySnapshot, endpoint: Endpoint): Stop
  * Signalbox does not read is passed through. Even the effort `none` may reach a provider that does not know this value.
  */
 export function mayHide(
-  model: Model,
-  endpoint: Endpoint,
-  provider: Provider,
+  { model, endpoint, provider }: Pick<Upstream, 'model' | 'endpoint' | 'provider'>,
   request: DecidedRequest['request'],
 ): boolean {
   if (model.mayReason) return true;
@@ -48,18 +47,17 @@ export function mayHide(
  */
 export function trancheTerms(
   { runtime, decision, request }: DecidedRequest,
-  { ranked, at }: RankedEndpoint,
+  { ranked, upstream }: RankedUpstream,
 ): TrancheTerms | null {
-  const { snapshot, health } = runtime;
-  const model = snapshot.models[ranked.model]!;
-  const endpoint = model.endpoints[at]!;
+  const { snapshot } = runtime;
+  const { model, endpoint, health, slot } = upstream;
   const billing = growingBilling(snapshot, endpoint);
-  if (billing === null || ranked.outputCap === 0 || health[ranked.model]![at]!.hasBroken(billing)) return null;
+  if (billing === null || ranked.outputCap === 0 || health.hasBroken(billing)) return null;
   const { facts, readings } = decision;
   const inputMax = inputBound(model, facts);
   // Hidden reasoning is billed but not visible, and so is the text that a provider's own tools read.
   if (inputMax === null || facts.addOns !== undefined) return null;
-  if (mayHide(model, endpoint, snapshot.providers.get(endpoint.provider)!, request)) return null;
+  if (mayHide(upstream, request)) return null;
   return {
     declared: billing,
     price: endpoint.price,
@@ -70,7 +68,7 @@ export function trancheTerms(
     // An answer begins only once the shortest useful answer is paid for.
     expected:
       Math.max(Math.ceil(expectedOutput(facts, snapshot, readings)), facts.outputTokensMin ?? 0) * facts.choices,
-    margin: marginOf(billing, readings.tokensPerSecond[model.firstSlot + at]! * facts.choices),
+    margin: marginOf(billing, readings.tokensPerSecond[slot]! * facts.choices),
   };
 }
 
@@ -79,20 +77,24 @@ export function trancheTerms(
  * The decision's limit uses the model's most expensive endpoint. Money held by other requests is counted as available, because it may be
  * released while the answer is written.
  */
-export function roomyWay({ runtime, decision: { facts } }: DecidedRequest, way: RankedEndpoint): RankedEndpoint {
-  const { ranked, at } = way;
+export function roomyWay(
+  { decision: { facts } }: Pick<DecidedRequest, 'decision'>,
+  way: RankedUpstream,
+): RankedUpstream {
+  const { ranked, upstream } = way;
   const unspent = facts.funds?.cap?.unspent;
   if (ranked.cappedBy === null || unspent === undefined) return way;
-  const model = runtime.snapshot.models[ranked.model]!;
+  const { model, at } = upstream;
   const own = affordableCap(model, [at], facts, outputCap(model, facts));
   const cap = capWithin(unspent, model, [at], facts, own);
-  return { at, ranked: { ...ranked, outputCap: cap, cappedBy: cap < own ? ranked.cappedBy : null } };
+  return { upstream, ranked: { ...ranked, outputCap: cap, cappedBy: cap < own ? ranked.cappedBy : null } };
 }
 
 /** Returns the first tranche for the chosen model of a decision; null if the whole worst case must be held. */
 export function firstTrancheOf(decided: DecidedRequest): FirstTranche | null {
   const [ranked] = decided.decision.ranked;
-  const terms = trancheTerms(decided, roomyWay(decided, { ranked, at: ranked.endpoints[0]! }));
+  const upstream = decided.runtime.upstreams[ranked.model]![ranked.endpoints[0]!]!;
+  const terms = trancheTerms(decided, roomyWay(decided, { ranked, upstream }));
   if (!terms) return null;
   return { wanted: firstTranche(terms), least: leastTranche(terms) };
 }

@@ -1,8 +1,9 @@
 import type { Microcredits } from '../../core/credits.ts';
-import type { Decision, RankedEndpoint } from '../../core/decision.ts';
+import type { Decision } from '../../core/decision.ts';
 import type { Facts } from '../../core/facts.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import type { Hold } from '../../ledger/hold.ts';
+import type { RankedUpstream } from '../../policy/runtime/upstream.ts';
 import { ampleCase, capWithin, taskOf, usefulCase, worstCase } from '../../routing/estimate.ts';
 import { StoreError } from '../../store/store.ts';
 import type { DecidedRequest } from './growth.ts';
@@ -14,9 +15,9 @@ import type { DecidedRequest } from './growth.ts';
 export async function raisedWay(
   { decision, runtime }: Pick<DecidedRequest, 'decision'> & { readonly runtime: { readonly snapshot: PolicySnapshot } },
   hold: Pick<Hold, 'left' | 'reserved' | 'grows' | 'raise'>,
-  way: RankedEndpoint,
+  way: RankedUpstream,
   missing: Microcredits,
-): Promise<RankedEndpoint | null> {
+): Promise<RankedUpstream | null> {
   const { facts, ranked } = decision;
   const least = leastFor(way, facts, runtime.snapshot);
   // An attempt of the chosen model needs no raise, because its hold already got as much as the funds have.
@@ -36,21 +37,24 @@ export async function raisedWay(
 
 /** Returns the most money that is held for an attempt unless the funds have plenty. The amount has no limit if no fund limits outputs. */
 function ampleFor(
-  { ranked, at }: RankedEndpoint,
+  { ranked, upstream }: RankedUpstream,
   { facts, readings }: Pick<Decision, 'facts' | 'readings'>,
   snapshot: PolicySnapshot,
 ): Microcredits {
   if (facts.funds?.cap === undefined) return Number.POSITIVE_INFINITY;
-  return ampleCase(snapshot.models[ranked.model]!, [at], facts, snapshot, readings, ranked.outputCap);
+  return ampleCase(upstream.model, [upstream.at], facts, snapshot, readings, ranked.outputCap);
 }
 
 /**
  * Returns the least that must be held for an attempt: its worst case, or the worst case of its least useful output if a fund limits
  * outputs.
  */
-function leastFor({ ranked, at }: RankedEndpoint, facts: Facts, snapshot: PolicySnapshot): Microcredits {
-  const model = snapshot.models[ranked.model]!;
-  if (facts.funds?.cap === undefined) return worstCase(model.endpoints[at]!.price, model, facts, ranked.outputCap);
+function leastFor(
+  { ranked, upstream: { model, at, endpoint } }: RankedUpstream,
+  facts: Facts,
+  snapshot: PolicySnapshot,
+): Microcredits {
+  if (facts.funds?.cap === undefined) return worstCase(endpoint.price, model, facts, ranked.outputCap);
   return usefulCase(model, [at], facts, taskOf(facts, snapshot), ranked.outputCap);
 }
 
@@ -59,16 +63,16 @@ function leastFor({ ranked, at }: RankedEndpoint, facts: Facts, snapshot: Policy
  * output.
  */
 function payableWay(
-  way: RankedEndpoint,
+  way: RankedUpstream,
   held: Microcredits,
   facts: Facts,
   snapshot: PolicySnapshot,
-): RankedEndpoint | null {
-  const { ranked, at } = way;
-  const model = snapshot.models[ranked.model]!;
-  if (worstCase(model.endpoints[at]!.price, model, facts, ranked.outputCap) <= held) return way;
+): RankedUpstream | null {
+  const { ranked, upstream } = way;
+  const { model, at, endpoint } = upstream;
+  if (worstCase(endpoint.price, model, facts, ranked.outputCap) <= held) return way;
   const cap = facts.funds?.cap;
   if (cap === undefined || leastFor(way, facts, snapshot) > held) return null;
   const outputCap = capWithin(held, model, [at], facts, ranked.outputCap);
-  return { at, ranked: { ...ranked, outputCap, cappedBy: cap.by } };
+  return { upstream, ranked: { ...ranked, outputCap, cappedBy: cap.by } };
 }

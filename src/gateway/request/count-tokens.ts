@@ -87,7 +87,8 @@ async function endpointCount(
   };
   const model = snapshot.modelIndex.get(facts.model)!;
   for (const at of allowedEndpoints(snapshot.models[model]!, slots, facts.needs)) {
-    const { tokens } = await countAtEndpoint(prompt, facts, { model, at, withinMs: ASKED_COUNT_MS, signal });
+    const upstream = runtime.upstreams[model]![at]!;
+    const { tokens } = await countAtEndpoint(prompt, facts, upstream, { withinMs: ASKED_COUNT_MS, signal });
     if (tokens !== null || signal.aborted) return tokens;
   }
   return null;

@@ -3,7 +3,7 @@ import type { StreamPart } from '../../contract/parts.ts';
 import type { EntryLine, Tariff } from '../../core/accounting/entry.ts';
 import type { Receipt } from '../../core/answer.ts';
 import type { Microcredits } from '../../core/credits.ts';
-import type { DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
+import { type DecisionOutcome, type DecisionRecord, NO_SEED } from '../../core/decision-record.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { Facts } from '../../core/facts.ts';
 import { idText } from '../../core/id.ts';
@@ -149,7 +149,7 @@ function record(
     kind: request.operation,
     revision: snapshot.revision,
     readingsNumber: 0,
-    seed: '',
+    seed: NO_SEED,
     facts,
     quality: null,
     estimate: null,

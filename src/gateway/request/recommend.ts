@@ -90,11 +90,11 @@ function sayableModels(decided: DecidedRequest): Decision['ranked'] {
 /** Returns why an endpoint's adapter cannot express a request; null if it can. */
 function refusalAt(decided: DecidedRequest, ranked: RankedModel, at: number): FailedAttempt | null {
   const { runtime, request } = decided;
-  const { adapter } = runtime.targets[ranked.model]![at]!;
+  const target = runtime.upstreams[ranked.model]![at]!;
+  const { adapter, model } = target;
   if (adapter.kind !== 'wire') return null;
-  const model = runtime.snapshot.models[ranked.model]!;
-  const { provider, upstream } = model.endpoints[at]!;
-  const { call } = callFor(decided, { ranked, at }, request.stream, adapter);
+  const { provider, upstream } = target.endpoint;
+  const { call } = callFor(decided, { ranked, upstream: target }, request.stream);
   let made: ReturnType<typeof adapter.request>;
   try {
     made = adapter.request(call);

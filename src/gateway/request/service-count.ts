@@ -6,6 +6,7 @@ import { SignalboxError } from '../../core/errors.ts';
 import type { Facts, ServiceCount } from '../../core/facts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
+import type { Upstream } from '../../policy/runtime/upstream.ts';
 import { countAt, type TokenCount } from '../../providers/token-count.ts';
 import type { UpstreamTarget } from '../../providers/upstream-call.ts';
 import { isRefusal } from '../../routing/decide.ts';
@@ -27,10 +28,7 @@ interface CountablePrompt {
   readonly places: CountPlaces;
 }
 
-/** An endpoint of a model that can count the prompt, both as indexes. */
-interface CountingPlace {
-  readonly model: number;
-  readonly at: number;
+interface CountingLimits {
   readonly withinMs: number;
   /** An object that ends the count of a prompt when the caller disconnects. */
   readonly signal: AbortSignal;
@@ -40,16 +38,15 @@ interface CountingPlace {
 export async function countAtEndpoint(
   prompt: CountablePrompt,
   facts: Facts,
-  { model: index, at, withinMs, signal }: CountingPlace,
+  upstream: Upstream,
+  { withinMs, signal }: CountingLimits,
 ): Promise<TokenCount> {
   const { request, history, runtime, places } = prompt;
-  const { snapshot, targets, health, alarms } = runtime;
-  const model = snapshot.models[index]!;
-  const endpoint = model.endpoints[at]!;
+  const { model, endpoint, health } = upstream;
   const endsAt = performance.now() + withinMs;
   if (!(await places.take(history.keyId, withinMs))) return NO_PLACE;
   try {
-    const left = requestFor({ request, history, decision: { facts }, runtime }, model, endpoint);
+    const left = requestFor({ request, history, decision: { facts }, runtime }, upstream);
     const call = {
       upstream: endpoint.upstream,
       request: left.request,
@@ -60,7 +57,7 @@ export async function countAtEndpoint(
       isSelected: facts.pinned ? undefined : (true as const),
     };
     const { deadlines } = model;
-    const asked = { target: targets[index]![at]!, health: health[index]![at]!, deadlines, alarms };
+    const asked = { target: upstream, health, deadlines, alarms: runtime.alarms };
     return await countAt(asked, call, endsAt - performance.now(), signal);
   } finally {
     places.leave(history.keyId);
@@ -141,17 +138,16 @@ export class ServiceCounter {
 
   /** Lets each provider of a model count, because any of them may answer; the greatest bound applies to all. */
   async #ask({ model: index, endpoints }: RankedModel, facts: Facts): Promise<ServiceCount | null> {
-    const { snapshot, targets } = this.#prompt.runtime;
-    const model = snapshot.models[index]!;
+    const upstreams = this.#prompt.runtime.upstreams[index]!;
     this.#endsAt ??= performance.now() + COUNT_MS;
     const withinMs = this.#endsAt - performance.now();
     const { signal } = this.#caller;
-    const byProvider = new Map(endpoints.map((at) => [model.endpoints[at]!.provider, at]));
+    const byAccount = new Map(endpoints.map((at) => upstreams[at]!).map((upstream) => [upstream.account, upstream]));
     const counts = await Promise.all(
-      [...byProvider.values()].map(async (at) => {
-        const counted = await countAtEndpoint(this.#prompt, facts, { model: index, at, withinMs, signal });
-        this.#caller.addPromptCount({ provider: model.endpoints[at]!.provider, end: endOf(counted) });
-        return this.#read(counted, marginAt(targets[index]![at]!));
+      [...byAccount.values()].map(async (upstream) => {
+        const counted = await countAtEndpoint(this.#prompt, facts, upstream, { withinMs, signal });
+        this.#caller.addPromptCount({ provider: upstream.provider.name, end: endOf(counted) });
+        return this.#read(counted, marginAt(upstream));
       }),
     );
     const made = counts.filter((one) => one !== null);
@@ -188,9 +184,11 @@ function marginAt({ adapter }: UpstreamTarget): CountMargin | null {
 }
 
 /** Returns the lowest possible counts, by ID of the models whose providers count: each PDF has one page. */
-function hopedCounts(facts: Facts, { snapshot, targets }: Runtime): NonNullable<Facts['serviceCounts']> {
+function hopedCounts(facts: Facts, { snapshot, upstreams }: Runtime): NonNullable<Facts['serviceCounts']> {
   const least = { ...facts, pages: facts.pdfs };
-  const counting = snapshot.models.filter((_, index) => targets[index]!.every((target) => marginAt(target) !== null));
+  const counting = snapshot.models.filter((_, index) =>
+    upstreams[index]!.every((upstream) => marginAt(upstream) !== null),
+  );
   return Object.fromEntries(counting.map((model) => [model.id, { tokens: expectedInput(least, model), margin: 0 }]));
 }
 
@@ -223,7 +221,7 @@ const isData = (url: string): boolean => /^data:/i.test(url);
 export function isHeldBack(
   { outcome, shortage, funds }: FundedTrial,
   request: ModelRequest,
-  runtime: Pick<Runtime, 'snapshot' | 'health'>,
+  runtime: Pick<Runtime, 'snapshot' | 'upstreams'>,
 ): boolean {
   if (shortage !== null) return true;
   if (isRefusal(outcome)) return outcome.rejected.some(isRejectedByInput);

@@ -13,10 +13,10 @@ import type { Dial } from '../../providers/connection/dial.ts';
 import { UpstreamNetwork } from '../../providers/connection/network.ts';
 import { Health, type OriginOf } from '../../providers/health/health.ts';
 import type { OutputLengths } from '../../providers/health/output-lengths.ts';
-import type { EndpointHealth } from '../../providers/health/types.ts';
 import type { UnknownNames } from '../../providers/health/unknown-names.ts';
 import type { UpstreamTarget } from '../../providers/upstream-call.ts';
 import { createDecider, type Decider, type DecisionContext } from '../../routing/decide.ts';
+import type { Upstream } from './upstream.ts';
 
 /** The strategy that scores a request, with its quality floor and its label. */
 type StrategyInForce = Pick<DecisionContext, 'strategy' | 'qualityFloor' | 'reason'>;
@@ -43,12 +43,13 @@ export interface DecisionRuntime {
 export interface Runtime extends DecisionRuntime {
   /** Returns the calendar time in the policy's zone. @param timeMs ms since 1970 */
   localTime(timeMs: number): RuleScope['time'];
-  /** Targets by model, then by endpoint, in the snapshot's order. The targets of wildcards follow the targets of the catalog. */
-  readonly targets: readonly (readonly UpstreamTarget[])[];
+  /**
+   * Upstreams by model, then by endpoint, in the snapshot's order. The upstreams of wildcards follow the upstreams of the catalog. All
+   * runtimes share the health of endpoints, because endpoints are identified by their names.
+   */
+  readonly upstreams: readonly (readonly Upstream[])[];
   /** All providers by name, also providers without a model. */
   readonly providers: ReadonlyMap<string, UpstreamTarget>;
-  /** Health by model, then by endpoint. All runtimes share the health of endpoints, because endpoints are identified by their names. */
-  readonly health: readonly (readonly EndpointHealth[])[];
   readonly originOf: OriginOf;
   /** Lengths of earlier answers. All runtimes share the lengths of earlier answers. */
   readonly outputs: OutputLengths;
@@ -99,9 +100,6 @@ export function buildRuntime(
   return {
     ...prepareDecisionRuntime(snapshot, registry),
     localTime: zonedClock(snapshot.gateway.timeZone),
-    health: models.map(({ id, endpoints }) =>
-      endpoints.map(({ provider, upstream }) => health.endpoint(provider, upstream, id, originOf(provider))),
-    ),
     readings: health.watch(snapshot, originOf),
     originOf,
     outputs: health.outputs,
@@ -109,7 +107,22 @@ export function buildRuntime(
     reported: new WeakSet(),
     providers,
     unknownNames: health.unknownNames,
-    targets: models.map((model) => model.endpoints.map((endpoint) => providers.get(endpoint.provider)!)),
+    upstreams: models.map((model) =>
+      model.endpoints.map((endpoint, at): Upstream => {
+        const { provider, upstream } = endpoint;
+        const account = originOf(provider);
+        return {
+          ...providers.get(provider)!,
+          model,
+          at,
+          endpoint,
+          provider: snapshot.providers.get(provider)!,
+          account,
+          health: health.endpoint(provider, upstream, model.id, account),
+          slot: model.firstSlot + at,
+        };
+      }),
+    ),
   };
 }
 

@@ -1,9 +1,10 @@
 import { SignalboxError } from '../../core/errors.ts';
-import type { WildcardModel } from '../../core/snapshot.ts';
+import type { Model, WildcardModel } from '../../core/snapshot.ts';
 import { createDecider } from '../../routing/decide.ts';
 import { meaningOf } from '../../routing/model-name.ts';
 import { snapshotWith } from '../../routing/wildcard-snapshot.ts';
 import type { DecisionRuntime, Runtime } from './runtime.ts';
+import type { Upstream } from './upstream.ts';
 
 /** Runtimes of wildcards' models. The runtimes are cached as long as the policy's runtime and the compiled model exist. */
 const runtimes = new WeakMap<Runtime, WeakMap<WildcardModel, Runtime>>();
@@ -34,6 +35,15 @@ export function decisionRuntimeFor(runtime: DecisionRuntime, name: string): Deci
   return { ...runtime, snapshot, decider: createDecider(snapshot) };
 }
 
+/** The upstreams of a wildcard, for one of its models. */
+const ofModel = (upstreams: readonly Upstream[], model: Model): readonly Upstream[] =>
+  upstreams.map((upstream, at) => ({
+    ...upstream,
+    model,
+    endpoint: model.endpoints[at] ?? upstream.endpoint,
+    slot: model.firstSlot + at,
+  }));
+
 /** Makes the error for a name that the service does not know. */
 export const unknownToService = (id: string): SignalboxError =>
   new SignalboxError('model_not_found', `The provider of \`${id}\` has no model of that name.`, { param: 'model' });
@@ -57,7 +67,6 @@ function wildcardRuntime(runtime: Runtime, found: WildcardModel): Runtime {
     ...runtime,
     snapshot,
     decider: createDecider(snapshot),
-    health: [runtime.health[at]!],
-    targets: [runtime.targets[at]!],
+    upstreams: [ofModel(runtime.upstreams[at]!, snapshot.models[0]!)],
   };
 }

@@ -51,11 +51,20 @@ function attempting(more: Options = {}) {
     dropped: () => told.push(['dropped']),
   };
   let now = 0;
+  const provider = { passthrough: new Set(), afterAbort: { bills } };
+  const [only] = from.models;
+  const upstream = {
+    ...targetOf(null),
+    model: only,
+    at: 0,
+    endpoint: only!.endpoints[0],
+    provider,
+    health: {},
+    slot: 0,
+  };
   const runnable = {
     runtime: {
-      snapshot: { ...from, providers: new Map([['p', { passthrough: new Set(), afterAbort: { bills } }]]) },
-      health: [[{}]],
-      targets: [[targetOf(null)]],
+      snapshot: { ...from, providers: new Map([['p', provider]]) },
       outputs: { observe: (...seen: unknown[]) => told.push(['saw', ...seen]) },
     },
     request: chatRequest({ model: 'a', messages: [], stream }),
@@ -71,7 +80,7 @@ function attempting(more: Options = {}) {
     dropped: [],
     context: contextWith(),
   } as unknown as RunnableRequest;
-  const way = { ranked: { model: 0, outputCap: cap }, at: 0 } as never;
+  const way = { ranked: { model: 0, outputCap: cap }, upstream } as never;
   const attempt = new Attempt(way, reporter as never, runnable, { deadlineAt, hasOthers: false } as never);
   const batches: { at: number; parts: readonly StreamPart[] }[] = [];
   const call: UpstreamCall = {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { ProviderFailure } from '../../../src/contract/parts.ts';
 import type { Decision, RankedModel } from '../../../src/core/decision.ts';
 import { Plan, type PlannedAttempt } from '../../../src/gateway/exchange/plan.ts';
+import type { Upstream } from '../../../src/policy/runtime/upstream.ts';
 
 /** Makes candidates with this many endpoints each. */
 function decisionOf(...endpoints: number[]): Decision {
@@ -12,9 +13,12 @@ function decisionOf(...endpoints: number[]): Decision {
   return { ranked, lastResorts: [] } as unknown as Decision;
 }
 
+/** Upstreams of which a plan reads only the place. */
+const UPSTREAMS = Array.from({ length: 9 }, () => Array.from({ length: 9 }, (_, at) => ({ at }) as Upstream));
+
 const failure = (kind: ProviderFailure['kind']): ProviderFailure => ({ kind, message: 'x' });
 const nameOf = ({ way, again, force }: PlannedAttempt): string =>
-  `${way.ranked.model}.${way.at}${again ? ' again' : ''}${force ? ' force' : ''}`;
+  `${way.ranked.model}.${way.upstream.at}${again ? ' again' : ''}${force ? ' force' : ''}`;
 
 interface Trial {
   /** The result of an attempt at an endpoint. */
@@ -29,7 +33,7 @@ interface Trial {
 /** Carries out a plan on a fake clock. */
 function walk(decision: Decision, { meet, retriesMax = 2, random = 0.5 }: Trial) {
   let now = 1_000;
-  const plan = new Plan(decision, { retriesMax, clock: () => now, random: () => random });
+  const plan = new Plan(decision, UPSTREAMS, { retriesMax, clock: () => now, random: () => random });
   const steps: string[] = [];
   const waits: number[] = [];
   for (let step = plan.next(); step !== null; step = plan.next()) {
@@ -121,11 +125,11 @@ describe('a plan of attempts', () => {
   });
 
   test('a plan tries other endpoints first after any failure that took long', () => {
-    const plan = new Plan(decisionOf(1, 1), { retriesMax: 2, clock: () => 0, random: () => 0 });
+    const plan = new Plan(decisionOf(1, 1), UPSTREAMS, { retriesMax: 2, clock: () => 0, random: () => 0 });
     plan.next();
     plan.failed(failure('connect'), 0, 1_001);
     expect(nameOf(plan.next()!)).toBe('1.0');
-    const quick = new Plan(decisionOf(1, 1), { retriesMax: 2, clock: () => 0, random: () => 0 });
+    const quick = new Plan(decisionOf(1, 1), UPSTREAMS, { retriesMax: 2, clock: () => 0, random: () => 0 });
     quick.next();
     quick.failed(failure('connect'), 0, 1_000);
     expect(nameOf(quick.next()!)).toBe('0.0 again');
@@ -148,7 +152,7 @@ describe('a plan of attempts', () => {
 
   test('a plan waits the whole pause for an endpoint that has long been ready', () => {
     let now = 0;
-    const plan = new Plan(decisionOf(1, 1), { retriesMax: 2, clock: () => now, random: () => 0.5 });
+    const plan = new Plan(decisionOf(1, 1), UPSTREAMS, { retriesMax: 2, clock: () => now, random: () => 0.5 });
     plan.next();
     plan.failed(failure('rate_limited'), 100);
     plan.next();
@@ -163,7 +167,7 @@ describe('a plan of attempts', () => {
   });
 
   test('a plan knows whether other endpoints are left', () => {
-    const plan = new Plan(decisionOf(1, 1), { retriesMax: 2, clock: () => 0, random: () => 0 });
+    const plan = new Plan(decisionOf(1, 1), UPSTREAMS, { retriesMax: 2, clock: () => 0, random: () => 0 });
     plan.next();
     expect(plan.hasOthers).toBe(true);
     plan.failed(failure('timeout'), 0);

@@ -1,0 +1,27 @@
+import type { RankedModel } from '../../core/decision.ts';
+import type { Endpoint, Model, Provider } from '../../core/snapshot.ts';
+import type { EndpointHealth } from '../../providers/health/types.ts';
+import type { UpstreamTarget } from '../../providers/upstream-call.ts';
+
+/**
+ * An endpoint of a model at an account of its provider, with everything that a call needs. The runtime makes it once; what outlives a reload,
+ * such as its health, is found by the names of the endpoint.
+ */
+export interface Upstream extends UpstreamTarget {
+  readonly model: Model;
+  /** The index of the endpoint in its model, as records name it. */
+  readonly at: number;
+  readonly endpoint: Endpoint;
+  readonly provider: Provider;
+  /** A hash of the provider's address and key, which tells accounts apart. */
+  readonly account: string;
+  readonly health: EndpointHealth;
+  /** The index of the endpoint in readings. */
+  readonly slot: number;
+}
+
+/** An upstream of one of the decision's models. */
+export interface RankedUpstream {
+  readonly ranked: RankedModel;
+  readonly upstream: Upstream;
+}
