@@ -64,6 +64,7 @@ export interface PolicySnapshot {
   readonly defaultWeights: { readonly cost: number; readonly quality: number };
   /** Credits per 1M tokens, the unit for reference costs. */
   readonly referencePrice: { readonly input: number; readonly output: number };
+  readonly referenceOrigin: ReferenceOrigin;
   /** v: the number of reference costs that a good answer is worth. */
   readonly answerWorth: number;
   /**
@@ -137,6 +138,16 @@ export interface PolicySnapshot {
   readonly cases: readonly PolicyCase[];
   /** Parts of the policy that cannot be served in this environment. */
   readonly leftOut: readonly LeftOut[];
+}
+
+/** Where the reference price of a policy comes from. */
+export interface ReferenceOrigin {
+  /** `stated`: the policy states it. `model`: the price of one of its models. `default`: the default of the policy language. */
+  readonly source: 'stated' | 'model' | 'default';
+  /** The ID of the model whose price it is; null for another source. */
+  readonly model: string | null;
+  /** The reference price in USD per 1M tokens. */
+  readonly usd: { readonly input: number; readonly output: number };
 }
 
 export interface LeftOut {

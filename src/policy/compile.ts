@@ -29,6 +29,7 @@ import type { ParsedPolicy, PolicySettings } from './parsed.ts';
 import { reviewTeams } from './people.ts';
 import { type LoadedPlugin, withOwnPlugins } from './plugins.ts';
 import { cachedTokensMin, compileProvider, type Environment } from './providers.ts';
+import { compileReference } from './reference-price.ts';
 import { Report } from './report.ts';
 import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules.ts';
 import { compileSections } from './sections.ts';
@@ -84,6 +85,11 @@ export interface LoadContext extends PluginMaps {
   readonly teams?: TeamNames | null;
   /** IDs of the teams with active keys. Without `teamsWithKeys`, Signalbox does not warn about teams that the policy no longer declares. */
   readonly teamsWithKeys?: ReadonlySet<string>;
+  /**
+   * Whether a policy that states no reference price has the default of the language. Repeats decisions of builds that derived no reference
+   * price.
+   */
+  readonly hasFormerReference?: boolean;
   /** The settings that the running server keeps. If `started` is given, a policy with other values gets a warning. */
   readonly started?: StartSettings;
 }
@@ -138,6 +144,7 @@ function* compile(
     teams = null,
     teamsWithKeys,
     started,
+    hasFormerReference = false,
     ...installed
   }: LoadContext,
   report: Report,
@@ -171,8 +178,8 @@ function* compile(
     if (teams && teamsWithKeys) reviewReplacedTeams(parsed.people.teams, teams, teamsWithKeys, report);
   }
   // `compile` checks whether anything can be served only if the policy is otherwise valid.
-  const { settings, credit } = parsed;
-  if (report.failed || !settings || !credit) {
+  const { settings, credit, reference: priced } = parsed;
+  if (report.failed || !settings || !credit || !priced) {
     if (parsed.hasSoundModels) yield* evaluateSoundRules(parsed, programs, report);
     return null;
   }
@@ -204,11 +211,13 @@ function* compile(
   }
   if (report.failed) return null;
   yield* inSteps(models, deepFreeze);
+  const reference = compileReference(priced, credit.usd, hasFormerReference);
   const snapshot = assembleSnapshot(parsed, settings, credit.usd, available, {
     rules,
     wildcards,
     found,
     ...own,
+    ...reference,
     explore: parsed.explore,
     selectors: filtered,
     budgets: budgets.map(compileBudget),
@@ -217,8 +226,13 @@ function* compile(
     teamIds: check.teams.ids,
   });
   const figures = wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
-  return { snapshot: deepFreeze(snapshot), environment: [...environmentFacts(states), ...figures] };
+  const environment = [...environmentFacts(states), ...figures, ...derivedIn(reference)];
+  return { snapshot: deepFreeze(snapshot), environment };
 }
+
+/** Makes the revision differ from the revision of builds that derived no reference price, because its decisions differ. */
+const derivedIn = ({ referenceOrigin: { source, usd } }: Pick<PolicySnapshot, 'referenceOrigin'>) =>
+  source === 'model' ? [['reference_price', usd.input, usd.output]] : [];
 
 const NO_LABELS: KnownLabels = new Map();
 
@@ -226,7 +240,8 @@ const isForChats = ({ operations }: Model): boolean => (operations & OPERATIONS.
 
 /** The parts of a snapshot that are compiled from expressions and plugins. */
 type SnapshotParts = OwnParts &
-  Pick<PolicySnapshot, 'budgets' | 'content' | 'reportedRuns' | 'explore' | 'wildcards' | 'found' | 'teamIds'> & {
+  Pick<PolicySnapshot, 'budgets' | 'content' | 'reportedRuns' | 'explore' | 'wildcards' | 'found' | 'teamIds'> &
+  Pick<PolicySnapshot, 'referenceOrigin' | 'referencePrice'> & {
     readonly rules: CompiledRules;
     readonly selectors: readonly Selector[];
   };

@@ -1,5 +1,5 @@
-import { type Decimal, plainText, toNumber } from '../core/decimal.ts';
-import type { GatewayPolicy } from '../core/snapshot.ts';
+import { type Decimal, plainText } from '../core/decimal.ts';
+import type { GatewayPolicy, ReferenceOrigin } from '../core/snapshot.ts';
 import { type AliasDraft, draftAliases } from './aliases.ts';
 import { camelKeys } from './camel-keys.ts';
 import { type CaseNames, draftCases } from './cases.ts';
@@ -16,6 +16,7 @@ import { type PolicyFile, parseFile, type YamlReader } from './parse.ts';
 import { draftPeople, type ModelNames } from './people.ts';
 import { draftPlugins } from './plugins.ts';
 import { decimalAt } from './prices.ts';
+import { derivedReference } from './reference-price.ts';
 import { Report } from './report.ts';
 import { draftConstraints, draftPreferences } from './rule-drafts.ts';
 import { GatewayText, ProviderText } from './schema.ts';
@@ -80,7 +81,8 @@ function checkSections(context: CheckContext) {
   const version = readVersion(context);
   const { credit, usdPerCredit } = readCredits(context);
   const values = readValues(version, context);
-  const settings = readSettings(context, version, values, usdPerCredit);
+  const settings = readSettings(context, version, values);
+  const reference = readReference(context);
   const tasks = compileTasks(context, version);
   const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
   const providers = checkNamed('providers', ProviderText, context);
@@ -122,6 +124,7 @@ function checkSections(context: CheckContext) {
     credit,
     /** `settings` is null if any of its sections is wrong. */
     settings: settings && { ...settings, baseline },
+    reference: reference && { ...reference, derived: version === 1 ? null : derivedReference(drafts, tasks[0]!) },
     tasks,
     providers,
     providersPlace: sections.get('providers')?.place ?? start,
@@ -218,25 +221,19 @@ function readSettings(
     unstatedQuality: __,
     ...values
   }: ReturnType<typeof readValues>,
-  credit: Decimal,
 ) {
-  const usdPerCredit = toNumber(credit);
   const gateway = readGateway(context, version);
   const defaultWeights = readWeights(context);
-  const reference = checkSection('reference_price', SECTIONS.reference_price, context);
   const records = checkSection('records', SECTIONS.records, context);
   const ledger = checkSection('ledger', SECTIONS.ledger, context);
   const metrics = checkSection('metrics', SECTIONS.metrics, context);
   const console = checkSection('console', SECTIONS.console, context);
-  if (!gateway || !defaultWeights || !reference || !records || !ledger || !metrics || !console) return null;
-  // Doubles are exact enough for the reference price, because it only scales weights.
-  const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
+  if (!gateway || !defaultWeights || !records || !ledger || !metrics || !console) return null;
   return {
     ...values,
     ledger: camelKeys(ledger),
     gateway,
     defaultWeights,
-    referencePrice,
     hardQualityFactor: hardQualityFactor === 'none' ? null : hardQualityFactor,
     /** Whether a required language that no model declares excludes no model. */
     admitUnstated: unstatedLanguages === 'admit',
@@ -250,6 +247,19 @@ function readSettings(
     /** Which texts of requests are stored; null for none. */
     content: draftContent(records),
   };
+}
+
+/**
+ * Returns the stated reference price, or the default. If only one key is stated, the other has its default. Returns null if the section is
+ * wrong.
+ */
+function readReference(context: CheckContext) {
+  const usd = checkSection('reference_price', SECTIONS.reference_price, context);
+  const { tree, place } = sectionSubject('reference_price', context);
+  if (!usd) return null;
+  const isStated = Object.keys(usd).some((key) => valueAt(tree, key) !== undefined);
+  const origin: ReferenceOrigin = { source: isStated ? 'stated' : 'default', model: null, usd };
+  return { origin, place };
 }
 
 function readMeteredLabel(label: string | null, context: CheckContext) {

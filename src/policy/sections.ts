@@ -84,7 +84,7 @@ export const LANGUAGE = {
   ),
   reference_price: ordinary(
     closed(
-      'The price that defines a reference cost, which is the unit of `answer_worth`: the cost of a request’s expected tokens at this price.',
+      'The price that defines a reference cost, which is the unit of `answer_worth`: the cost of a request’s expected tokens at this price. If a policy of version 2 states neither key, the price of the cheapest model counts whose `quality.default` is at most 0.15 below the best. Only models with prices above 0 count; without such a model, and in version 1, the defaults apply.',
       {
         input: number({ minimum: 0, maximum: 100_000, default: 1 }, 'USD per 1M input tokens.'),
         output: number({ exclusiveMinimum: 0, maximum: 100_000, default: 4 }, 'USD per 1M output tokens.'),

@@ -20,6 +20,7 @@ export function changedDefaults(
   const singles = Object.entries<TSchema>(SECTIONS)
     .filter(([name, schema]) => formerDefault(schema) !== undefined && !(name in outline))
     .map(([name]) => name);
+  const references = namesIn(outline.reference_price).length === 0 ? ['reference_price'] : [];
   const keys = Object.entries<TSchema>(SECTIONS).flatMap(([name, schema]) => {
     const own = namesIn(outline[name]);
     return changedKeys(schema).flatMap((key) => (own.includes(key) ? [] : [`${name}.${key}`]));
@@ -39,7 +40,7 @@ export function changedDefaults(
   const providers = Object.entries(objectOf(outline.providers)).flatMap(([name, provider]) =>
     discoveredIn(provider) ? [`providers.${name}.discover`] : [],
   );
-  return [...singles, ...keys, ...tasks, ...selectors, ...providers];
+  return [...singles, ...references, ...keys, ...tasks, ...selectors, ...providers];
 }
 
 /** Whether the latest version finds the models of a provider, but version 1 does not. */

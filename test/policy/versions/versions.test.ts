@@ -44,16 +44,16 @@ function decidedBy(runtime: Runtime): string[] {
   );
 }
 
-describe('a policy of three models that states no default', () => {
+describe('a policy of three models that states only the reference price', () => {
   const runtimeOf = (text: string) => buildRuntime(loaded(text, KEYS), createRegistry(shipped), () => 'x');
   const ofShipped = decidedBy(runtimeWith({ name: 'two', providers: ['openai', 'anthropic'] }));
 
-  test('a policy of three models that states no default decides every request of the panel in version 2 as the shipped policy does among those models', () => {
+  test('a policy of three models that states only the reference price decides every request of the panel in version 2 as the shipped policy does among those models', () => {
     expect(ofShipped.length).toBeGreaterThan(500);
     expect(decidedBy(runtimeOf(handWritten))).toEqual(ofShipped);
   });
 
-  test('a policy of three models that states no default decides differently in version 1', () => {
+  test('a policy of three models that states only the reference price decides differently in version 1', () => {
     const former = decidedBy(runtimeOf(handWritten.replace('version: 2', 'version: 1')));
     const chosen = (line: string) => line.split(' ').slice(0, 3).join(' ');
     expect(former.filter((line, at) => chosen(line) !== chosen(ofShipped[at]!)).length).toBeGreaterThan(10);
@@ -74,6 +74,7 @@ const WRITTEN_OUT: Readonly<Record<string, string>> = {
   'gateway.repeats_in_flight': 'wait',
   'gateway.forced_tools': 'adapt',
   answer_length: 'measured',
+  reference_price: '{ input: 1, output: 2 }',
   'tasks.general': '{ expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }',
   'tasks.chat': '{ expected_output_tokens: 250, default_input_tokens: 300, min_useful_output: 64 }',
   'tasks.coding': '{ expected_output_tokens: 1200, default_input_tokens: 2000, min_useful_output: 128 }',
@@ -106,6 +107,7 @@ const OWN: Readonly<Record<string, string>> = {
   'gateway.repeats_in_flight': 'refuse',
   'gateway.forced_tools': 'refuse',
   answer_length: 'blended',
+  reference_price: '{ input: 3, output: 5 }',
   'auto.quality': '3',
   'auto.cost': '1',
   'auto.latency': '0.5',
