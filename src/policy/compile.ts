@@ -211,13 +211,12 @@ function* compile(
   }
   if (report.failed) return null;
   yield* inSteps(models, deepFreeze);
-  const reference = compileReference(priced, credit.usd, hasFormerReference);
   const snapshot = assembleSnapshot(parsed, settings, credit.usd, available, {
     rules,
     wildcards,
     found,
     ...own,
-    ...reference,
+    ...compileReference(priced, credit.usd, hasFormerReference),
     explore: parsed.explore,
     selectors: filtered,
     budgets: budgets.map(compileBudget),
@@ -226,7 +225,7 @@ function* compile(
     teamIds: check.teams.ids,
   });
   const figures = wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
-  const environment = [...environmentFacts(states), ...figures, ...derivedIn(reference)];
+  const environment = [...environmentFacts(states), ...figures, ...derivedIn(snapshot)];
   return { snapshot: deepFreeze(snapshot), environment };
 }
 
