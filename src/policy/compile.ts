@@ -224,10 +224,12 @@ function* compile(
     reportedRuns: compileReportedRuns(reportedRuns),
     teamIds: check.teams.ids,
   });
-  const figures = wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
-  const environment = [...environmentFacts(states), ...figures, ...derivedIn(snapshot)];
+  const environment = [...environmentFacts(states), ...figuresIn(snapshot, facts), ...derivedIn(snapshot)];
   return { snapshot: deepFreeze(snapshot), environment };
 }
+
+const figuresIn = ({ wildcards }: Pick<PolicySnapshot, 'wildcards'>, facts: PublicFigures | null) =>
+  wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
 
 /** Makes the revision differ from the revision of builds that derived no reference price, because its decisions differ. */
 const derivedIn = ({ referenceOrigin: { source, usd } }: Pick<PolicySnapshot, 'referenceOrigin'>) =>
