@@ -29,17 +29,32 @@ const withinMargin = (of: 'cost' | 'latency', { strategy, description, margin, h
           default: margin,
           description: 'How far below the best eligible quality a model may be.',
         }),
+        quality_enough: Type.Optional(
+          Type.Number({
+            minimum: 0,
+            maximum: 1,
+            description: 'Quality that is always good enough, even if it is further below the best.',
+          }),
+        ),
         quality_floor: Type.Optional(
-          Type.Number({ minimum: 0, maximum: 1, description: 'Quality that is always good enough.' }),
+          Type.Number({
+            minimum: 0,
+            maximum: 1,
+            isFormer: true,
+            description: 'The name of `quality_enough` in version 1. Version 2 refuses it.',
+          }),
         ),
       },
       { additionalProperties: false, description },
     ),
-    prepare({ quality_margin, quality_floor = Number.POSITIVE_INFINITY }) {
+    prepare({ quality_margin, quality_enough: own, quality_floor: former }) {
+      if (own !== undefined && former !== undefined)
+        throw new Error('`quality_enough` and `quality_floor` mean the same, so state only `quality_enough`');
+      const always = own ?? former ?? Number.POSITIVE_INFINITY;
       const goodEnough = ({ n, quality }: Candidates): number => {
         let best = 0;
         for (let i = 0; i < n; i++) best = Math.max(best, quality[i]!);
-        return Math.min(best - quality_margin, quality_floor) - SLACK;
+        return Math.min(best - quality_margin, always) - SLACK;
       };
       return {
         reason: 'margin',

@@ -27,7 +27,7 @@ export const PATIENCE_MS_MAX = 86_400_000;
 export const patience = (description: string) =>
   Type.Number({ exclusiveMinimum: 0, maximum: PATIENCE_MS_MAX, description });
 
-/** The schema of the quality floor, which every strategy accepts. */
+/** The schema of the quality floor, which all strategies with weights accept. */
 export const qualityFloor = Type.Optional(
   Type.Number({
     minimum: 0,

@@ -42,7 +42,14 @@ const orNothing = ({ type, ...schema }: JsonSchema): JsonSchema => ({
  * Keywords that only the loader reads. The schema for editors has no `default`, because editors would write every default into a new map;
  * the description states the default instead.
  */
-const FOR_THE_LOADER: ReadonlySet<string> = new Set(['$id', 'default', 'expected', 'formerDefault', 'hints']);
+const FOR_THE_LOADER: ReadonlySet<string> = new Set([
+  '$id',
+  'default',
+  'expected',
+  'formerDefault',
+  'hints',
+  'isFormer',
+]);
 
 /**
  * Converts a schema of the language for editors, without the loader's keywords. The schema for editors does not require a key with a

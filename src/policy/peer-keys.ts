@@ -67,6 +67,11 @@ const PEER_KEYS: readonly PeerKeys[] = [
     meant: 'adapter',
     hint: `${didYouMean('adapter')} For a service that Signalbox knows, write \`preset\` instead, such as \`preset: openai\``,
   },
+  {
+    words: ['quality_floor'],
+    meant: 'quality_enough',
+    hint: 'in version 2, this strategy calls it `quality_enough`: the quality that is always good enough. `quality_floor` is the minimum quality of the other strategies',
+  },
   { words: words('api_base api_url endpoint url host'), meant: 'base_url' },
 ];
 

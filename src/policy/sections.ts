@@ -48,7 +48,8 @@ export const LANGUAGE = {
         {
           expected: '`1` or `2`',
           examples: [LATEST_VERSION],
-          description: 'Version of the policy language. The versions differ only in defaults.',
+          description:
+            'Version of the policy language. The versions differ in defaults; an option with another name in version 2 is an error there.',
         },
       ),
     ),

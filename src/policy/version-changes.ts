@@ -1,14 +1,17 @@
-import type { TSchema } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import type { StrategyPlugin } from '../contract/strategy.ts';
 import { isObject, objectOf, textOf } from '../core/object.ts';
 import { discoverOf } from './discover.ts';
 import { SECTIONS } from './sections.ts';
 import { BUILT_IN_SELECTORS } from './selectors.ts';
 import { changedTasks } from './tasks.ts';
-import { changedKeys, formerDefault, LATEST_VERSION } from './versions.ts';
+import { changedKeys, formerDefault, formerKeys, LATEST_VERSION } from './versions.ts';
+
+const NO_OPTIONS: TSchema = Type.Object({});
 
 /**
- * Returns the defaults that would change if a policy of version 1 stated the latest version, as paths of the keys that it leaves out.
+ * Returns the defaults that would change if a policy of version 1 stated the latest version, as paths of the keys that it leaves out, and
+ * the stated keys that the latest version does not have.
  * `changedDefaults` returns null for a policy of the latest version.
  * @param outline the bare data of the policy's sections
  */
@@ -31,11 +34,12 @@ export function changedDefaults(
     const selector = isObject(stated[name]) ? stated[name] : { strategy: name };
     const plugin = strategies.get(String(selector.strategy));
     const own = namesIn(selector.options);
-    // A selector with a former option runs another strategy, whose defaults have not changed.
-    if (!plugin || plugin.formerly?.options.some((option) => own.includes(option))) return [];
-    return changedKeys(plugin.options)
-      .filter((key) => !own.includes(key))
-      .map((key) => `selectors.${name}.options.${key}`);
+    // A selector with a former option runs another strategy.
+    const isFormer = plugin?.formerly?.options.some((option) => own.includes(option));
+    const { options = NO_OPTIONS } = (isFormer ? strategies.get(plugin?.formerly?.by ?? '') : plugin) ?? {};
+    const changed = changedKeys(options).filter((key) => !own.includes(key));
+    const renamed = formerKeys(options).filter((key) => own.includes(key));
+    return [...changed, ...renamed].map((key) => `selectors.${name}.options.${key}`);
   });
   const providers = Object.entries(objectOf(outline.providers)).flatMap(([name, provider]) =>
     discoveredIn(provider) ? [`providers.${name}.discover`] : [],

@@ -2,8 +2,8 @@ import type { TObject, TSchema } from '@sinclair/typebox';
 import type { StrategyPlugin } from '../contract/strategy.ts';
 
 /**
- * Versions of the policy language. The versions of the policy language differ only in defaults, so that a policy keeps the defaults it was
- * written for.
+ * Versions of the policy language. The versions of the policy language differ in defaults, so that a policy keeps the defaults it was
+ * written for. A key that got another name exists under its old name only in version 1.
  */
 export const VERSIONS = [1, 2] as const;
 export type LanguageVersion = (typeof VERSIONS)[number];
@@ -12,18 +12,28 @@ export const LATEST_VERSION = 2;
 /** Returns the default of a value in version 1, if it was different. A schema states the default of version 1 as `formerDefault`. */
 export const formerDefault = (schema: TSchema): unknown => schema.formerDefault;
 
+/** Returns the keys of a map that only version 1 accepts. A schema marks such a key with `isFormer`. */
+export const formerKeys = ({ properties = {} }: TSchema): string[] =>
+  Object.keys(properties).filter((key) => properties[key].isFormer === true);
+
 /** Returns the keys of a map whose defaults differ between the versions. */
 export const changedKeys = ({ properties = {} }: TSchema): string[] =>
   Object.keys(properties).filter((key) => formerDefault(properties[key]) !== undefined);
 
-/** Returns a schema with the defaults of a version, for the value itself and for its keys. */
+/** Returns a schema with the keys and the defaults of a version, for the value itself and for its keys. */
 export function inVersion<Schema extends TSchema>(schema: Schema, version: LanguageVersion): Schema {
-  if (version === LATEST_VERSION) return schema;
+  if (version === LATEST_VERSION) return withoutKeys(schema, formerKeys(schema));
   const own = formerDefault(schema) === undefined ? schema : { ...schema, default: formerDefault(schema) };
   const keys = changedKeys(schema);
   if (keys.length === 0) return own;
   const changed = keys.map((key) => [key, inVersion(schema.properties[key], version)]);
   return { ...own, properties: { ...schema.properties, ...Object.fromEntries(changed) } };
+}
+
+function withoutKeys<Schema extends TSchema>(schema: Schema, left: readonly string[]): Schema {
+  if (left.length === 0) return schema;
+  const kept = Object.entries(schema.properties).filter(([key]) => !left.includes(key));
+  return { ...schema, properties: Object.fromEntries(kept) };
 }
 
 /** Returns the strategies with the option defaults of a version. */

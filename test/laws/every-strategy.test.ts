@@ -30,7 +30,7 @@ import { host, mutant, scores, ties } from './mutants.ts';
 
 reportCoverage();
 
-const margins = fc.record({ quality_margin: margin, quality_floor: floor }, { requiredKeys: ['quality_margin'] });
+const margins = fc.record({ quality_margin: margin, quality_enough: floor }, { requiredKeys: ['quality_margin'] });
 const dials = fc.tuple(rawWeights, floor).map(([own, least]) => withoutUndefined({ ...own, quality_floor: least }));
 const emphases = fc.tuple(dials, emphasis).map(([own, by]) => ({ ...own, emphasis: by }));
 const cases: readonly (readonly [StrategyPlugin, fc.Arbitrary<Trial>])[] = [

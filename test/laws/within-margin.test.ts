@@ -19,13 +19,13 @@ reportCoverage();
 
 interface Options {
   readonly quality_margin: number;
-  readonly quality_floor?: number;
+  readonly quality_enough?: number;
 }
 
 const options = fc
-  .record({ quality_margin: margin, quality_floor: floor })
-  .map(({ quality_margin, quality_floor }) =>
-    quality_floor === undefined ? { quality_margin } : { quality_margin, quality_floor },
+  .record({ quality_margin: margin, quality_enough: floor })
+  .map(({ quality_margin, quality_enough }) =>
+    quality_enough === undefined ? { quality_margin } : { quality_margin, quality_enough },
   );
 const trial = trials({ options });
 const optionsOf = (given: { readonly options: unknown }) => given.options as Options;
@@ -86,8 +86,8 @@ function laws(of: 'cost' | 'latency', criterion: (one: Candidate) => number): re
       says: `the choice is the ${of === 'cost' ? 'cheapest' : 'fastest'} model within the margin, and among equals the better one`,
       holds: (rank) =>
         fc.property(trial, (given) => {
-          const { quality_margin, quality_floor = 2 } = optionsOf(given);
-          const enough = Math.min(Math.max(...given.candidates.map(({ q }) => q)) - quality_margin, quality_floor);
+          const { quality_margin, quality_enough = 2 } = optionsOf(given);
+          const enough = Math.min(Math.max(...given.candidates.map(({ q }) => q)) - quality_margin, quality_enough);
           // At the edge of the margin the last bits of a subtraction decide.
           if (given.candidates.some(({ q }) => q !== enough && Math.abs(q - enough) < 2e-9)) return true;
           const good = given.candidates.filter(({ q }) => q >= enough);

@@ -125,7 +125,11 @@ describe('completion', () => {
       'patience_ms',
       'quality_floor',
     ]);
-    expect(await labels('options', 'strategy: fastest-within-margin')).toEqual(['quality_margin', 'quality_floor']);
+    expect(await labels('options', 'strategy: fastest-within-margin')).toEqual([
+      'quality_margin',
+      'quality_enough',
+      'quality_floor',
+    ]);
     expect(await labels('options', 'strategy: auto-fast')).toContain('emphasis');
     expect(await labels('options', 'strategy: mine')).toEqual([]);
     expect(await offered('providers:\n  p:\n    preset: openai\n    settings:\n      ¦')).toEqual([
