@@ -5,6 +5,7 @@ import { LEARNING_MODES } from '../core/estimate.ts';
 import { LENGTH_SOURCES } from '../core/expected-length.ts';
 import { HEALTH } from '../core/readings.ts';
 import { TIE_BREAKERS } from '../routing/rank.ts';
+import { REFERENCE_PRICE } from './policy-shapes.ts';
 
 const list = <Word extends string>(words: Readonly<Record<Word, unknown>>): Word[] => Object.keys(words) as Word[];
 const quality = field.share('The expected share of good answers.', 0.71);
@@ -163,6 +164,10 @@ export const CERTIFICATE = {
   answer_worth_credits: field.figureOrNull(
     'How much a good answer to the request is worth: v·C_ref. In Credits.',
     32.3,
+  ),
+  reference_price: field.shapeOrNull(
+    'The price that defines the reference cost C_ref of the request.',
+    REFERENCE_PRICE,
   ),
   candidates: field.orNull(
     Type.Array(Candidate),

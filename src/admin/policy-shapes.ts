@@ -93,3 +93,18 @@ export const PolicyReload = f.named('PolicyReload', 'One reload of the policy fi
   diagnostics: f.list(PolicyDiagnostic, 'Every mistake, sorted by location.', { examples: [[]] }),
   changes: f.list(PolicyChange, 'Changes from the previous revision; empty unless the reload was applied.'),
 });
+
+/** Where a reference price comes from. */
+const REFERENCE_SOURCES = ['stated', 'model', 'default'] as const;
+
+/** The members of a reference price in answers. */
+export const REFERENCE_PRICE = {
+  input_usd: parts.figure('The price of input. In USD per 1M tokens.', 0.1),
+  output_usd: parts.figure('The price of output. In USD per 1M tokens.', 0.5),
+  source: parts.word(
+    REFERENCE_SOURCES,
+    '`stated`: the policy states it. `model`: it is the price of a model of the policy. `default`: it is the default of the policy language.',
+    'model',
+  ),
+  model: parts.textOrNull('The model whose price it is; null for another source.', 'gpt-6-luna'),
+};

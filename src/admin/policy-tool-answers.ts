@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { PolicyDiagnostic } from '../core/api/diagnostic.ts';
 import * as field from '../core/api/parts.ts';
+import { DIFFICULTIES } from '../core/facts.ts';
 import * as f from './kit/fields.ts';
-import { fileName, guarded, PolicyChange } from './policy-shapes.ts';
+import { fileName, guarded, PolicyChange, REFERENCE_PRICE } from './policy-shapes.ts';
 
 /** This file has the answers of the policy tools. */
 
@@ -35,6 +36,20 @@ const leftOut = field.textList(
   [],
 );
 
+const Choice = Type.Object({
+  selector: field.text('The selector.', 'auto-cheap'),
+  task: field.text('The task.', 'coding'),
+  difficulty: field.word(DIFFICULTIES, 'The difficulty.', 'usual'),
+  model: field.textOrNull('The chosen model; null for a refusal.', 'gpt-6-luna'),
+  provider: field.textOrNull('The provider that would be tried first.', 'openai'),
+  reason: field.textOrNull('`route_reason`.', 'auto-cheap:cost'),
+  cost_credits: field.figureOrNull('The expected cost. In Credits.', 0.46),
+  cost_usd: field.figureOrNull('The same cost in USD.', 0.00046),
+  latency_ms: field.figureOrNull('The expected time. In ms.', 2_300),
+  quality: field.figureOrNull('The expected share of good answers.', 0.71),
+  refused: field.textOrNull('The code of the error; null if a model is chosen.', null),
+});
+
 export const PolicyCheck = field.named('PolicyCheck', 'The result of a check.', {
   ...DIAGNOSTICS,
   files: field.textList('The files.', ['models.yaml']),
@@ -44,6 +59,15 @@ export const PolicyCheck = field.named('PolicyCheck', 'The result of a check.', 
   left_out_here: leftOut,
   changed_by_latest_version: field.textListOrNull(
     'Defaults that the latest version of the policy language would change; null if the policy uses that version.',
+    null,
+  ),
+  reference_price: field.shapeOrNull(
+    'The price that defines a reference cost; null for a policy with errors.',
+    REFERENCE_PRICE,
+  ),
+  choices: field.orNull(
+    Type.Array(Choice),
+    'What each selector chooses for a request of each task and difficulty, at most 10,000 choices; null unless the check asks for `choices`, for a policy with errors, and if no provider can serve.',
     null,
   ),
   guarded,
@@ -201,6 +225,10 @@ export const PolicyDifference = field.named('PolicyDifference', 'Two policies co
   usd_per_credit: field.shapeOrNull('The value of a Credit in each policy. In USD.', {
     a: field.figure('In policy `a`.', 0.001),
     b: field.figure('In policy `b`.', 0.001),
+  }),
+  reference_price: field.shapeOrNull('The price that defines a reference cost, in each policy.', {
+    a: field.shape('In policy `a`.', REFERENCE_PRICE),
+    b: field.shape('In policy `b`.', REFERENCE_PRICE),
   }),
   cases: field.orNull(
     Type.Array(

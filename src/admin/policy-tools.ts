@@ -8,6 +8,7 @@ import { sentBundle } from './use-cases/policy/bundles.ts';
 import { checkPolicy } from './use-cases/policy/check.ts';
 import { atDesk, filesOnDisk, type PolicyDesk, sourceOf } from './use-cases/policy/desk.ts';
 import { buildSide, differenceBody, differenceOf } from './use-cases/policy/diff.ts';
+import { SETTINGS } from './use-cases/policy/settings.ts';
 import { testPolicy } from './use-cases/policy/test.ts';
 
 /** The services that policy tools use. A command checks a policy folder and returns the same shapes. */
@@ -34,20 +35,29 @@ const check = operation({
   http: 'POST /admin/policy/check',
   summary: 'Check a policy',
   details: `Returns every mistake of a policy with its location, its line and its fix, as \`policy check\` does. Send all files of the policy, or only the files that differ from those on disk. Without either, the files on disk are checked. ${SENT}`,
-  input: f.body('The policy to check; by default the files on disk.', BUNDLE),
+  input: f.body('The policy to check; by default the files on disk.', {
+    ...BUNDLE,
+    choices: Type.Optional(
+      field.word(
+        SETTINGS,
+        'Lists what each selector chooses for each task and difficulty: `all_set` as if all variables were set, `here` with the variables that are set here. By default, no choices are listed.',
+        'all_set',
+      ),
+    ),
+  }),
   output: PolicyCheck,
   answer: 'Every mistake.',
   examples: ON_DISK,
   errorField: 'files',
   errors: ['conflict'],
-  run: async ({ desk }, { by }, sent) =>
+  run: async ({ desk }, { by }, { choices, ...sent }) =>
     await atDesk(by, desk, async (judge) => {
       const disk = await filesOnDisk(desk);
       return await checkPolicy(
         'the policy',
         sentBundle(sent, () => disk),
         judge,
-        { disk },
+        { disk, choices: choices ?? null },
       );
     }),
 });

@@ -111,6 +111,8 @@ const WARNINGS = {
   'unknown-language': 'A programming language of a model is unknown and resembles a known language.',
   'nobody-signs-in': 'The environment variable with the secret of `sign_in` is not set, so people cannot sign in.',
   'needs-restart': 'A setting differs from the value that the running server uses since its start.',
+  'costly-choice':
+    '`auto-cheap` chooses, for requests of usual difficulty, a model that costs more than three times as much as the cheapest model whose quality is at most 0.15 below the best.',
   'stale-figure': 'A figure was last checked more than 90 days ago.',
   'unverified-figure': 'A figure does not state its date or its source.',
 } as const;

@@ -1,5 +1,6 @@
 import { OPERATIONS } from '../core/operation.ts';
 import type { ReferenceOrigin, Task } from '../core/snapshot.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import type { ModelDraft } from './models.ts';
 
 /** A price in USD per 1M tokens. */
@@ -68,13 +69,19 @@ export interface ReferenceDraft {
   readonly origin: ReferenceOrigin;
   /** Null if no model is priced, and in version 1. */
   readonly derived: ReferenceOrigin | null;
+  /** The location of the section, or the beginning of the policy. */
+  readonly place: SourceSpan;
 }
 
 /**
  * Returns the reference price of a snapshot.
  * @param isFormer whether a policy that states no price has the default of the language, as in builds that derived none
  */
-export function compileReference({ origin, derived }: ReferenceDraft, usdPerCredit: string, isFormer: boolean) {
+export function compileReference(
+  { origin, derived }: Pick<ReferenceDraft, 'origin' | 'derived'>,
+  usdPerCredit: string,
+  isFormer: boolean,
+) {
   const used = origin.source === 'stated' || isFormer ? origin : (derived ?? origin);
   const { input, output } = used.usd;
   // Doubles are exact enough for the reference price, because it only scales weights.

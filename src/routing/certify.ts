@@ -116,6 +116,8 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
     measuredTasks: measuredTasks(facts, snapshot, readings),
     /** v·C_ref: the worth of a good answer to this request, in Credits. */
     answerWorth: costReference(snapshot, facts, readings),
+    /** The price that defines the reference cost of the request. */
+    reference: snapshot.referenceOrigin,
     /** The eligible models from best to worst, then the rejected models by ID. */
     candidates,
     /** The expected share of good answers, 0..1, by model ID. `shares` has no models without a known quality. */

@@ -5,7 +5,7 @@ import type { Conversation, RoutingTerms } from '../core/conversation.ts';
 import { limitFromCredits, type Microcredits } from '../core/credits.ts';
 import { inputTokens, inputTokensMax } from '../core/embedding.ts';
 import { refuse, SignalboxError } from '../core/errors.ts';
-import { type Facts, UNREAD_TASK } from '../core/facts.ts';
+import { type Difficulty, type Facts, UNREAD_TASK } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { pathText } from '../core/original.ts';
@@ -177,6 +177,16 @@ function factsOf(
     ...(outputTokensMin !== null && { outputTokensMin }),
     ...(capsOutput && { capsOutput }),
   };
+}
+
+/** Returns the facts with a difficulty, and with the policy's factor for it. */
+export function withDifficulty(
+  { qualityFactor: _, ...facts }: Facts,
+  difficulty: Difficulty,
+  { hardQualityFactor }: Pick<PolicySnapshot, 'hardQualityFactor'>,
+): Facts {
+  const factor = difficulty === 'hard' ? hardQualityFactor : null;
+  return { ...facts, difficulty, ...(factor !== null && { qualityFactor: factor }) };
 }
 
 /** Returns the step to which qualities are rounded for a request; null if they are not rounded. */

@@ -5,6 +5,7 @@ import type { Facts } from '../../core/facts.ts';
 import type { AppliedRule, CandidateEntry, EstimateEntry } from '../../routing/certificate.ts';
 import type { Certificate } from '../../routing/certify.ts';
 import { story } from '../../routing/story.ts';
+import { referenceBody } from './policy/reference.ts';
 import { snakeKeys } from './snake-keys.ts';
 
 /** The JSON members of a decision that come from repeating it. */
@@ -14,6 +15,7 @@ export function certificateBody(certificate: Certificate, facts: Facts) {
     explanation: story(certificate, facts),
     ...lengthBody(certificate),
     answer_worth_credits: shownCredits(certificate.answerWorth),
+    reference_price: referenceBody(certificate.reference),
     candidates: certificate.candidates.map(candidateBody),
     constraints: constraints.map(ruleBody),
     preferences: preferences.map((rule) => ({ ...ruleBody(rule), worth: rule.worth, models: rule.models })),
@@ -39,6 +41,7 @@ export const NO_CERTIFICATE: Readonly<Record<keyof ReturnType<typeof certificate
   expected_output_tokens: null,
   expected_output_source: null,
   answer_worth_credits: null,
+  reference_price: null,
   candidates: null,
   constraints: null,
   preferences: null,

@@ -6,7 +6,7 @@ import { buildOf } from '../../core/found-models.ts';
 import { type Runtime, strategyOf } from '../../policy/runtime/runtime.ts';
 import { runtimeFor } from '../../policy/runtime/wildcard-runtime.ts';
 import { type Certificate, certify } from '../../routing/certify.ts';
-import { qualityStepOf } from '../../routing/facts.ts';
+import { qualityStepOf, withDifficulty } from '../../routing/facts.ts';
 import { targetOf } from '../../routing/model-name.ts';
 import { withRules } from '../../routing/rules.ts';
 import type { Gateway } from './gateway.ts';
@@ -56,17 +56,12 @@ const callerOf = ({ keyId, labels, team, user, facts: { allowedModels } }: Decis
 
 function factsNow(
   { stream, metadata, time }: DecisionRecord,
-  { qualityFactor: _, qualityStep: __, ...facts }: Facts,
+  { qualityStep: _, ...facts }: Facts,
   caller: Caller,
   { snapshot, localTime, readings }: Runtime,
 ): Facts {
-  const factor = facts.difficulty === 'hard' ? snapshot.hardQualityFactor : null;
   const step = qualityStepOf(facts, snapshot);
-  const read: Facts = {
-    ...facts,
-    ...(factor !== null && { qualityFactor: factor }),
-    ...(step !== null && { qualityStep: step }),
-  };
+  const read = withDifficulty({ ...facts, ...(step !== null && { qualityStep: step }) }, facts.difficulty, snapshot);
   const inputs = { stream: stream ?? false, user: '', metadata, caller, time: localTime(time), readings: readings() };
   return withRules(read, snapshot, inputs, () => {});
 }

@@ -1,5 +1,8 @@
 import { commandName } from '../../../core/command-name.ts';
+import { DIFFICULTIES } from '../../../core/facts.ts';
+import { painter } from '../../../core/paint.ts';
 import { plural } from '../../../core/text.ts';
+import { UsageError } from '../../../core/usage-error.ts';
 import { visible } from '../../../core/visible.ts';
 import type { Diagnostic } from '../../../policy/diagnostics.ts';
 import { STALE_AFTER_DAYS } from '../../../policy/figures.ts';
@@ -8,9 +11,13 @@ import { LATEST_VERSION } from '../../../policy/versions.ts';
 import { countText } from '../../../policy/wildcards.ts';
 import { namedBundle } from '../../use-cases/policy/bundles.ts';
 import { checkPolicy, type PolicyCheck, unreadFiles } from '../../use-cases/policy/check.ts';
+import type { PolicyChoice } from '../../use-cases/policy/choices.ts';
+import { referenceText } from '../../use-cases/policy/reference.ts';
+import type { SettingName } from '../../use-cases/policy/settings.ts';
 import { readPolicy } from '../../use-cases/policy/tools.ts';
 import { parseArguments, SWITCH } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
+import { grid } from '../terminal.ts';
 import { jsonText } from '../text.ts';
 import { folderIn, type PolicyCommand } from './command.ts';
 import { problemsText } from './problems.ts';
@@ -18,14 +25,17 @@ import { leftOutText, REASONS_MAX } from './setting-text.ts';
 
 /** Runs `signalbox policy check`. Throws UsageError if there is no policy to check. */
 export async function runCheck(args: readonly string[], options: PolicyCommand): Promise<CommandResult> {
-  const { values, positionals } = parseArguments(args, { all: SWITCH, json: SWITCH, strict: SWITCH });
+  const flags = { all: SWITCH, choices: SWITCH, here: SWITCH, json: SWITCH, strict: SWITCH };
+  const { values, positionals } = parseArguments(args, flags);
+  if (values.here && !values.choices) throw new UsageError('--here needs --choices.');
   const folder = folderIn(positionals, 'check', options);
   const files = await readPolicy(folder);
   // The JSON output names files as the API does. The text output names paths that an editor can open.
   const bundle = values.json ? namedBundle(files) : files;
-  const check = await checkPolicy(folder, bundle, options.judge, { unread: await unreadFiles(folder) });
+  const choices: SettingName | null = values.choices ? (values.here ? 'here' : 'all_set') : null;
+  const check = await checkPolicy(folder, bundle, options.judge, { unread: await unreadFiles(folder), choices });
   const isWrong = check.errors > 0 || (values.strict && check.warnings + check.not_read.length > 0);
-  const form = { folder, all: values.all || values.strict, colour: options.terminal };
+  const form = { folder, all: values.all || values.strict, colour: options.terminal, choices };
   return { text: values.json ? jsonText(check) : asText(check, bundle, form), code: isWrong ? 2 : 0 };
 }
 
@@ -78,14 +88,48 @@ function uncheckedText(names: readonly string[]): string {
   return `Not checked: whether the ${teams} ${list} ${are} known to the server, because this command found no data folder. Name the data folder with --data, or declare the ${teams} in \`teams\`.`;
 }
 
+const NO_MODEL = 'no model';
+
+/**
+ * Writes the choices as a table with a column for each selector. Difficulties of a task share a row if every selector chooses the same model
+ * for them.
+ */
+function choicesText(choices: readonly PolicyChoice[], setting: SettingName, terminal: boolean): string {
+  const selectors = [...new Set(choices.map(({ selector }) => selector))];
+  const asked = Map.groupBy(choices, ({ task, difficulty }) => `${task} ${difficulty}`);
+  const rows: { task: string; difficulties: string[]; models: string[] }[] = [];
+  for (const all of asked.values()) {
+    const { task, difficulty } = all[0]!;
+    const models = all.map(({ model }) => visible(model ?? NO_MODEL));
+    const last = rows.at(-1);
+    if (last?.task === task && Bun.deepEquals(last.models, models)) last.difficulties.push(difficulty);
+    else rows.push({ task, difficulties: [difficulty], models });
+  }
+  const lines = rows.map(({ task, difficulties, models }, at) => [
+    rows[at - 1]?.task === task ? '' : visible(task),
+    difficulties.length === DIFFICULTIES.length ? 'any' : difficulties.join(', '),
+    ...models,
+  ]);
+  const [head, ...table] = grid([['task', 'difficulty', ...selectors.map(visible)], ...lines], terminal);
+  const known = setting === 'here' ? 'with the variables that are set here' : 'as if every variable were set';
+  const note = `Choices for requests of the usual size of their task, ${known}, with the figures of the policy.`;
+  return `${[painter(terminal).faint(head!), ...table].join('\n')}\n\n${note}`;
+}
+
 interface CheckForm {
   readonly folder: string;
   /** Whether to list findings that the output without `--all` only counts. */
   readonly all: boolean;
   readonly colour: boolean;
+  /** The setting of variables with which selectors choose; null to list no choices. */
+  readonly choices: SettingName | null;
 }
 
-function asText(check: PolicyCheck, bundle: PolicyBundle, { folder, all, colour }: CheckForm): string {
+function asText(
+  check: PolicyCheck,
+  bundle: PolicyBundle,
+  { folder, all, colour, choices: setting }: CheckForm,
+): string {
   const { diagnostics: found, errors, not_read: unread, left_out_here: missing, unchecked_teams: teams } = check;
   // While the policy has errors, the output hides the warnings, because warnings would distract from the errors.
   const shown = errors > 0 ? found.filter(isTold) : found;
@@ -110,7 +154,10 @@ function asText(check: PolicyCheck, bundle: PolicyBundle, { folder, all, colour 
       : `, ${countText(check.models ?? 0, check.wildcards ?? 0)}, ${plural(check.cases, 'case')}`;
   const isFew = all || missing.length <= REASONS_MAX;
   const aside = all ? '' : folded(figures, isFew ? 0 : missing.length);
+  const { choices, reference_price: reference } = check;
+  if (choices && setting) parts.push(choicesText(choices, setting, colour));
   parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}${aside}`);
+  if (reference) parts.push(`Reference price: ${visible(referenceText(reference))}.`);
   if (isFew && missing.length > 0) parts.push(leftOutText(missing));
   if (teams.length > 0) parts.push(uncheckedText(teams));
   if (errors === 0 && check.changed_by_latest_version) parts.push(versionText(check.changed_by_latest_version, folder));

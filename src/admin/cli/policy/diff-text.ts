@@ -13,6 +13,7 @@ import {
 import type { BuiltPolicy, PolicyDifference } from '../../use-cases/policy/diff.ts';
 import { changedCases } from '../../use-cases/policy/diff.ts';
 import type { ComparedRequests, DifferentRequest } from '../../use-cases/policy/diff-requests.ts';
+import { type ReferenceBody, referenceText } from '../../use-cases/policy/reference.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { fromTo, growth, pair, short } from './diff-values.ts';
 import { problemsText } from './problems.ts';
@@ -35,7 +36,8 @@ function unscrubbedText({ a, b, changes, renamed, decisions }: PolicyDifference,
     ...[a, b].filter(({ side }) => side === null).map((one) => brokenText(one, terminal)),
   ];
   if (decisions === null) return parts.join('\n');
-  const { cases, caseTotals, requests, worth } = decisions;
+  const { cases, caseTotals, requests, worth, reference } = decisions;
+  if (isMoved(reference)) parts.push(`${paint.strong('Changed reference price')}\n${referenceLines(reference, paint)}`);
   const changed = changedCases(cases);
   const inUsd = worth.a !== worth.b;
   const words: Words = { paint, inUsd, from: a.place.label, to: b.place.label };
@@ -56,6 +58,13 @@ function unscrubbedText({ a, b, changes, renamed, decisions }: PolicyDifference,
   parts.push(paragraphs([summary(caseTotals, requests?.totals ?? null, broken, words), ...usd, NOTE], terminal));
   return parts.join('\n');
 }
+
+type References = Readonly<Record<'a' | 'b', ReferenceBody>>;
+
+const isMoved = ({ a, b }: References): boolean => a.input_usd !== b.input_usd || a.output_usd !== b.output_usd;
+
+const referenceLines = ({ a, b }: References, paint: Paint): string =>
+  [`- ${referenceText(a)}`, `+ ${referenceText(b)}`].map((line) => `  ${signed(visible(line), paint)}\n`).join('');
 
 /** The text that is shown if both policies decide all cases and requests in the same way. */
 function unaffectedText(isChanged: boolean, cases: number, hasRequests: boolean): string {

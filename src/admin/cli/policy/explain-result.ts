@@ -5,6 +5,7 @@ import { visible } from '../../../core/visible.ts';
 import { camelKeys } from '../../../policy/camel-keys.ts';
 import { percent } from '../../../routing/advise.ts';
 import { PolicyExplanation } from '../../policy-explanation.ts';
+import { referenceText } from '../../use-cases/policy/reference.ts';
 import type { CommandResult } from '../result.ts';
 import { paragraphs } from '../terminal.ts';
 import { jsonText } from '../text.ts';
@@ -30,6 +31,7 @@ const Printed = Type.Object({
     ...(['failed_rules', 'left_out_here', 'usd_per_credit'] as const),
   ]).properties,
   facts: Type.Pick(properties.facts, ['task']),
+  reference_price: Type.Optional(properties.reference_price),
   candidates: Type.Union([
     Type.Array(
       Type.Pick(properties.candidates.anyOf[0].items, [
@@ -72,7 +74,7 @@ function asText(body: Printed, { terminal, before = [], after = [], note }: Expl
       ({ name, error }) => `The condition of ${name} failed, so Signalbox treated it as true: ${error}.`,
     ),
     ...(missing.length > 0 ? [`${leftOutBriefly(missing)}.`] : []),
-    ...(candidates.some(({ rank }) => rank !== null) ? [legend(body.usd_per_credit)] : []),
+    ...(candidates.some(({ rank }) => rank !== null) ? legend(body) : []),
     note,
   ];
   const rows = candidates.map(({ rejections, ...figures }) => ({
@@ -83,9 +85,11 @@ function asText(body: Printed, { terminal, before = [], after = [], note }: Expl
   return `${certificateText({ candidates: rows }, terminal)}\n${paragraphs(lines, terminal)}`;
 }
 
-/** Explains the columns of the table. */
-const legend = (usdPerCredit: string): string =>
-  `Quality is the expected share of good answers. 1 Credit is ${usdPerCredit} USD. Latency is the expected time to the end of the answer, and source shows where the speed comes from. Utility combines the three with the weights of the selector. The highest utility wins.`;
+/** Explains the columns of the table, and the unit of the cost in the utility. */
+const legend = ({ usd_per_credit: usdPerCredit, reference_price: reference }: Printed): string[] => [
+  `Quality is the expected share of good answers. 1 Credit is ${usdPerCredit} USD. Latency is the expected time to the end of the answer, and source shows where the speed comes from. Utility combines the three with the weights of the selector. The highest utility wins.`,
+  ...(reference ? [`Reference price, which scales the cost: ${referenceText(reference)}.`] : []),
+];
 
 const PLACES: Readonly<Record<string, string>> = {
   'system prompt': ' in the system prompt',

@@ -7,13 +7,24 @@ import type { PolicySnapshot } from '../../../core/snapshot.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { type Diagnostic, type DiagnosticCode, diagnosticsBody } from '../../../policy/diagnostics.ts';
 import { isWildcard } from '../../../policy/models.ts';
+import { byPlace } from '../../../policy/report.ts';
 import { buildCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../../policy/runtime/candidate.ts';
 import type { Outline } from '../../../policy/runtime/diff.ts';
+import { inSlices } from '../../../policy/runtime/slices.ts';
 import { isPolicyFile, type PolicyBundle } from '../../../policy/runtime/source.ts';
 import { changedDefaults } from '../../../policy/version-changes.ts';
 import { outlineOf } from './bundles.ts';
+import { choicesIn, reviewCheapChoices } from './choices.ts';
 import { guardedChanges } from './guarded.ts';
+import { referenceBody } from './reference.ts';
+import type { SettingName } from './settings.ts';
 import { idleIn, idleText, type JudgeTools, toolsFor } from './tools.ts';
+
+interface CheckOptions {
+  readonly disk?: PolicyBundle;
+  readonly unread?: string[];
+  readonly choices?: SettingName | null;
+}
 
 /** The result of a check, as commands print it and the API returns it. */
 export type PolicyCheck = Awaited<ReturnType<typeof checkPolicy>>;
@@ -23,18 +34,23 @@ export type PolicyCheck = Awaited<ReturnType<typeof checkPolicy>>;
  * @param folder of plugins with relative paths
  * @param disk the files that a sent policy would replace; absent for the files of a folder
  * @param unread files in the folder that are not part of the policy
+ * @param choices the setting of variables with which selectors choose; null to list no choices
  * @throws UsageError if there is nothing to check
  */
 export async function checkPolicy(
   folder: string,
   bundle: PolicyBundle,
   judge: JudgeTools,
-  { disk, unread = [] }: { readonly disk?: PolicyBundle; readonly unread?: string[] } = {},
+  { disk, unread = [], choices = null }: CheckOptions = {},
 ) {
   const tools = await toolsFor(folder, bundle, { ...judge, today: iso(judge.now()).slice(0, 10) });
   const judged = await buildCandidate(bundle, tools.anywhere);
   if (isRejected(judged) && judged.message !== null) throw new UsageError(`${folder}: ${judged.message}`);
-  const anywhere = isRejected(judged) ? judged.problems : judged.warnings;
+  const isStale = judge.isStale ?? (() => false);
+  const costly = isRejected(judged)
+    ? []
+    : await inSlices(reviewCheapChoices(tools.parsed.policy, judged.plain), isStale);
+  const anywhere = isRejected(judged) ? judged.problems : [...judged.warnings, ...costly].sort(byPlace);
   const here = isRejected(judged) ? NO_FINDINGS : await checkHere(bundle, tools.here);
   // The snapshot is null if errors prevent the policy from being built.
   const snapshot = isRejected(judged) ? null : judged.runtime.snapshot;
@@ -45,6 +61,7 @@ export async function checkPolicy(
     ...anywhere.map((one) => here.diagnostics.find((other) => isSame(one, other)) ?? one),
     ...here.diagnostics.filter((one) => !anywhere.some((other) => isSame(one, other))),
   ];
+  const chooser = choices === 'here' ? here.runtime : choices && !isRejected(judged) ? judged.plain : null;
   const outline: Outline = JSON.parse(tools.parsed.outline);
   return {
     ...diagnosticsBody(diagnostics, bundle.files),
@@ -54,6 +71,8 @@ export async function checkPolicy(
     cases: snapshot?.cases.length ?? null,
     left_out_here: here.missing,
     changed_by_latest_version: changedDefaults(outline, strategiesOf(judge.shipped)),
+    reference_price: snapshot && referenceBody(snapshot.referenceOrigin),
+    choices: chooser && (await inSlices(choicesIn(chooser), isStale)),
     guarded: disk ? guardedChanges(await outlineOf(disk, judge), outline) : [],
     not_read: unread,
     // Only a store can show whether a team exists.
@@ -70,17 +89,18 @@ const strategiesOf = (plugins: JudgeTools['shipped']): ReadonlyMap<string, Strat
 /** Warnings whose message names models, and which therefore depend on the models that can be served. */
 const OF_SERVED_MODELS: ReadonlySet<DiagnosticCode> = new Set(['small-budget', 'rules-conflict', 'satisfied-by-none']);
 
-const NO_FINDINGS = { missing: [], diagnostics: [] };
+const NO_FINDINGS = { missing: [], diagnostics: [], runtime: null };
 
 /** Returns the findings with the variables that are set here. */
 async function checkHere(bundle: PolicyBundle, tools: PolicyTools) {
   const judged = await buildCandidate(bundle, tools);
   if (!isRejected(judged)) {
     const diagnostics = judged.warnings.filter(({ code }) => OF_SERVED_MODELS.has(code));
-    return { missing: leftOutProviders(judged.runtime.snapshot), diagnostics };
+    return { missing: leftOutProviders(judged.runtime.snapshot), diagnostics, runtime: judged.plain };
   }
   const idle = idleIn(judged.problems);
-  return { missing: idle ? [idleText(idle)] : [], diagnostics: judged.problems.filter((one) => one !== idle) };
+  const diagnostics = judged.problems.filter((one) => one !== idle);
+  return { missing: idle ? [idleText(idle)] : [], diagnostics, runtime: null };
 }
 
 const isSame = (a: Diagnostic, b: Diagnostic): boolean =>

@@ -29,6 +29,7 @@ import {
 } from './compare.ts';
 import { compareRequests } from './diff-requests.ts';
 import { findPlace, folderPlace } from './place.ts';
+import { referenceBody } from './reference.ts';
 import { createScratch } from './scratch.ts';
 import { type JudgeTools, type PolicySource, type PolicyWorkspace, toolsFor } from './tools.ts';
 
@@ -95,6 +96,11 @@ async function decideBoth(a: Side, b: Side, file: string | undefined, isStale: (
     requests: file === undefined ? null : await compareRequests(file, a, b),
     // The value of a Credit in USD, in each policy.
     worth: { a: a.anywhere.snapshot.usdPerCredit, b: b.anywhere.snapshot.usdPerCredit },
+    // The price that defines a reference cost, in each policy.
+    reference: {
+      a: referenceBody(a.anywhere.snapshot.referenceOrigin),
+      b: referenceBody(b.anywhere.snapshot.referenceOrigin),
+    },
   };
 }
 
@@ -174,6 +180,7 @@ export async function differenceBody(
     b: sideJson(b),
     renamed,
     usd_per_credit: decisions && { a: Number(decisions.worth.a), b: Number(decisions.worth.b) },
+    reference_price: decisions?.reference ?? null,
     cases: decisions && changedCases(decisions.cases).map(caseJson),
     requests: requests?.different.map(({ a, b, ...request }) => ({ ...request, ...answersJson(a, b) })) ?? null,
     requests_left_out: requests?.leftOut ?? 0,

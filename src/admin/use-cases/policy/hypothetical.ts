@@ -2,7 +2,7 @@ import { type Caller, type CallerLevel, OPERATOR } from '../../../core/caller.ts
 import type { Decision, Refusal } from '../../../core/decision.ts';
 import { SignalboxError } from '../../../core/errors.ts';
 import type { Estimate } from '../../../core/estimate.ts';
-import type { Facts } from '../../../core/facts.ts';
+import type { Difficulty, Facts } from '../../../core/facts.ts';
 import type { ModelRequest } from '../../../core/model-request.ts';
 import type { Readings } from '../../../core/readings.ts';
 import { UsageError } from '../../../core/usage-error.ts';
@@ -12,7 +12,7 @@ import { countInput, decisiveTokenizers } from '../../../gateway/request/exact-c
 import type { AvailableFunds } from '../../../ledger/available-funds.ts';
 import { type Runtime, strategyOf } from '../../../policy/runtime/runtime.ts';
 import { createTokenCounter, PATIENT_COUNT_MS, type TokenCounter } from '../../../providers/tokenizer/counter.ts';
-import { routeFacts } from '../../../routing/facts.ts';
+import { routeFacts, withDifficulty } from '../../../routing/facts.ts';
 import { hasRules, type OnRuleFailure, withRules } from '../../../routing/rules.ts';
 import { countableTexts } from '../../../routing/texts.ts';
 
@@ -63,6 +63,8 @@ export interface HypotheticalRequest {
   readonly caller?: Caller;
   /** Milliseconds since 1970. */
   readonly timeMs: number;
+  /** The difficulty; absent to read it from the messages. */
+  readonly difficulty?: Difficulty;
   /** The money of the key; absent or null if money is not considered. */
   readonly funds?: AvailableFunds | null;
   /** Measurements; absent to use the figures of the policy. */
@@ -90,7 +92,7 @@ function hypotheticalCaller({ id: keyId, labels, models, team, user, levels }: H
  * @throws SignalboxError like a real request
  */
 export function hypotheticalFacts(
-  { request, key, timeMs, caller = hypotheticalCaller(key), readings }: HypotheticalRequest,
+  { request, key, timeMs, caller = hypotheticalCaller(key), readings, difficulty }: HypotheticalRequest,
   runtime: Runtime,
   onFailure: OnRuleFailure = () => {},
   inputTokensCounted: Facts['inputTokensCounted'] = null,
@@ -98,7 +100,8 @@ export function hypotheticalFacts(
   const { stream, settings, routing } = request;
   const { user = '' } = settings;
   const { metadata = {} } = routing;
-  const facts = { ...routeFacts(request, caller, runtime.snapshot, { readings }), inputTokensCounted };
+  const read = { ...routeFacts(request, caller, runtime.snapshot, { readings }), inputTokensCounted };
+  const facts = difficulty === undefined ? read : withDifficulty(read, difficulty, runtime.snapshot);
   if (!hasRules(runtime.snapshot)) return facts;
   return withRules(
     facts,

@@ -7,7 +7,7 @@ import type { PolicyBundle } from '../../../policy/runtime/source.ts';
 import { idleIn, idleText, type JudgeTools, nothingServes, toolsFor } from './tools.ts';
 
 /** The settings of variables in which a policy is checked: with every variable set, and with the variables that are set here. */
-const SETTINGS = ['all_set', 'here'] as const;
+export const SETTINGS = ['all_set', 'here'] as const;
 export type SettingName = (typeof SETTINGS)[number];
 
 /**
