@@ -4,10 +4,10 @@ import type { SourceSpan } from './diagnostics.ts';
 import type { ModelDraft } from './models.ts';
 
 /** A price in USD per 1M tokens. */
-export type TokenPrice = ReferenceOrigin['usd'];
+type TokenPrice = ReferenceOrigin['usd'];
 
 /** A model that may set the reference price. */
-export interface PricedModel {
+interface PricedModel {
   readonly id: string;
   /** The `default` of the model's quality, 0..1. */
   readonly quality: number;
@@ -28,7 +28,7 @@ export const isNearlyBest = (quality: number, best: number): boolean => quality 
  * models are compared. The order of the models does not matter.
  * @param size the tokens for which prices are compared
  */
-export function cheapestNearBest<Model extends PricedModel>(
+function cheapestNearBest<Model extends PricedModel>(
   models: readonly Model[],
   { defaultInputTokens, expectedOutputTokens }: Omit<Task, 'name' | 'minUsefulOutput'>,
 ): Model | null {

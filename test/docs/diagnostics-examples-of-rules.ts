@@ -103,6 +103,10 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
       mend: 'Remove the option, or rename the selector.',
       correction: [', quality_floor: 0.9', ''],
     },
+    'costly-choice': {
+      golden: 'reference-price-too-high',
+      mend: 'Lower [`reference_price`](choosing.md#say-what-a-good-answer-is-worth) or `answer_worth`, or raise `emphasis`. `policy check --choices` shows all choices.',
+    },
     'selector-empty': {
       golden: 'selector-tag-misspelt',
       mend: 'Correct the filter.',

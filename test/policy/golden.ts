@@ -5,6 +5,7 @@ import type { LedgerState } from '../../src/core/budget.ts';
 import type { NamedTeam } from '../../src/core/people.ts';
 import { type CaseFailure, caseDiagnostics } from '../../src/policy/cases.ts';
 import type { StartSettings } from '../../src/policy/compile.ts';
+import { type CostlyChoices, costlyDiagnostics } from '../../src/policy/costly-choices.ts';
 import type { Diagnostic } from '../../src/policy/diagnostics.ts';
 import type { LoadedPlugin, PolicyFile } from '../../src/policy/load.ts';
 import { load } from './support.ts';
@@ -35,6 +36,8 @@ interface GoldenEnvironment {
   readonly started?: StartSettings;
   /** Failed test cases. */
   readonly failures?: CaseFailure[];
+  /** Expensive choices of `auto-cheap`. */
+  readonly costly?: CostlyChoices;
 }
 
 const strategy = (name: string) =>
@@ -76,5 +79,9 @@ export function loadGolden(folder: string, change: (text: string) => string = (t
     teams: environment.teams ? new Map(Object.entries(environment.teams)) : null,
   };
   const { diagnostics } = load(files, environment.variables ?? {}, more);
-  return { files, diagnostics: [...diagnostics, ...caseDiagnostics(environment.failures ?? [])] };
+  const { failures = [], costly } = environment;
+  return {
+    files,
+    diagnostics: [...diagnostics, ...caseDiagnostics(failures), ...(costly ? costlyDiagnostics(costly) : [])],
+  };
 }

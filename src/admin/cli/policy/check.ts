@@ -157,7 +157,9 @@ function asText(
   const { choices, reference_price: reference } = check;
   if (choices && setting) parts.push(choicesText(choices, setting, colour));
   parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}${aside}`);
-  if (reference) parts.push(`Reference price: ${visible(referenceText(reference))}.`);
+  // A stated price is in the files.
+  if (reference && (reference.source === 'model' || all || choices))
+    parts.push(`Reference price: ${visible(referenceText(reference))}.`);
   if (isFew && missing.length > 0) parts.push(leftOutText(missing));
   if (teams.length > 0) parts.push(uncheckedText(teams));
   if (errors === 0 && check.changed_by_latest_version) parts.push(versionText(check.changed_by_latest_version, folder));

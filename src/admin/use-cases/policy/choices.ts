@@ -1,10 +1,9 @@
-import { shownCredits } from '../../../core/ceiling.ts';
 import { DIFFICULTIES, type Difficulty, type Facts } from '../../../core/facts.ts';
 import { readRouteRequest } from '../../../dialects/openai-chat/reader.ts';
+import { CHEAP_SELECTOR, type CostlyTask, costlyDiagnostics } from '../../../policy/costly-choices.ts';
 import type { Diagnostic } from '../../../policy/diagnostics.ts';
 import type { ParsedPolicy } from '../../../policy/parsed.ts';
-import { isNearlyBest, NEARLY_BEST } from '../../../policy/reference-price.ts';
-import { Report } from '../../../policy/report.ts';
+import { isNearlyBest } from '../../../policy/reference-price.ts';
 import { type Runtime, strategyOf } from '../../../policy/runtime/runtime.ts';
 import { BUILT_IN_SELECTORS } from '../../../policy/selectors.ts';
 import { certify } from '../../../routing/certify.ts';
@@ -59,22 +58,8 @@ function factsOf(selector: string, task: string, difficulty: Difficulty, runtime
   return hypotheticalFacts({ request, key: ANYONE, timeMs: Date.parse(USUAL_TIME), difficulty }, runtime);
 }
 
-/** The selector whose name promises low cost. */
-const CHEAP = 'auto-cheap';
-/** From this multiple of the cost of a model of nearly the same quality on, a choice of `auto-cheap` is reported. */
+/** A choice of `auto-cheap` above this multiple of the cost of a model of nearly the same quality is reported. */
 const COSTLY = 3;
-/** The most tasks that one warning lists. */
-const LISTED_MAX = 3;
-
-/** A task for which `auto-cheap` chooses an expensive model. */
-interface CostlyTask {
-  readonly task: string;
-  readonly model: string;
-  readonly credits: number;
-  /** The cheapest model that is nearly as good as the best model for the task. */
-  readonly cheapest: string;
-  readonly leastCredits: number;
-}
 
 /** Finds the tasks for which `auto-cheap` chooses an expensive model at the usual difficulty if no rule applies. Yields between tasks. */
 function* costlyTasks(runtime: Runtime): Generator<undefined, CostlyTask[]> {
@@ -82,7 +67,7 @@ function* costlyTasks(runtime: Runtime): Generator<undefined, CostlyTask[]> {
   // Without rules, every model that can serve the task is eligible.
   const unruled: Runtime = { ...runtime, snapshot: { ...runtime.snapshot, constraints: [], preferences: [] } };
   for (const { name: task } of runtime.snapshot.tasks) {
-    const facts = factsOf(CHEAP, task, 'usual', unruled);
+    const facts = factsOf(CHEAP_SELECTOR, task, 'usual', unruled);
     const { candidates } = certify(unruled.snapshot, facts, { ...UNNAMED, ...strategyOf(facts, unruled) });
     const ranked = candidates.filter(({ rank }) => rank !== null);
     const [choice] = ranked;
@@ -104,21 +89,8 @@ export function* reviewCheapChoices(
   { reference, selectors, start }: Pick<ParsedPolicy, 'reference' | 'selectors' | 'start'>,
   runtime: Runtime,
 ): Generator<undefined, readonly Diagnostic[]> {
-  const costly = yield* costlyTasks(runtime);
-  if (costly.length === 0) return [];
-  const isStated = reference?.origin.source === 'stated';
-  const place = isStated ? reference.place : (selectors.find(({ name }) => name === CHEAP)?.place ?? start);
-  const listed = costly
-    .slice(0, LISTED_MAX)
-    .map(
-      ({ task, model, credits, cheapest, leastCredits }) =>
-        `\`${model}\` for ${task} (${shownCredits(credits)} Credits; \`${cheapest}\` costs ${shownCredits(leastCredits)})`,
-    );
-  const others = costly.length - listed.length;
-  const more = others > 0 ? `, and ${others} more` : '';
-  const report = new Report();
-  report.add('costly-choice', place, `\`${CHEAP}\` chooses expensive models: ${listed.join(', ')}${more}`, {
-    hint: `the other models have nearly the same quality (at most ${NEARLY_BEST} below the best). ${isStated ? 'Lower `reference_price` or remove it, so that the prices of your models set the scale' : `Lower \`answer_worth\`, or raise \`emphasis\` of \`${CHEAP}\``}. \`policy check --choices\` shows all choices`,
-  });
-  return report.found;
+  const tasks = yield* costlyTasks(runtime);
+  const own = selectors.find(({ name }) => name === CHEAP_SELECTOR)?.place ?? start;
+  const stated = reference?.origin.source === 'stated' ? reference.place : null;
+  return costlyDiagnostics({ tasks, place: stated ?? own, statesReference: stated !== null });
 }
