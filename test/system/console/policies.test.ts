@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Static } from '@sinclair/typebox';
 import type { Page } from 'playwright-core';
 import type { PolicyFiles } from '../../../src/admin/policy-answers.ts';
-import type { PolicyTest } from '../../../src/admin/policy-tool-answers.ts';
+import type { PolicyCheck, PolicyTest } from '../../../src/admin/policy-tool-answers.ts';
 import { deeply, orDeeply } from '../../deep/deeply.ts';
 import { waitFor } from '../../support/answers.ts';
 import { axeFinds, type ConsoleStage, openConsole, openStage, overflowOf } from './stage.ts';
@@ -297,6 +297,55 @@ test('the page shows the cases with the results and coverage of the admin API, f
   await page.getByLabel('Result', { exact: true }).selectOption({ label: 'Failed' });
   expect(new URL(page.url()).searchParams.get('result')).toBe('failed');
   await page.getByText('No case matches').waitFor();
+});
+
+test('the page shows what each selector chooses, as the admin API does, also with an edit', async () => {
+  const checked = (body: object): Promise<Static<typeof PolicyCheck>> =>
+    waitFor(async () => {
+      const answer = await stage.box.post('/admin/policy/check', body);
+      return answer.ok && JSON.parse(await answer.text());
+    });
+  const EDIT = `${RULES}preferences: [{ name: p, prefer: 'model.id == "claude-mirror-4"', worth: 1 }]\nanswer_worth: 100000\n`;
+  const before = await checked({ choices: 'all_set' });
+  const after = await checked({ choices: 'all_set', changes: [{ name: 'rules.yaml', text: EDIT }] });
+  const shownIn = async (page: Page) =>
+    await page
+      .getByRole('table', { name: 'Choices' })
+      .locator('tbody tr:not(.table-space)')
+      .evaluateAll((rows) =>
+        rows.map((row) =>
+          [...row.querySelectorAll('td')].map((cell) => (cell.textContent ?? '').trim().split(/\s/)[0]),
+        ),
+      );
+  const expected = ({ choices }: Static<typeof PolicyCheck>) => {
+    const rows = Map.groupBy(choices ?? [], ({ task, difficulty }) => `${task} ${difficulty}`);
+    return [...rows.values()].map((all) => [
+      all[0]!.task,
+      all[0]!.difficulty,
+      ...all.map(({ model }) => model ?? 'no'),
+    ]);
+  };
+  expect(expected(before)).not.toEqual(expected(after));
+  const { page } = await openConsole(stage, { path: '/policies/choices' });
+  await page.getByRole('table', { name: 'Choices' }).waitFor();
+  expect(await shownIn(page)).toEqual(expected(before));
+  await page.getByText('The reference price is 1 USD in and 4 USD out', { exact: false }).waitFor();
+  await page.getByLabel('Difficulty', { exact: true }).selectOption({ label: 'hard' });
+  expect(await shownIn(page)).toEqual(expected(before).filter(([, difficulty]) => difficulty === 'hard'));
+  expect(await axeFinds(page)).toEqual([]);
+  await page.getByLabel('Difficulty', { exact: true }).selectOption({ label: 'All' });
+  await page.getByRole('link', { name: 'Files' }).first().click();
+  await page.getByRole('link', { name: 'rules.yaml' }).first().click();
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.insertText(EDIT);
+  await page.getByRole('link', { name: 'Choices' }).first().click();
+  await waitFor(async () => Bun.deepEquals(await shownIn(page), expected(after)));
+  await page.getByRole('button', { name: 'Discard edit' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard edit' }).click();
+  const narrow = await openConsole(stage, { path: '/policies/choices', width: 390 });
+  await narrow.page.getByRole('table', { name: 'Choices' }).waitFor();
+  expect(await overflowOf(narrow.page)).toBeLessThanOrEqual(0);
 });
 
 deeply('a revision of before is found, compared with that in force, and edited back to', async () => {

@@ -33,6 +33,7 @@ models:
   claude-mirror-4:${model('south', 3_000, 0.9, 8)}
   mistral-breeze:${model('north', 100, 0.5, 2)}
 baseline: claude-mirror-4
+reference_price: { input: 1, output: 4 }
 teams:
   - name: search
 budgets:

@@ -6,6 +6,7 @@ import { hrefOf, partsBelow } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { ViewHead } from '../../shell/view-head.tsx';
 import { CasesPage } from './cases.tsx';
+import { ChoicesPage } from './choices.tsx';
 import { DiffPage } from './diff.tsx';
 import { changesBody, draft, type PolicyFiles } from './draft.ts';
 import { EditBar } from './edit-bar.tsx';
@@ -15,11 +16,11 @@ import { DISK, diffHref, RUNNING, shortOf } from './places.ts';
 import { RevisionPage, RevisionsPage } from './revisions.tsx';
 import { type PolicyJudgement, useTool } from './tools.ts';
 
-const PARTS = { files: 'Files', cases: 'Cases', diff: 'Differences', revisions: 'Revisions' };
+const PARTS = { files: 'Files', cases: 'Cases', choices: 'Choices', diff: 'Differences', revisions: 'Revisions' };
 /** How long the viewer must stop typing before the edit is checked, ms. */
 const PAUSE_MS = 300;
 
-/** Shows the policy with its files, test cases, differences and revisions, and the viewer's edit. */
+/** Shows the policy with its files, test cases, choices, differences and revisions, and the viewer's edit. */
 export default function Policies() {
   const mayEdit = reachOfViewer('policy.check') !== null;
   const files = useResource('/admin/policy/files', {}, { every: RENEWAL_MS });
@@ -88,8 +89,9 @@ function Part({ part, detail, ...given }: PartProps) {
   if (part === 'files' && detail !== undefined) return <FilePage key={detail} {...given} name={detail} />;
   if (part === 'files') return <FilesPage {...given} />;
   if (part === 'cases') return <CasesPage />;
+  if (part === 'choices') return <ChoicesPage />;
   if (part === 'diff') return <DiffPage files={given.files} />;
   if (part === 'revisions' && detail !== undefined) return <RevisionPage key={detail} {...given} revision={detail} />;
   if (part === 'revisions') return <RevisionsPage files={given.files} />;
-  return <Empty title="No such page">The policy has files, cases, differences and revisions.</Empty>;
+  return <Empty title="No such page">The policy has files, cases, choices, differences and revisions.</Empty>;
 }

@@ -1,0 +1,134 @@
+import { Field, Filters, Select } from '../../design/field.tsx';
+import { plural } from '../../design/format.ts';
+import { Empty, Loaded } from '../../design/states.tsx';
+import { Table, type TableColumn } from '../../design/table.tsx';
+import { Money } from '../../design/written.tsx';
+import { param, setParams } from '../../shell/router.ts';
+import { changesBody, draft } from './draft.ts';
+import { Diagnostics } from './file.tsx';
+import { type ToolAnswer, useTool } from './tools.ts';
+
+type Check = ToolAnswer<'check'>;
+type Choice = NonNullable<Check['choices']>[number];
+
+/** The choices of all selectors for a task and a difficulty. */
+interface ChoiceRow {
+  readonly task: string;
+  readonly difficulty: Choice['difficulty'];
+  readonly choices: ReadonlyMap<string, Choice>;
+}
+
+const SETTINGS = [
+  { value: '', label: 'All' },
+  { value: 'here', label: 'Set up here' },
+] as const;
+const DIFFICULTIES = ['', 'easy', 'usual', 'hard'].map((value) => ({ value, label: value || 'All' }));
+
+/** The model that each selector chooses for each task and difficulty, in the policy with the edit, if there is one. */
+export function ChoicesPage() {
+  const setting = param('providers') === 'here' ? 'here' : '';
+  const result = useTool('check', { ...changesBody(), choices: setting || 'all_set' });
+  return (
+    <Loaded what="Choices" of={result}>
+      {({ choices, reference_price: reference, errors, diagnostics }) =>
+        errors > 0 ? (
+          <section class="card stack-tight">
+            <h2>The policy has {plural(errors, 'error')}, so its selectors choose nothing.</h2>
+            <Diagnostics found={diagnostics} withFile />
+          </section>
+        ) : (
+          <section class="card stack-tight" aria-label="Choices" aria-busy={result.isLoading}>
+            <ChoiceFilters setting={setting} />
+            {choices ? (
+              <ChoiceTable choices={choices} />
+            ) : (
+              <Empty title="No model can serve here">No provider of the policy is set up on this server.</Empty>
+            )}
+            <p class="small dim">
+              {noteText(setting)} {reference && referenceText(reference)}
+            </p>
+          </section>
+        )
+      }
+    </Loaded>
+  );
+}
+
+function ChoiceFilters({ setting }: { readonly setting: '' | 'here' }) {
+  const [task, difficulty] = [param('task'), param('difficulty')];
+  return (
+    <Filters onClear={task || difficulty ? () => setParams({ task: null, difficulty: null }) : null}>
+      <Field label="Task" type="search" value={task} onValue={(value) => setParams({ task: value })} />
+      <Select
+        label="Difficulty"
+        value={difficulty}
+        options={DIFFICULTIES}
+        onValue={(value) => setParams({ difficulty: value })}
+      />
+      <Select
+        label="Providers"
+        value={setting}
+        options={SETTINGS}
+        onValue={(value) => setParams({ providers: value })}
+      />
+    </Filters>
+  );
+}
+
+function ChoiceTable({ choices }: { readonly choices: readonly Choice[] }) {
+  const [task, difficulty] = [param('task'), param('difficulty')];
+  const shown = rowsOf(choices).filter(
+    (row) => (difficulty === '' || row.difficulty === difficulty) && row.task.includes(task.trim().toLowerCase()),
+  );
+  if (shown.length === 0) return <Empty title="No task matches">Clear the filters to see all tasks.</Empty>;
+  const selectors = [...new Set(choices.map(({ selector }) => selector))];
+  const columns: readonly TableColumn<ChoiceRow>[] = [
+    { id: 'task', head: 'Task', cell: (row) => row.task },
+    { id: 'difficulty', head: 'Difficulty', phone: 'more', cell: (row) => row.difficulty },
+    ...selectors.map((selector) => ({
+      ...{ id: `by-${selector}`, head: selector, phone: 'more' as const },
+      cell: (row: ChoiceRow) => <Chosen choice={row.choices.get(selector)} />,
+    })),
+  ];
+  return <Table label="Choices" rows={shown} keyOf={(row) => `${row.task} ${row.difficulty}`} columns={columns} />;
+}
+
+function rowsOf(choices: readonly Choice[]): readonly ChoiceRow[] {
+  const asked = Map.groupBy(choices, ({ task, difficulty }) => `${task} ${difficulty}`);
+  return [...asked.values()].flatMap(([first, ...others]) =>
+    first === undefined
+      ? []
+      : [
+          {
+            task: first.task,
+            difficulty: first.difficulty,
+            choices: new Map([first, ...others].map((choice) => [choice.selector, choice])),
+          },
+        ],
+  );
+}
+
+function Chosen({ choice }: { readonly choice: Choice | undefined }) {
+  if (!choice || choice.model === null) return <span class="dim">no model</span>;
+  return (
+    <span title={`${choice.provider}, ${choice.reason}`}>
+      {choice.model}{' '}
+      <span class="small dim">
+        <Money usd={choice.cost_usd === null ? null : String(choice.cost_usd)} credits={choice.cost_credits} />
+      </span>
+    </span>
+  );
+}
+
+/** The assumptions about requests and providers. */
+function noteText(setting: '' | 'here'): string {
+  const figures = draft.value ? 'the policy and your edit' : 'the policy';
+  const providers = setting === '' ? ' Every provider counts as set up.' : '';
+  return `The choices apply to requests of the usual size of their task, from a key without labels, with the figures of ${figures}.${providers}`;
+}
+
+function referenceText({ input_usd: input, output_usd: output, source, model }: NonNullable<Check['reference_price']>) {
+  const origin =
+    source === 'model' ? `the price of ${model}` : source === 'stated' ? 'stated in the policy' : 'the default';
+  return `The reference price is ${input} USD in and ${output} USD out per 1M tokens (${origin}).`;
+}
