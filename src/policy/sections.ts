@@ -49,7 +49,7 @@ export const LANGUAGE = {
           expected: '`1` or `2`',
           examples: [LATEST_VERSION],
           description:
-            'Version of the policy language. The versions differ in defaults; an option with another name in version 2 is an error there.',
+            'Version of the policy language. The versions differ in defaults, and in the name of one option.',
         },
       ),
     ),
