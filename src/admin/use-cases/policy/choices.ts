@@ -1,4 +1,5 @@
 import { DIFFICULTIES, type Difficulty, type Facts } from '../../../core/facts.ts';
+import { priorReadings } from '../../../core/readings.ts';
 import { readRouteRequest } from '../../../dialects/openai-chat/reader.ts';
 import { CHEAP_SELECTOR, type CostlyTask, costlyDiagnostics } from '../../../policy/costly-choices.ts';
 import type { Diagnostic } from '../../../policy/diagnostics.ts';
@@ -6,7 +7,7 @@ import type { ParsedPolicy } from '../../../policy/parsed.ts';
 import { isNearlyBest } from '../../../policy/reference-price.ts';
 import { type Runtime, strategyOf } from '../../../policy/runtime/runtime.ts';
 import { BUILT_IN_SELECTORS } from '../../../policy/selectors.ts';
-import { certify } from '../../../routing/certify.ts';
+import { Evaluation } from '../../../routing/evaluate.ts';
 import { figuresBody, isRefused, requestOutcomeOf } from './compare.ts';
 import { decideFor, hypotheticalFacts, UNNAMED } from './hypothetical.ts';
 import { USUAL_TIME } from './reasons.ts';
@@ -63,25 +64,37 @@ const COSTLY = 3;
 
 /** Finds the tasks for which `auto-cheap` chooses an expensive model at the usual difficulty if no rule applies. Yields between tasks. */
 function* costlyTasks(runtime: Runtime): Generator<undefined, CostlyTask[]> {
-  const costly: CostlyTask[] = [];
   // Without rules, every model that can serve the task is eligible.
-  const unruled: Runtime = { ...runtime, snapshot: { ...runtime.snapshot, constraints: [], preferences: [] } };
-  for (const { name: task } of runtime.snapshot.tasks) {
-    const facts = factsOf(CHEAP_SELECTOR, task, 'usual', unruled);
-    const { candidates } = certify(unruled.snapshot, facts, { ...UNNAMED, ...strategyOf(facts, unruled) });
-    const ranked = candidates.filter(({ rank }) => rank !== null);
-    const [choice] = ranked;
-    const best = Math.max(...ranked.map(({ countedQuality }) => countedQuality));
-    const [cheapest] = ranked
-      .filter(({ countedQuality }) => isNearlyBest(countedQuality, best))
-      .sort((a, b) => a.costCredits - b.costCredits);
-    if (choice && cheapest && choice.costCredits > COSTLY * cheapest.costCredits) {
-      const costs = { credits: choice.costCredits, leastCredits: cheapest.costCredits };
-      costly.push({ task, model: choice.model, cheapest: cheapest.model, ...costs });
+  const snapshot = { ...runtime.snapshot, constraints: [], preferences: [] };
+  const evaluation = new Evaluation(snapshot);
+  const readings = priorReadings(snapshot);
+  const costly: CostlyTask[] = [];
+  for (const { name: task } of snapshot.tasks) {
+    const facts = factsOf(CHEAP_SELECTOR, task, 'usual', { ...runtime, snapshot });
+    evaluation.fill(facts, readings, null);
+    const { n, model, quality, cost } = evaluation.shortlist;
+    if (n > 0) {
+      evaluation.choose(facts, { ...UNNAMED, ...strategyOf(facts, runtime) }, 1);
+      const chosen = evaluation.order[0]!;
+      const cheapest = cheapestNearBest(n, quality, cost);
+      if (cost[chosen]! > COSTLY * cost[cheapest]!) {
+        const idAt = (at: number) => snapshot.models[model[at]!]!.id;
+        const costs = { credits: cost[chosen]!, leastCredits: cost[cheapest]! };
+        costly.push({ task, model: idAt(chosen), cheapest: idAt(cheapest), ...costs });
+      }
     }
     yield;
   }
   return costly;
+}
+
+/** Returns the position of the cheapest of `n` models that are nearly as good as the best. */
+function cheapestNearBest(n: number, quality: ArrayLike<number>, cost: ArrayLike<number>): number {
+  let best = 0;
+  for (let i = 1; i < n; i++) if (quality[i]! > quality[best]!) best = i;
+  let cheapest = best;
+  for (let i = 0; i < n; i++) if (isNearlyBest(quality[i]!, quality[best]!) && cost[i]! < cost[cheapest]!) cheapest = i;
+  return cheapest;
 }
 
 /** Warns if `auto-cheap` chooses expensive models. Yields between tasks. */
