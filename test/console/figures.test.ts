@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { logTicks, paretoFront, ticksTo } from '../../src/console/charts/scale.ts';
-import { inColumn, inRow } from '../../src/console/design/column.ts';
+import { inColumn } from '../../src/console/design/column.ts';
 import {
   duration,
   figure,
   percent,
-  percentInColumn,
   price,
   relative,
   span,
@@ -56,9 +55,7 @@ describe('the console writes figures as a person would', () => {
     [figure(null).short, '–'],
     [percent(0.123_4).short, '12.3 %'],
     [percent(0.000_1).short, '< 0.1 %'],
-    [percentInColumn(0.33).short, '33.0 %'],
-    [percentInColumn(1).short, '100.0 %'],
-    [percentInColumn(0.000_1).short, '< 0.1 %'],
+    [percent(-0.0833).short, '−8.33 %'],
     [usd('1204.5').short, '$1,204.50'],
     [usd('0.615').short, '$0.62'],
     [usd('0.00061234').short, '$0.000612'],
@@ -147,24 +144,6 @@ describe('a column writes its figures in one format', () => {
     ['shares', [percent(0.333), percent(1), percent(0.0001)], ['33.3 %', '100.0 %', '< 0.1 %']],
   ])('%s', (_, figures, expected) => {
     expect(shorts(figures)).toEqual([...expected]);
-  });
-
-  test('a row keeps its own format in a table with other amounts', () => {
-    const rows = [
-      [usd('0.12'), usd('100000')],
-      [usd('0.0002'), usd('0.0005')],
-      [usd('0.000859'), usd('1000'), usd(null)],
-    ].map(inRow);
-    const figures = rows.flat();
-    expect(figures.map(inColumn(figures)).map(({ short }) => short)).toEqual([
-      '$0.12',
-      '$100,000.00',
-      '$0.0002',
-      '$0.0005',
-      '< $0.01',
-      '$1,000.00',
-      '–',
-    ]);
   });
 
   test(`a list price is written with all its digits (seed ${SEED})`, () => {

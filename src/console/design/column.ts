@@ -93,14 +93,6 @@ export function inColumn(figures: readonly WrittenFigure[]): (figure: WrittenFig
   };
 }
 
-/**
- * Writes the figures of a row in one format that does not depend on other rows. With one format for each row, a limit of $0.0005 can be
- * read in a table that also has $100,000.
- */
-export function inRow(figures: readonly WrittenFigure[]): readonly WrittenFigure[] {
-  return figures.map(inColumn(figures)).map(({ short, exact }) => ({ short, exact }));
-}
-
 function sizesOf(amounts: readonly FigureAmount[]): Sizes {
   const sizes = amounts.map(({ value }) => Math.abs(value)).filter((size) => size > 0);
   const [least, most] = sizes.reduce(

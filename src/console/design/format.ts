@@ -45,16 +45,9 @@ export const plural = (count: number, noun: string): string =>
 /** Writes a share, 0 to 1, in percent. */
 export function percent(share: number | null): WrittenFigure {
   if (share === null || !Number.isFinite(share)) return NONE;
-  const short = share !== 0 && Math.abs(share) < 0.001 ? '< 0.1 %' : `${significant.format(share * 100)} %`;
+  const size = Math.abs(share);
+  const short = size > 0 && size < 0.001 ? '< 0.1 %' : `${share < 0 ? '−' : ''}${significant.format(size * 100)} %`;
   return { short, exact: `${full.format(share * 100)} %`, amount: { kind: 'percent', value: share } };
-}
-
-const tenths = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-
-/** Writes a share in percent with one decimal, so that decimal points line up in a column: 33.0 %. */
-export function percentInColumn(share: number): WrittenFigure {
-  const written = percent(share);
-  return { ...written, short: written.short.startsWith('<') ? written.short : `${tenths.format(share * 100)} %` };
 }
 
 /**

@@ -70,9 +70,16 @@ test('Fleet and Overview show a provider as degraded if at least 10 % of at leas
   await send('claude-mirror-4', 6);
   expect(await failedAttempts('south')).toBe(3);
   const fleet = await degradedShown('/fleet?range=1h');
-  expect(fleet.count).toBe(1);
   const group = fleet.page.getByRole('region', { name: 'provider south' });
-  expect(await group.getByRole('heading').textContent()).toContain('Degraded 3 of 30 attempts failed');
+  expect(await group.getByRole('heading').textContent()).toContain('3 of 30 attempts failed');
+  // An endpoint of a degraded provider is neither shown nor counted as healthy.
+  await group.getByRole('row', { name: /claude-mirror-4 Degraded/ }).waitFor();
+  expect(await group.getByText('Healthy').count()).toBe(0);
+  const healthy = fleet.page.locator('.hero', { hasText: 'Healthy endpoints' });
+  expect(await healthy.locator('.hero-value').textContent()).toBe('3');
+  await healthy.getByText('of 4', { exact: true }).waitFor();
+  await group.getByRole('link', { name: 'claude-mirror-4' }).click();
+  await fleet.page.getByRole('complementary').getByText('Degraded', { exact: true }).waitFor();
   await fleet.page.getByText('south is degraded: 3 of 30 attempts failed.').waitFor();
   expect(await axeFinds(fleet.page)).toEqual([]);
   // Grouped by model, the row of the provider shows that it is degraded.

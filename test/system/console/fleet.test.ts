@@ -7,6 +7,7 @@ import {
   axeFinds,
   CONSOLE_POLICY,
   type ConsoleStage,
+  cellsThatOverlap,
   chartsWithoutTwin,
   openConsole,
   openStage,
@@ -80,6 +81,13 @@ test('Fleet shows the server, its policy and the last reload, and says how to se
   await page.getByText('No alert rule is set').waitFor();
   expect(await overflowOf(page)).toBe(0);
   expect(await axeFinds(page)).toEqual([]);
+});
+
+test('no cell of the endpoints runs into the next one, at any width of a screen', async () => {
+  for (const width of [1_024, 1_280, 1_600, 1_920]) {
+    const { page } = await openConsole(stage, { path: '/fleet?range=24h', width });
+    expect(await cellsThatOverlap(page.locator('.fleet-group table'))).toEqual([]);
+  }
 });
 
 deeply('of two servers at one database each has its policy, and why it refused another', async () => {

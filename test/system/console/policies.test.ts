@@ -181,6 +181,22 @@ describe('an edit', () => {
     await page.locator('.policies-bar', { hasText: 'rules.yaml' }).waitFor();
   });
 
+  test('an edit of one file is undone by a button with the name of the change, and the message brings it back', async () => {
+    const { page } = await openEditor();
+    await page.keyboard.type('language_worth: 0.25\n');
+    await page.locator('.policies-bar').waitFor();
+    expect(await page.getByRole('button', { name: 'Undo removal' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Undo edit' }).click();
+    await page.locator('.policies-bar').waitFor({ state: 'detached' });
+    expect(await page.locator('.cm-line', { hasText: 'language_worth' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Undo', exact: true }).click();
+    await page.locator('.cm-line', { hasText: 'language_worth' }).waitFor();
+    await page.getByRole('button', { name: 'Remove file' }).click();
+    await page.getByRole('button', { name: 'Undo removal' }).click();
+    await page.locator('.policies-bar').waitFor({ state: 'detached' });
+    expect(await textOf('rules.yaml')).toBe(RULES);
+  });
+
   test('an edit of an outdated revision is kept, and overwrites the stored files only if the person chooses so', async () => {
     const { page } = await openEditor();
     await page.keyboard.press('Control+Home');

@@ -1,5 +1,5 @@
 import axe from 'axe-core';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { buildConsoleHere } from '../../support/console.ts';
 import { CLIENT_SECRET, startIssuer, type TestIssuer } from '../../support/issuer.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
@@ -188,6 +188,24 @@ export const chartsWithoutTwin = (page: Page): Promise<readonly string[]> =>
 /** Returns how much wider the page is than its window, px. */
 export const overflowOf = (page: Page): Promise<number> =>
   page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth);
+
+/** Returns pairs of neighbouring cells whose contents overlap, in tables that are not shown as cards. */
+export const cellsThatOverlap = (tables: Locator): Promise<readonly string[]> =>
+  tables.evaluateAll((found) =>
+    found.flatMap((table) =>
+      [...table.querySelectorAll('tr')].flatMap((row) => {
+        const contents = [...row.children].map((cell) => {
+          const range = cell.ownerDocument.createRange();
+          range.selectNodeContents(cell);
+          return { text: cell.textContent ?? '', box: range.getBoundingClientRect() };
+        });
+        return contents.slice(1).flatMap(({ text, box }, at) => {
+          const before = contents[at];
+          return before && box.width > 0 && before.box.right > box.left ? [`${before.text} over ${text}`] : [];
+        });
+      }),
+    ),
+  );
 
 /** Returns the names of the elements that Tab reaches, in order, from the top of the page. */
 export async function tabOrder(page: Page, steps: number): Promise<readonly string[]> {

@@ -12,8 +12,14 @@ import { reachOfViewer } from '../../shell/session.ts';
 import { axisOf, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
 import { attemptsOf, type EndpointLine, EndpointState, slownessOf } from './endpoint-words.tsx';
 
+interface EndpointPanelProps {
+  readonly endpoint: EndpointLine;
+  /** Whether the provider of the endpoint is degraded. */
+  readonly isDegraded: boolean;
+}
+
 /** Shows an endpoint: its measured and declared speed, its breaker, and its provider over time. */
-export function EndpointPanel({ endpoint }: { readonly endpoint: EndpointLine }) {
+export function EndpointPanel({ endpoint, isDegraded }: EndpointPanelProps) {
   const { provider, model, broken_declaration: broken } = endpoint;
   const traffic = useTraffic({ only: { provider } });
   return (
@@ -22,7 +28,7 @@ export function EndpointPanel({ endpoint }: { readonly endpoint: EndpointLine })
         <Facts
           of={endpoint}
           facts={[
-            ['State', () => <StateSince endpoint={endpoint} />],
+            ['State', () => <StateSince endpoint={endpoint} isDegraded={isDegraded} />],
             ['Upstream model', 'upstream'],
             ['Breaker', breakerText],
             [
@@ -55,9 +61,9 @@ export function EndpointPanel({ endpoint }: { readonly endpoint: EndpointLine })
   );
 }
 
-const StateSince = ({ endpoint: { state, since, why, retry_at } }: { readonly endpoint: EndpointLine }) => (
+const StateSince = ({ endpoint: { state, since, why, retry_at }, isDegraded }: EndpointPanelProps) => (
   <>
-    <EndpointState state={state} />
+    <EndpointState state={state} isDegraded={isDegraded} />
     {since && (
       <>
         {' '}

@@ -3,12 +3,12 @@ import type { Resource } from '../../api/resource.ts';
 import { ShareBar } from '../../charts/bars.tsx';
 import { LoadedCard } from '../../design/card.tsx';
 import { Select } from '../../design/field.tsx';
-import { duration, figure, percent, percentInColumn, plural } from '../../design/format.ts';
+import { duration, figure, percent, plural } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
 import { Empty, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Written } from '../../design/written.tsx';
-import { periodBefore } from '../../shell/compared.ts';
+import { periodBefore, timesText } from '../../shell/compared.ts';
 import {
   type DegradedProvider,
   degradedProviders,
@@ -21,7 +21,6 @@ import { hrefWith, param, setParams } from '../../shell/router.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
 import {
   attemptsOf,
-  Degraded,
   type EndpointLine,
   EndpointState,
   endpointId,
@@ -83,8 +82,7 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
               .map(([name, lines]) => (
                 <section key={name} class="fleet-group" aria-label={`${by} ${name}`}>
                   <h3>
-                    {name} <span class="dim">{groupText(lines, by)}</span>
-                    {by === 'provider' && <GroupState degraded={degraded.get(name)} />}
+                    {name} <span class="dim">{groupText(lines, by, degraded.get(name))}</span>
                   </h3>
                   <Table
                     label={`Endpoints of ${by} ${name}`}
@@ -108,21 +106,27 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
 const sickFirst = (lines: readonly EndpointLine[]): readonly EndpointLine[] =>
   lines.toSorted((one, other) => Number(isSick(other)) - Number(isSick(one)) || attemptsOf(other) - attemptsOf(one));
 
-function groupText(lines: readonly EndpointLine[], by: Grouping): string {
+function groupText(lines: readonly EndpointLine[], by: Grouping, degraded: DegradedProvider | undefined): string {
   const sick = lines.filter(isSick).length;
   const count = plural(lines.length, by === 'provider' ? 'model' : 'endpoint');
-  return sick === 0 ? count : `${count}, ${sick} not healthy`;
+  const parts = [
+    count,
+    sick > 0 && `${sick} not healthy`,
+    by === 'provider' && degraded !== undefined && degradedText(degraded),
+  ];
+  return parts.filter(Boolean).join(', ');
 }
-
-const GroupState = ({ degraded }: { readonly degraded: DegradedProvider | undefined }) =>
-  degraded === undefined ? null : (
-    <span class="fleet-degraded">
-      <Degraded /> <span class="dim">{degradedText(degraded)}</span>
-    </span>
-  );
 
 /** From this ratio on, an endpoint is marked as slower than the policy declares. */
 const SLOWER_MIN = 1.5;
+
+/** The mark of an endpoint that is slower than the policy declares: `1.9 ×`. */
+const SlowerMark = ({ times }: { readonly times: number | null }) =>
+  times === null || times < SLOWER_MIN ? null : (
+    <span class="fleet-slow" title={`${timesText(times)} times as long as the policy declares`}>
+      {timesText(times)} ×
+    </span>
+  );
 
 /** The columns of an endpoint: its name, its state, its share of all attempts, and its speed compared with the policy. */
 const columnsOf = (
@@ -146,21 +150,19 @@ const columnsOf = (
       id: 'state',
       head: 'State',
       phone: 'fact',
-      cell: ({ state, provider }) => (
-        // If endpoints are grouped by provider, the heading of the group shows the state of the provider.
-        <EndpointState state={state} isDegraded={by === 'model' && degraded.has(provider)} />
-      ),
+      cell: ({ state, provider }) => <EndpointState state={state} isDegraded={degraded.has(provider)} />,
     },
     {
       id: 'share',
       head: 'Share of attempts',
-      cell: (line) =>
+      figure: (line) => percent(attemptsOf(line) === 0 ? null : attemptsOf(line) / total),
+      cell: (line, share) =>
         attemptsOf(line) === 0 ? (
           <span class="dim">none</span>
         ) : (
           <span class="fleet-lane">
             <ShareBar mark={markOf(line[of])} share={attemptsOf(line) / total} />
-            <span class="figure">{percentInColumn(attemptsOf(line) / total).short}</span>
+            <Written value={share} />
           </span>
         ),
     },
@@ -169,22 +171,25 @@ const columnsOf = (
       head: 'Failed',
       figure: (line) => percent(attemptsOf(line) === 0 ? null : failedOf(line) / attemptsOf(line)),
     },
-    { id: 'ttft', head: 'First token, median', phone: 'second', figure: (line) => duration(line.ttft_ms?.p50 ?? null) },
+    {
+      ...{ id: 'ttft', head: 'First token, median', phone: 'second' },
+      figure: (line) => duration(line.ttft_ms?.p50 ?? null),
+      cell: (line, measured) => (
+        <>
+          <SlowerMark times={slownessOf(line)} />
+          <Written value={measured} />
+        </>
+      ),
+    },
     {
       id: 'declared',
       head: 'Declared',
       figure: (line) => duration(line.declared?.ttft_ms ?? null),
-      cell: (line, declared) => {
-        const times = slownessOf(line);
-        return (
-          <>
-            <span class="dim">
-              <Written value={declared} />
-            </span>
-            {times !== null && times >= SLOWER_MIN && <span class="fleet-slow">{figure(times).short} ×</span>}
-          </>
-        );
-      },
+      cell: (_, declared) => (
+        <span class="dim">
+          <Written value={declared} />
+        </span>
+      ),
     },
     { id: 'speed', head: 'Speed', unit: 'tokens/s', figure: (line) => figure(line.tokens_per_second?.p50 ?? null) },
   ];

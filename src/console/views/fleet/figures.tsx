@@ -20,7 +20,8 @@ export function FleetFigures({ endpoints, traffic, status, alerts }: FleetFigure
   const whole = traffic.data?.total.whole;
   const tried = whole ? attemptsIn(whole) : 0;
   const failed = whole?.failed_attempts ?? 0;
-  const degraded = degradedProviders(traffic.data).length;
+  const degraded = new Set(degradedProviders(traffic.data).map(({ name }) => name));
+  const healthy = lines?.filter((line) => !isSick(line) && !degraded.has(line.provider)).length;
   const webhooks = alerts?.data?.webhooks;
   const server = status.data && {
     ...{ short: status.data.is_current ? 'Writes' : 'Refuses', exact: status.data.problem ?? '' },
@@ -30,8 +31,10 @@ export function FleetFigures({ endpoints, traffic, status, alerts }: FleetFigure
       <Hero
         label="Healthy endpoints"
         failure={endpoints.failure}
-        value={lines ? figure(lines.filter((line) => !isSick(line)).length) : null}
-        notes={lines && [`of ${figure(lines.length).short}`, degraded > 0 && plural(degraded, 'degraded provider')]}
+        value={healthy === undefined ? null : figure(healthy)}
+        notes={
+          lines && [`of ${figure(lines.length).short}`, degraded.size > 0 && plural(degraded.size, 'degraded provider')]
+        }
       />
       <Hero
         label="Failed attempts"

@@ -1,6 +1,7 @@
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
 import { Below, NoPermission } from '../../design/states.tsx';
 import { Tabs } from '../../design/tabs.tsx';
+import { degradedProviders } from '../../shell/providers.ts';
 import { range } from '../../shell/range.ts';
 import { param, setParams } from '../../shell/router.ts';
 import { mayView, reachOfViewer } from '../../shell/session.ts';
@@ -73,7 +74,13 @@ function EndpointsTab() {
         <Server status={status} policy={policy} cluster={cluster} />
         {seesAlerts && <Alerts alerts={alerts} />}
       </Below>
-      {chosen && <EndpointPanel key={open} endpoint={chosen} />}
+      {chosen && (
+        <EndpointPanel
+          key={open}
+          endpoint={chosen}
+          isDegraded={degradedProviders(traffic.data).some(({ name }) => name === chosen.provider)}
+        />
+      )}
     </>
   );
 }

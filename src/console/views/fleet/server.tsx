@@ -106,7 +106,7 @@ const Others = ({ cluster: { data, is_split } }: { readonly cluster: ReadOf<'/ad
         },
         { id: 'rank', head: 'Rank', isFigure: true, cell: ({ policy_rank }) => policy_rank },
         { id: 'since', head: 'Since', isFigure: true, phone: 'fact', cell: (one) => <When at={one.policy_since} /> },
-        { id: 'clock', head: 'Clock', isFigure: true, cell: (one) => duration(Math.abs(one.clock_offset_ms)).short },
+        { id: 'clock', head: 'Clock', figure: (one) => duration(Math.abs(one.clock_offset_ms)) },
       ]}
     />
   </Card>

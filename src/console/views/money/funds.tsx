@@ -12,7 +12,6 @@ import {
   emptyAt,
   type FundUsage,
   fundColumns,
-  fundFigures,
   fundHref,
   fundKey,
   NoBudgets,
@@ -85,12 +84,11 @@ function FundTable({ funds, total }: { readonly funds: readonly FundUsage[]; rea
             ...fundColumns(now),
             ...columnsOf<FundUsage>([
               {
-                head: 'Held',
-                term: 'held',
-                figure: (fund) => fundFigures(fund).held,
-                sort: (fund) => fund.held_credits,
+                head: 'By the end',
+                money: ({ forecast_usd, forecast_credits }) => ({ usd: forecast_usd, credits: forecast_credits }),
               },
-              { head: 'Left', figure: (fund) => fundFigures(fund).left, sort: (fund) => fund.left_credits },
+              { head: 'Held', term: 'held', money: (fund) => ({ usd: fund.held_usd, credits: fund.held_credits }) },
+              { head: 'Left', money: (fund) => ({ usd: fund.left_usd, credits: fund.left_credits }) },
               { of: 'renews_at', none: 'never', isFigure: true },
             ]),
           ]}

@@ -1,12 +1,11 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
 import { LoadedCard } from '../../design/card.tsx';
-import { inRow } from '../../design/column.ts';
-import { clockTime, dayTime, isAddress, NONE, percent, shortAddress, usd } from '../../design/format.ts';
+import { clockTime, dayTime, isAddress, percent, shortAddress } from '../../design/format.ts';
 import { Empty } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
-import { moneyFigure, Written } from '../../design/written.tsx';
+import { moneyFigure } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 
@@ -52,23 +51,11 @@ export function fundHref({ kind, name, subject, subject_name: called, holder }: 
 const soonText = (at: number, now: number): string =>
   at - now < 43_200_000 ? `at ${clockTime(at)}` : `on ${dayTime(at)}`;
 
-/** The amounts of a fund in one format. */
-export function fundFigures(fund: FundUsage) {
-  const [spent = NONE, limit = NONE, held = NONE, left = NONE, forecast = NONE] = inRow([
-    moneyFigure({ usd: fund.spent_usd, credits: fund.spent_credits }),
-    moneyFigure({ usd: fund.limit_usd, credits: fund.limit_credits }),
-    moneyFigure({ usd: fund.held_usd, credits: fund.held_credits }),
-    moneyFigure({ usd: fund.left_usd, credits: fund.left_credits }),
-    usd(fund.forecast_usd),
-  ]);
-  return { spent, limit, held, left, forecast };
-}
-
 function stateOf(fund: FundUsage, now: number): readonly [Tone, string] {
   if (fund.spent_credits >= fund.limit_credits) return ['bad', 'Spent'];
   const at = emptyAt(fund, now);
   if (at !== null) return ['warn', `Empty ${soonText(at, now)}`];
-  if (fund.forecast_usd !== null) return ['good', `${fundFigures(fund).forecast.short} by the end`];
+  if (fund.forecast_usd !== null) return ['good', 'Will last'];
   return ['quiet', fund.kind === 'balance' ? 'Balance' : 'No forecast yet'];
 }
 
@@ -95,28 +82,18 @@ export const fundColumns = (now: number): readonly TableColumn<FundUsage>[] => [
     sort: fundName,
   },
   {
-    id: 'spent',
-    head: 'Spent of limit',
-    isFigure: true,
-    phone: 'fact',
-    cell: (fund) => {
-      const { spent, limit } = fundFigures(fund);
-      return (
-        <span class="may-wrap">
-          <Written value={spent} />{' '}
-          <span class="dim nowrap">
-            of <Written value={limit} />
-          </span>
-        </span>
-      );
-    },
-    sort: (fund) => fund.spent_credits,
+    ...{ id: 'spent', head: 'Spent', phone: 'more', sort: true },
+    figure: (fund) => moneyFigure({ usd: fund.spent_usd, credits: fund.spent_credits }),
   },
-  { id: 'share', head: 'Used', figure: (fund) => percent(usedOf(fund)), sort: true },
+  {
+    ...{ id: 'limit', head: 'Limit', phone: 'more', sort: true },
+    figure: (fund) => moneyFigure({ usd: fund.limit_usd, credits: fund.limit_credits }),
+  },
+  { id: 'share', head: 'Used', phone: 'more', figure: (fund) => percent(usedOf(fund)), sort: true },
   {
     id: 'state',
     head: 'Forecast',
-    phone: 'second',
+    phone: 'more',
     cell: (fund) => {
       const [tone, text] = stateOf(fund, now);
       return <State tone={tone}>{text}</State>;

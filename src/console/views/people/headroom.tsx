@@ -3,9 +3,10 @@ import type { ReadOf } from '../../api/reads.ts';
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
 import { ShareBar } from '../../charts/bars.tsx';
 import { Explained } from '../../design/explained.tsx';
-import { dayTime, momentTime, usd } from '../../design/format.ts';
+import { dayTime, momentTime, percent, usd, type WrittenFigure } from '../../design/format.ts';
 import { State, type Tone } from '../../design/tag.tsx';
 import { creditsText, Money } from '../../design/written.tsx';
+import type { Column } from '../../kit/columns.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
 import { budgetText, type KeyMoney } from './words.ts';
 
@@ -61,14 +62,35 @@ interface FullestFundProps {
   readonly funds: readonly Fund[];
 }
 
-/** The fullest fund of a holder whose row contains no usage. If no fund was used, the row shows the first budget as unused. */
-export function FullestFund({ budgets, funds }: FullestFundProps) {
-  const [first] = funds
-    .map((fund) => ({ ...fund, label: fund.name }))
-    .toSorted((one, other) => shareOf(other) - shareOf(one));
-  if (first) return <HeadroomCell use={first} />;
-  return <span class="dim">{budgets?.[0] ? budgetText(budgets[0]) : 'No budget'}</span>;
-}
+/**
+ * The column with the fullest fund of a holder whose row contains no usage. If no fund was used, the row shows the first budget as unused.
+ */
+export const fullestFundColumn = <Row extends object>(of: (row: Row) => FullestFundProps): Column<Row> => {
+  const fullest = (row: Row) =>
+    of(row)
+      .funds.map((fund) => ({ ...fund, label: fund.name }))
+      .toSorted((one, other) => shareOf(other) - shareOf(one))[0];
+  return {
+    ...{ head: 'Fullest budget', phone: 'second', isFigure: false, sort: true },
+    figure(row) {
+      const use = fullest(row);
+      return percent(use ? shareOf(use) : null);
+    },
+    cell(row, share) {
+      const use = fullest(row);
+      if (use) return <FullestFund use={use} share={share} />;
+      const [budget] = of(row).budgets ?? [];
+      return <span class="dim">{budget ? budgetText(budget) : 'No budget'}</span>;
+    },
+  };
+};
+
+const FullestFund = ({ use, share }: { readonly use: BudgetUse; readonly share: WrittenFigure }) => (
+  <span class="people-fullest" title={`${usd(use.spent_usd).short} of ${usd(use.limit_usd).short}`}>
+    <span class="figure">{share.short}</span>
+    <ShareBar mark={MARKS[stateOf(use)[0]]} share={shareOf(use)} />
+  </span>
+);
 
 const shareOf = ({ spent_credits, held_credits, limit_credits }: BudgetUse): number =>
   limit_credits === 0 ? 1 : (spent_credits + (held_credits ?? 0)) / limit_credits;
@@ -88,7 +110,7 @@ const soon = (at: string): string => {
 
 const MARKS: Readonly<Record<Tone, string>> = { good: 'accent', quiet: 'accent', warn: 'warn', bad: 'bad' };
 
-/** A budget as a line of text and a bar, for a table. */
+/** A budget as a line of text and a bar. */
 const HeadroomCell = ({ use }: { readonly use: BudgetUse }) => (
   <div class="people-room">
     <span>

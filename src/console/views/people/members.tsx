@@ -8,7 +8,7 @@ import { Related } from '../../kit/related.tsx';
 import { Facts } from '../../kit/show.tsx';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer, session } from '../../shell/session.ts';
-import { Budgets, FullestFund, useFunds } from './headroom.tsx';
+import { Budgets, fullestFundColumn, useFunds } from './headroom.tsx';
 import { KeyState, UserState } from './marks.tsx';
 import { RecentTrail } from './recent-trail.tsx';
 import { termsParts } from './terms.tsx';
@@ -55,11 +55,7 @@ export function MembersTab({ id }: { readonly id: string | null }) {
         { head: 'Role', cell: ({ role }) => ROLE_WORDS[role], sort: ({ role }) => ROLE_WORDS[role] },
         { head: 'Team', of: 'team_name' },
         { of: 'state', cell: ({ state }) => <UserState state={state} />, phone: 'fact' },
-        {
-          head: 'Fullest budget',
-          phone: 'second',
-          cell: ({ id: user, budgets }) => <FullestFund budgets={budgets} funds={fundsOf(user)} />,
-        },
+        fullestFundColumn<UserAnswer>(({ id, budgets }) => ({ budgets, funds: fundsOf(id) })),
       ]}
       empty={['No member yet', 'Members appear here when they sign in with OpenID, or when you create them.']}
       at={below('/people/members')}

@@ -9,7 +9,7 @@ import { Related } from '../../kit/related.tsx';
 import { Facts } from '../../kit/show.tsx';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import { Budgets, FullestFund, useFunds } from './headroom.tsx';
+import { Budgets, fullestFundColumn, useFunds } from './headroom.tsx';
 import { RecentTrail } from './recent-trail.tsx';
 import { termsParts } from './terms.tsx';
 import {
@@ -40,11 +40,7 @@ export function TeamsTab({ id }: { readonly id: string | null }) {
         { of: 'origin', cell: ({ origin }) => <Tag>{ORIGINS[origin]}</Tag>, phone: 'fact' },
         { head: 'Members', count: ({ users }) => users },
         { head: 'Models', cell: ({ models }) => (models === null ? <span class="dim">All</span> : models.length) },
-        {
-          head: 'Fullest budget',
-          phone: 'second',
-          cell: ({ id: team, budgets }) => <FullestFund budgets={budgets} funds={fundsOf(team)} />,
-        },
+        fullestFundColumn<TeamAnswer>(({ id, budgets }) => ({ budgets, funds: fundsOf(id) })),
         { head: 'Created', of: 'created_at' },
       ]}
       empty={[

@@ -42,9 +42,9 @@ export const changes = computed(() =>
 /** The body that makes a policy tool use the edit. */
 export const changesBody = () => (changes.value.length === 0 ? {} : { changes: changes.value });
 
-/** Leaves out files whose text has not changed. Returns null if no file has changed. */
+/** Leaves out files whose text has not changed. A later edit of a file replaces an earlier one. Returns null if no file has changed. */
 function draftOf(revision: string, edits: Iterable<readonly [string, DraftEdit]>): PolicyDraft | null {
-  const changed = new Map([...edits].filter(([, { base, text }]) => base !== text));
+  const changed = new Map([...new Map(edits)].filter(([, { base, text }]) => base !== text));
   return changed.size === 0 ? null : { revision, edits: changed };
 }
 

@@ -6,6 +6,7 @@ import { Select } from '../../design/field.tsx';
 import { plural } from '../../design/format.ts';
 import { Empty, Partial } from '../../design/states.tsx';
 import { State } from '../../design/tag.tsx';
+import { toast } from '../../design/toast.tsx';
 import { Coded } from '../../design/written.tsx';
 import { go, hrefOf, param, setParams } from '../../shell/router.ts';
 import { Code } from './code.tsx';
@@ -48,8 +49,8 @@ export function FilePage({ files, name, judgement, mayEdit }: FilePageProps) {
             }))}
           />
           {own && (
-            <Button kind="plain" onClick={() => edit(files, name, own.base)}>
-              Undo removal
+            <Button kind="plain" onClick={() => undoEdit(files, name, own.base)}>
+              {text === null ? 'Undo removal' : own.base === null ? 'Discard file' : 'Undo edit'}
             </Button>
           )}
           {!isReadOnly && file && text !== null && names.length > 1 && (
@@ -92,6 +93,15 @@ export function FilePage({ files, name, judgement, mayEdit }: FilePageProps) {
       )}
     </Card>
   );
+}
+
+/** Restores the text with which the edit of a file started. The message can restore the edit. */
+function undoEdit(files: PolicyFiles, name: string, base: string | null): void {
+  const before = draft.peek();
+  edit(files, name, base);
+  toast(`Your edit of ${name} is undone.`, () => {
+    draft.value = before;
+  });
 }
 
 export const countOf = (found: readonly FileDiagnostic[], kind: FileDiagnostic['severity']): number =>
