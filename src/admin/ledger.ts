@@ -55,7 +55,7 @@ export const FundStatus = f.named('FundStatus', 'A window of a budget, or the ba
   ...terms.forecast(52_010.5, '52.0105', '2026-11-04T00:00:00.000Z'),
   runs_out_at: f.orNull(
     f.moment(
-      'When the fund runs out at the current rate; in the past if it has run out already. Null if it does not run out before the window ends, before `forecast_from`, and for a total or a balance.',
+      'When the fund runs out at the average rate of the window or at the rate of the last 24 hours, whichever is sooner; in the past if it has run out already. Null if it does not run out before the window ends, before `forecast_from`, and for a total or a balance.',
       '2026-11-28T14:00:00.000Z',
     ),
   ),

@@ -110,7 +110,7 @@ export const forecast = (credits: number, dollars: string, from: string) => ({
     'forecast',
     f.orNull(
       f.credits(
-        'Credits that will probably be charged by the end of the window at the current rate. Null before `forecast_from`, and for a total.',
+        'Credits that will probably be charged by the end of the window at the average rate of the window or at the rate of the last 24 hours, whichever is more. Null before `forecast_from`, and for a total.',
         credits,
       ),
     ),

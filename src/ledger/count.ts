@@ -144,8 +144,9 @@ async function join(windows: BudgetWindows, counted: CountedBudget, entries: Cou
 }
 
 /** @returns the keys of charges, each once */
-const keysOf = (charges: readonly Pick<UncountedCharges['charges'][number], 'dimensions'>[]): ReadonlySet<string> =>
-  new Set(charges.map(({ dimensions }) => dimensions.key ?? ''));
+export const keysOf = (
+  charges: readonly Pick<UncountedCharges['charges'][number], 'dimensions'>[],
+): ReadonlySet<string> => new Set(charges.map(({ dimensions }) => dimensions.key ?? ''));
 
 /** Adds up charges by the funds of a budget that they count in. */
 class SumsBySubject {

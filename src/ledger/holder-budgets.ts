@@ -4,7 +4,7 @@ import { type BudgetUse, HOLDER_KINDS, type HolderKind, type KeyBudget, type Key
 import type { Microcredits } from '../core/credits.ts';
 import { type BudgetHolder, type HolderBudgets, type KeyLines, NO_LINES } from '../core/holder.ts';
 import type { LedgerBooks } from '../store/books.ts';
-import { forecastOf } from './forecast.ts';
+import { forecastOf, recentWindow } from './forecast.ts';
 
 /** The word with which the definition of a level's budgets begins. The definition of a policy's budget begins with a condition. */
 const WORDS: Readonly<Record<HolderKind, string>> = {
@@ -113,17 +113,20 @@ function nameOf(kind: HolderKind, { window, timeZone, onExhausted }: KeyBudget):
  *
  * @param spentIn returns the microcredits that were charged in a window
  * @param now ms since 1970
+ * @param recent returns the microcredits that were charged in the last 24 hours; null if they are not known
  */
 export function holderBudgetUses(
   spentIn: (window: Window, budget: KeyBudget) => Promise<Microcredits>,
   budgets: readonly KeyBudget[],
   now: number,
+  recent: (budget: KeyBudget, window: Window) => Promise<Microcredits | null> = (budget) =>
+    spentIn(recentWindow(now), budget),
 ): Promise<BudgetUse[]> {
   return Promise.all(
     budgets.map(async (budget) => {
       const window = windowAt(budget.window, budget.timeZone, now);
-      const spent = await spentIn(window, budget);
-      return { budget, spent, forecast: forecastOf(spent, window, now), renewsAt: window.ends };
+      const [spent, lately] = await Promise.all([spentIn(window, budget), recent(budget, window)]);
+      return { budget, spent, forecast: forecastOf(spent, window, now, lately), renewsAt: window.ends };
     }),
   );
 }

@@ -1,5 +1,5 @@
 import { checkDeposit, type Deposit, type EntryLine } from '../core/accounting/entry.ts';
-import type { FundStanding } from '../core/accounting/fund.ts';
+import type { FundStanding, FundTitle } from '../core/accounting/fund.ts';
 import { checkHeldSum } from '../core/accounting/held-sum.ts';
 import type { LedgerState } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
@@ -17,6 +17,7 @@ import { type Account, Accounts, accountOf, type BudgetedKey, scopeOf } from './
 import { AvailableFunds, type FundShortage } from './available-funds.ts';
 import { Contention } from './contention.ts';
 import { type CountedEntries, countIn, prepareWindows } from './count.ts';
+import { recentWindow } from './forecast.ts';
 import { Funds } from './funds.ts';
 import { giveBack } from './give-back.ts';
 import type { Earmark, Hold, OpenSettlement } from './hold.ts';
@@ -27,6 +28,7 @@ import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
 import type { OpenHolds } from './open-holds.ts';
 import { closeOrphans, NO_ORPHANS, type OrphansClosed } from './orphans.ts';
 import { type CountedTerms, isOfPolicy, PolicyTerms } from './policy-terms.ts';
+import { RecentSpend } from './recent-spend.ts';
 import { Refusals } from './refusals.ts';
 import { type LedgerSample, sampleLedger } from './sample.ts';
 import { drawnWindows, type LedgerStatus, statusOf } from './status.ts';
@@ -87,6 +89,7 @@ export class Ledger {
   readonly #desk: HoldDesk;
   readonly #notifier: LedgerNotifier;
   readonly #refusals = new Refusals();
+  readonly #recent: RecentSpend;
   readonly #timers: Timers;
   readonly #regular: Timer[] = [];
   #deafen = (): void => {};
@@ -116,6 +119,7 @@ export class Ledger {
     this.#contention = new Contention(timers);
     this.#books = books;
     this.#entries = { books, lines };
+    this.#recent = new RecentSpend(this.#entries, () => this.#funds.budgetWindows.map(({ budget }) => budget));
     this.#terms = new PolicyTerms(books);
     this.#onCrash = terms.ledger.onCrash;
     this.#options = options;
@@ -320,8 +324,19 @@ export class Ledger {
     return { usdPerCredit, budgets: budgets.filter(isOfPolicy).map(({ name }) => name) };
   }
 
-  status(): Promise<LedgerStatus> {
+  async status(): Promise<LedgerStatus> {
+    await this.#recent.refresh(this.#time);
     return statusOf(this.#books, this.#funds.budgetWindows, this.#time);
+  }
+
+  /**
+   * Returns the microcredits that a fund was charged in the last 24 hours; null until they are read for the first time. The answer comes
+   * from memory and is at most about a minute old if callers ask often; `status` waits for a current one.
+   */
+  recentSpend(title: Pick<FundTitle, 'name' | 'definition' | 'subject'>): Microcredits | null {
+    // A reading that failed is repeated at the next call.
+    this.#recent.refresh(this.#time).catch(() => {});
+    return this.#recent.of(title);
   }
 
   /** The active windows of budgets that requests have drawn on, read from memory. */
@@ -362,13 +377,20 @@ export class Ledger {
 
   /** @returns how much of each of a holder's own budgets is spent now, by all keys that belong to the holder */
   budgetUses(holder: BudgetHolder, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]> {
+    const now = this.#options.now();
     return holderBudgetUses(
       async (window, budget) => {
         const fund = this.#funds.ofHolder(holder, budget, window.starts);
         return fund ? this.#books.standing([fund])[0]!.spent : await chargedTo(this.#books, holder, window);
       },
       budgets,
-      this.#options.now(),
+      now,
+      async (budget, { starts }) => {
+        const fund = this.#funds.ofHolder(holder, budget, starts);
+        if (!fund) return await chargedTo(this.#books, holder, recentWindow(now));
+        await this.#recent.refresh(now);
+        return this.#recent.of(fund.title);
+      },
     );
   }
 

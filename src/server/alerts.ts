@@ -10,6 +10,7 @@ import {
 } from '../admin/alerts/readings.ts';
 import { alertEvent } from '../admin/use-cases/events.ts';
 import type { FundStanding } from '../core/accounting/fund.ts';
+import type { Microcredits } from '../core/credits.ts';
 import { lazy } from '../core/lazy.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { RequestReporter } from '../gateway/request/observe/observer.ts';
@@ -66,7 +67,10 @@ export function openAlerts(
     };
   };
   const budgetsAt = (time: number) =>
-    gateway.ledger.drawnWindows().map((fund) => ({ ...budgetReading(fund, time), called: called(fund) }));
+    gateway.ledger.drawnWindows().map((fund) => {
+      const recent = gateway.ledger.recentSpend(fund.title);
+      return { ...budgetReading(fund, time, recent), called: called(fund) };
+    });
   const called = ({ title: { subject } }: FundStanding) =>
     people.team(subject)?.name ?? (people.user(subject)?.name || null);
   const terms = () => gateway.lease().snapshot.alerts;
@@ -79,9 +83,14 @@ export function openAlerts(
   return { sender, families: sender.counts.families, count };
 }
 
-function budgetReading({ title, limit, spent }: FundStanding, now: number): Omit<BudgetWindowReading, 'called'> {
+/** @param recent microcredits charged in the last 24 hours; null if not known */
+function budgetReading(
+  { title, limit, spent }: FundStanding,
+  now: number,
+  recent: Microcredits | null,
+): Omit<BudgetWindowReading, 'called'> {
   const { name, subject, starts, ends } = title;
-  return { name, subject, limit, spent, starts, ends, forecast: forecastOf(spent, title, now).expected };
+  return { name, subject, limit, spent, starts, ends, forecast: forecastOf(spent, title, now, recent).expected };
 }
 
 const expiringKey = ({

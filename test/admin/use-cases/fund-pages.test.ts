@@ -9,6 +9,7 @@ const fund = (name: string, subject: string, spent: number, limit: number): Fund
   title: { kind: 'budget', name, subject, definition: name, window: 'day', starts: 0, ends: DAY },
   ...{ limit, spent, held: 0 },
   holds: { open: 0, oldestAt: 0 },
+  recent: null,
 });
 const namesIn = (funds: readonly FundUse[]): string[] => funds.map(({ title }) => title.name);
 

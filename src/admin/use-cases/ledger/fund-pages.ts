@@ -1,4 +1,5 @@
 import type { FundStanding } from '../../../core/accounting/fund.ts';
+import type { Microcredits } from '../../../core/credits.ts';
 import { refuse } from '../../../core/errors.ts';
 import { parseJson } from '../../../core/object.ts';
 import { runsOutAt } from '../../../ledger/forecast.ts';
@@ -8,6 +9,8 @@ import { pageOfList } from '../pages.ts';
 /** A window of a budget, or a balance, with the running requests that hold Credits of it. */
 export interface FundUse extends Pick<FundStanding, 'title' | 'limit' | 'spent' | 'held'> {
   readonly holds: FundHolds;
+  /** Microcredits charged in the last 24 hours; null if not known. */
+  readonly recent: Microcredits | null;
   /** The current name of the key, team or user whose ID is `subject`; null if there is none, or if the caller may not see it. */
   readonly subjectName?: string | null;
 }
@@ -34,7 +37,13 @@ const usedShare = ({ spent, held, limit }: FundUse): number => (spent + held) / 
 
 function rankOf(use: FundUse, now: number): Rank {
   const { kind, name, subject } = use.title;
-  return [runsOutAt(use.spent, use.limit, use.title, now) ?? Number.MAX_VALUE, usedShare(use), kind, name, subject];
+  return [
+    runsOutAt(use.spent, use.limit, use.title, now, use.recent) ?? Number.MAX_VALUE,
+    usedShare(use),
+    kind,
+    name,
+    subject,
+  ];
 }
 
 /** Sorts funds: the fund that runs out first comes first; funds that do not run out follow, the fullest first. */

@@ -16,15 +16,20 @@ import type { HolderNames } from '../usage.ts';
 import type { FundUse } from './fund-pages.ts';
 
 /** Adds the running requests to the funds of a running ledger. */
-export const usesOf = (ledger: Pick<Ledger, 'openHolds'>, funds: readonly Omit<FundUse, 'holds'>[]): FundUse[] => {
+export const usesOf = (
+  ledger: Pick<Ledger, 'openHolds' | 'recentSpend'>,
+  funds: readonly Omit<FundUse, 'holds' | 'recent'>[],
+): FundUse[] => {
   const holds = ledger.openHolds();
-  return funds.map(({ title, limit, spent, held }) => ({ title, limit, spent, held, holds: holds.of(title) }));
+  return funds.map(({ title, limit, spent, held }) => {
+    return { title, limit, spent, held, holds: holds.of(title), recent: ledger.recentSpend(title) };
+  });
 };
 
 /** Returns the overview of a running ledger, as far as a caller may see it. @param usdPerCredit of the active policy */
 export async function overviewOf(
   by: Principal,
-  ledger: Pick<Ledger, 'status' | 'openHolds'>,
+  ledger: Pick<Ledger, 'status' | 'openHolds' | 'recentSpend'>,
   usdPerCredit: string,
   sight: Sight,
   names: HolderNames,
@@ -84,16 +89,16 @@ export function overviewNamed(all: LedgerOverview, name: string | undefined): Le
 }
 
 /** A fund as answers show it. @param now ms since 1970 */
-export function fundStatus({ title, limit, spent, held, holds, subjectName = null }: FundUse, now: number) {
+export function fundStatus({ title, limit, spent, held, holds, recent, subjectName = null }: FundUse, now: number) {
   const { kind, name, subject, starts, ends } = title;
-  const { expected, knownFrom } = forecastOf(spent, title, now);
+  const { expected, knownFrom } = forecastOf(spent, title, now, recent);
   return {
     ...{ kind, name, subject, subjectName, limit, spent, held },
     holder: kind === 'budget' ? levelOf(title.definition) : null,
     left: limit - spent - held,
     forecast: expected,
     forecastFrom: knownFrom,
-    runsOutAt: runsOutAt(spent, limit, title, now),
+    runsOutAt: runsOutAt(spent, limit, title, now, recent),
     openReservations: holds.open,
     oldestReservationSeconds: holds.open === 0 ? null : holdAge(holds, now) / 1_000,
     starts: starts === 0 ? null : starts,
@@ -134,6 +139,11 @@ export async function storedOverview(
     charged: audit.totals.charged,
     held: open.reduce((sum, { reserved, charged }) => sum + reserved - charged, 0),
     open: open.length,
-    funds: usesOf({ openHolds: () => holds }, [...drawnOn, ...balances, ...unusedFunds(budgets, drawnOn, now)]),
+    // Only a running server knows which charges of the last 24 hours count in which fund.
+    funds: usesOf({ openHolds: () => holds, recentSpend: () => null }, [
+      ...drawnOn,
+      ...balances,
+      ...unusedFunds(budgets, drawnOn, now),
+    ]),
   };
 }
