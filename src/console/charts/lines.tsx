@@ -1,9 +1,12 @@
+import { inColumn } from '../design/column.ts';
 import { Explained } from '../design/explained.tsx';
-import { clockTime, DAY_MS, dayTime, momentTime, type WrittenFigure } from '../design/format.ts';
+import { momentTime, type WrittenFigure } from '../design/format.ts';
 import { inkOf } from '../design/marks.ts';
 import type { TermName } from '../design/terms.ts';
+import { isSparse, longBucketName } from './buckets.ts';
 import { Plot } from './frame.tsx';
 import { pathOf, type Scale, scaled, ticksTo } from './scale.ts';
+import { TimeAxis } from './time-axis.tsx';
 
 export interface ChartLine {
   readonly name: string;
@@ -34,8 +37,8 @@ interface LinesProps {
 const [TOP, BOTTOM, RIGHT] = [12, 24, 8];
 
 /**
- * Draws lines over time. The lines are straight between buckets, have gaps where data are missing, and are lighter where a bucket is
- * incomplete.
+ * Draws lines over time, or bars from zero if few buckets have a value. The lines are straight between buckets, have gaps where data are
+ * missing, and are lighter where a bucket is incomplete.
  */
 export function Lines(props: LinesProps) {
   const { heading, label, times, write, pendingFrom = times.length, knownFrom = 0, height = 216 } = props;
@@ -45,14 +48,18 @@ export function Lines(props: LinesProps) {
   }));
   const valueAt = ({ values }: ChartLine, bucket: number) => write(values[bucket] ?? null);
   const ticks = ticksTo(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))));
-  const left = 12 + 7 * Math.max(...ticks.map((tick) => write(tick).short.length));
-  const last = Math.max(1, times.length - 1);
+  const tickTexts = ticks.map((tick) => write(tick)).map((figure, _, all) => inColumn(all)(figure).short);
+  const left = 12 + 7 * Math.max(...tickTexts.map(({ length }) => length));
+  const hasBars = isSparse(lines, times.length);
+  // A bar needs half a bucket on each side, and a line begins at the edge.
+  const [first, last] = hasBars ? [-0.5, times.length - 0.5] : [0, Math.max(1, times.length - 1)];
   const y = scaled(0, ticks.at(-1) ?? 1, height - BOTTOM, TOP);
-  const isDaily = (times[1] ?? 0) - (times[0] ?? 0) >= DAY_MS;
-  const nameOf = (bucket: number): string => {
-    const time = times[bucket] ?? 0;
-    return (isDaily ? dayTime(time) : momentTime(time)) + (bucket >= pendingFrom ? ', so far' : '');
-  };
+  const writeTime = longBucketName(times) ?? momentTime;
+  const nameOf = (bucket: number): string => writeTime(times[bucket] ?? 0) + (bucket >= pendingFrom ? ', so far' : '');
+  const complete = Math.min(pendingFrom, times.length) - 1;
+  const isKnown = lines.some(({ values }) => (values[complete] ?? null) !== null);
+  /** The bucket of the legend while no bucket is selected. */
+  const latest = isKnown ? complete : times.length - 1;
   return (
     <Plot
       heading={heading}
@@ -65,39 +72,48 @@ export function Lines(props: LinesProps) {
       height={height}
       say={(at) => `${nameOf(at)}: ${lines.map((line) => `${line.name} ${valueAt(line, at).short}`).join(', ')}`}
       near={(px, _, width) => {
-        const bucket = Math.round(scaled(left, width - RIGHT, 0, times.length - 1)(px));
+        const bucket = Math.round(scaled(left, width - RIGHT, first, last)(px));
         return times.length === 0 ? null : Math.max(0, Math.min(times.length - 1, bucket));
       }}
       legend={(at) => (
         <ul class="chart-legend">
-          <li class="chart-when">{at === null ? 'Last complete' : nameOf(at)}</li>
+          <li class="chart-when">{at === null && isKnown ? 'Last complete' : nameOf(at ?? latest)}</li>
           {lines.map((line) => (
             <li key={line.name}>
               <LineKey line={line} />
               {line.term ? <Explained term={line.term}>{line.name}</Explained> : line.name}{' '}
-              <b>{valueAt(line, at ?? Math.min(pendingFrom, times.length) - 1).short}</b>
+              <b>{valueAt(line, at ?? latest).short}</b>
             </li>
           ))}
         </ul>
       )}
     >
       {(width, at) => {
-        const x = scaled(0, last, left, width - RIGHT);
+        const x = scaled(first, last, left, width - RIGHT);
         return (
           <>
-            {ticks.map((tick) => (
+            {ticks.map((tick, row) => (
               <g key={tick}>
                 <path class={tick === 0 ? 'chart-axis' : 'chart-grid'} d={`M${left} ${y(tick)}H${width - RIGHT}`} />
                 <text x={left - 8} y={y(tick) + 4} text-anchor="end">
-                  {write(tick).short}
+                  {tickTexts[row]}
                 </text>
               </g>
             ))}
-            <TimeAxis times={times} x={x} width={width} y={height - 6} />
+            <TimeAxis times={times} x={x} left={left} right={width - RIGHT} y={height - 6} />
             {at !== null && <path class="chart-axis" d={`M${x(at)} ${TOP}V${height - BOTTOM}`} />}
-            {lines.map((line) => (
-              <LinePath key={line.name} line={line} x={x} y={y} pendingFrom={pendingFrom} at={at} />
-            ))}
+            {lines.map((line, place) =>
+              hasBars ? (
+                <LineBars
+                  key={line.name}
+                  {...{ line, x, y, pendingFrom, at, place }}
+                  width={barWidth(x(1) - x(0), lines.length)}
+                  of={lines.length}
+                />
+              ) : (
+                <LinePath key={line.name} {...{ line, x, y, pendingFrom, at }} />
+              ),
+            )}
           </>
         );
       }}
@@ -132,6 +148,41 @@ interface LinePathProps {
   readonly at: number | null;
 }
 
+/** The widths of bars, px. In a narrow bucket, bars are wider than their bucket, because most of its neighbours are empty. */
+const [BAR_MIN, BAR_MAX] = [4, 32];
+const barWidth = (bucket: number, lines: number): number =>
+  Math.max(BAR_MIN, Math.min(BAR_MAX, (bucket * 0.7) / Math.max(1, lines)));
+
+interface LineBarsProps extends LinePathProps {
+  /** The width of a bar, px. */
+  readonly width: number;
+  /** The position of the line among all lines, whose bars are next to each other. */
+  readonly place: number;
+  readonly of: number;
+}
+
+/** The values of a line as bars from zero. */
+function LineBars({ line: { mark, values }, x, y, pendingFrom, at, width, place, of }: LineBarsProps) {
+  return (
+    <g style={inkOf(mark)} fill="currentColor">
+      {values.map(
+        (value, bucket) =>
+          value !== null &&
+          value > 0 && (
+            <rect
+              key={bucket}
+              class={bucket >= pendingFrom && bucket !== at ? 'chart-bar chart-bar-pending' : 'chart-bar'}
+              x={x(bucket) + (place - of / 2) * width}
+              y={y(value)}
+              width={Math.max(2, width - 1)}
+              height={Math.max(1, y(0) - y(value))}
+            />
+          ),
+      )}
+    </g>
+  );
+}
+
 function LinePath({ line: { mark, dash, values }, x, y, pendingFrom, at }: LinePathProps) {
   const point = at === null ? null : (values[at] ?? null);
   // A value between two gaps has no line, so it is drawn as a point.
@@ -151,37 +202,6 @@ function LinePath({ line: { mark, dash, values }, x, y, pendingFrom, at }: LineP
       {at !== null && point !== null && (
         <circle cx={x(at)} cy={y(point)} r="4" stroke="var(--paper)" stroke-width="2" />
       )}
-    </g>
-  );
-}
-
-interface TimeAxisProps {
-  readonly times: readonly number[];
-  readonly x: Scale;
-  readonly width: number;
-  readonly y: number;
-}
-
-/**
- * The labels of the time axis: hours if the range is at most a day, otherwise days. Each label is at the bucket in which its hour or day
- * begins.
- */
-function TimeAxis({ times, x, width, y }: TimeAxisProps) {
-  const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > 1.5 * DAY_MS;
-  const texts = times.map(isLong ? dayTime : clockTime);
-  const begins = texts.flatMap((text, bucket) => (bucket > 0 && text !== texts[bucket - 1] ? [bucket] : []));
-  // The axis labels only full hours, if it has any.
-  const whole = isLong ? begins : begins.filter((bucket) => texts[bucket]?.endsWith(':00'));
-  const every = Math.ceil(whole.length / Math.max(2, Math.floor(width / 96)));
-  return (
-    <g>
-      {whole
-        .filter((bucket, at) => at % every === 0 && x(bucket) < width - 16)
-        .map((bucket) => (
-          <text key={bucket} x={x(bucket)} y={y} text-anchor={x(bucket) > width - 40 ? 'end' : 'middle'}>
-            {texts[bucket]}
-          </text>
-        ))}
     </g>
   );
 }

@@ -142,6 +142,9 @@ const dayAndClock = new Intl.DateTimeFormat(undefined, {
 });
 
 export const clockTime = (time: number): string => clock.format(time);
+const monthOf = new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric' });
+/** Writes the month of a time in the viewer's time zone: `Nov 2026`. */
+export const monthTime = (time: number): string => monthOf.format(time);
 export const dayTime = (time: number): string => dayOf.format(time);
 export const momentTime = (time: number): string => dayAndClock.format(time);
 

@@ -111,6 +111,21 @@ deeply('the time range is in the address, stays from view to view, and is rememb
   await page.getByText('Last 7 days, all keys').waitFor();
 });
 
+test('a chart of a few requests has bars from zero and at least two times below them, at every width', async () => {
+  for (const [range, width] of [
+    ['1h', 390],
+    ['1h', 1_280],
+    ['24h', 390],
+    ['7d', 1_280],
+  ] as const) {
+    const { page } = await openConsole(stage, { path: `?range=${range}`, width });
+    const plot = page.getByRole('slider', { name: /^Spend over time/ });
+    expect(await plot.locator('rect.chart-bar').count()).toBeGreaterThanOrEqual(2);
+    expect(await plot.locator('path.chart-line').count()).toBe(0);
+    expect(await plot.getByText(/^\d\d:\d\d$|^[A-Z][a-z]{2} \d+$/).count()).toBeGreaterThanOrEqual(2);
+  }
+});
+
 test('signing out shows the sign-in page, which reports a wrong key and does not store it', async () => {
   const { page } = await openConsole(stage, { role: 'member' });
   await page.getByRole('button', { name: 'Sign out' }).click();

@@ -2,7 +2,7 @@ import type { Reach } from '../../../admin/use-cases/roles.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { useResource } from '../../api/resource.ts';
 import { Lines } from '../../charts/lines.tsx';
-import { usd } from '../../design/format.ts';
+import { monthTime, usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { type Column, columnsOf } from '../../kit/columns.tsx';
@@ -15,8 +15,6 @@ import { type Amount, dayOf, holderOf, isCounted, NO_AMOUNT, noneOf, nounOf, typ
 const MONTHS = 6;
 /** How many rows to show. An additional row shows the sum of all other rows. */
 const SERIES = 50;
-
-const monthName = new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric' });
 
 /**
  * The first days of the shown months and of the next month. Months begin in UTC, because Signalbox keeps daily traffic in UTC for years.
@@ -161,7 +159,7 @@ const monthColumns = (by: SpendDimension, starts: readonly Date[]): readonly Tab
     ...starts.map((start, at): Column<MonthRow> => {
       const phone = ({ 1: 'fact', 2: 'second' } as const)[starts.length - at];
       return {
-        head: at === starts.length - 1 ? `${monthName.format(start)}, so far` : monthName.format(start),
+        head: monthTime(start.getTime()) + (at === starts.length - 1 ? ', so far' : ''),
         money: ({ amounts }) => amounts[at] ?? NO_AMOUNT,
         ...(phone && { phone }),
       };
